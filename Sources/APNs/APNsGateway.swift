@@ -1,0 +1,219 @@
+import HTTP2
+import Turnstone
+import Unix
+
+/// Pushes to one of APNs' two environments, over one connection at a time.
+///
+/// The connection is made when there is something to push, and anew when it ends. What APNs certainly has
+/// not processed is sent again by the gateway; of all else the caller hears a verdict, once.
+package final class APNsGateway {
+    /// Gives the provider token that all processes share, made anew where ``ProviderToken/decide(_:for:rejected:now:)``
+    /// says so. Its argument is the text that APNs called too old, if it did.
+    package typealias TokenSource = (_ rejected: String?) throws(Failure) -> ProviderToken
+
+    /// A push that has its verdict. `tag` is what it was submitted with.
+    package struct Settled: Equatable, Sendable {
+        package let tag: Int
+        package let verdict: APNsVerdict
+    }
+
+    private struct Item {
+        let request: APNsRequest
+        let tag: Int
+        /// How often the server did not even look at it.
+        var returns = 0
+    }
+
+    private let address: APNsSettings.Address
+    private let context: TLSContext
+    private let limits: ClientLimits
+    private let token: TokenSource
+    var connection: ClientConnection?
+    private var window = SendingWindow()
+    private var retry = Reconnection()
+    private var bearer = ProviderBearer()
+
+    private var queue = Deque<Item>()
+    private var flying: [Item?] = []
+    private var freePlaces: [Int] = []
+    private var settled: [Settled] = []
+    private var fields = HeaderFields()
+
+    package init(
+        _ address: APNsSettings.Address, _ context: TLSContext, limits: ClientLimits = ClientLimits(),
+        token: @escaping TokenSource
+    ) {
+        self.address = address
+        self.context = context
+        self.limits = limits
+        self.token = token
+    }
+
+    /// Pushes without a verdict.
+    package var backlog: Int { queue.count + inFlight }
+
+    /// Whether another push would be sent soon.
+    package var wantsMore: Bool { queue.count < SendingWindow.most }
+
+    private var inFlight: Int { flying.count - freePlaces.count }
+
+    package func submit(_ request: APNsRequest, tag: Int) {
+        queue.append(Item(request: request, tag: tag))
+    }
+
+    /// Gives back with ``APNsOutcome/noVerdict`` what has not been sent.
+    package func giveBackUnsent(_ reason: String) {
+        while let item = queue.popFirst() { settle(item, .noAnswer(reason)) }
+    }
+
+    /// Ends the connection. What is in flight has no verdict.
+    package func close() {
+        giveBackUnsent("closed")
+        connection?.close()
+        takeEvents(now: MonotonicClock.milliseconds)
+        connection = nil
+    }
+
+    /// Does whatever can be done without waiting.
+    ///
+    /// - Parameter until: is made earlier if this must be called again earlier though nothing arrives.
+    /// - Returns: the pushes that got their verdict.
+    /// - Throws: what the token source throws, as nothing can be sent without a token.
+    package func step(until: inout Int64) throws(Failure) -> [Settled] {
+        let now = MonotonicClock.milliseconds
+        if let connection {
+            until = min(until, connection.step(now: now))
+            takeEvents(now: now)
+            noteState(of: connection, now: now)
+        }
+        if !queue.isEmpty { try send(now: now, until: &until) }
+        defer { settled = [] }
+        return settled
+    }
+
+    // MARK: Sending
+
+    private func send(now: Int64, until: inout Int64) throws(Failure) {
+        if connection == nil {
+            guard retry.moment <= now else {
+                // Whoever waits on disk may wait longer than we may wait here.
+                if retry.isFailing { giveBackUnsent(retry.reason) }
+                until = min(until, retry.moment)
+                return
+            }
+            try connect(now: now)
+        }
+        guard let connection, connection.state == .open, !bearer.isRejected else { return }
+        bearer.refresh(now: now, token)
+        let room = window.size(server: connection.maximumStreams)
+        while inFlight < room, let item = queue.popFirst() {
+            guard fly(item, on: connection, now: now) else {
+                queue.prepend(item)
+                return
+            }
+        }
+    }
+
+    private func connect(now: Int64) throws(Failure) {
+        try bearer.renew(now: now, token)
+        if bearer.isRejected { return giveBackRejected() }
+        window = SendingWindow()
+        do throws(Failure) {
+            connection = try ClientConnection(
+                to: address.host, port: address.port, context, limits: limits, now: now)
+        } catch {
+            retry.noteFailure(error.sentence, now: now)
+            giveBackUnsent(error.sentence)
+        }
+    }
+
+    /// There is no newer token than the one that APNs refuses: somebody's clock is wrong.
+    private func giveBackRejected() {
+        while let item = queue.popFirst() { settle(item, .rejectedToken) }
+    }
+
+    private func fly(_ item: Item, on connection: ClientConnection, now: Int64) -> Bool {
+        item.request.writeFields(&fields, authority: address.authority, bearer: bearer.text)
+        let place = freePlaces.last ?? flying.count
+        guard
+            connection.submit(tag: place, fields, body: item.request.payload.bytes, now: now)
+        else { return false }
+        if freePlaces.popLast() == nil { flying.append(item) } else { flying[place] = item }
+        return true
+    }
+
+    // MARK: Answers
+
+    private func takeEvents(now: Int64) {
+        guard let events = connection?.takeEvents(), !events.isEmpty else { return }
+        let moment = Timestamp.systemNow
+        for event in events {
+            switch event {
+            case .answered(let tag, let answer):
+                retry.noteSuccess()
+                note(APNsVerdict(answer, now: moment), of: land(tag))
+            case .refused(let tag):
+                window.shrink()
+                sendAgain(land(tag), orElse: .noAnswer("refused by the server"))
+            case .lost(let tag, let reason):
+                settle(land(tag), .noAnswer(reason))
+            }
+        }
+    }
+
+    private func note(_ verdict: APNsVerdict, of item: Item) {
+        window.note(verdict.outcome)
+        switch verdict.outcome {
+        case .renewToken:
+            bearer.reject()
+            sendAgain(item, orElse: .rejectedToken)
+        case .stopQueue:
+            settle(item, verdict)
+            giveBackUnsent("stopped after \(verdict.reason ?? "")")
+        default: settle(item, verdict)
+        }
+    }
+
+    /// Puts what was certainly not processed back to the front, but not for ever.
+    private func sendAgain(_ item: Item, orElse verdict: APNsVerdict) {
+        guard item.returns < 3 else { return settle(item, verdict) }
+        var item = item
+        item.returns += 1
+        queue.prepend(item)
+    }
+
+    private func land(_ place: Int) -> Item {
+        guard let item = flying[place] else { preconditionFailure("an event without a request") }
+        flying[place] = nil
+        freePlaces.append(place)
+        return item
+    }
+
+    private func settle(_ item: Item, _ verdict: APNsVerdict) {
+        settled.append(Settled(tag: item.tag, verdict: verdict))
+    }
+
+    // MARK: The connection's end
+
+    private func noteState(of connection: ClientConnection, now: Int64) {
+        switch connection.state {
+        case .closed(let reason):
+            retry.noteEnd(reason, now: now)
+            self.connection = nil
+        case .open where bearer.isRejected && inFlight == 0:
+            // APNs goes on refusing on a connection where it has refused an old token.
+            connection.close("the provider token is too old")
+            retry.noteEnd("ExpiredProviderToken", now: now)
+            self.connection = nil
+        case .connecting, .open, .ending: break
+        }
+    }
+}
+
+extension APNsGateway {
+    /// Sends what was submitted, and waits until one of the gateways hears something or the time is over.
+    package static func wait(for gateways: [APNsGateway], milliseconds: Int64) {
+        ClientConnection.wait(
+            for: gateways.compactMap(\.connection), milliseconds: max(0, milliseconds))
+    }
+}

@@ -1,0 +1,90 @@
+import HTTP2
+import Turnstone
+
+/// One push to one device, as APNs will accept it.
+package struct APNsRequest: Equatable, Sendable {
+    package let token: DeviceToken
+    /// `apns-id`, from ``pushID(notification:token:)``.
+    package let id: String
+    package let payload: APNsPayload
+    package let topic: String
+    package let priority: Int
+    /// Until when APNs keeps it for a device that is away; `nil` leaves that to APNs.
+    package let expiration: Timestamp?
+    package let collapseID: String?
+
+    /// - Parameters:
+    ///   - id: a UUID in lower-case canonical form.
+    ///   - bundle: the app's bundle id; the topic follows from it and the payload's type.
+    ///   - priority: 10 now, 5 as the device's power allows, 1 never wakes.
+    ///   - collapseID: at most 64 bytes.
+    /// - Throws: a refusal whose cause is the reason that APNs would have given.
+    package init(
+        token: DeviceToken, id: String, payload: APNsPayload, bundle: String, priority: Int,
+        expiration: Timestamp? = nil, collapseID: String? = nil
+    ) throws(Failure) {
+        guard isCanonicalUUID(id) else {
+            throw invalid("BadMessageId", "apns-id must be a UUID in lower case")
+        }
+        guard payload.type.priorities.contains(priority) else {
+            throw invalid(
+                "BadPriority", "a \(payload.type.rawValue) push cannot have priority \(priority)")
+        }
+        if let collapseID, !isFieldValue(collapseID) || collapseID.utf8.count > 64 {
+            throw invalid(
+                "BadCollapseId", "apns-collapse-id must have 1 to 64 bytes of printable ASCII")
+        }
+        if let expiration, expiration.milliseconds < 0 {
+            throw invalid("BadExpirationDate", "apns-expiration must not be before 1970")
+        }
+        self.token = token
+        self.id = id
+        self.payload = payload
+        topic = payload.type.topic(of: bundle)
+        self.priority = priority
+        self.expiration = expiration
+        self.collapseID = collapseID
+    }
+
+    /// Writes the request's header fields. What differs from push to push is kept out of the server's
+    /// table, which is small (RFC 7541 section 4).
+    func writeFields(_ fields: inout HeaderFields, authority: String, bearer: String) {
+        fields.removeAll()
+        fields.append(":method", "POST")
+        fields.append(":scheme", "https")
+        fields.append(":authority", authority)
+        fields.append(":path", "/3/device/" + token.hex, indexed: false)
+        fields.append("authorization", bearer, indexed: false)
+        fields.append("apns-push-type", payload.type.rawValue)
+        fields.append("apns-topic", topic)
+        fields.append("apns-priority", String(priority))
+        fields.append("apns-id", id, indexed: false)
+        if let expiration {
+            fields.append("apns-expiration", String(expiration.seconds), indexed: false)
+        }
+        if let collapseID { fields.append("apns-collapse-id", collapseID, indexed: false) }
+        fields.append("content-length", String(payload.bytes.count), indexed: false)
+    }
+}
+
+private func isCanonicalUUID(_ text: String) -> Bool {
+    guard text.utf8.count == 36 else { return false }
+    for (place, byte) in text.utf8.enumerated() {
+        switch (place, byte) {
+        case (8, UInt8(ascii: "-")), (13, UInt8(ascii: "-")), (18, UInt8(ascii: "-")),
+            (23, UInt8(ascii: "-")):
+            continue
+        case (8, _), (13, _), (18, _), (23, _): return false
+        case (_, UInt8(ascii: "0")...UInt8(ascii: "9")), (_, UInt8(ascii: "a")...UInt8(ascii: "f")):
+            continue
+        default: return false
+        }
+    }
+    return true
+}
+
+/// RFC 9110 section 5.5, without blanks at the ends and without bytes that need a character set.
+private func isFieldValue(_ text: String) -> Bool {
+    guard let first = text.utf8.first, let last = text.utf8.last else { return false }
+    return first != 0x20 && last != 0x20 && text.utf8.allSatisfy { (0x20...0x7e).contains($0) }
+}

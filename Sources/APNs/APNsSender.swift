@@ -1,0 +1,78 @@
+import HTTP2
+import Turnstone
+import Unix
+
+/// Pushes to both of APNs' environments, in one loop:
+///
+///     while sender.wantsMore, let push = … { sender.submit(push.request, in: push.environment, tag: …) }
+///     for settled in try sender.step(milliseconds: 100) { note(settled.verdict, of: settled.tag) }
+///
+/// To end: submit no more, go on until ``backlog`` is 0, ``close()``. To end in a hurry,
+/// ``giveBackUnsent(_:)`` first: what is in flight still gets its verdict.
+package final class APNsSender {
+    private let settings: APNsSettings
+    private let context: TLSContext
+    private let limits: ClientLimits
+    private let token: APNsGateway.TokenSource
+    private var gateways: [(environment: APNsEnvironment, gateway: APNsGateway)] = []
+
+    /// - Parameter token: is asked for each connection. It takes the shared record's lock, decides by
+    ///   ``ProviderToken/decide(_:for:rejected:now:)``, and stores what it mints.
+    /// - Throws: where the certificates that should be trusted cannot be read.
+    package init(
+        _ settings: APNsSettings, limits: ClientLimits = ClientLimits(),
+        token: @escaping APNsGateway.TokenSource
+    ) throws(Failure) {
+        self.settings = settings
+        self.limits = limits
+        self.token = token
+        context = try .client(authorities: settings.authorities)
+    }
+
+    /// Whether another push would be sent soon; more than that only needs memory.
+    package var wantsMore: Bool { gateways.allSatisfy(\.gateway.wantsMore) }
+
+    /// Pushes without a verdict.
+    package var backlog: Int { gateways.reduce(0) { $0 + $1.gateway.backlog } }
+
+    /// - Parameter environment: the device's; `nil` where the configured one counts.
+    package func submit(_ request: APNsRequest, in environment: APNsEnvironment?, tag: Int) {
+        gateway(of: environment ?? settings.environment).submit(request, tag: tag)
+    }
+
+    private func gateway(of environment: APNsEnvironment) -> APNsGateway {
+        if let known = gateways.first(where: { $0.environment == environment }) {
+            return known.gateway
+        }
+        let made = APNsGateway(
+            settings.address(of: environment), context, limits: limits, token: token)
+        gateways.append((environment, made))
+        return made
+    }
+
+    /// Sends and receives.
+    ///
+    /// - Parameter milliseconds: how long it may wait for something to happen. A signal ends the wait.
+    /// - Returns: the pushes that got their verdict.
+    /// - Throws: what the token source throws.
+    package func step(milliseconds: Int64) throws(Failure) -> [APNsGateway.Settled] {
+        var settled: [APNsGateway.Settled] = []
+        var until = MonotonicClock.milliseconds + milliseconds
+        for (_, gateway) in gateways { settled += try gateway.step(until: &until) }
+        guard settled.isEmpty else { return settled }
+        APNsGateway.wait(
+            for: gateways.map(\.gateway), milliseconds: until - MonotonicClock.milliseconds)
+        for (_, gateway) in gateways { settled += try gateway.step(until: &until) }
+        return settled
+    }
+
+    /// Gives back, with ``APNsOutcome/noVerdict``, what has not been sent.
+    package func giveBackUnsent(_ reason: String) {
+        for (_, gateway) in gateways { gateway.giveBackUnsent(reason) }
+    }
+
+    /// Ends the connections.
+    package func close() {
+        for (_, gateway) in gateways { gateway.close() }
+    }
+}

@@ -1,0 +1,177 @@
+import Crypto
+import Turnstone
+import Unix
+
+/// How to reach APNs and who we are to it, from the `APNS_…` variables.
+package struct APNsSettings {
+    package let key: ES256PrivateKey
+    package let keyID: String
+    package let teamID: String
+    package let bundleID: String
+    /// Where a device is looked for that does not say where it belongs.
+    package let environment: APNsEnvironment
+    /// A file with the certificates to be trusted instead of the system's.
+    package let authorities: String?
+    private let gateway: Address?
+
+    /// A gateway's address.
+    package struct Address: Equatable, Sendable {
+        package let host: String
+        package let port: UInt16
+
+        /// What `:authority` says.
+        var authority: String {
+            let name = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
+            return port == 443 ? name : "\(name):\(port)"
+        }
+    }
+
+    /// - Returns: `nil` where nothing is said about a key: pushes then become files.
+    /// - Throws: a sentence that names the variable, and the file where one is at fault.
+    package init?(_ variables: Variables) throws(Failure) {
+        environment = try Self.environment(variables)
+        let names = ["APNS_KEY_PATH", "APNS_KEY", "APNS_KEY_ID", "APNS_TEAM_ID"]
+        guard names.contains(where: { variables.text($0) != nil }) else { return nil }
+        key = try Self.key(variables)
+        keyID = try Self.identifier("APNS_KEY_ID", variables)
+        teamID = try Self.identifier("APNS_TEAM_ID", variables)
+        bundleID = try Self.bundle(variables)
+        gateway = try Self.gateway(variables)
+        authorities = try Self.authorities(variables)
+    }
+
+    /// Where requests of an environment go.
+    package func address(of environment: APNsEnvironment) -> Address {
+        if let gateway { return gateway }
+        return switch environment {
+        case .development: Address(host: "api.sandbox.push.apple.com", port: 443)
+        case .production: Address(host: "api.push.apple.com", port: 443)
+        }
+    }
+
+    // MARK: The variables, one by one
+
+    /// `APNS_ENVIRONMENT`, or `APNS_DEVELOPMENT`; development where neither is set.
+    package static func environment(_ variables: Variables) throws(Failure) -> APNsEnvironment {
+        if let name = variables.text("APNS_ENVIRONMENT") {
+            guard let environment = APNsEnvironment(rawValue: name) else {
+                throw variables.wrong("APNS_ENVIRONMENT", "must be development or production")
+            }
+            return environment
+        }
+        return try variables.flag("APNS_DEVELOPMENT", standard: true) ? .development : .production
+    }
+
+    private static func key(_ variables: Variables) throws(Failure) -> ES256PrivateKey {
+        if let path = variables.text("APNS_KEY_PATH") {
+            let bytes = try contents(of: path, "APNS_KEY_PATH", variables)
+            return try key(bytes, "APNS_KEY_PATH", "the file \(path)", variables)
+        }
+        guard let text = variables.text("APNS_KEY") else {
+            throw variables.wrong("APNS_KEY_PATH", "must name the .p8 file, or APNS_KEY hold it")
+        }
+        guard let bytes = base64Decoded(text) else {
+            throw variables.wrong("APNS_KEY", "must be the base64 of a .p8 file")
+        }
+        return try key(bytes, "APNS_KEY", "the value", variables)
+    }
+
+    private static func key(
+        _ pem: [UInt8], _ name: String, _ holder: String, _ variables: Variables
+    ) throws(Failure) -> ES256PrivateKey {
+        do throws(Failure) { return try ES256PrivateKey(pem: pem) } catch {
+            throw variables.wrong(
+                name, "\(holder) must hold a P-256 private key in PEM form, as Apple's .p8 does")
+        }
+    }
+
+    private static func contents(
+        of path: String, _ name: String, _ variables: Variables
+    ) throws(Failure) -> [UInt8] {
+        do throws(SystemError) {
+            if let bytes = try Files.contents(path) { return bytes }
+        } catch {
+            throw variables.wrong(name, "cannot read the file \(path): \(error.errno.name)")
+        }
+        throw variables.wrong(name, "there is no file \(path)")
+    }
+
+    /// Apple's identifiers of keys and teams.
+    private static func identifier(
+        _ name: String, _ variables: Variables
+    ) throws(Failure) -> String {
+        guard let text = variables.text(name), text.utf8.count == 10,
+            text.utf8.allSatisfy(isLetterOrDigit)
+        else { throw variables.wrong(name, "must be 10 letters and digits") }
+        return text
+    }
+
+    private static func bundle(_ variables: Variables) throws(Failure) -> String {
+        let marks = [UInt8(ascii: "."), UInt8(ascii: "-")]
+        guard let text = variables.text("APNS_BUNDLE_ID"), text.utf8.count <= 155,
+            text.utf8.allSatisfy({ isLetterOrDigit($0) || marks.contains($0) })
+        else {
+            throw variables.wrong("APNS_BUNDLE_ID", "must be the app's bundle id")
+        }
+        return text
+    }
+
+    private static func authorities(_ variables: Variables) throws(Failure) -> String? {
+        guard let path = variables.text("APNS_CA_FILE") else { return nil }
+        _ = try contents(of: path, "APNS_CA_FILE", variables)
+        return path
+    }
+
+    private static func gateway(_ variables: Variables) throws(Failure) -> Address? {
+        guard let text = variables.text("APNS_BASE_URL") else { return nil }
+        guard let address = Address(text) else {
+            throw variables.wrong("APNS_BASE_URL", "must be https://HOST or https://HOST:PORT")
+        }
+        return address
+    }
+}
+
+extension APNsSettings.Address {
+    /// Reads an address such as `https://127.0.0.1:2197` or `https://[::1]:2197`.
+    package init?(_ url: String) {
+        let scheme = "https://"
+        guard url.hasPrefix(scheme) else { return nil }
+        var rest = Array(url.utf8.dropFirst(scheme.utf8.count))
+        if rest.last == UInt8(ascii: "/") { rest.removeLast() }
+        var name = rest[...]
+        var port: ArraySlice<UInt8> = []
+        if rest.first == UInt8(ascii: "[") {
+            guard let end = rest.firstIndex(of: UInt8(ascii: "]")) else { return nil }
+            name = rest[1..<end]
+            port = rest[(end + 1)...]
+        } else if let colon = rest.firstIndex(of: UInt8(ascii: ":")) {
+            name = rest[..<colon]
+            port = rest[colon...]
+        }
+        let isName = name.allSatisfy {
+            isLetterOrDigit($0) || [UInt8(ascii: "."), UInt8(ascii: "-")].contains($0)
+                || rest.first == UInt8(ascii: "[") && $0 == UInt8(ascii: ":")
+        }
+        guard !name.isEmpty, isName, let number = Self.port(port) else { return nil }
+        self.init(host: String(decoding: name, as: UTF8.self), port: number)
+    }
+
+    /// - Parameter text: nothing, or a colon and a number.
+    private static func port(_ text: ArraySlice<UInt8>) -> UInt16? {
+        if text.isEmpty { return 443 }
+        let digits = text.dropFirst()
+        guard text.first == UInt8(ascii: ":"), digits.allSatisfy({ (48...57).contains($0) }),
+            let number = UInt16(String(decoding: digits, as: UTF8.self)), number > 0
+        else { return nil }
+        return number
+    }
+}
+
+private func isLetterOrDigit(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+        UInt8(ascii: "A")...UInt8(ascii: "Z"):
+        true
+    default: false
+    }
+}

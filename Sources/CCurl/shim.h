@@ -1,0 +1,17 @@
+#ifndef TURNSTONE_CCURL_H
+#define TURNSTONE_CCURL_H
+#include <curl/curl.h>
+
+// curl_easy_setopt, curl_easy_getinfo and curl_multi_setopt are variadic.
+static inline CURLcode ccurl_setopt_long(CURL *easy, CURLoption option, long value) { return curl_easy_setopt(easy, option, value); }
+static inline CURLcode ccurl_setopt_text(CURL *easy, CURLoption option, const char *value) { return curl_easy_setopt(easy, option, value); }
+static inline CURLcode ccurl_setopt_pointer(CURL *easy, CURLoption option, void *value) { return curl_easy_setopt(easy, option, value); }
+static inline CURLcode ccurl_setopt_write(CURL *easy, CURLoption option, curl_write_callback value) { return curl_easy_setopt(easy, option, value); }
+static inline CURLcode ccurl_getinfo_long(CURL *easy, CURLINFO info, long *value) { return curl_easy_getinfo(easy, info, value); }
+static inline CURLcode ccurl_getinfo_pointer(CURL *easy, CURLINFO info, void **value) { return curl_easy_getinfo(easy, info, value); }
+static inline CURLcode ccurl_getinfo_offset(CURL *easy, CURLINFO info, curl_off_t *value) { return curl_easy_getinfo(easy, info, value); }
+static inline CURLMcode ccurl_multi_setopt_long(CURLM *multi, CURLMoption option, long value) { return curl_multi_setopt(multi, option, value); }
+// A message's verdict sits in a union.
+static inline CURLcode ccurl_message_result(const CURLMsg *message) { return message->data.result; }
+
+#endif

@@ -1,0 +1,50 @@
+// The system, as Swift can import it without the Glibc overlay (which Embedded Swift does not have).
+#ifndef TURNSTONE_CUNIX_H
+#define TURNSTONE_CUNIX_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+// `errno` is a macro over a function call.
+static inline int cunix_errno(void) { return errno; }
+// open(2) and fcntl(2) are variadic.
+static inline int cunix_open(const char *path, int flags, mode_t mode) { return open(path, flags, mode); }
+static inline int cunix_fcntl(int descriptor, int command, long argument) { return fcntl(descriptor, command, argument); }
+// `environ` is a mutable global, which Swift 6 refuses to read.
+static inline char **cunix_environ(void) { return environ; }
+// MAP_FAILED is a cast, which is not imported.
+static inline void *cunix_map(size_t length, int protection, int descriptor) {
+    void *address = mmap(NULL, length, protection, MAP_SHARED, descriptor, 0);
+    return address == MAP_FAILED ? NULL : address;
+}
+// SIG_IGN and SIG_DFL are casts.
+static inline void cunix_ignore(int number) { signal(number, SIG_IGN); }
+static inline void cunix_restore(int number) { signal(number, SIG_DFL); }
+// The wait(2) status macros.
+static inline int cunix_exit_status(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : -1; }
+static inline int cunix_end_signal(int status) { return WIFSIGNALED(status) ? WTERMSIG(status) : 0; }
+
+#endif

@@ -1,0 +1,65 @@
+/// RFC 4648 section 4, with padding.
+package func base64(_ bytes: [UInt8]) -> String {
+    encoded(bytes, standardAlphabet, padded: true)
+}
+
+/// RFC 4648 section 5, without padding, as JSON Web Signature wants it (RFC 7515 section 2).
+package func base64URL(_ bytes: [UInt8]) -> String {
+    encoded(bytes, urlAlphabet, padded: false)
+}
+
+/// - Returns: `nil` for anything but what ``base64(_:)`` could have written.
+package func base64Decoded(_ text: String) -> [UInt8]? {
+    var digits = Array(text.utf8)
+    guard digits.count % 4 == 0 else { return nil }
+    for _ in 0..<2 where digits.last == UInt8(ascii: "=") { digits.removeLast() }
+    return decoded(digits, standardAlphabet)
+}
+
+/// - Returns: `nil` for anything but what ``base64URL(_:)`` could have written.
+package func base64URLDecoded(_ text: String) -> [UInt8]? {
+    decoded(Array(text.utf8), urlAlphabet)
+}
+
+private let common = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+private let standardAlphabet = Array((common + "+/").utf8)
+private let urlAlphabet = Array((common + "-_").utf8)
+
+private func encoded(_ bytes: [UInt8], _ alphabet: [UInt8], padded: Bool) -> String {
+    var text: [UInt8] = []
+    text.reserveCapacity((bytes.count + 2) / 3 * 4)
+    for start in stride(from: 0, to: bytes.count, by: 3) {
+        let group = bytes[start..<min(start + 3, bytes.count)]
+        var bits: UInt32 = 0
+        for byte in group { bits = bits << 8 | UInt32(byte) }
+        bits <<= UInt32(8 * (3 - group.count))
+        for place in 0...group.count {
+            text.append(alphabet[Int(bits >> UInt32(18 - 6 * place) & 63)])
+        }
+        if padded { text += [UInt8](repeating: UInt8(ascii: "="), count: 3 - group.count) }
+    }
+    return String(decoding: text, as: UTF8.self)
+}
+
+private func decoded(_ digits: [UInt8], _ alphabet: [UInt8]) -> [UInt8]? {
+    guard digits.count % 4 != 1 else { return nil }
+    var values = [UInt8](repeating: 255, count: 256)
+    for (value, letter) in alphabet.enumerated() { values[Int(letter)] = UInt8(value) }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(digits.count * 3 / 4)
+    var bits: UInt32 = 0
+    var count: UInt32 = 0
+    for digit in digits {
+        let value = values[Int(digit)]
+        guard value != 255 else { return nil }
+        bits = (bits << 6 | UInt32(value)) & 0xffff
+        count += 6
+        if count >= 8 {
+            count -= 8
+            bytes.append(UInt8(truncatingIfNeeded: bits >> count))
+        }
+    }
+    // Bits left over must be 0, or one value would have several texts.
+    guard bits & (1 << count - 1) == 0 else { return nil }
+    return bytes
+}

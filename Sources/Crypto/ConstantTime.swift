@@ -1,0 +1,16 @@
+import COpenSSL
+
+/// Whether two secrets are equal, in a time that does not tell where they differ, nor how long the
+/// right one is: their digests are compared.
+package func isEqualInConstantTime(_ left: String, _ right: String) -> Bool {
+    isEqualInConstantTime(Array(left.utf8), Array(right.utf8))
+}
+
+/// As for texts. C: `CRYPTO_memcmp`.
+package func isEqualInConstantTime(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+    let left = SHA256.hash(left)
+    let right = SHA256.hash(right)
+    return left.withUnsafeBytes { a in
+        right.withUnsafeBytes { b in CRYPTO_memcmp(a.baseAddress, b.baseAddress, 32) == 0 }
+    }
+}

@@ -1,0 +1,161 @@
+import COpenSSL
+import Turnstone
+
+/// A private key on the curve P-256: signs as JSON Web Signature's ES256 (RFC 7518 section 3.4).
+package final class ES256PrivateKey {
+    private let key: OpaquePointer
+
+    private init(owning key: OpaquePointer) {
+        self.key = key
+    }
+
+    deinit { EC_KEY_free(key) }
+
+    /// Reads PEM, as PKCS#8 (Apple's .p8) or SEC 1.
+    ///
+    /// - Throws: a ``Failure`` whose sentence says what the text is instead. An encrypted key is refused:
+    ///   nobody could be asked for its password.
+    package convenience init(pem: [UInt8]) throws(Failure) {
+        let read = readPEM(pem) { PEM_read_bio_PrivateKey($0, nil, noPassword, nil) }
+        guard let read else { throw unusable("it is not an unencrypted private key in PEM form") }
+        defer { EVP_PKEY_free(read) }
+        self.init(owning: try curveKey(read))
+    }
+
+    /// Makes a fresh key.
+    package static func generate() throws(Failure) -> ES256PrivateKey {
+        guard let key = EC_KEY_new_by_curve_name(NID_X9_62_prime256v1) else {
+            throw outOfMemory
+        }
+        let made = ES256PrivateKey(owning: key)
+        guard EC_KEY_generate_key(key) == 1 else { throw outOfMemory }
+        return made
+    }
+
+    /// The signature's r and s, 32 bytes each: not DER, which is what OpenSSL's command line writes.
+    package func sign(_ message: [UInt8]) throws(Failure) -> [UInt8] {
+        guard let signature = ECDSA_do_sign(SHA256.hash(message), 32, key) else {
+            ERR_clear_error()
+            throw Failure(.broken, "unable to sign: OpenSSL refused the key", cause: "ECDSA")
+        }
+        defer { ECDSA_SIG_free(signature) }
+        return [UInt8](unsafeUninitializedCapacity: 64) { buffer, count in
+            BN_bn2binpad(ECDSA_SIG_get0_r(signature), buffer.baseAddress, 32)
+            BN_bn2binpad(ECDSA_SIG_get0_s(signature), buffer.baseAddress! + 32, 32)
+            count = 64
+        }
+    }
+
+    /// The key as PKCS#8 in PEM form, unencrypted, as Apple hands out a .p8.
+    package var pem: [UInt8] {
+        writePEM(key) { PEM_write_bio_PKCS8PrivateKey($0, $1, nil, nil, 0, nil, nil) }
+    }
+
+    package var publicKey: ES256PublicKey {
+        EC_KEY_up_ref(key)
+        return ES256PublicKey(owning: key)
+    }
+}
+
+/// The public half of a P-256 key.
+package final class ES256PublicKey {
+    private let key: OpaquePointer
+
+    init(owning key: OpaquePointer) {
+        self.key = key
+    }
+
+    deinit { EC_KEY_free(key) }
+
+    /// Reads a SubjectPublicKeyInfo in PEM form.
+    package convenience init(pem: [UInt8]) throws(Failure) {
+        let read = readPEM(pem) { PEM_read_bio_PUBKEY($0, nil, noPassword, nil) }
+        guard let read else { throw unusable("it is not a public key in PEM form") }
+        defer { EVP_PKEY_free(read) }
+        self.init(owning: try curveKey(read))
+    }
+
+    /// Takes a point's uncompressed form: 4, then x and y of 32 bytes each (SEC 1 section 2.3.3).
+    ///
+    /// - Returns: `nil` unless the point lies on the curve.
+    package init?(point: [UInt8]) {
+        guard point.count == 65, point[0] == 4,
+            let key = EC_KEY_new_by_curve_name(NID_X9_62_prime256v1)
+        else { return nil }
+        guard EC_KEY_oct2key(key, point, point.count, nil) == 1 else {
+            ERR_clear_error()
+            EC_KEY_free(key)
+            return nil
+        }
+        self.key = key
+    }
+
+    /// The key as SubjectPublicKeyInfo in PEM form.
+    package var pem: [UInt8] { writePEM(key) { PEM_write_bio_PUBKEY($0, $1) } }
+
+    /// Whether `signature` is 64 bytes, r and s, that the private half made of `message`.
+    package func verify(_ signature: [UInt8], of message: [UInt8]) -> Bool {
+        guard signature.count == 64, let parsed = ECDSA_SIG_new() else { return false }
+        defer { ECDSA_SIG_free(parsed) }
+        let r = BN_bin2bn(signature, 32, nil)
+        let s = signature.withUnsafeBufferPointer { BN_bin2bn($0.baseAddress! + 32, 32, nil) }
+        ECDSA_SIG_set0(parsed, r, s)  // which owns both from here
+        defer { ERR_clear_error() }
+        return ECDSA_do_verify(SHA256.hash(message), 32, parsed, key) == 1
+    }
+}
+
+private let outOfMemory = Failure(
+    .later(seconds: 5), "unable to make a key: OpenSSL has no memory", cause: "ENOMEM")
+
+private func unusable(_ reason: String) -> Failure {
+    .misconfigured("unable to use the key: \(reason)")
+}
+
+/// Without it OpenSSL would ask for a password at the terminal.
+private func noPassword(
+    _: UnsafeMutablePointer<CChar>?, _: Int32, _: Int32, _: UnsafeMutableRawPointer?
+) -> Int32 { -1 }
+
+private func readPEM(
+    _ text: [UInt8], _ read: (OpaquePointer) -> OpaquePointer?
+) -> OpaquePointer? {
+    text.withUnsafeBytes { bytes in
+        guard let source = BIO_new_mem_buf(bytes.baseAddress, Int32(bytes.count)) else { return nil }
+        defer {
+            BIO_free(source)
+            ERR_clear_error()
+        }
+        return read(source)
+    }
+}
+
+/// - Parameter write: gets where to write, and the key in the form that PEM's writers take.
+private func writePEM(
+    _ key: OpaquePointer, _ write: (OpaquePointer, OpaquePointer) -> Int32
+) -> [UInt8] {
+    guard let sink = BIO_new(BIO_s_mem()), let envelope = EVP_PKEY_new() else { return [] }
+    defer {
+        BIO_free(sink)
+        EVP_PKEY_free(envelope)
+    }
+    guard EVP_PKEY_set1_EC_KEY(envelope, key) == 1, write(sink, envelope) == 1 else { return [] }
+    let length = BIO_ctrl_pending(sink)
+    return [UInt8](unsafeUninitializedCapacity: length) { buffer, count in
+        count = Int(max(0, BIO_read(sink, buffer.baseAddress, Int32(length))))
+    }
+}
+
+/// A key of its own for the caller, if it is one on P-256.
+private func curveKey(_ read: OpaquePointer) throws(Failure) -> OpaquePointer {
+    guard EVP_PKEY_get_base_id(read) == EVP_PKEY_EC, let key = EVP_PKEY_get1_EC_KEY(read) else {
+        ERR_clear_error()
+        throw unusable("it is not a key on an elliptic curve, and must be one on P-256")
+    }
+    guard EC_GROUP_get_curve_name(EC_KEY_get0_group(key)) == NID_X9_62_prime256v1 else {
+        EC_KEY_free(key)
+        throw unusable("it is a key on another curve than P-256")
+    }
+    return key
+}
+

@@ -1,0 +1,29 @@
+import COpenSSL
+
+/// SHA-256 (FIPS 180-4) by OpenSSL's low-level calls: the EVP interface would first spend a
+/// millisecond on setting itself up, more than all else that an endpoint does.
+package struct SHA256 {
+    private var context = SHA256_CTX()
+
+    package init() {
+        SHA256_Init(&context)
+    }
+
+    package mutating func update(_ bytes: [UInt8]) {
+        bytes.withUnsafeBytes { _ = SHA256_Update(&context, $0.baseAddress, $0.count) }
+    }
+
+    /// The digest's 32 bytes.
+    package consuming func finish() -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: 32) { buffer, count in
+            SHA256_Final(buffer.baseAddress, &context)
+            count = 32
+        }
+    }
+
+    package static func hash(_ bytes: [UInt8]) -> [UInt8] {
+        var sum = SHA256()
+        sum.update(bytes)
+        return sum.finish()
+    }
+}

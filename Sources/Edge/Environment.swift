@@ -1,0 +1,37 @@
+import Turnstone
+import Unix
+
+/// The configuration as this process finds it.
+package enum Environment {
+    /// The environment's variables and, where unset there, those of the configuration file.
+    static func variables() throws(Failure) -> Variables {
+        var variables = Variables()
+        // A request's header fields arrive as HTTP_… and Http_…: they configure nothing.
+        for (name, value) in ThisProcess.environment
+        where !name.utf8.starts(with: "HTTP_".utf8) && !name.utf8.starts(with: "Http_".utf8) {
+            variables.offer(name, value)
+        }
+        let named = variables.text("TURNSTONE_CONFIG")
+        let path = named ?? "/etc/turnstone/turnstone.env"
+        variables.file = path
+        let bytes: [UInt8]?
+        do throws(SystemError) { bytes = try Files.contents(path) } catch {
+            throw .misconfigured("unable to read \(path) (TURNSTONE_CONFIG): \(error.errno.name)")
+        }
+        if let bytes {
+            variables.offer(environmentFile: String(decoding: bytes, as: UTF8.self))
+        } else if named != nil {
+            throw .misconfigured("unable to read \(path) (TURNSTONE_CONFIG): there is no such file")
+        }
+        return variables
+    }
+
+    /// The moment that this process counts as now: `TURNSTONE_NOW`, or the system's clock.
+    package static func now(_ variables: Variables) throws(Failure) -> Timestamp {
+        guard let text = variables.text("TURNSTONE_NOW") else { return .systemNow }
+        guard let milliseconds = Int64(text), milliseconds >= 0 else {
+            throw variables.wrong("TURNSTONE_NOW", "must be milliseconds since 1970")
+        }
+        return Timestamp(milliseconds: milliseconds)
+    }
+}

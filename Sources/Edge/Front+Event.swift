@@ -1,0 +1,87 @@
+import Crypto
+import JSON
+import Turnstone
+import Unix
+
+// A JSON event: API Gateway's HTTP API payload 2.0 (a Lambda function URL's too), or the short form
+// for a person: {"method": "POST", "path": "/register", "headers": {…}, "body": {…}}.
+
+extension Front {
+    func eventRequest(from input: inout Input, bodyLimit: Int) throws(Failure) -> RawRequest {
+        // Base64 takes a third more, escapes in a text up to six times as much.
+        let bytes = try input.readToEnd(limit: bodyLimit * 6 + headerLimit * 2)
+        let event = try event(bytes)
+        var request = try request(event)
+        try request.headers.append(members: event["headers"])
+        try request.headers.checkSize()
+        request.body = try body(event, limit: bodyLimit)
+        return request
+    }
+
+    private func event(_ bytes: [UInt8]) throws(Failure) -> JSONObject {
+        do throws(JSONError) {
+            if let event = try JSON.parse(bytes).object { return event }
+        } catch {
+            throw .malformed(
+                error.line == 0
+                    ? "the event is nested too deeply"
+                    : "the event is not valid JSON at line \(error.line), column \(error.column)")
+        }
+        throw .malformed("the event must be a JSON object")
+    }
+
+    private func request(_ event: JSONObject) throws(Failure) -> RawRequest {
+        let gateway = event["requestContext"]?.object?["http"]?.object
+        guard let method = (gateway?["method"] ?? event["method"])?.string,
+            let target = (event["rawPath"] ?? event["path"])?.string
+        else { throw .malformed("the event must name a method and a path") }
+        return RawRequest(method: method, target: target)
+    }
+
+    private func body(_ event: JSONObject, limit: Int) throws(Failure) -> Body {
+        switch event["body"] {
+        case nil, .null: return .bytes([])
+        case .string(let text):
+            let bytes = try decoded(text, isBase64: event["isBase64Encoded"]?.bool ?? false)
+            guard bytes.count <= limit else { throw tooLarge }
+            return .bytes(bytes)
+        case let value?:
+            guard JSON.text(value).count <= limit else { throw tooLarge }
+            return .value(value)
+        }
+    }
+
+    private func decoded(_ text: String, isBase64: Bool) throws(Failure) -> [UInt8] {
+        guard isBase64 else { return Array(text.utf8) }
+        guard let bytes = base64Decoded(text) else {
+            throw .malformed("the event's body is not base64")
+        }
+        return bytes
+    }
+
+    func writeEvent(_ response: Response) {
+        var headers = JSONObject()
+        for (name, value) in response.allHeaders { headers[lowercased(name)] = .string(value) }
+        let text = String(decoding: JSON.text(response.body), as: UTF8.self)
+        let event: JSONValue = [
+            "statusCode": .integer(Int64(response.status)), "headers": .object(headers),
+            "body": .string(text), "isBase64Encoded": false,
+        ]
+        StandardStreams.writeOutput(JSON.text(event) + [UInt8(ascii: "\n")])
+    }
+}
+
+extension Headers {
+    fileprivate mutating func append(members: JSONValue?) throws(Failure) {
+        guard let members, members != .null else { return }
+        guard let members = members.object else {
+            throw .malformed("the event's headers must be an object")
+        }
+        for member in members.members {
+            guard let value = member.value.string else {
+                throw .malformed("an event's header must be a text")
+            }
+            append(member.name, value)
+        }
+    }
+}

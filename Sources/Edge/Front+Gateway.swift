@@ -1,0 +1,91 @@
+import Turnstone
+import Unix
+
+// CGI/1.1 (RFC 3875), and the watchdog of OpenFaaS, which passes a request in much the same way.
+// The arguments are ignored: a query without `=` becomes arguments (section 4.4).
+
+extension Front {
+    func gatewayRequest(from input: inout Input, bodyLimit: Int) throws(Failure) -> RawRequest {
+        var request = RawRequest(method: "", target: "")
+        var length: String?
+        for (name, value) in ThisProcess.environment {
+            switch name {
+            case "REQUEST_METHOD": request.method = value
+            case "REQUEST_URI": request.target = value
+            case "CONTENT_LENGTH": length = value
+            case "CONTENT_TYPE": request.headers.append("content-type", value)
+            default: request.headers.append(variable: name, prefix: "HTTP_", value)
+            }
+        }
+        try request.headers.checkSize()
+        request.body = .bytes(
+            try body(length: length, request.headers, from: &input, limit: bodyLimit))
+        return request
+    }
+
+    /// The announced number of bytes; all there is where the host passes chunks on undecoded in
+    /// number (Apache does).
+    private func body(
+        length: String?, _ headers: Headers, from input: inout Input, limit: Int
+    ) throws(Failure) -> [UInt8] {
+        if let length, !length.isEmpty {
+            guard let count = contentLength(length) else {
+                throw .malformed("the content length is malformed")
+            }
+            guard count <= limit else { throw tooLarge }
+            return try input.read(count)
+        }
+        guard headers["transfer-encoding"] != nil else { return [] }
+        return try input.readToEnd(limit: limit)
+    }
+
+    func writeGateway(_ response: Response, withoutBody: Bool) {
+        var text = "Status: \(response.status) \(response.reason)\r\n"
+        for (name, value) in response.allHeaders { text += "\(name): \(value)\r\n" }
+        text += "\r\n"
+        StandardStreams.writeOutput(Array(text.utf8) + (withoutBody ? [] : response.text))
+    }
+
+    func watchdogRequest(from input: inout Input, bodyLimit: Int) throws(Failure) -> RawRequest {
+        var request = RawRequest(method: "", target: "/")
+        for (name, value) in ThisProcess.environment {
+            switch name {
+            case "Http_Method": request.method = value
+            case "Http_Path": request.target = value
+            case "Http_Query": break
+            default: request.headers.append(variable: name, prefix: "Http_", value)
+            }
+        }
+        try request.headers.checkSize()
+        request.body = .bytes(try input.readToEnd(limit: bodyLimit))
+        return request
+    }
+}
+
+extension Headers {
+    /// Takes a header field that a host has made a variable of: `HTTP_X_API_KEY` is `x-api-key`.
+    fileprivate mutating func append(variable: String, prefix: String, _ value: String) {
+        guard variable.utf8.starts(with: prefix.utf8) else { return }
+        let name = variable.utf8.dropFirst(prefix.utf8.count).map {
+            $0 == UInt8(ascii: "_") ? UInt8(ascii: "-") : $0
+        }
+        append(String(decoding: name, as: UTF8.self), value)
+    }
+
+    func checkSize() throws(Failure) {
+        var size = 0
+        for (name, value) in fields { size += name.utf8.count + value.utf8.count + 4 }
+        guard size <= headerLimit else { throw headersTooLarge }
+    }
+}
+
+/// All header fields together, in bytes.
+let headerLimit = 16 * 1024
+
+/// RFC 9110 section 8.6: digits only.
+func contentLength(_ text: String) -> Int? {
+    guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
+        return nil
+    }
+    return Int(text)
+}

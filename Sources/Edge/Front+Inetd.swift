@@ -1,0 +1,131 @@
+import Turnstone
+import Unix
+
+// One HTTP/1.1 or 1.0 request on standard input (RFC 9112), one answer, then the connection ends.
+// Whatever could be read in two ways is refused, since a proxy before us may have read it the other
+// way (section 11.2, request smuggling).
+
+extension Front {
+    func inetdRequest(from input: inout Input, bodyLimit: Int) throws(Failure) -> RawRequest {
+        var left = headerLimit
+        var (request, version) = try requestLine(input.readLine(limit: left))
+        while true {
+            let line = try input.readLine(limit: left)
+            if line.isEmpty { break }
+            left -= line.utf8.count + 2
+            guard left >= 0 else { throw headersTooLarge }
+            let field = try headerField(line)
+            request.headers.append(field.name, field.value)
+        }
+        guard version == "HTTP/1.0" || request.headers.count(of: "host") == 1 else {
+            throw .malformed("an HTTP/1.1 request names its host once")
+        }
+        request.body = .bytes(
+            try body(request.headers, version: version, from: &input, limit: bodyLimit))
+        return request
+    }
+
+    private func requestLine(
+        _ line: String
+    ) throws(Failure) -> (request: RawRequest, version: String) {
+        let words = line.utf8.split(separator: 32, omittingEmptySubsequences: false).map {
+            String(decoding: $0, as: UTF8.self)
+        }
+        guard words.count == 3, words[0].utf8.allSatisfy(isTokenCharacter), !words[0].isEmpty,
+            words[1].utf8.allSatisfy({ $0 > 32 && $0 < 127 }),
+            words[2] == "HTTP/1.1" || words[2] == "HTTP/1.0"
+        else { throw .malformed("this is not an HTTP/1.1 or 1.0 request") }
+        return (RawRequest(method: words[0], target: words[1]), words[2])
+    }
+
+    private func headerField(_ line: String) throws(Failure) -> (name: String, value: String) {
+        let bytes = Array(line.utf8)
+        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), colon > 0,
+            bytes[..<colon].allSatisfy(isTokenCharacter),
+            bytes[colon...].allSatisfy({ $0 >= 32 || $0 == 9 })
+        else { throw .malformed("a header is malformed") }
+        return (
+            String(decoding: bytes[..<colon], as: UTF8.self),
+            trimmed(String(decoding: bytes[(colon + 1)...], as: UTF8.self))
+        )
+    }
+
+    private func body(
+        _ headers: Headers, version: String, from input: inout Input, limit: Int
+    ) throws(Failure) -> [UInt8] {
+        let lengths = headers.count(of: "content-length")
+        guard let coding = headers["transfer-encoding"] else {
+            guard lengths <= 1 else { throw .malformed("the content length is stated twice") }
+            guard let text = headers["content-length"] else { return [] }
+            guard let length = contentLength(text) else {
+                throw .malformed("the content length is malformed")
+            }
+            guard length <= limit else { throw tooLarge }
+            invite(headers, version: version, length: length)
+            return try input.read(length)
+        }
+        guard lengths == 0, version == "HTTP/1.1", lowercased(coding) == "chunked",
+            headers.count(of: "transfer-encoding") == 1
+        else { throw .malformed("the body's length is ambiguous") }
+        invite(headers, version: version, length: 1)
+        return try chunks(from: &input, limit: limit)
+    }
+
+    /// Tells a client that waits for it to send its body (RFC 9110 section 10.1.1).
+    private func invite(_ headers: Headers, version: String, length: Int) {
+        guard version == "HTTP/1.1", length > 0,
+            headers["expect"].map(lowercased) == "100-continue"
+        else { return }
+        StandardStreams.writeOutput(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8))
+    }
+
+    /// RFC 9112 section 7.1, extensions and trailers dropped.
+    private func chunks(from input: inout Input, limit: Int) throws(Failure) -> [UInt8] {
+        var body: [UInt8] = []
+        while true {
+            let line = try input.readLine(limit: 256)
+            let digits = line.utf8.prefix { $0 != UInt8(ascii: ";") && $0 != 32 }
+            guard (1...8).contains(digits.count),
+                let size = Int(String(decoding: Array(digits), as: UTF8.self), radix: 16), size >= 0
+            else { throw .malformed("a chunk's size is malformed") }
+            guard size > 0 else { break }
+            guard body.count + size <= limit else { throw tooLarge }
+            body += try input.read(size)
+            guard try input.readLine(limit: 0).isEmpty else {
+                throw .malformed("a chunk is longer than its size")
+            }
+        }
+        var left = headerLimit
+        while true {
+            let line = try input.readLine(limit: left)
+            if line.isEmpty { return body }
+            left -= line.utf8.count
+        }
+    }
+
+    func writeInetd(_ response: Response, withoutBody: Bool, after input: inout Input) {
+        let body = response.text
+        var text = "HTTP/1.1 \(response.status) \(response.reason)\r\n"
+        for (name, value) in response.allHeaders { text += "\(name): \(value)\r\n" }
+        text += "Content-Length: \(body.count)\r\nConnection: close\r\n\r\n"
+        StandardStreams.writeOutput(Array(text.utf8) + (withoutBody ? [] : body))
+        StandardStreams.endOutput()
+        input.drain()
+    }
+}
+
+extension Headers {
+    fileprivate func count(of name: String) -> Int {
+        fields.count { $0.name == name }
+    }
+}
+
+/// RFC 9110 section 5.6.2.
+private func isTokenCharacter(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "a")...UInt8(ascii: "z"):
+        true
+    default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+    }
+}

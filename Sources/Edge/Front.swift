@@ -1,0 +1,60 @@
+import Turnstone
+import Unix
+
+/// A request as its front handed it over.
+struct RawRequest {
+    var method: String
+    /// Path and query as they were sent.
+    var target: String
+    var headers = Headers()
+    var body = Body.bytes([])
+}
+
+/// How this process was started, and so how it is asked and how it answers.
+enum Front: Equatable {
+    /// CGI/1.1 (RFC 3875).
+    case gateway
+    /// A JSON event on standard input.
+    case event
+    /// OpenFaaS' classic watchdog.
+    case watchdog
+    /// A raw HTTP request on standard input, as an inetd hands over.
+    case inetd
+
+    static func detected(by input: inout Input) -> Front {
+        for (name, _) in ThisProcess.environment {
+            if name == "GATEWAY_INTERFACE" { return .gateway }
+            if name == "Http_Method" { return .watchdog }
+        }
+        do throws(Failure) {
+            while try input.pending.isEmpty ? input.fill() : false {}
+        } catch {}  // a silent client: the front itself meets the deadline again, and says so
+        let first = input.pending.first {
+            $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r")
+                && $0 != UInt8(ascii: "\t")
+        }
+        return first == UInt8(ascii: "{") ? .event : .inetd
+    }
+
+    func request(from input: inout Input, bodyLimit: Int) throws(Failure) -> RawRequest {
+        switch self {
+        case .gateway: try gatewayRequest(from: &input, bodyLimit: bodyLimit)
+        case .event: try eventRequest(from: &input, bodyLimit: bodyLimit)
+        case .watchdog: try watchdogRequest(from: &input, bodyLimit: bodyLimit)
+        case .inetd: try inetdRequest(from: &input, bodyLimit: bodyLimit)
+        }
+    }
+
+    func write(_ response: Response, withoutBody: Bool, after input: inout Input) {
+        switch self {
+        case .gateway: writeGateway(response, withoutBody: withoutBody)
+        case .event: writeEvent(response)
+        case .watchdog: StandardStreams.writeOutput(response.text)
+        case .inetd: writeInetd(response, withoutBody: withoutBody, after: &input)
+        }
+    }
+
+    func exitCode(_ response: Response) -> Int32 {
+        self == .watchdog && response.status >= 400 ? 1 : 0
+    }
+}

@@ -1,0 +1,44 @@
+import JSON
+import Turnstone
+import Unix
+
+/// One line per event on standard error: text, or JSON where `TURNSTONE_LOG` says so.
+///
+/// Never give it a key, a whole device token or a body.
+package struct Log {
+    private let program = Files.name(of: ThisProcess.executable ?? "turnstone")
+    private let isJSON: Bool
+
+    package init() {
+        isJSON = ThisProcess.environment.contains { $0.name == "TURNSTONE_LOG" && $0.value == "json" }
+    }
+
+    /// - Parameters:
+    ///   - event: a sentence without the program's name, such as "queued a notice".
+    ///   - fields: ids and counts that belong to it.
+    package func event(_ event: String, _ fields: JSONObject = [:]) {
+        write(event, level: "info", fields)
+    }
+
+    package func failure(_ failure: Failure) {
+        var level = "error"
+        if case .refused = failure.disposition { level = "info" }
+        write(failure.sentence, level: level, ["cause": .string(failure.cause)])
+    }
+
+    private func write(_ event: String, level: String, _ fields: JSONObject) {
+        guard isJSON else {
+            var line = "\(program): \(event)"
+            for field in fields.members where field.name != "cause" {
+                line += " \(field.name)=\(String(decoding: JSON.text(field.value), as: UTF8.self))"
+            }
+            return StandardStreams.writeErrors(line + "\n")
+        }
+        var line: JSONObject = [
+            "time": .string(CalendarDate(.systemNow).text), "level": .string(level),
+            "program": .string(program), "event": .string(event),
+        ]
+        for field in fields.members { line[field.name] = field.value }
+        StandardStreams.writeErrors(String(decoding: JSON.text(.object(line)), as: UTF8.self) + "\n")
+    }
+}

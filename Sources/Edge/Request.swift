@@ -1,0 +1,114 @@
+import JSON
+import Turnstone
+
+/// What a caller asks, whichever host brought it.
+package struct Request {
+    package let method: String
+    /// The values of the route's `{names}`, percent-decoded.
+    package let parameters: [Parameter]
+    package let headers: Headers
+    package let body: Body
+    /// The moment that this request counts as made.
+    package let time: Timestamp
+    package let variables: Variables
+
+    package struct Parameter {
+        let name: String
+        let value: String
+    }
+
+    /// The value of a `{name}` of the route that matched.
+    package subscript(parameter name: String) -> String {
+        guard let parameter = parameters.first(where: { $0.name == name }) else {
+            preconditionFailure("the route has no {\(name)}")
+        }
+        return parameter.value
+    }
+
+    /// The caller's API key as it was sent.
+    package func apiKey() throws(Failure) -> String {
+        guard let key = try headers.credential("x-api-key"), !key.isEmpty else {
+            throw .refused(.unauthenticated, "API key required")
+        }
+        return key
+    }
+
+    /// The body's members.
+    package func members() throws(Failure) -> JSONObject {
+        guard let members = try body.value(declared: headers).object else {
+            throw .malformed("the body must be a JSON object")
+        }
+        return members
+    }
+}
+
+/// A request's header fields, names in lower case, in the order of arrival.
+package struct Headers {
+    private(set) var fields: [(name: String, value: String)] = []
+
+    mutating func append(_ name: String, _ value: String) {
+        fields.append((lowercased(name), value))
+    }
+
+    package subscript(name: String) -> String? {
+        fields.first { $0.name == name }?.value
+    }
+
+    /// A field that says who is calling. Twice is refused: hosts disagree on which one they show.
+    package func credential(_ name: String) throws(Failure) -> String? {
+        let values = fields.filter { $0.name == name }
+        guard values.count <= 1 else { throw .malformed("the header \(name) may come only once") }
+        return values.first?.value
+    }
+}
+
+/// A request's body: bytes, or JSON that an event has carried unserialised.
+package enum Body {
+    case bytes([UInt8])
+    case value(JSONValue)
+
+    /// Reads the body as JSON, unless its header fields say that it is something else.
+    func value(declared headers: Headers) throws(Failure) -> JSONValue {
+        if let type = headers["content-type"], !isJSON(type) {
+            throw .refused(.unsupportedMediaType, "the body must be application/json")
+        }
+        if let coding = headers["content-encoding"], lowercased(coding) != "identity" {
+            throw .refused(.unsupportedMediaType, "the body must not be encoded")
+        }
+        switch self {
+        case .value(let value): return value
+        case .bytes(let bytes): return try parsed(bytes)
+        }
+    }
+
+    private func parsed(_ bytes: [UInt8]) throws(Failure) -> JSONValue {
+        do throws(JSONError) {
+            return try JSON.parse(bytes)
+        } catch {
+            throw .malformed(
+                error.line == 0
+                    ? "the body is nested too deeply"
+                    : "the body is not valid JSON at line \(error.line), column \(error.column)")
+        }
+    }
+
+    private func isJSON(_ type: String) -> Bool {
+        let type = type.utf8.prefix { $0 != UInt8(ascii: ";") }
+        let essence = lowercased(trimmed(String(decoding: type, as: UTF8.self)))
+        return essence.isEmpty || essence == "application/json" || essence == "text/json"
+    }
+}
+
+/// The text with ASCII's capitals made small: what HTTP compares without regard to case is ASCII.
+func lowercased(_ text: String) -> String {
+    let small = text.utf8.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 }
+    return String(decoding: small, as: UTF8.self)
+}
+
+/// The text without blanks and tabs at either end.
+func trimmed(_ text: String) -> String {
+    var bytes = Array(text.utf8)[...]
+    while let first = bytes.first, first == 32 || first == 9 { bytes.removeFirst() }
+    while let last = bytes.last, last == 32 || last == 9 { bytes.removeLast() }
+    return String(decoding: bytes, as: UTF8.self)
+}

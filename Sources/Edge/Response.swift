@@ -1,0 +1,44 @@
+import JSON
+import Turnstone
+
+/// What a program answers.
+package struct Response {
+    package var status: Int
+    package var headers: [(name: String, value: String)] = []
+    package var body: JSONValue
+
+    package static func ok(_ body: JSONValue) -> Response {
+        Response(status: 200, body: body)
+    }
+
+    package init(status: Int, body: JSONValue) {
+        self.status = status
+        self.body = body
+    }
+
+    /// The body as it is sent: JSON and a line's end.
+    var text: [UInt8] { JSON.text(body) + [UInt8(ascii: "\n")] }
+
+    /// The header fields as they are sent.
+    var allHeaders: [(name: String, value: String)] {
+        [
+            ("Content-Type", "application/json"), ("Cache-Control", "no-store"),
+            ("X-Content-Type-Options", "nosniff"),
+        ] + headers
+    }
+
+    var reason: String {
+        for (status, reason) in reasons where status == self.status { return reason }
+        return "Unknown"
+    }
+}
+
+/// RFC 9110 section 15, RFC 6585.
+private let reasons: [(Int, String)] = [
+    (200, "OK"), (201, "Created"), (202, "Accepted"), (400, "Bad Request"),
+    (401, "Unauthorized"), (403, "Forbidden"), (404, "Not Found"), (405, "Method Not Allowed"),
+    (408, "Request Timeout"), (409, "Conflict"), (412, "Precondition Failed"),
+    (413, "Content Too Large"), (415, "Unsupported Media Type"), (422, "Unprocessable Content"),
+    (429, "Too Many Requests"), (431, "Request Header Fields Too Large"),
+    (500, "Internal Server Error"), (503, "Service Unavailable"),
+]

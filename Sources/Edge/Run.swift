@@ -1,0 +1,58 @@
+import JSON
+import Turnstone
+import Unix
+
+/// A scheduled program's surroundings.
+package struct Schedule {
+    package let time: Timestamp
+    package let variables: Variables
+    package let log: Log
+}
+
+/// Does the job that a timer started this process for, prints its summary as one line of JSON, and
+/// exits: 0, 111 when it may work later, 100 when it will fail again until somebody acts.
+///
+/// Standard input is empty, `{}`, or a scheduler's event; a request gets 404 through its front, as
+/// it would from a path where nothing is.
+package func run(_ job: (Schedule) throws(Failure) -> JSONObject) -> Never {
+    ThisProcess.ignoreBrokenPipes()
+    let log = Log()
+    refuseRequests()
+    do throws(Failure) {
+        let variables = try Environment.variables()
+        let schedule = Schedule(
+            time: try Environment.now(variables), variables: variables, log: log)
+        let summary = try job(schedule)
+        StandardStreams.writeOutput(JSON.text(.object(summary)) + [UInt8(ascii: "\n")])
+    } catch {
+        log.failure(error)
+        if case .later = error.disposition { ThisProcess.exit(111) }
+        ThisProcess.exit(100)
+    }
+    ThisProcess.exit(0)
+}
+
+/// Answers whoever sent a request rather than a schedule's event, and exits.
+private func refuseRequests() {
+    var input = Input(patience: 10_000)
+    let front = Front.detected(by: &input)
+    if front == .inetd, input.isEmpty { return }
+    do throws(Failure) {
+        if front == .event, try isScheduledEvent(input.readToEnd(limit: 64 * 1024)) { return }
+        throw .refused(.notFound, "this program is started by a schedule and answers no requests")
+    } catch {
+        front.write(Response(error, inside: false), withoutBody: false, after: &input)
+        ThisProcess.exit(front.exitCode(Response(error, inside: false)))
+    }
+}
+
+/// Whether an event is a schedule's tick: `{}`, or EventBridge's (`detail-type`), or a CloudEvent.
+private func isScheduledEvent(_ bytes: [UInt8]) throws(Failure) -> Bool {
+    let event: JSONObject?
+    do throws(JSONError) { event = try JSON.parse(bytes).object } catch {
+        throw .malformed("the event is not valid JSON")
+    }
+    guard let event else { return false }
+    return event.members.isEmpty || event["detail-type"]?.string == "Scheduled Event"
+        || event["specversion"] != nil
+}

@@ -1,0 +1,51 @@
+import Turnstone
+import Unix
+
+/// Answers the one request that this process was started for, and exits.
+///
+/// Reads the request from whichever front brought it, calls the route's handler once, turns a
+/// failure into an answer, writes it, and exits with 0 (with 1 after a failure where the host is a
+/// watchdog, which knows no status).
+///
+/// - Parameter bodyLimit: the largest body in bytes; 413 beyond it.
+package func serve(bodyLimit: Int = 64 * 1024, _ routes: Route...) -> Never {
+    ThisProcess.ignoreBrokenPipes()
+    var input = Input(patience: 10_000)
+    let front = Front.detected(by: &input)
+    let log = Log()
+    var isHead = false
+    var response: Response
+    do throws(Failure) {
+        let raw = try front.request(from: &input, bodyLimit: bodyLimit)
+        isHead = raw.method == "HEAD"
+        response = try answer(raw, routes)
+    } catch {
+        log.failure(error)
+        response = Response(error, inside: routes.first?.isAPI ?? false)
+    }
+    front.write(response, withoutBody: isHead, after: &input)
+    ThisProcess.exit(front.exitCode(response))
+}
+
+private func answer(_ raw: RawRequest, _ routes: [Route]) throws(Failure) -> Response {
+    let path = try path(ofTarget: raw.target)
+    var allowed: [String] = []
+    for route in routes {
+        guard let parameters = route.parameters(in: path) else { continue }
+        guard route.method == raw.method || (route.method == "GET" && raw.method == "HEAD") else {
+            allowed += route.method == "GET" ? ["GET", "HEAD"] : [route.method]
+            continue
+        }
+        let variables = try Environment.variables()
+        return try route.handler(
+            Request(
+                method: raw.method, parameters: parameters, headers: raw.headers, body: raw.body,
+                time: try Environment.now(variables), variables: variables))
+    }
+    guard allowed.isEmpty else {
+        throw .refused(
+            .methodNotAllowed(allowed: allowed.joined(separator: ", ")),
+            "this path does not take \(raw.method)")
+    }
+    throw .refused(.notFound, "there is nothing at this path")
+}

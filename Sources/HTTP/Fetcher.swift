@@ -1,0 +1,174 @@
+import CCurl
+import Turnstone
+
+/// Many GETs at once, over one HTTP/2 connection where the server offers it. C: libcurl's multi interface.
+///
+/// It follows no redirects, keeps no cookies, speaks nothing but http and https, and unpacks gzip.
+package final class Fetcher {
+    private let settings: Settings
+    private let multi: UnsafeMutableRawPointer
+    private var transfers: [UnsafeMutableRawPointer: Transfer] = [:]
+    /// Handles that are done with, to be used again: making one costs 50 µs.
+    private var spare: [UnsafeMutableRawPointer] = []
+
+    package struct Settings {
+        package var userAgent: String
+        /// A file with the certificates to be trusted instead of the system's.
+        package var authorities: String?
+        /// The largest body that is taken, unpacked, in bytes.
+        package var bodyLimit: Int
+
+        package init(userAgent: String, authorities: String?, bodyLimit: Int) {
+            self.userAgent = userAgent
+            self.authorities = authorities
+            self.bodyLimit = bodyLimit
+        }
+    }
+
+    package init(_ settings: Settings) throws(Failure) {
+        self.settings = settings
+        guard curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK, let multi = curl_multi_init() else {
+            throw Failure(.broken, "unable to start libcurl", cause: "curl_global_init")
+        }
+        self.multi = multi
+        // A server that knows HTTP/1.1 only gets four connections; over HTTP/2 one carries all.
+        ccurl_multi_setopt_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, 4)
+        ccurl_multi_setopt_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
+    }
+
+    deinit {
+        cancelAll()
+        for easy in spare { curl_easy_cleanup(easy) }
+        curl_multi_cleanup(multi)
+    }
+
+    package var inFlight: Int { transfers.count }
+
+    /// Begins a GET.
+    ///
+    /// - Parameters:
+    ///   - tag: comes back with the result.
+    ///   - entityTag: what the server called the body that is known already (`If-None-Match`).
+    ///   - milliseconds: how long it may take.
+    package func submit(
+        _ url: String, tag: Int, entityTag: String?, milliseconds: Int64
+    ) throws(Failure) {
+        guard let easy = spare.popLast() ?? curl_easy_init() else {
+            throw Failure(.later(seconds: 5), "unable to begin a request", cause: "ENOMEM")
+        }
+        let transfer = Transfer(tag: tag, bodyLimit: settings.bodyLimit)
+        transfer.setHeaders(entityTag: entityTag)
+        guard configure(easy, transfer, url, milliseconds: milliseconds),
+            curl_multi_add_handle(multi, easy) == CURLM_OK
+        else {
+            curl_easy_cleanup(easy)
+            throw Failure(.broken, "unable to begin a request: libcurl refused it", cause: "curl")
+        }
+        transfers[easy] = transfer
+    }
+
+    private func configure(
+        _ easy: UnsafeMutableRawPointer, _ transfer: Transfer, _ url: String, milliseconds: Int64
+    ) -> Bool {
+        curl_easy_reset(easy)
+        var codes = [
+            ccurl_setopt_text(easy, CURLOPT_URL, url),
+            ccurl_setopt_text(easy, CURLOPT_PROTOCOLS_STR, "http,https"),
+            ccurl_setopt_text(easy, CURLOPT_USERAGENT, settings.userAgent),
+            ccurl_setopt_text(easy, CURLOPT_ACCEPT_ENCODING, "gzip"),
+            ccurl_setopt_long(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS)),
+            ccurl_setopt_long(easy, CURLOPT_PIPEWAIT, 1),
+            ccurl_setopt_long(easy, CURLOPT_NOSIGNAL, 1),
+            ccurl_setopt_long(easy, CURLOPT_BUFFERSIZE, 256 * 1024),
+            ccurl_setopt_long(easy, CURLOPT_CONNECTTIMEOUT_MS, Int(min(milliseconds, 8000))),
+            ccurl_setopt_long(easy, CURLOPT_TIMEOUT_MS, Int(max(1, milliseconds))),
+            ccurl_setopt_pointer(easy, CURLOPT_HTTPHEADER, transfer.headers),
+            ccurl_setopt_write(easy, CURLOPT_WRITEFUNCTION, takeBody),
+            ccurl_setopt_pointer(
+                easy, CURLOPT_WRITEDATA, Unmanaged.passUnretained(transfer).toOpaque()),
+        ]
+        if let authorities = settings.authorities {
+            codes += [
+                ccurl_setopt_text(easy, CURLOPT_CAINFO, authorities),
+                ccurl_setopt_text(easy, CURLOPT_CAPATH, nil),
+            ]
+        } else {
+            // The folder is looked into for one certificate; the bundle would be read whole, 16 ms.
+            codes += [
+                ccurl_setopt_text(easy, CURLOPT_CAINFO, nil),
+                ccurl_setopt_text(easy, CURLOPT_CAPATH, "/etc/ssl/certs"),
+            ]
+        }
+        return codes.allSatisfy { $0 == CURLE_OK }
+    }
+
+    /// Sends and receives, waiting up to `milliseconds` for something to happen.
+    /// - Returns: the requests that are over.
+    package func step(milliseconds: Int64) -> [Fetched] {
+        var running: Int32 = 0
+        curl_multi_perform(multi, &running)
+        var done = takeDone()
+        guard done.isEmpty, milliseconds > 0 else { return done }
+        curl_multi_poll(multi, nil, 0, Int32(min(milliseconds, 1000)), nil)
+        curl_multi_perform(multi, &running)
+        done = takeDone()
+        return done
+    }
+
+    private func takeDone() -> [Fetched] {
+        var done: [Fetched] = []
+        var left: Int32 = 0
+        while let message = curl_multi_info_read(multi, &left) {
+            guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle,
+                let transfer = transfers.removeValue(forKey: easy)
+            else { continue }
+            done.append(transfer.result(ccurl_message_result(message), easy))
+            curl_multi_remove_handle(multi, easy)
+            spare.append(easy)
+        }
+        return done
+    }
+
+    /// Ends all requests.
+    /// - Returns: their tags.
+    @discardableResult
+    package func cancelAll() -> [Int] {
+        let tags = transfers.values.map(\.tag)
+        for easy in transfers.keys {
+            curl_multi_remove_handle(multi, easy)
+            curl_easy_cleanup(easy)
+        }
+        transfers = [:]
+        return tags
+    }
+}
+
+/// A request's end.
+package struct Fetched {
+    package let tag: Int
+    package let result: FetchResult
+}
+
+package enum FetchResult {
+    case answered(FetchedAnswer)
+    /// No answer, or half a one: libcurl's sentence.
+    case failed(String)
+}
+
+package struct FetchedAnswer {
+    package let status: Int
+    package let body: [UInt8]
+    package let contentType: String?
+    package let entityTag: String?
+    /// `Retry-After`, whichever form it came in.
+    package let retryAfter: Interval?
+}
+
+/// libcurl calls it with each piece of a body. Taking less than it offers ends the request.
+private func takeBody(
+    _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ data: UnsafeMutableRawPointer?
+) -> Int {
+    guard let bytes, let data else { return 0 }
+    let transfer = Unmanaged<Transfer>.fromOpaque(data).takeUnretainedValue()
+    return transfer.take(UnsafeRawBufferPointer(start: bytes, count: size * count)) ? size * count : 0
+}

@@ -1,0 +1,240 @@
+import Turnstone
+import Unix
+
+/// One connection to an HTTP/2 server, for many requests at once. No call waits for the network, except
+/// ``wait(for:milliseconds:)`` as long as it is told, and the resolver when the connection is made.
+///
+/// The caller's loop: ``submit(tag:_:body:now:)``, ``wait(for:milliseconds:)``, ``step(now:)``,
+/// ``takeEvents()``. Moments are the ``MonotonicClock``'s milliseconds.
+package final class ClientConnection {
+    package enum State: Equatable, Sendable {
+        case connecting
+        /// Requests can be submitted.
+        case open
+        /// The server takes no more requests, and answers those that it has.
+        case ending
+        /// Why, in a few words.
+        case closed(String)
+    }
+
+    package private(set) var state = State.connecting
+    private let host: String
+    private let context: TLSContext
+    private let session: ClientSession
+    private var addresses: ArraySlice<SocketAddress>
+    private var stream: TLSStream?
+    private var isHandshaking = false
+    /// What the connection waits for, beside something to read.
+    private var wantsWrite = true
+    private var deadline: Int64
+    private var lastReceived: Int64
+    private var pingDeadline: Int64?
+    private let input = UnsafeMutableRawBufferPointer.allocate(byteCount: 16_384, alignment: 16)
+    private var output = OutputBuffer()
+
+    /// Resolves the host's name and begins to connect.
+    ///
+    /// - Throws: worth trying again when the name cannot be resolved.
+    package init(
+        to host: String, port: UInt16, _ context: TLSContext, limits: ClientLimits = ClientLimits(),
+        now: Int64
+    ) throws(Failure) {
+        self.host = host
+        self.context = context
+        session = try ClientSession(limits)
+        addresses = try systemCalls { () throws(SystemError) -> ArraySlice<SocketAddress> in
+            try SocketAddress.resolve(host, port: port)[...]
+        }
+        deadline = now + limits.connect
+        lastReceived = now
+        connectToNext("no address", now: now)
+    }
+
+    deinit { input.deallocate() }
+
+    // MARK: Requests
+
+    /// How many requests the server takes at once; 0 while it has not said.
+    package var maximumStreams: Int { session.maximumStreams }
+
+    /// Requests without an event so far.
+    package var openRequests: Int { session.openRequests }
+
+    package var goAway: GoAway? { session.goAway }
+
+    /// Queues a request; ``step(now:)`` or ``wait(for:milliseconds:)`` sends it.
+    ///
+    /// - Parameters:
+    ///   - tag: comes back with the request's event.
+    ///   - fields: `:method`, `:scheme`, `:authority` and `:path` first.
+    /// - Returns: whether an event will follow; if not, nothing was sent.
+    package func submit(tag: Int, _ fields: HeaderFields, body: [UInt8], now: Int64) -> Bool {
+        guard state == .open else { return false }
+        return session.submit(tag: tag, fields, body: body, now: now)
+    }
+
+    /// The events since the last call.
+    package func takeEvents() -> [ClientEvent] {
+        let events = session.events
+        session.events = []
+        return events
+    }
+
+    /// Ends the connection; requests without an answer are lost.
+    package func close(_ reason: String = "closed by us") {
+        if case .closed = state { return }
+        if state == .open, !isHandshaking {
+            session.endRequests()
+            flush()
+            stream?.shutDown()
+        }
+        fail(reason)
+    }
+
+    // MARK: Time
+
+    /// Waits until one of the connections has something to do, or the time is over. What was submitted
+    /// is sent first.
+    package static func wait(for connections: [ClientConnection], milliseconds: Int64) {
+        var polled = PollSet()
+        for connection in connections {
+            connection.flush()
+            if !connection.session.events.isEmpty { return }
+            guard let number = connection.stream?.number else { continue }
+            polled.add(number, write: connection.wantsWrite)
+        }
+        polled.wait(milliseconds: milliseconds)
+    }
+
+    /// Does whatever can be done without waiting.
+    ///
+    /// - Returns: when it must be called again though nothing arrives.
+    @discardableResult
+    package func step(now: Int64) -> Int64 {
+        switch state {
+        case .connecting: connect(now: now)
+        case .open, .ending: exchange(now: now)
+        case .closed: break
+        }
+        return nextMoment(now: now)
+    }
+
+    private func nextMoment(now: Int64) -> Int64 {
+        switch state {
+        case .connecting: return deadline
+        case .closed: return now
+        case .open, .ending:
+            let silence =
+                session.openRequests > 0 ? session.limits.silence : session.limits.idleness
+            let sign = pingDeadline ?? lastReceived + silence
+            if sign <= now { checkLife(now: now) }
+            return min(session.expire(now: now) ?? .max, pingDeadline ?? lastReceived + silence)
+        }
+    }
+
+    private func checkLife(now: Int64) {
+        if pingDeadline != nil { return fail("the server does not answer a PING") }
+        pingDeadline = now + session.limits.ping
+        session.ping()
+    }
+
+    // MARK: Connecting
+
+    private func connectToNext(_ reason: String, now: Int64) {
+        isHandshaking = false
+        wantsWrite = true
+        var reason = reason
+        while let address = addresses.popFirst() {
+            let socket: Socket
+            do throws(SystemError) { socket = try .connect(to: address) } catch {
+                reason = error.errno.name
+                continue
+            }
+            do throws(Failure) {
+                stream = try .connecting(socket, to: host, context)
+                return
+            } catch { reason = error.sentence }
+        }
+        fail(reason)
+    }
+
+    private func connect(now: Int64) {
+        guard now < deadline else { return fail("time-out while connecting") }
+        if !isHandshaking {
+            guard isWritable else { return }
+            if let fault = stream?.fault { return connectToNext(fault.name, now: now) }
+            isHandshaking = true
+        }
+        switch stream?.handshake() {
+        case .moved:
+            isHandshaking = false
+            state = .open
+            lastReceived = now
+            exchange(now: now)
+        case .wantsRead: wantsWrite = false
+        case .wantsWrite: wantsWrite = true
+        case .closed: fail("the server ended the TLS handshake")
+        case .failed(let reason): fail(reason)
+        case nil: break
+        }
+    }
+
+    private var isWritable: Bool {
+        guard let number = stream?.number else { return false }
+        var polled = PollSet()
+        let place = polled.add(number, read: false, write: true)
+        polled.wait(milliseconds: 0)
+        return polled.canWrite(place)
+    }
+
+    // MARK: Exchanging
+
+    private func exchange(now: Int64) {
+        receive(now: now)
+        flush()
+        if session.goAway != nil, state == .open { state = .ending }
+        if session.isDone { fail("ended") }
+    }
+
+    private func receive(now: Int64) {
+        while true {
+            switch stream?.read(into: input) {
+            case .moved(let count):
+                lastReceived = now
+                pingDeadline = nil
+                let bytes = UnsafeRawBufferPointer(rebasing: input[..<count])
+                if let reason = session.receive(bytes) { return fail(reason) }
+                if stream?.hasBuffered != true { return }
+            case .wantsRead, .wantsWrite, nil: return
+            case .closed: return fail("the server closed the connection")
+            case .failed(let reason): return fail(reason)
+            }
+        }
+    }
+
+    /// Writes as much as the socket takes.
+    private func flush() {
+        guard state == .open || state == .ending else { return }
+        wantsWrite = false
+        while true {
+            output.fill(from: session)
+            if output.isEmpty { return }
+            switch stream?.write(output.bytes) {
+            case .moved(let count): output.drop(count)
+            case .wantsRead, nil: return
+            case .wantsWrite:
+                wantsWrite = true
+                return
+            case .closed: return fail("the server closed the connection")
+            case .failed(let reason): return fail(reason)
+            }
+        }
+    }
+
+    private func fail(_ reason: String) {
+        if case .closed = state { return }
+        state = .closed(reason)
+        stream = nil
+        session.loseAll(reason)
+    }
+}

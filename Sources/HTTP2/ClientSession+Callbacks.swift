@@ -1,0 +1,137 @@
+import CNGHTTP2
+
+extension ClientSession {
+    func install(_ callbacks: OpaquePointer?) {
+        nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { _, frame, this in
+            withSession(this) { $0.beginFields(frame!.pointee.hd.stream_id) }
+        }
+        nghttp2_session_callbacks_set_on_header_callback(callbacks) {
+            _, frame, name, nameLength, value, valueLength, _, this in
+            withSession(this) {
+                $0.receiveField(
+                    frame!.pointee.hd.stream_id,
+                    UnsafeBufferPointer(start: name, count: nameLength),
+                    UnsafeBufferPointer(start: value, count: valueLength))
+            }
+        }
+        nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) {
+            _, _, id, bytes, count, this in
+            withSession(this) {
+                $0.receiveBody(id, UnsafeBufferPointer(start: bytes, count: count))
+            }
+        }
+        nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { _, frame, this in
+            withSession(this) { $0.receive(frame!.pointee) }
+        }
+        nghttp2_session_callbacks_set_on_frame_not_send_callback(callbacks) { _, frame, _, this in
+            withSession(this) { $0.noteUnsent(frame!.pointee.hd) }
+        }
+        nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { _, id, code, this in
+            withSession(this) { $0.close(id, code) }
+        }
+    }
+
+    /// A request's place: kept in nghttp2's own record of the stream, which spares a look-up by number.
+    private func place(_ id: Int32) -> Int? {
+        guard let data = nghttp2_session_get_stream_user_data(session, id) else { return nil }
+        return Int(bitPattern: data) - 1
+    }
+
+    func sendBody(
+        _ id: Int32, _ buffer: UnsafeMutablePointer<UInt8>, _ room: Int,
+        _ flags: UnsafeMutablePointer<UInt32>
+    ) -> Int {
+        guard let place = place(id) else {
+            return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
+        }
+        let start = streams[place].sent
+        let count = min(room, streams[place].body.count - start)
+        streams[place].body.withUnsafeBufferPointer {
+            buffer.update(from: $0.baseAddress! + start, count: count)
+        }
+        streams[place].sent += count
+        if streams[place].sent == streams[place].body.count {
+            flags.pointee |= UInt32(NGHTTP2_DATA_FLAG_EOF.rawValue)
+        }
+        return count
+    }
+
+    private func beginFields(_ id: Int32) -> Int32 {
+        // Fields after the final status are trailers, which nobody asked for.
+        if let place = place(id), streams[place].answer.status < 200 {
+            streams[place].answer.status = 0
+            streams[place].answer.fields.removeAll()
+            streams[place].answer.body.removeAll(keepingCapacity: true)
+        }
+        return 0
+    }
+
+    private func receiveField(
+        _ id: Int32, _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>
+    ) -> Int32 {
+        guard let place = place(id) else { return 0 }
+        if name.first == UInt8(ascii: ":") {  // `:status` is all that nghttp2 lets pass, and three digits
+            var status = 0
+            for digit in value { status = status * 10 + Int(digit) - 48 }
+            streams[place].answer.status = status
+        } else if streams[place].answer.body.isEmpty {
+            streams[place].answer.fields.append(name, value)
+        }
+        return 0
+    }
+
+    private func receiveBody(_ id: Int32, _ bytes: UnsafeBufferPointer<UInt8>) -> Int32 {
+        guard let place = place(id) else { return 0 }
+        let room = limits.answerBody - streams[place].answer.body.count
+        streams[place].answer.body.append(contentsOf: bytes.prefix(max(0, room)))
+        return 0
+    }
+
+    private func receive(_ frame: nghttp2_frame) -> Int32 {
+        let type = nghttp2_frame_type(UInt32(frame.hd.type))
+        switch type {
+        case NGHTTP2_HEADERS, NGHTTP2_DATA:
+            guard frame.hd.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0,
+                let place = place(frame.hd.stream_id), !streams[place].isSettled
+            else { break }
+            // The answer counts even where the server has not read all of the request's body.
+            settle(place, .answered(tag: streams[place].tag, streams[place].answer))
+        case NGHTTP2_SETTINGS: hasSettings = true
+        case NGHTTP2_GOAWAY:
+            let data = UnsafeBufferPointer(
+                start: frame.goaway.opaque_data, count: min(1024, frame.goaway.opaque_data_len))
+            goAway = GoAway(code: frame.goaway.error_code, debugData: Array(data))
+        default: break
+        }
+        return 0
+    }
+
+    private func noteUnsent(_ header: nghttp2_frame_hd) -> Int32 {
+        if nghttp2_frame_type(UInt32(header.type)) == NGHTTP2_HEADERS,
+            let place = place(header.stream_id)
+        {
+            streams[place].isUnsent = true
+        }
+        return 0
+    }
+
+    private func close(_ id: Int32, _ code: UInt32) -> Int32 {
+        guard let place = place(id) else { return 0 }
+        if !streams[place].isSettled {
+            let tag = streams[place].tag
+            // nghttp2 closes with this code, too, what is above the last stream of a GOAWAY.
+            let isRefused = code == NGHTTP2_REFUSED_STREAM.rawValue || streams[place].isUnsent
+            let name = String(cString: nghttp2_http2_strerror(code))
+            settle(place, isRefused ? .refused(tag: tag) : .lost(tag: tag, reason: name))
+        }
+        release(place)
+        return 0
+    }
+}
+
+/// Gives a C callback the session that it was called for.
+func withSession<Result>(
+    _ this: UnsafeMutableRawPointer?, _ body: (ClientSession) -> Result
+) -> Result {
+    Unmanaged<ClientSession>.fromOpaque(this!)._withUnsafeGuaranteedRef(body)
+}

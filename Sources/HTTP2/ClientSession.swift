@@ -1,0 +1,169 @@
+import CNGHTTP2
+import Turnstone
+
+/// The client's side of HTTP/2 as such: bytes in, bytes out, and events. C: libnghttp2.
+final class ClientSession {
+    /// A request on its way. Its place in `streams` is used again, with the room that it has.
+    struct Stream {
+        var id: Int32 = 0
+        var tag = 0
+        var deadline: Int64 = 0
+        var body: [UInt8] = []
+        var sent = 0
+        var answer = ClientEvent.Answer(status: 0, fields: HeaderFields(), body: [])
+        var isSettled = true
+        var isUnsent = false
+    }
+
+    let limits: ClientLimits
+    var session: OpaquePointer?
+    var streams: [Stream] = []
+    var events: [ClientEvent] = []
+    /// Requests without an outcome.
+    var openRequests = 0
+    var goAway: GoAway?
+    var hasSettings = false
+    private var free: [Int] = []
+    /// The requests in the order of their deadlines, with what tells a place's uses apart.
+    private var waiting: [(place: Int, id: Int32)] = []
+    private var firstWaiting = 0
+    private var pairs: [nghttp2_nv] = []
+
+    init(_ limits: ClientLimits) throws(Failure) {
+        self.limits = limits
+        var callbacks: OpaquePointer?
+        guard nghttp2_session_callbacks_new(&callbacks) == 0 else { throw outOfMemory }
+        defer { nghttp2_session_callbacks_del(callbacks) }
+        install(callbacks)
+        let this = Unmanaged.passUnretained(self).toOpaque()
+        guard nghttp2_session_client_new(&session, callbacks, this) == 0 else { throw outOfMemory }
+        let noPush = nghttp2_settings_entry(
+            settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0)
+        let flags = UInt8(NGHTTP2_FLAG_NONE.rawValue)
+        guard nghttp2_submit_settings(session, flags, [noPush], 1) == 0 else { throw outOfMemory }
+    }
+
+    deinit { nghttp2_session_del(session) }
+
+    /// How many requests the server takes at once; 0 while it has not said.
+    var maximumStreams: Int {
+        guard hasSettings else { return 0 }
+        return Int(
+            nghttp2_session_get_remote_settings(
+                session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
+    }
+
+    var takesRequests: Bool {
+        goAway == nil && nghttp2_session_check_request_allowed(session) != 0
+    }
+
+    /// - Returns: whether the request is under way; if not, nothing of it was sent and no event follows.
+    func submit(tag: Int, _ fields: HeaderFields, body: [UInt8], now: Int64) -> Bool {
+        let place = freePlace()
+        var provider = nghttp2_data_provider()
+        provider.read_callback = { session, id, buffer, room, flags, _, this in
+            withSession(this) { $0.sendBody(id, buffer!, room, flags!) }
+        }
+        let data = UnsafeMutableRawPointer(bitPattern: place + 1)
+        let id = fields.withPairs(&pairs) { pairs, count in
+            if body.isEmpty {
+                nghttp2_submit_request(session, nil, pairs, count, nil, data)
+            } else {
+                nghttp2_submit_request(session, nil, pairs, count, &provider, data)
+            }
+        }
+        guard id > 0 else {
+            free.append(place)
+            return false
+        }
+        streams[place].id = id
+        streams[place].tag = tag
+        streams[place].deadline = now + limits.request
+        streams[place].body = body
+        streams[place].sent = 0
+        streams[place].isSettled = false
+        streams[place].isUnsent = false
+        waiting.append((place, id))
+        openRequests += 1
+        return true
+    }
+
+    private func freePlace() -> Int {
+        if let place = free.popLast() { return place }
+        streams.append(Stream())
+        return streams.count - 1
+    }
+
+    /// - Returns: `nil`, or why the connection cannot go on.
+    func receive(_ bytes: UnsafeRawBufferPointer) -> String? {
+        let count = nghttp2_session_mem_recv(
+            session, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)
+        return count < 0 ? String(cString: nghttp2_strerror(Int32(count))) : nil
+    }
+
+    /// The next bytes to be written, which are lent until the next call; none where nothing waits.
+    func nextOutput() -> UnsafeRawBufferPointer {
+        var bytes: UnsafePointer<UInt8>?
+        let count = nghttp2_session_mem_send(session, &bytes)
+        return UnsafeRawBufferPointer(start: bytes, count: max(0, count))
+    }
+
+    /// Whether the connection still serves a purpose to HTTP/2.
+    var isDone: Bool {
+        nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0
+    }
+
+    func ping() {
+        nghttp2_submit_ping(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil)
+    }
+
+    /// Tells the server that no more requests follow.
+    func endRequests() {
+        nghttp2_session_terminate_session(session, UInt32(NGHTTP2_NO_ERROR.rawValue))
+    }
+
+    // MARK: Outcomes
+
+    /// Gives up requests whose time is over.
+    ///
+    /// - Returns: when the next one's time will be over.
+    func expire(now: Int64) -> Int64? {
+        while firstWaiting < waiting.count {
+            let (place, id) = waiting[firstWaiting]
+            if streams[place].id == id, !streams[place].isSettled {
+                guard streams[place].deadline <= now else { return streams[place].deadline }
+                nghttp2_submit_rst_stream(
+                    session, UInt8(NGHTTP2_FLAG_NONE.rawValue), id,
+                    UInt32(NGHTTP2_CANCEL.rawValue))
+                settle(place, .lost(tag: streams[place].tag, reason: "time-out"))
+            }
+            firstWaiting += 1
+            if firstWaiting >= 4096 {
+                waiting.removeFirst(firstWaiting)
+                firstWaiting = 0
+            }
+        }
+        return nil
+    }
+
+    /// Ends every request that has no outcome, as the connection is gone.
+    func loseAll(_ reason: String) {
+        for place in streams.indices where !streams[place].isSettled {
+            settle(place, .lost(tag: streams[place].tag, reason: reason))
+        }
+    }
+
+    func settle(_ place: Int, _ event: ClientEvent) {
+        streams[place].isSettled = true
+        openRequests -= 1
+        events.append(event)
+    }
+
+    func release(_ place: Int) {
+        streams[place].id = 0
+        free.append(place)
+    }
+}
+
+let outOfMemory = Failure(
+    .later(seconds: 5), "unable to set up HTTP/2: no memory", cause: "ENOMEM")

@@ -1,0 +1,86 @@
+import CNGHTTP2
+
+/// The header fields of one message, pseudo-header fields first, in one block of bytes: a request a
+/// microsecond leaves no time for a string each.
+package struct HeaderFields: Equatable, Sendable {
+    private(set) var bytes: [UInt8] = []
+    private(set) var entries: [Entry] = []
+
+    struct Entry: Equatable, Sendable {
+        let start: Int32
+        let nameLength: Int32
+        let valueLength: Int32
+        let isIndexed: Bool
+    }
+
+    package init() {}
+
+    /// - Parameters:
+    ///   - name: in lower case, as HTTP/2 wants it.
+    ///   - indexed: whether the peer should remember the field for later messages (RFC 7541). A value
+    ///     that does not come again would only drive out those that do.
+    package mutating func append(_ name: String, _ value: String, indexed: Bool = true) {
+        let start = bytes.count
+        bytes.append(contentsOf: name.utf8)
+        bytes.append(contentsOf: value.utf8)
+        entries.append(
+            Entry(
+                start: Int32(start), nameLength: Int32(name.utf8.count),
+                valueLength: Int32(value.utf8.count), isIndexed: indexed))
+    }
+
+    mutating func append(
+        _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>
+    ) {
+        let start = bytes.count
+        bytes.append(contentsOf: name)
+        bytes.append(contentsOf: value)
+        entries.append(
+            Entry(
+                start: Int32(start), nameLength: Int32(name.count),
+                valueLength: Int32(value.count), isIndexed: true))
+    }
+
+    /// Leaves room for as much as before.
+    package mutating func removeAll() {
+        bytes.removeAll(keepingCapacity: true)
+        entries.removeAll(keepingCapacity: true)
+    }
+
+    /// The first field of that name.
+    package subscript(name: String) -> String? {
+        var name = name
+        let found = name.withUTF8 { name in
+            bytes.withUnsafeBufferPointer { bytes in
+                entries.first { entry in
+                    Int(entry.nameLength) == name.count
+                        && bytes[Int(entry.start)...].starts(with: name)
+                }
+            }
+        }
+        guard let found else { return nil }
+        let start = Int(found.start + found.nameLength)
+        return String(decoding: bytes[start..<(start + Int(found.valueLength))], as: UTF8.self)
+    }
+
+    /// Lends the fields in nghttp2's form, which points into `bytes`. `scratch` saves making an array each time.
+    func withPairs<Result>(
+        _ scratch: inout [nghttp2_nv], _ body: (UnsafePointer<nghttp2_nv>, Int) -> Result
+    ) -> Result {
+        bytes.withUnsafeBufferPointer { bytes in
+            // nghttp2 declares the names mutable, and does not write to them.
+            let base = UnsafeMutablePointer(mutating: bytes.baseAddress!)
+            scratch.removeAll(keepingCapacity: true)
+            for entry in entries {
+                let name = base + Int(entry.start)
+                let flags = entry.isIndexed ? NGHTTP2_NV_FLAG_NONE : NGHTTP2_NV_FLAG_NO_INDEX
+                scratch.append(
+                    nghttp2_nv(
+                        name: name, value: name + Int(entry.nameLength),
+                        namelen: Int(entry.nameLength), valuelen: Int(entry.valueLength),
+                        flags: UInt8(flags.rawValue)))
+            }
+            return scratch.withUnsafeBufferPointer { body($0.baseAddress!, $0.count) }
+        }
+    }
+}

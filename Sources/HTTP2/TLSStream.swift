@@ -1,0 +1,126 @@
+import COpenSSL
+import Turnstone
+import Unix
+
+/// What came of an attempt to move bytes.
+package enum TLSResult: Equatable, Sendable {
+    /// So many were moved, at least one.
+    case moved(Int)
+    /// Try again when the socket can be read.
+    case wantsRead
+    /// Try again when the socket can be written to.
+    case wantsWrite
+    /// The peer ended the connection.
+    case closed
+    /// The connection broke, or never was one; why, in a few words.
+    case failed(String)
+}
+
+/// One TLS connection over a socket that never blocks.
+package struct TLSStream: ~Copyable {
+    private let session: OpaquePointer
+    private let socket: Socket
+
+    /// The descriptor, for ``PollSet``.
+    package var number: Int32 { socket.number }
+
+    /// Why the TCP connection could not be made.
+    package var fault: Errno? { socket.fault }
+
+    /// A connection to be made to `host`, whose certificate must bear that name or address.
+    package static func connecting(
+        _ socket: consuming Socket, to host: String, _ context: TLSContext
+    ) throws(Failure) -> TLSStream {
+        let stream = try TLSStream(socket, context)
+        SSL_set_connect_state(stream.session)
+        if X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(stream.session), host) == 1 {
+            return stream
+        }
+        ERR_clear_error()  // no address, so a name, which the peer needs to know
+        var name = Array(host.utf8CString)
+        let type = Int(TLSEXT_NAMETYPE_host_name)
+        guard SSL_set1_host(stream.session, host) == 1,
+            SSL_ctrl(stream.session, SSL_CTRL_SET_TLSEXT_HOSTNAME, type, &name) == 1
+        else { throw tlsFailure("connect to \(host)") }
+        return stream
+    }
+
+    /// A connection that a client made.
+    package static func accepted(
+        _ socket: consuming Socket, _ context: TLSContext
+    ) throws(Failure) -> TLSStream {
+        let stream = try TLSStream(socket, context)
+        SSL_set_accept_state(stream.session)
+        return stream
+    }
+
+    private init(_ socket: consuming Socket, _ context: TLSContext) throws(Failure) {
+        guard let session = SSL_new(context.context) else { throw tlsFailure("set up TLS") }
+        guard SSL_set_fd(session, socket.number) == 1 else {
+            SSL_free(session)
+            throw tlsFailure("set up TLS")
+        }
+        self.session = session
+        self.socket = socket
+    }
+
+    deinit { SSL_free(session) }
+
+    /// Goes on with the handshake.
+    ///
+    /// - Returns: ``TLSResult/moved(_:)`` when it is complete, the peer is who it should be, and both speak HTTP/2.
+    package func handshake() -> TLSResult {
+        ERR_clear_error()
+        let code = SSL_do_handshake(session)
+        guard code == 1 else { return explain(code) }
+        var name: UnsafePointer<UInt8>?
+        var length: UInt32 = 0
+        SSL_get0_alpn_selected(session, &name, &length)
+        guard length == 2, name?[0] == UInt8(ascii: "h"), name?[1] == UInt8(ascii: "2") else {
+            return .failed("the peer does not speak HTTP/2")
+        }
+        return .moved(1)
+    }
+
+    /// Reads at most one TLS record, 16 KiB.
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> TLSResult {
+        ERR_clear_error()
+        let code = SSL_read(session, buffer.baseAddress, Int32(clamping: buffer.count))
+        return code > 0 ? .moved(Int(code)) : explain(code)
+    }
+
+    /// Whether bytes have arrived that no poll will tell of.
+    var hasBuffered: Bool { SSL_has_pending(session) == 1 }
+
+    /// Writes as much as the socket takes.
+    func write(_ bytes: UnsafeRawBufferPointer) -> TLSResult {
+        ERR_clear_error()
+        let code = SSL_write(session, bytes.baseAddress, Int32(clamping: bytes.count))
+        return code > 0 ? .moved(Int(code)) : explain(code)
+    }
+
+    /// Tells the peer that nothing more comes. The answer is not awaited.
+    package func shutDown() {
+        SSL_shutdown(session)
+        ERR_clear_error()
+    }
+
+    private func explain(_ code: Int32) -> TLSResult {
+        let errno = Errno.current
+        switch SSL_get_error(session, code) {
+        case SSL_ERROR_WANT_READ: return .wantsRead
+        case SSL_ERROR_WANT_WRITE: return .wantsWrite
+        case SSL_ERROR_ZERO_RETURN: return .closed
+        case SSL_ERROR_SYSCALL:
+            ERR_clear_error()
+            return errno.rawValue == 0 ? .closed : .failed(errno.name)
+        default:
+            let verdict = SSL_get_verify_result(session)
+            if verdict != X509_V_OK {
+                ERR_clear_error()
+                return .failed(String(cString: X509_verify_cert_error_string(Int(verdict))))
+            }
+            return .failed(tlsReason())
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import HTTP
+import Turnstone
+import Unix
+
+/// One run over many players: who is under way, and whose turn in the schedule is next.
+struct LookRun {
+    private let base: String
+    private let fetcher: Fetcher
+    private let deadline: Int64
+    private var underWay: [Int: OGSClient.LookRequest] = [:]
+    private var lastTag = 0
+    /// The player to be asked next, and when on the monotonic clock.
+    private var upcoming: (request: OGSClient.LookRequest, at: Int64)?
+    private var isEnding = false
+    private var hasMore = true
+
+    init(base: String, fetcher: Fetcher, deadline: Int64) {
+        self.base = base
+        self.fetcher = fetcher
+        self.deadline = deadline
+    }
+
+    /// Begins what may begin now.
+    /// - Returns: whether there is anything to wait for.
+    mutating func begin(
+        concurrency: Int, next: () throws(Failure) -> OGSClient.LookRequest?,
+        reserve: () throws(Failure) -> Interval
+    ) throws(Failure) -> Bool {
+        while !isEnding, underWay.count < concurrency {
+            let now = MonotonicClock.milliseconds
+            guard now < deadline else { return false }
+            if upcoming == nil { try choose(next, reserve, now: now) }
+            guard let (request, at) = upcoming, at <= now else { break }
+            upcoming = nil
+            lastTag += 1
+            try fetcher.submit(
+                "\(base)/api/v1/players/\(request.player)/full", tag: lastTag,
+                entityTag: request.entityTag, milliseconds: min(20_000, deadline - now))
+            underWay[lastTag] = request
+        }
+        guard MonotonicClock.milliseconds < deadline else { return false }
+        return !underWay.isEmpty || (!isEnding && upcoming != nil)
+    }
+
+    /// Picks the next player and its time, unless that comes after the end.
+    private mutating func choose(
+        _ next: () throws(Failure) -> OGSClient.LookRequest?,
+        _ reserve: () throws(Failure) -> Interval, now: Int64
+    ) throws(Failure) {
+        guard hasMore, let request = try next() else {
+            hasMore = false
+            return
+        }
+        let at = now + (try reserve()).milliseconds
+        upcoming = (request, at)
+        if at >= deadline { isEnding = true }
+    }
+
+    /// Waits until something happens or the next player's time has come.
+    mutating func step() -> [(OGSClient.LookRequest, LookOutcome)] {
+        let now = MonotonicClock.milliseconds
+        var pause = deadline - now
+        if let upcoming, underWay.count < 32 { pause = min(pause, upcoming.at - now) }
+        var outcomes: [(OGSClient.LookRequest, LookOutcome)] = []
+        for fetched in fetcher.step(milliseconds: max(0, pause)) {
+            guard let request = underWay.removeValue(forKey: fetched.tag) else { continue }
+            let outcome = LookOutcome(fetched.result)
+            if case .backOff = outcome { isEnding = true }
+            outcomes.append((request, outcome))
+        }
+        return outcomes
+    }
+
+    /// Ends the run.
+    /// - Returns: who was chosen and has no outcome.
+    mutating func giveUp() -> [OGSClient.LookRequest] {
+        fetcher.cancelAll()
+        var left = Array(underWay.values)
+        if let upcoming { left.append(upcoming.request) }
+        underWay = [:]
+        upcoming = nil
+        return left
+    }
+}

@@ -1,0 +1,111 @@
+import HTTP
+import Turnstone
+import Unix
+
+/// Asks Online-Go.com about players' games, politely.
+package struct OGSClient {
+    private let base: String
+    private let fetcher: Fetcher
+
+    /// Says who asks, and where to complain.
+    private static let userAgent =
+        "Turnstone/1.0 (turn notifications for players; +https://github.com/turnstone/turnstone)"
+
+    /// - Throws: a sentence that names the variable (`OGS_BASE_URL`, `OGS_CA_FILE`) that is wrong.
+    package init(_ variables: Variables) throws(Failure) {
+        base = try Self.base(variables)
+        let authorities = variables.text("OGS_CA_FILE")
+        if let authorities, !Files.exists(authorities) {
+            throw variables.wrong("OGS_CA_FILE", "there is no file \(authorities)")
+        }
+        // Players with hundreds of games get answers of megabytes.
+        fetcher = try Fetcher(
+            Fetcher.Settings(
+                userAgent: Self.userAgent, authorities: authorities, bodyLimit: 64 << 20))
+    }
+
+    private static func base(_ variables: Variables) throws(Failure) -> String {
+        let text = variables.text("OGS_BASE_URL") ?? "https://online-go.com"
+        let bytes = Array(text.utf8)
+        let scheme = ["https://", "http://"].first { bytes.starts(with: $0.utf8) }
+        guard let scheme, bytes.count > scheme.utf8.count,
+            bytes.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") })
+        else { throw variables.wrong("OGS_BASE_URL", "must be an address such as https://online-go.com") }
+        return bytes.last == UInt8(ascii: "/") ? String(text.dropLast()) : text
+    }
+
+    /// A player to be looked at.
+    package struct LookRequest: Equatable, Sendable {
+        package let player: PlayerID
+        /// OGS's name for what is known already.
+        package let entityTag: String?
+
+        package init(_ player: PlayerID, entityTag: String?) {
+            self.player = player
+            self.entityTag = entityTag
+        }
+    }
+
+    /// How many requests are under way at once: enough to hide a second of delay at 30 a second.
+    private static let concurrency = 32
+
+    /// Looks at players until `next` has no more, OGS wants to be left alone, or the time is over.
+    ///
+    /// One slow or failing player delays nobody else.
+    ///
+    /// - Parameters:
+    ///   - deadline: on the monotonic clock, in milliseconds. What is under way then is given up.
+    ///   - next: the next player to be looked at.
+    ///   - reserve: takes a request's turn in the installation's schedule, and tells how long it is until then.
+    ///   - result: is told each look's outcome, with when it began on the monotonic clock.
+    package func look(
+        until deadline: Int64,
+        next: () throws(Failure) -> LookRequest?,
+        reserve: () throws(Failure) -> Interval,
+        result: (LookRequest, LookOutcome) throws(Failure) -> Void
+    ) throws(Failure) {
+        var run = LookRun(base: base, fetcher: fetcher, deadline: deadline)
+        while try run.begin(concurrency: Self.concurrency, next: next, reserve: reserve) {
+            for (request, outcome) in run.step() { try result(request, outcome) }
+        }
+        for request in run.giveUp() { try result(request, .notLooked) }
+    }
+}
+
+/// What a look at a player came to.
+package enum LookOutcome: Equatable {
+    case games(ActiveGames, entityTag: String?)
+    /// What is known already is still right.
+    case unchanged
+    case unknownPlayer
+    /// OGS wants to be left alone, for this long if it says so.
+    case backOff(Interval?)
+    /// OGS answered nothing that makes sense.
+    case outage(String)
+    /// It was not asked, or not waited for: the run ended.
+    case notLooked
+}
+
+extension LookOutcome {
+    init(_ result: FetchResult) {
+        switch result {
+        case .failed(let reason): self = .outage(reason)
+        case .answered(let answer): self.init(answer)
+        }
+    }
+
+    private init(_ answer: FetchedAnswer) {
+        switch answer.status {
+        case 200:
+            guard let games = ActiveGames(answer: answer.body) else {
+                self = .outage("the answer is no list of games")
+                return
+            }
+            self = .games(games, entityTag: answer.entityTag)
+        case 304: self = .unchanged
+        case 404: self = .unknownPlayer
+        case 429, 503: self = .backOff(answer.retryAfter)
+        default: self = .outage("HTTP \(answer.status)")
+        }
+    }
+}

@@ -1,0 +1,36 @@
+import Turnstone
+import Unix
+
+extension Spool {
+    /// Starts the program `deliver` from the folder of the running program, unless the configuration
+    /// leaves that to a timer or a path unit (`TURNSTONE_DELIVER=external`).
+    ///
+    /// What was accepted is safe already: where the start fails, the next drainer delivers it. The
+    /// new process outlives this one and keeps none of its streams, since a host waits for them to
+    /// close; its log goes to `deliver.log` in the state folder.
+    ///
+    /// - Returns: the process, or `nil` where none is to be started.
+    @discardableResult
+    package func startDrainer(
+        _ variables: Variables, output: ChildProcess.Stream = .null
+    ) throws(Failure) -> ChildProcess? {
+        switch variables.text("TURNSTONE_DELIVER") {
+        case nil, "spawn": break
+        case "external": return nil
+        default: throw variables.wrong("TURNSTONE_DELIVER", "must be spawn or external")
+        }
+        guard let executable = ThisProcess.executable else { return nil }
+        let deliver = "\(Files.parent(of: executable))/deliver"
+        let log = "\(Files.parent(of: folder))/deliver.log"
+        return try systemCalls { () throws(SystemError) in
+            try shorten(log)
+            return try ChildProcess.start(deliver, output: output, errors: .file(log))
+        }
+    }
+
+    /// Keeps the log to two files of a megabyte.
+    private func shorten(_ log: String) throws(SystemError) {
+        let size = try FileDescriptor.open(log, .append).size()
+        if size > 1 << 20 { try Files.rename(log, "\(log).1") }
+    }
+}

@@ -1,0 +1,102 @@
+import Crypto
+import Turnstone
+import Unix
+
+/// The API keys: 32 random bytes each, known to their owners alone. The store has their SHA-256.
+package struct Keys {
+    let state: State
+
+    /// A key as its owner may see it.
+    package struct Listed {
+        /// The first 16 hex digits of the key's SHA-256.
+        package let id: String
+        package let key: Key
+    }
+
+    /// Makes a key for `owner`.
+    /// - Returns: 64 hex digits, never to be had again.
+    package func create(
+        for owner: PlayerID, description: String, at time: Timestamp
+    ) throws(Failure) -> String {
+        let text = hex(randomBytes(32))
+        let hash = Self.hash(text)
+        try state.keyDocuments.update(DocumentName(hash: hash)) { key in
+            key.owner = owner.description
+            key.description = description
+            key.created = time
+        }
+        try state.users.update(DocumentName(UserID(owner))) { $0.keys.append(hash) }
+        return text
+    }
+
+    /// The owner of a key that works.
+    /// - Throws: unauthenticated where there is none.
+    package func owner(of text: String, at time: Timestamp) throws(Failure) -> PlayerID {
+        let name = DocumentName(hash: Self.hash(text))
+        guard let key = try state.keyDocuments.read(name), key.revoked == nil,
+            let owner = PlayerID(key.owner)
+        else { throw .refused(.unauthenticated, "Invalid API key") }
+        note(use: name, of: key, on: CalendarDate(time).dayText)
+        return owner
+    }
+
+    /// Notes the day, once a day. A key works even where that cannot be written.
+    private func note(use name: DocumentName, of key: Key, on day: String) {
+        guard key.lastUsed != day else { return }
+        do throws(Failure) {
+            try state.keyDocuments.update(name) { $0.lastUsed = day }
+        } catch {}
+    }
+
+    /// The owner's keys that work, oldest first.
+    package func list(of owner: PlayerID) throws(Failure) -> [Listed] {
+        var listed: [Listed] = []
+        for hash in try state.users.read(DocumentName(UserID(owner)))?.keys ?? [] {
+            guard let key = try state.keyDocuments.read(DocumentName(hash: hash)),
+                key.revoked == nil, key.owner == owner.description
+            else { continue }
+            listed.append(Listed(id: firstDigits(16, of: hash), key: key))
+        }
+        return listed
+    }
+
+    /// Ends a key.
+    /// - Returns: whether the owner had one with this id that worked.
+    package func revoke(
+        _ id: String, of owner: PlayerID, at time: Timestamp
+    ) throws(Failure) -> Bool {
+        let user = try state.users.read(DocumentName(UserID(owner)))
+        guard let hash = user?.keys.first(where: { firstDigits(16, of: $0) == id }) else { return false }
+        return try revoke(hash: hash, of: owner, at: time)
+    }
+
+    /// Makes a new key in the place of a working one, which then works no more.
+    package func rotate(
+        _ text: String, of owner: PlayerID, at time: Timestamp
+    ) throws(Failure) -> (text: String, description: String) {
+        let hash = Self.hash(text)
+        let description = try state.keyDocuments.read(DocumentName(hash: hash))?.description ?? ""
+        let new = try create(for: owner, description: description, at: time)
+        guard try revoke(hash: hash, of: owner, at: time) else {
+            // Somebody rotated or revoked it meanwhile: one key must not become two.
+            _ = try revoke(hash: Self.hash(new), of: owner, at: time)
+            throw .refused(.unauthenticated, "Invalid API key")
+        }
+        return (new, description)
+    }
+
+    /// The document's end comes first: it alone says whether a key works.
+    private func revoke(
+        hash: String, of owner: PlayerID, at time: Timestamp
+    ) throws(Failure) -> Bool {
+        let ended = try state.keyDocuments.update(DocumentName(hash: hash)) { key in
+            guard key.revoked == nil, key.owner == owner.description else { return false }
+            key.revoked = time
+            return true
+        }
+        try state.users.update(DocumentName(UserID(owner))) { $0.keys.removeAll { $0 == hash } }
+        return ended
+    }
+
+    private static func hash(_ text: String) -> String { hex(SHA256.hash(Array(text.utf8))) }
+}

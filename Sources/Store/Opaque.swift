@@ -1,0 +1,16 @@
+import Turnstone
+
+/// A document whose content only its maker knows, such as a provider token that all processes share.
+package struct Opaque: Document {
+    package static var version: Int64 { 1 }
+
+    package var content: JSONObject = [:]
+
+    package init() {}
+
+    package init?(_ members: JSONObject) {
+        content = members
+    }
+
+    package var members: JSONObject { content }
+}

@@ -1,0 +1,29 @@
+import Turnstone
+import Unix
+
+/// The installation's politeness towards OGS: one schedule of request times for all processes.
+package struct Pace {
+    let folder: String
+
+    /// Takes the next free time.
+    ///
+    /// - Parameter perSecond: how many requests may begin in a second.
+    /// - Returns: how long to wait for it. A schedule more than a minute ahead is a clock that was set
+    ///   back, and is begun anew.
+    package func reserve(perSecond: Int, at now: Timestamp) throws(Failure) -> Interval {
+        let path = "\(folder)/ogs.pace"
+        let distance = max(1, 1_000_000 / Int64(perSecond))
+        let present = now.milliseconds * 1000
+        return try systemCalls { () throws(SystemError) in
+            let file = try FileDescriptor.open(path, .update)
+            guard try file.lock(patience: 2000) else { return Interval.seconds(1) }
+            let text = String(decoding: try file.read(upTo: 20, at: 0), as: UTF8.self)
+            var next = Int64(text) ?? 0
+            if next < present || next > present + 60_000_000 { next = present }
+            let digits = Array(String(next + distance).utf8)
+            try file.write(
+                [UInt8](repeating: UInt8(ascii: "0"), count: 20 - digits.count) + digits, at: 0)
+            return Interval(milliseconds: (next - present + 999) / 1000)
+        }
+    }
+}

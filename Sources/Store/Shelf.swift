@@ -1,0 +1,217 @@
+import Crypto
+import JSON
+import Turnstone
+import Unix
+
+/// The content of one kind of document. Members that it does not know must survive in it.
+package protocol Document: Equatable {
+    /// The newest format that this program writes and reads.
+    static var version: Int64 { get }
+    /// What an absent document counts as.
+    init()
+    /// - Returns: `nil` where a member has a type that the format does not allow.
+    init?(_ members: JSONObject)
+    var members: JSONObject { get }
+}
+
+/// All documents of one kind; where there are many, in 256 folders by the first byte of a SHA-256.
+package struct Shelf<Content: Document> {
+    package let folder: String
+    /// Whether a commit must survive a power failure; a cache's need not.
+    private let durable: Bool
+
+    init(folder: String, durable: Bool = true) {
+        self.folder = folder
+        self.durable = durable
+    }
+
+    private func path(_ name: DocumentName) -> String {
+        guard let shard = name.shard else { return "\(folder)/\(name.file).json" }
+        return "\(folder)/\(shard)/\(name.file).json"
+    }
+
+    /// The document as last committed, or `nil` where there is none. Takes no lock.
+    package func read(_ name: DocumentName) throws(Failure) -> Content? {
+        let path = path(name)
+        if let bytes = try systemCalls({ () throws(SystemError) in try Files.contents(path) }) {
+            if let stored = try Stored<Content>(bytes, path) { return stored.content }
+            throw try setAside(path)
+        }
+        guard try committed(path) == 0 else { throw missing(path) }
+        return nil
+    }
+
+    /// Replaces the document with what `change` makes of it, or leaves it as it was where `change`
+    /// changes nothing or throws.
+    ///
+    /// - Parameter change: Runs once, with the lock held: no network, no second update of this document.
+    /// - Returns: Whatever `change` returns.
+    /// - Throws: `busy` after two seconds without the lock; `stale` where the file system keeps showing
+    ///   an older document than was committed; `newer` for a format this program does not know.
+    ///
+    /// The instant of commit is the `rename`. Readers never wait. C: `flock(2)`, `rename(2)`.
+    @discardableResult
+    package func update<Result>(
+        _ name: DocumentName, _ change: (inout Content) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let path = path(name)
+        return try Lock.holding(path) { (lock) throws(Failure) in
+            let stored = try current(path, committed: lock.committedRevision())
+            var content = stored.content
+            let result = try change(&content)
+            guard content != stored.content else { return result }
+            let next = Stored(content: content, revision: stored.revision + 1)
+            try systemCalls { () throws(SystemError) in
+                try Files.replace(path, with: next.text, durably: durable)
+            }
+            lock.remember(next.revision)
+            return result
+        }
+    }
+
+    /// Every document's file name without its ending, in no order.
+    package func forEachName(_ body: (String) throws(Failure) -> Void) throws(Failure) {
+        for shard in try names(in: folder) {
+            for name in try names(in: "\(folder)/\(shard)") {
+                guard name.utf8.count > 5, name.utf8.suffix(5).elementsEqual(".json".utf8) else { continue }
+                try body(String(decoding: name.utf8.dropLast(5), as: UTF8.self))
+            }
+        }
+    }
+
+    private func names(in folder: String) throws(Failure) -> [String] {
+        try systemCalls { () throws(SystemError) in
+            do throws(SystemError) { return try Files.names(in: folder) } catch {
+                guard error.errno == .notDirectory else { throw error }
+                return []
+            }
+        }
+    }
+
+    /// The document under its lock. A cluster file system may show an older one for a while.
+    private func current(_ path: String, committed: Int64) throws(Failure) -> Stored<Content> {
+        let start = MonotonicClock.milliseconds
+        while true {
+            let bytes = try systemCalls { () throws(SystemError) in try Files.contents(path) }
+            if let bytes {
+                guard let stored = try Stored<Content>(bytes, path) else {
+                    throw setAsideLocked(path)
+                }
+                if stored.revision >= committed { return stored }
+            } else if committed == 0 {
+                return Stored(content: Content(), revision: 0)
+            } else if try isSetAside(path) {
+                throw missing(path)
+            }
+            guard MonotonicClock.milliseconds - start < 3000 else {
+                throw Failure(
+                    .later(seconds: 5), "unable to read \(path): a revision older than \(committed)",
+                    cause: "stale")
+            }
+            MonotonicClock.sleep(milliseconds: 50)
+        }
+    }
+
+    private func committed(_ path: String) throws(Failure) -> Int64 {
+        let digits = try systemCalls { () throws(SystemError) in try Files.contents(path + ".lock") }
+        return digits.flatMap { Int64(String(decoding: $0, as: UTF8.self)) } ?? 0
+    }
+
+    /// Moves a document that does not parse out of the way, unless somebody has mended it meanwhile.
+    private func setAside(_ path: String) throws(Failure) -> Failure {
+        try Lock.holding(path) { (_) throws(Failure) in
+            let bytes = try systemCalls { () throws(SystemError) in try Files.contents(path) }
+            guard let bytes, try Stored<Content>(bytes, path) == nil else { return missing(path) }
+            return setAsideLocked(path)
+        }
+    }
+
+    private func setAsideLocked(_ path: String) -> Failure {
+        let copy = "\(path).corrupt-\(Timestamp.systemNow.milliseconds)"
+        do throws(SystemError) {
+            try Files.rename(path, copy)
+            try Files.synchronizeFolder(of: path)
+        } catch { return error.failure }
+        return Failure(
+            .broken, "unable to read \(path): it is damaged and was set aside as \(copy)",
+            cause: "corrupt")
+    }
+
+    private func isSetAside(_ path: String) throws(Failure) -> Bool {
+        let prefix = Files.name(of: path) + ".corrupt-"
+        return try names(in: Files.parent(of: path)).contains { $0.utf8.starts(with: prefix.utf8) }
+    }
+
+    private func missing(_ path: String) -> Failure {
+        Failure(
+            .broken, "unable to read \(path): it was committed and is gone; restore it", cause: "missing")
+    }
+}
+
+/// A document's name within its shelf.
+package struct DocumentName {
+    let file: String
+    /// Two hex digits of a SHA-256 that belongs to the name; `nil` where a shelf has few documents.
+    let shard: String?
+
+    package init(_ user: UserID) {
+        file = user.fileName
+        shard = hex(SHA256.hash(Array(user.text.utf8)).prefix(1))
+    }
+
+    package init(_ token: DeviceToken) {
+        self.init(hash: hex(SHA256.hash(Array(token.hex.utf8))))
+    }
+
+    /// - Parameter single: letters, digits and `-`, for one of a few documents.
+    package init(single: String) {
+        file = single
+        shard = nil
+    }
+
+    /// - Parameter hash: a SHA-256 in hex, which is the name itself.
+    package init(hash: String) {
+        file = hash
+        shard = firstDigits(2, of: hash)
+    }
+}
+
+/// A document with what every document has.
+struct Stored<Content: Document> {
+    let content: Content
+    let revision: Int64
+
+    init(content: Content, revision: Int64) {
+        self.content = content
+        self.revision = revision
+    }
+
+    /// - Returns: `nil` where the bytes are no document.
+    /// - Throws: `newer` for a format that this program does not know.
+    init?(_ bytes: [UInt8], _ path: String) throws(Failure) {
+        let members: JSONObject?
+        do throws(JSONError) { members = try JSON.parse(bytes).object } catch { return nil }
+        guard let members, let version = members["version"]?.integer,
+            let revision = members["revision"]?.integer, revision > 0
+        else { return nil }
+        guard version <= Content.version else {
+            throw Failure(
+                .broken, "unable to use \(path): its version \(version) is newer than this program",
+                cause: "newer")
+        }
+        var rest = members
+        rest["version"] = nil
+        rest["revision"] = nil
+        guard let content = Content(rest) else { return nil }
+        self.content = content
+        self.revision = revision
+    }
+
+    var text: [UInt8] {
+        var all: JSONObject = [
+            "version": .integer(Content.version), "revision": .integer(revision),
+        ]
+        for member in content.members.members { all.append(member.name, member.value) }
+        return JSON.text(.object(all)) + [UInt8(ascii: "\n")]
+    }
+}

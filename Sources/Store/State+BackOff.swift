@@ -1,0 +1,27 @@
+import Turnstone
+
+extension State {
+    private var ogsName: DocumentName { DocumentName(single: "ogs") }
+
+    /// How long OGS is to be left alone; `nil` since it last answered sensibly.
+    package func backOff() throws(Failure) -> BackOff? {
+        try notes.read(ogsName).flatMap { BackOff($0.content) }
+    }
+
+    package func note(backOff: BackOff?) throws(Failure) {
+        try notes.update(ogsName) { note in
+            note.content["until"] = backOff?.members["until"]
+            note.content["step"] = backOff?.members["step"]
+        }
+    }
+
+    /// `OGS_REQUESTS_PER_SECOND`: politeness towards OGS, for the whole installation.
+    package func requestsPerSecond(_ variables: Variables) throws(Failure) -> Int {
+        try variables.number("OGS_REQUESTS_PER_SECOND", standard: 2, in: 1...1_000_000)
+    }
+
+    /// `CHECK_INTERVAL_SECONDS`: a player looked at less than this ago is left out of a cycle.
+    package func checkInterval(_ variables: Variables) throws(Failure) -> Int {
+        try variables.number("CHECK_INTERVAL_SECONDS", standard: 30, in: 1...86_400)
+    }
+}

@@ -1,0 +1,75 @@
+import JSON
+import Turnstone
+import Unix
+
+/// The state folder: every document that the programs of one app share.
+package struct State {
+    package let folder: String
+
+    /// The version of the folder's layout that this program knows.
+    private static let version: Int64 = 1
+
+    /// Finds the folder (`TURNSTONE_STATE`, else systemd's `STATE_DIRECTORY`, else
+    /// `/var/lib/turnstone`) and makes it where it is missing.
+    ///
+    /// - Throws: a folder of a newer version is refused, and nothing in it is touched.
+    package init(_ variables: Variables) throws(Failure) {
+        let first = variables.text("STATE_DIRECTORY")?.utf8.prefix { $0 != UInt8(ascii: ":") }
+        folder =
+            variables.text("TURNSTONE_STATE") ?? first.map { String(decoding: $0, as: UTF8.self) }
+            ?? "/var/lib/turnstone"
+        guard folder.utf8.first == UInt8(ascii: "/") else {
+            throw variables.wrong("TURNSTONE_STATE", "must be an absolute path")
+        }
+        try checkVersion()
+    }
+
+    private func checkVersion() throws(Failure) {
+        let path = "\(folder)/version.json"
+        guard let bytes = try contents(path) else { return try make(path) }
+        let stated: Int64?
+        do throws(JSONError) { stated = try JSON.parse(bytes).object?["version"]?.integer } catch {
+            stated = nil
+        }
+        guard let stated else {
+            throw Failure(.broken, "unable to read \(path): it is not JSON", cause: "corrupt")
+        }
+        guard stated <= Self.version else {
+            throw Failure(
+                .broken, "unable to use \(folder): its version \(stated) is newer than this program",
+                cause: "newer")
+        }
+    }
+
+    private func make(_ path: String) throws(Failure) {
+        do throws(SystemError) { try Files.makeFolder(folder) } catch {
+            throw .misconfigured(
+                "unable to make \(folder) (TURNSTONE_STATE): \(error.errno.name)")
+        }
+        try Lock.holding(path) { (_) throws(Failure) in
+            guard try contents(path) == nil else { return }
+            try systemCalls { () throws(SystemError) in
+                try Files.replace(path, with: JSON.text(["version": .integer(Self.version)]))
+            }
+        }
+    }
+
+    private func contents(_ path: String) throws(Failure) -> [UInt8]? {
+        try systemCalls { () throws(SystemError) in try Files.contents(path) }
+    }
+
+    package var users: Shelf<User> { Shelf(folder: "\(folder)/users") }
+    package var tokens: Shelf<TokenHolders> { Shelf(folder: "\(folder)/tokens") }
+    package var keyDocuments: Shelf<Key> { Shelf(folder: "\(folder)/keys") }
+    package var looks: Shelf<Look> { Shelf(folder: "\(folder)/looks", durable: false) }
+    /// Tokens that all processes share.
+    package var credentials: Shelf<Opaque> { Shelf(folder: "\(folder)/credentials") }
+    /// What the whole installation has to remember, such as a back-off: `ogs.json`.
+    package var notes: Shelf<Opaque> { Shelf(folder: folder) }
+
+    package var keys: Keys { Keys(state: self) }
+    package var registry: Registry { Registry(state: self) }
+    package var pace: Pace { Pace(folder: folder) }
+
+    package func playerIndex() throws(Failure) -> PlayerIndex { try PlayerIndex(state: self) }
+}

@@ -1,0 +1,24 @@
+import Turnstone
+
+/// Who has registered a device token: an index of the users' documents.
+package struct TokenHolders: Document {
+    package static var version: Int64 { 1 }
+
+    /// In the order of registration.
+    package var users: [String] = []
+    private var unknown = JSONObject()
+
+    package init() {}
+
+    package init?(_ members: JSONObject) {
+        var members = Members(members)
+        guard let users = members.take("users")?.array else { return nil }
+        self.users = users.compactMap { $0.string }
+        unknown = members.rest
+    }
+
+    package var members: JSONObject {
+        let members: JSONObject = ["users": .array(users.map { .string($0) })]
+        return members.adding(unknown)
+    }
+}

@@ -1,0 +1,106 @@
+import Turnstone
+
+/// A user's document: the truth about the user's devices, and what a player was notified of.
+package struct User: Document {
+    package static var version: Int64 { 1 }
+
+    package var devices: [Device] = []
+    /// The turns that the player was notified of.
+    package var ledger = TurnLedger()
+    /// How many turn notices were queued for the player: the next one's number is one more.
+    package var notices: Int64 = 0
+    /// When a push of a turn was last accepted by a push service.
+    package var lastNotification: Timestamp?
+    /// The SHA-256 of each API key made for the user. An index: the key's document is the truth.
+    package var keys: [String] = []
+    /// Where the player's record is in the player index. A hint, checked when it is used.
+    package var record: Int64?
+    private var unknown = JSONObject()
+
+    package init() {}
+
+    /// Whether there is somewhere to push to.
+    package var hasDevice: Bool { devices.contains { $0.quarantined == nil } }
+}
+
+/// A device that a user can be reached on.
+package struct Device: Equatable {
+    package let token: DeviceToken
+    /// Where APNs knows the token; `nil` where the installation's setting counts.
+    package var environment: APNsEnvironment?
+    /// When the app last registered it: a "gone" from before says nothing about it.
+    package var registered: Timestamp
+    /// Since when it is not pushed to, after APNs called its token bad.
+    package var quarantined: Timestamp?
+    private var unknown = JSONObject()
+
+    package init(_ token: DeviceToken, environment: APNsEnvironment? = nil, registered: Timestamp) {
+        self.token = token
+        self.environment = environment
+        self.registered = registered
+    }
+}
+
+extension User {
+    package init?(_ members: JSONObject) {
+        var members = Members(members)
+        for element in members.take("devices")?.array ?? [] {
+            guard let device = element.object.flatMap(Device.init) else { return nil }
+            devices.append(device)
+        }
+        if let json = members.take("ledger") {
+            guard let ledger = TurnLedger(json) else { return nil }
+            self.ledger = ledger
+        }
+        notices = members.take("notices")?.integer ?? 0
+        lastNotification = members.take("last_notification_time")?.timestamp
+        keys = (members.take("keys")?.array ?? []).compactMap { $0.string }
+        record = members.take("record")?.integer
+        unknown = members.rest
+    }
+
+    package var members: JSONObject {
+        var members = JSONObject()
+        members["devices"] = .array(devices.map { .object($0.members) })
+        members["ledger"] = ledger.json
+        members["notices"] = .integer(notices)
+        members["last_notification_time"] = lastNotification.map { JSONValue($0) }
+        members["keys"] = keys.isEmpty ? nil : .array(keys.map { .string($0) })
+        members["record"] = record.map { .integer($0) }
+        return members.adding(unknown)
+    }
+}
+
+extension Device {
+    fileprivate init?(_ members: JSONObject) {
+        var members = Members(members)
+        guard let token = members.take("token")?.string.flatMap(DeviceToken.init),
+            let registered = members.take("registered_at")?.timestamp
+        else { return nil }
+        self.token = token
+        self.registered = registered
+        if let name = members.take("environment")?.string {
+            guard let environment = APNsEnvironment(rawValue: name) else { return nil }
+            self.environment = environment
+        }
+        quarantined = members.take("quarantined_at")?.timestamp
+        unknown = members.rest
+    }
+
+    fileprivate var members: JSONObject {
+        var members: JSONObject = ["token": .string(token.hex)]
+        members["environment"] = environment.map { .string($0.rawValue) }
+        members["registered_at"] = JSONValue(registered)
+        members["quarantined_at"] = quarantined.map { JSONValue($0) }
+        return members.adding(unknown)
+    }
+}
+
+extension User {
+    /// Marks the turns of a notice that is in the spool, if that has not been done.
+    package mutating func adopt(_ turns: TurnLedger, notice: Int64) {
+        guard notice > notices else { return }
+        ledger.merge(turns)
+        notices = notice
+    }
+}

@@ -1,0 +1,96 @@
+import Spool
+import Store
+import Turnstone
+
+/// What looks at players found: written down, and told to whom it concerns.
+package struct LookBook {
+    private let state: State
+    private let notifier: TurnNotifier
+    package let records: PlayerRecords
+
+    package init(
+        _ variables: Variables, state: State, now: Timestamp
+    ) throws(Failure) {
+        self.state = state
+        notifier = try TurnNotifier(variables, state: state, now: now)
+        records = try state.playerIndex().records()
+    }
+
+    /// Takes in what a look found. Nothing is written but the index where it found nothing new.
+    ///
+    /// - Parameters:
+    ///   - record: the player's in the index; `nil` where the player is not watched.
+    ///   - began: when the look began.
+    /// - Returns: `nil` where exactly this was judged already.
+    @discardableResult
+    package func take(
+        _ found: ActiveGames, entityTag: String?, of player: PlayerID, record: Int64?,
+        began: Timestamp
+    ) throws(Failure) -> TurnNotifier.Told? {
+        guard let record else {
+            try state.looks.update(DocumentName(UserID(player))) { $0 = Look(found, at: began) }
+            return try tell(player, of: found, record: nil, began: began)
+        }
+        let fingerprint = found.fingerprint
+        if records.found(record) != fingerprint {
+            try state.looks.update(DocumentName(UserID(player))) { $0 = Look(found, at: began) }
+        } else if records.judged(record) == mark(fingerprint) {
+            records.note(record, lookBegan: began, found: fingerprint, tag: entityTag)
+            return nil
+        }
+        let told = try tell(player, of: found, record: record, began: began)
+        guard !told.isOutdated else { return told }
+        records.note(record, lookBegan: began, found: fingerprint, tag: entityTag)
+        if told.isWatched { records.noteJudged(record, mark(fingerprint)) }
+        return told
+    }
+
+    /// Takes in that OGS has nothing new.
+    @discardableResult
+    package func takeUnchanged(
+        of player: PlayerID, record: Int64, began: Timestamp
+    ) throws(Failure) -> TurnNotifier.Told? {
+        if records.judged(record) != mark(records.found(record)), let look = try look(of: player) {
+            return try take(
+                look.found, entityTag: records.tag(record), of: player, record: record, began: began)
+        }
+        records.noteUnchanged(record, lookBegan: began)
+        return nil
+    }
+
+    /// What the last look found, and when it was last found to be so.
+    package func look(of player: PlayerID) throws(Failure) -> Look? {
+        guard var look = try state.looks.read(DocumentName(UserID(player))) else { return nil }
+        if let record = try record(of: player), records.found(record) == look.found.fingerprint {
+            look.at = max(look.at, records.looked(record))
+        }
+        return look
+    }
+
+    /// Where the player is in the index; `nil` where the player is not watched.
+    package func record(of player: PlayerID) throws(Failure) -> Int64? {
+        guard let hint = try state.users.read(DocumentName(UserID(player)))?.record else {
+            return nil
+        }
+        return records.record(of: player, hint: hint)
+    }
+
+    /// Judges again what is known, for whoever asks: it is told like any look.
+    package func tell(
+        _ player: PlayerID, of found: ActiveGames, record: Int64?, began: Timestamp
+    ) throws(Failure) -> TurnNotifier.Told {
+        try notifier.tell(player, of: found) {
+            guard let record else { return false }
+            // A look takes two minutes at the most; anything later is a clock that was set back.
+            let later = records.looked(record) - began
+            return later > .seconds(0) && later < .minutes(2)
+        } unwatch: {
+            if let record { records.unwatch(record) }
+        }
+    }
+
+    /// The judgement depends on one setting beside the games.
+    private func mark(_ fingerprint: Int64) -> Int64 {
+        notifier.liveToo ? ~fingerprint : fingerprint
+    }
+}

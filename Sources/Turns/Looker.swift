@@ -1,0 +1,120 @@
+import OGS
+import Spool
+import Store
+import Turnstone
+import Unix
+
+/// Looks at one player for whoever asks, from what is known if that is young enough.
+package struct Looker {
+    private let variables: Variables
+    private let state: State
+    private let now: Timestamp
+    package let book: LookBook
+
+    /// A request behind nginx has 20 s at the most.
+    private static let patience: Int64 = 12_000
+
+    package init(_ variables: Variables, state: State, now: Timestamp) throws(Failure) {
+        self.variables = variables
+        self.state = state
+        self.now = now
+        book = try LookBook(variables, state: state, now: now)
+    }
+
+    /// What is known of a player's games.
+    package struct Found {
+        package let look: Look
+        package let told: TurnNotifier.Told
+    }
+
+    /// - Parameter age: a look younger than this is good enough; otherwise OGS is asked, within the
+    ///   installation's schedule.
+    /// - Throws: `later` when OGS cannot be asked or does not answer sensibly; not found for a player
+    ///   whom OGS does not know.
+    package func look(at player: PlayerID, youngerThan age: Interval) throws(Failure) -> Found {
+        if let known = try known(player, youngerThan: age) { return known }
+        let backOff = try state.backOff()
+        guard backOff?.isActive(at: now) != true else { throw leftAlone }
+        let record = try book.record(of: player)
+        if let record, try !claim(record, age), let found = try wait(for: player, age) { return found }
+        return try ask(player, record: record, after: backOff)
+    }
+
+    private func known(_ player: PlayerID, youngerThan age: Interval) throws(Failure) -> Found? {
+        guard let look = try book.look(of: player), look.at <= now, now - look.at < age else {
+            return nil
+        }
+        let record = try book.record(of: player)
+        return Found(
+            look: look,
+            told: try book.tell(player, of: look.found, record: record, began: look.at))
+    }
+
+    private func claim(_ record: Int64, _ age: Interval) throws(Failure) -> Bool {
+        try state.playerIndex().locked { () throws(Failure) in
+            book.records.claim(record, at: now, interval: age)
+        }
+    }
+
+    /// Somebody else is looking: their look is as good as ours.
+    private func wait(for player: PlayerID, _ age: Interval) throws(Failure) -> Found? {
+        let end = MonotonicClock.milliseconds + 5000
+        while MonotonicClock.milliseconds < end {
+            MonotonicClock.sleep(milliseconds: 20)
+            if let known = try known(player, youngerThan: age) { return known }
+        }
+        return nil
+    }
+
+    private func ask(
+        _ player: PlayerID, record: Int64?, after backOff: BackOff?
+    ) throws(Failure) -> Found {
+        var request: OGSClient.LookRequest? = OGSClient.LookRequest(
+            player, entityTag: record.flatMap { book.records.tag($0) })
+        var outcome = LookOutcome.notLooked
+        let perSecond = try state.requestsPerSecond(variables)
+        try OGSClient(variables).look(until: MonotonicClock.milliseconds + Self.patience) {
+            defer { request = nil }
+            return request
+        } reserve: { () throws(Failure) in
+            try state.pace.reserve(perSecond: perSecond, at: now)
+        } result: { _, result in
+            outcome = result
+        }
+        return try take(outcome, player, record, after: backOff)
+    }
+
+    private func take(
+        _ outcome: LookOutcome, _ player: PlayerID, _ record: Int64?, after backOff: BackOff?
+    ) throws(Failure) -> Found {
+        switch outcome {
+        case .games(let found, let tag):
+            if backOff != nil { try state.note(backOff: nil) }
+            let told = try book.take(
+                found, entityTag: tag, of: player, record: record, began: now)
+            if let told { return Found(look: Look(found, at: now), told: told) }
+            return Found(
+                look: Look(found, at: now),
+                told: try book.tell(player, of: found, record: record, began: now))
+        case .unchanged:
+            guard let record, let look = try book.look(of: player) else { throw noAnswer }
+            try book.takeUnchanged(of: player, record: record, began: now)
+            let told = try book.tell(player, of: look.found, record: record, began: now)
+            return Found(look: Look(look.found, at: now), told: told)
+        case .unknownPlayer:
+            throw .refused(.notFound, "Online-Go.com knows no player \(player)")
+        case .backOff(let wish):
+            try state.note(backOff: BackOff(after: backOff, wish: wish, now: now))
+            throw leftAlone
+        case .outage, .notLooked: throw noAnswer
+        }
+    }
+
+    private var leftAlone: Failure {
+        Failure(.later(seconds: 30), "unable to ask Online-Go.com: it wants to be left alone", cause: "OGS")
+    }
+
+    private var noAnswer: Failure {
+        Failure(.later(seconds: 30), "unable to ask Online-Go.com: no sensible answer", cause: "OGS")
+    }
+}

@@ -1,0 +1,34 @@
+/// How long OGS is left alone after it said that it is asked too much.
+package struct BackOff: Equatable, Sendable {
+    /// Nobody asks before this moment.
+    package let until: Timestamp
+    /// How many times in a row it said so.
+    package let step: Int64
+
+    /// - Parameters:
+    ///   - previous: the back-off before this one, if no answer came in between.
+    ///   - wish: what OGS asked for (`Retry-After`); otherwise 10 s, doubling to 10 min.
+    package init(after previous: BackOff?, wish: Interval?, now: Timestamp) {
+        step = (previous?.step ?? 0) + 1
+        let doubled = Interval.milliseconds(10_000 << min(step - 1, 6))
+        until = now + min(wish ?? min(doubled, .minutes(10)), .hours(1))
+    }
+
+    /// Whether OGS is to be left alone. A moment further away than an hour is a clock that was set back.
+    package func isActive(at now: Timestamp) -> Bool {
+        now < until && until <= now + .hours(1)
+    }
+}
+
+extension BackOff {
+    /// Reads the form that ``members`` writes; `nil` where there is no back-off.
+    package init?(_ members: JSONObject) {
+        guard let until = members["until"]?.timestamp, let step = members["step"]?.integer, step > 0
+        else { return nil }
+        self.until = until
+        self.step = step
+    }
+
+    /// `{"until": milliseconds since 1970, "step": 2}`
+    package var members: JSONObject { ["until": JSONValue(until), "step": .integer(step)] }
+}

@@ -1,0 +1,45 @@
+/// A moment's date and time of day in UTC, as RFC 3339 writes them.
+package struct CalendarDate: Equatable, Sendable {
+    package let year: Int
+    package let month: Int
+    package let day: Int
+    package let hour: Int
+    package let minute: Int
+    package let second: Int
+
+    package init(_ moment: Timestamp) {
+        var seconds = moment.milliseconds / 1000
+        if moment.milliseconds % 1000 < 0 { seconds -= 1 }
+        var days = seconds / 86_400
+        if seconds % 86_400 < 0 { days -= 1 }
+        let rest = Int(seconds - days * 86_400)
+        hour = rest / 3600
+        minute = rest / 60 % 60
+        second = rest % 60
+
+        // Eras of 400 years that begin on 1 March, so that a leap day ends its year (H. Hinnant's
+        // "chrono-compatible low-level date algorithms", civil_from_days).
+        let shifted = days + 719_468
+        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let monthFromMarch = (5 * dayOfYear + 2) / 153
+        day = Int(dayOfYear - (153 * monthFromMarch + 2) / 5 + 1)
+        month = Int(monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9)
+        year = Int(yearOfEra + era * 400) + (month <= 2 ? 1 : 0)
+    }
+
+    /// `2026-11-21`
+    package var dayText: String { "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))" }
+
+    /// `2026-11-21T14:30:00Z`
+    package var text: String {
+        "\(dayText)T\(padded(hour, 2)):\(padded(minute, 2)):\(padded(second, 2))Z"
+    }
+}
+
+private func padded(_ number: Int, _ width: Int) -> String {
+    let digits = String(number)
+    return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
+}

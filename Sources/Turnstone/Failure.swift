@@ -1,0 +1,56 @@
+/// Who must act on a failure.
+package enum Disposition: Equatable, Sendable {
+    /// The caller must mend the request.
+    case refused(Refusal)
+    /// The same request may work soon.
+    case later(seconds: Int)
+    /// Whoever runs the installation must mend its configuration.
+    case misconfigured
+    /// Whoever runs the installation must mend its state, or we our program.
+    case broken
+}
+
+/// What the caller must mend. `Edge` alone turns these into HTTP's numbers.
+package enum Refusal: Equatable, Sendable {
+    case malformed
+    case unauthenticated
+    case forbidden
+    case notFound
+    /// The route exists for these methods.
+    case methodNotAllowed(allowed: String)
+    case tooSlow
+    case conflict
+    case changedMeanwhile
+    case tooLarge
+    case headersTooLarge
+    case unsupportedMediaType
+    case notAcceptable
+    case tooMany
+}
+
+/// The one error that crosses a module's boundary: who must act, and a sentence for that person.
+package struct Failure: Error, Equatable, Sendable {
+    package let disposition: Disposition
+    /// "verb object: reason", without the program's name, a token, a key or a body.
+    package let sentence: String
+    /// The cause's searchable name, such as `busy`, `ENOSPC` or `BadDeviceToken`.
+    package let cause: String
+
+    package init(_ disposition: Disposition, _ sentence: String, cause: String) {
+        self.disposition = disposition
+        self.sentence = sentence
+        self.cause = cause
+    }
+
+    package static func refused(_ refusal: Refusal, _ sentence: String) -> Failure {
+        Failure(.refused(refusal), sentence, cause: "refused")
+    }
+
+    package static func malformed(_ sentence: String) -> Failure {
+        .refused(.malformed, sentence)
+    }
+
+    package static func misconfigured(_ sentence: String) -> Failure {
+        Failure(.misconfigured, sentence, cause: "configuration")
+    }
+}

@@ -1,0 +1,42 @@
+/// Bytes as lower-case hex, two digits each.
+package func hex(_ bytes: some Sequence<UInt8>) -> String {
+    var digits: [UInt8] = []
+    for byte in bytes {
+        digits.append(hexDigit(byte >> 4))
+        digits.append(hexDigit(byte & 15))
+    }
+    return String(decoding: digits, as: UTF8.self)
+}
+
+/// The first digits of a hex text. (Cutting a `String` by characters would need Unicode's tables, which
+/// Embedded Swift does not link by itself.)
+package func firstDigits(_ count: Int, of hex: String) -> String {
+    String(decoding: hex.utf8.prefix(count), as: UTF8.self)
+}
+
+/// The digits with A to F made small, or `nil` where one is no hex digit.
+func lowercaseHex(_ digits: [UInt8]) -> String? {
+    var lowered = digits
+    for index in lowered.indices {
+        switch lowered[index] {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): break
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): lowered[index] |= 0x20
+        default: return nil
+        }
+    }
+    return String(decoding: lowered, as: UTF8.self)
+}
+
+/// A hex digit's value, whatever its case.
+package func hexValue(_ digit: UInt8) -> UInt8? {
+    switch digit {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+    default: nil
+    }
+}
+
+private func hexDigit(_ value: UInt8) -> UInt8 {
+    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+}

@@ -1,0 +1,90 @@
+/// A JSON text's value (RFC 8259). The module `JSON` reads and writes the text.
+package indirect enum JSONValue: Equatable, Sendable {
+    case null
+    case bool(Bool)
+    case integer(Int64)
+    case number(Double)
+    case string(String)
+    case array([JSONValue])
+    case object(JSONObject)
+
+    package var string: String? {
+        if case .string(let text) = self { text } else { nil }
+    }
+
+    package var integer: Int64? {
+        if case .integer(let number) = self { number } else { nil }
+    }
+
+    package var bool: Bool? {
+        if case .bool(let flag) = self { flag } else { nil }
+    }
+
+    package var array: [JSONValue]? {
+        if case .array(let elements) = self { elements } else { nil }
+    }
+
+    package var object: JSONObject? {
+        if case .object(let members) = self { members } else { nil }
+    }
+
+    /// A moment that the document states in milliseconds since 1970.
+    package var timestamp: Timestamp? { integer.map { Timestamp(milliseconds: $0) } }
+
+    package init(_ moment: Timestamp) {
+        self = .integer(moment.milliseconds)
+    }
+}
+
+/// A JSON object's members, in the order of the text, so that a rewrite keeps it.
+package struct JSONObject: Equatable, Sendable {
+    package struct Member: Equatable, Sendable {
+        package let name: String
+        package var value: JSONValue
+    }
+
+    package private(set) var members: [Member] = []
+
+    package init() {}
+
+    /// Looks through the members one by one: documents have a few, and no hashing costs no random seed.
+    /// Setting `nil` removes the member.
+    package subscript(name: String) -> JSONValue? {
+        get { members.first { $0.name == name }?.value }
+        set {
+            let place = members.firstIndex { $0.name == name }
+            switch (place, newValue) {
+            case (let place?, let value?): members[place].value = value
+            case (let place?, nil): members.remove(at: place)
+            case (nil, let value?): members.append(Member(name: name, value: value))
+            case (nil, nil): break
+            }
+        }
+    }
+
+    /// Adds a member whose name is known to be new.
+    package mutating func append(_ name: String, _ value: JSONValue) {
+        members.append(Member(name: name, value: value))
+    }
+}
+
+extension JSONObject: ExpressibleByDictionaryLiteral {
+    package init(dictionaryLiteral elements: (String, JSONValue)...) {
+        members = elements.map { Member(name: $0.0, value: $0.1) }
+    }
+}
+
+extension JSONValue: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral,
+    ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral
+{
+    package init(dictionaryLiteral elements: (String, JSONValue)...) {
+        var object = JSONObject()
+        for (name, value) in elements { object.append(name, value) }
+        self = .object(object)
+    }
+
+    package init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+    package init(stringLiteral value: String) { self = .string(value) }
+    package init(booleanLiteral value: Bool) { self = .bool(value) }
+    package init(integerLiteral value: Int64) { self = .integer(value) }
+}

@@ -1,0 +1,128 @@
+/// The one notification that tells a player of all new turns that a check found.
+package struct TurnNotice: Equatable, Sendable {
+    package let title: String
+    /// For one game: the opponent and how far the game is.
+    package let subtitle: String?
+    package let body: String
+    /// All games waiting, not only the new ones.
+    package let badge: Int
+    /// The game that a tap opens: the one moved in last.
+    package let game: Int64
+    /// Its name without control characters, at most 256 bytes, and never empty.
+    package let gameName: String
+    /// The same for all of an account's turn notices, so that the newest replaces the others on screen.
+    ///
+    /// Two accounts on one phone differ. At most 64 bytes, as `apns-collapse-id` wants it.
+    package let collapseID: String
+    /// When the notice is no longer worth delivering: as the last of its games runs out of time, but no
+    /// sooner than an hour and no later than 30 days from now.
+    package let expiration: Timestamp
+
+    /// - Parameters:
+    ///   - new: The games to tell of; `nil` is returned where there are none.
+    ///   - environment: What `ENVIRONMENT` says: empty and `none` put nothing before the text.
+    package init?(
+        new games: [Game], badge: Int, player: PlayerID, environment: String?, now: Timestamp
+    ) {
+        guard var newest = games.first else { return nil }
+        for game in games.dropFirst() where game.isNewer(than: newest) { newest = game }
+
+        let prefix =
+            if let environment, !environment.isEmpty, environment != "none" {
+                "[\(environment)] "
+            } else { "" }
+        game = newest.id
+        gameName = newest.shownName
+        title = "Your turn in Go!"
+        if games.count == 1 {
+            subtitle = newest.progress(against: newest.opponent(of: player))
+            body = "\(prefix)It's your turn in: \(newest.shownName)"
+        } else {
+            subtitle = nil
+            body = "\(prefix)It's your turn in \(games.count) games"
+        }
+        self.badge = badge
+        collapseID = "turn-\(player)"
+
+        let latest = games.compactMap { $0.deadline }.max() ?? now + .days(30)
+        expiration = min(max(latest, now + .hours(1)), now + .days(30))
+    }
+
+    /// What the phone receives, short of 4096 bytes whatever the names.
+    package var payload: JSONValue {
+        var alert: JSONObject = ["title": .string(title)]
+        if let subtitle { alert["subtitle"] = .string(subtitle) }
+        alert["body"] = .string(body)
+        return [
+            "aps": [
+                "alert": .object(alert), "badge": .integer(Int64(badge)), "sound": "default",
+            ],
+            "web_url": .string("https://online-go.com/game/\(game)"),
+            "app_url": .string("ogs://game/\(game)"),
+            "game_id": .integer(game),
+            "action": "open_game",
+            "game_name": .string(gameName),
+        ]
+    }
+}
+
+extension Game {
+    /// The name for a person to read: one line, and never empty.
+    package var shownName: String {
+        // The payload holds it twice, and APNs takes 4096 bytes.
+        let line = oneLine(name, atMost: 256)
+        return line.isEmpty ? "game \(id)" : line
+    }
+
+    fileprivate func isNewer(than other: Game) -> Bool {
+        (lastMove?.milliseconds ?? .min, id) > (other.lastMove?.milliseconds ?? .min, other.id)
+    }
+
+    /// When nobody needs to hear of this turn any more.
+    fileprivate var deadline: Timestamp? {
+        phase == .stoneRemoval ? stoneRemovalExpiration ?? expiration : expiration
+    }
+
+    fileprivate func progress(against opponent: String?) -> String? {
+        let stage: String? =
+            switch (phase, moveCount) {
+            case (.stoneRemoval, _): "stone removal"
+            case (_, 0?): "first move"
+            case (_, let count?): "move \(count)"
+            case (_, nil): nil
+            }
+        let name = opponent.map { oneLine($0, atMost: 64) }
+        let parts = [name, stage].compactMap { $0 }.filter { !$0.isEmpty }
+        return parts.isEmpty ? nil : parts.joined(separator: " · ")
+    }
+}
+
+/// The text with control characters and runs of blanks as one blank each, and none at its ends; cut
+/// on a character's boundary with `…` where it is longer than `limit` bytes.
+private func oneLine(_ text: String, atMost limit: Int) -> String {
+    var line = ""
+    var blank = false
+    for character in text {
+        let isBlank = character.unicodeScalars.allSatisfy {
+            $0.properties.isWhitespace || $0.value < 0x20 || (0x7F...0x9F).contains($0.value)
+        }
+        if isBlank {
+            blank = !line.isEmpty
+            continue
+        }
+        let next = (blank ? " " : "") + String(character)
+        guard line.utf8.count + next.utf8.count <= limit else {
+            return shortened(line, to: limit) + "…"
+        }
+        line += next
+        blank = false
+    }
+    return line
+}
+
+/// Room for the ellipsis, which takes three bytes.
+private func shortened(_ line: String, to limit: Int) -> String {
+    var line = line
+    while line.utf8.count > limit - 3, !line.isEmpty { line.removeLast() }
+    return line
+}

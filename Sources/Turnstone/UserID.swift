@@ -1,0 +1,36 @@
+/// Whom a device belongs to: an OGS player's number, or whatever an app's own backend calls its users.
+package struct UserID: Hashable, Sendable {
+    /// 1 to 128 bytes.
+    package let text: String
+
+    package init?(_ text: String) {
+        guard (1...128).contains(text.utf8.count) else { return nil }
+        self.text = text
+    }
+
+    package init(_ player: PlayerID) {
+        text = player.description
+    }
+
+    /// The player of this number, where it is one.
+    package var player: PlayerID? { PlayerID(text) }
+
+    /// The text as a file name: letters, digits, `-` and `_` stand for themselves, any other byte for
+    /// `=` and its two hex digits, so that no two users share a name and none leads elsewhere.
+    package var fileName: String {
+        var name: [UInt8] = []
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                name.append(byte)
+            default: name += Array("=\(hex([byte]))".utf8)
+            }
+        }
+        return String(decoding: name, as: UTF8.self)
+    }
+}
+
+extension UserID: CustomStringConvertible {
+    package var description: String { text }
+}

@@ -1,0 +1,123 @@
+/// The configuration: named texts from the environment and, where unset there, from a file.
+package struct Variables: Sendable {
+    private var entries: [(name: String, value: String)] = []
+    /// The configuration file that was read, for sentences about what is wrong in it.
+    package var file: String?
+
+    package init() {}
+
+    /// Sets a variable unless it is set already: the first source wins.
+    package mutating func offer(_ name: String, _ value: String) {
+        guard self[name] == nil else { return }
+        entries.append((name, value))
+    }
+
+    /// The variable's text as it stands, empty or not.
+    package subscript(name: String) -> String? {
+        entries.first { $0.name == name }?.value
+    }
+
+    /// The variable's text, where it is set and not empty.
+    package func text(_ name: String) -> String? {
+        guard let value = self[name], !value.isEmpty else { return nil }
+        return value
+    }
+
+    /// A whole number within `range`, or `standard` where the variable is unset.
+    package func number(
+        _ name: String, standard: Int, in range: ClosedRange<Int>
+    ) throws(Failure) -> Int {
+        guard let text = text(name) else { return standard }
+        guard let number = Int(text), range.contains(number) else {
+            throw wrong(
+                name, "must be a whole number from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+
+    package func flag(_ name: String, standard: Bool) throws(Failure) -> Bool {
+        switch text(name) {
+        case nil: return standard
+        case "true", "1", "yes": return true
+        case "false", "0", "no": return false
+        default: throw wrong(name, "must be true or false")
+        }
+    }
+
+    /// The failure of a variable that cannot be used: names it and where it may stand, never its value.
+    package func wrong(_ name: String, _ demand: String) -> Failure {
+        let place = file.map { " (environment or \($0))" } ?? ""
+        return .misconfigured("unable to use \(name)\(place): \(demand)")
+    }
+}
+
+extension Variables {
+    /// Offers each `NAME=value` line of a file, as systemd reads an EnvironmentFile
+    /// (systemd.exec(5)): comments begin with `#` or `;`, quotes hold blanks, a backslash at a
+    /// line's end joins the next line.
+    package mutating func offer(environmentFile text: String) {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty { offerLine(&rest) }
+    }
+
+    private mutating func offerLine(_ rest: inout ArraySlice<UInt8>) {
+        rest = rest.drop { isBlank($0) || $0 == newline }
+        guard let first = rest.first else { return }
+        let equals = rest.firstIndex(of: UInt8(ascii: "="))
+        let end = rest.firstIndex(of: newline) ?? rest.endIndex
+        guard first != UInt8(ascii: "#"), first != UInt8(ascii: ";"), let equals, equals < end else {
+            rest = rest[end...]
+            return
+        }
+        let name = String(decoding: rest[..<equals], as: UTF8.self)
+        rest = rest[(equals + 1)...].drop(while: isBlank)
+        offer(trimmed(name), value(&rest))
+    }
+
+    /// Reads a value up to its line's end.
+    private func value(_ rest: inout ArraySlice<UInt8>) -> String {
+        var value: [UInt8] = []
+        var kept = 0  // how much of `value` trailing blanks may not shorten
+        var quote: UInt8?
+        while let byte = rest.popFirst() {
+            switch (byte, quote) {
+            case (newline, nil):
+                return String(decoding: trimmedEnd(value, keeping: kept), as: UTF8.self)
+            case (UInt8(ascii: "\\"), let open) where open != UInt8(ascii: "'"):
+                guard let next = rest.popFirst(), next != newline else { break }
+                if open != nil, !escapable.contains(next) { value.append(byte) }
+                value.append(next)
+                kept = value.count
+            case (let mark, nil) where mark == UInt8(ascii: "\"") || mark == UInt8(ascii: "'"):
+                quote = mark
+            case (let mark, let open?) where mark == open:
+                quote = nil
+                kept = value.count
+            default:
+                value.append(byte)
+            }
+        }
+        return String(decoding: trimmedEnd(value, keeping: kept), as: UTF8.self)
+    }
+}
+
+private let newline = UInt8(ascii: "\n")
+private let escapable: [UInt8] = [
+    UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "`"), UInt8(ascii: "$"),
+]
+
+private func isBlank(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") || byte == UInt8(ascii: "\r")
+}
+
+private func trimmedEnd(_ bytes: [UInt8], keeping kept: Int) -> ArraySlice<UInt8> {
+    var end = bytes.count
+    while end > kept, isBlank(bytes[end - 1]) { end -= 1 }
+    return bytes[..<end]
+}
+
+private func trimmed(_ name: String) -> String {
+    var bytes = Array(name.utf8)[...]
+    while let last = bytes.last, isBlank(last) { bytes.removeLast() }
+    return String(decoding: bytes, as: UTF8.self)
+}

@@ -1,0 +1,40 @@
+import CUnix
+import Turnstone
+
+/// Time since some start, which no one sets: for pauses and deadlines.
+package enum MonotonicClock {
+    /// C: `clock_gettime(2)` with `CLOCK_MONOTONIC`.
+    package static var milliseconds: Int64 { microseconds / 1000 }
+
+    package static var microseconds: Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
+    }
+
+    /// Sleeps, or ends early when a signal arrives. C: `nanosleep(2)`.
+    package static func sleep(milliseconds: Int64) {
+        guard milliseconds > 0 else { return }
+        var pause = timespec(
+            tv_sec: Int(milliseconds / 1000), tv_nsec: Int(milliseconds % 1000) * 1_000_000)
+        nanosleep(&pause, nil)
+    }
+}
+
+extension Timestamp {
+    /// The system's clock. C: `clock_gettime(2)` with `CLOCK_REALTIME`.
+    package static var systemNow: Timestamp {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Timestamp(
+            milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+    }
+}
+
+/// Bytes that nobody can guess. C: `getrandom(2)`, which cannot fail for up to 256 bytes.
+package func randomBytes(_ count: Int) -> [UInt8] {
+    precondition(count <= 256)
+    return [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+        filled = retried { getrandom(buffer.baseAddress, count, 0) }
+    }
+}

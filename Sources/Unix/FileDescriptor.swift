@@ -1,0 +1,143 @@
+import CUnix
+
+/// An open file, closed with the last reference to it.
+///
+/// A class, since Embedded Swift cannot see a noncopyable type's `deinit` from another module.
+package final class FileDescriptor {
+    package let number: Int32
+    private let path: String
+
+    /// Takes over an open descriptor; `path` names it in errors.
+    package init(owning number: Int32, path: String) {
+        self.number = number
+        self.path = path
+    }
+
+    deinit { _ = close(number) }
+
+    package enum Mode: Sendable {
+        case read
+        /// For reading and writing; made with mode 0600 where it is missing.
+        case update
+        /// For writing; must not exist yet.
+        case create
+        /// Each write goes to the end; made where it is missing.
+        case append
+        case folder
+
+        var flags: Int32 {
+            switch self {
+            case .read: O_RDONLY
+            case .update: O_RDWR | O_CREAT
+            case .create: O_WRONLY | O_CREAT | O_EXCL
+            case .append: O_WRONLY | O_CREAT | O_APPEND
+            case .folder: O_RDONLY | O_DIRECTORY
+            }
+        }
+    }
+
+    /// C: `open(2)`, close-on-exec, mode 0600 for what it makes.
+    package static func open(_ path: String, _ mode: Mode) throws(SystemError) -> FileDescriptor {
+        let number = retried { cunix_open(path, mode.flags | O_CLOEXEC, 0o600) }
+        guard number >= 0 else { throw SystemError("open", path) }
+        return FileDescriptor(owning: number, path: path)
+    }
+
+    /// The size in bytes. C: `fstat(2)`.
+    package func size() throws(SystemError) -> Int {
+        var status = stat()
+        guard fstat(number, &status) == 0 else { throw SystemError("fstat", path) }
+        return Int(status.st_size)
+    }
+
+    /// Reads up to `count` bytes; none at the end of the file. C: `read(2)`.
+    package func read(upTo count: Int) throws(SystemError) -> [UInt8] {
+        var result = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            result = retried { CUnix.read(number, buffer.baseAddress, count) }
+            filled = max(0, result)
+        }
+        guard result >= 0 else { throw SystemError("read", path) }
+        return bytes
+    }
+
+    /// Reads to the end, or throws `EFBIG`'s like where there is more than `limit`.
+    package func readToEnd(limit: Int = 1 << 30) throws(SystemError) -> [UInt8] {
+        var bytes = try read(upTo: max(try size(), 0) + 1)
+        guard !bytes.isEmpty else { return bytes }
+        while bytes.count <= limit {
+            let more = try read(upTo: 65_536)
+            if more.isEmpty { return bytes }
+            bytes += more
+        }
+        throw SystemError("read", path, Errno(rawValue: EFBIG))
+    }
+
+    /// Writes all of `bytes`. C: `write(2)`.
+    package func write(_ bytes: [UInt8]) throws(SystemError) {
+        var done = 0
+        while done < bytes.count {
+            let count = bytes.withUnsafeBytes { buffer in
+                retried { CUnix.write(number, buffer.baseAddress! + done, bytes.count - done) }
+            }
+            guard count >= 0 else { throw SystemError("write", path) }
+            done += count
+        }
+    }
+
+    /// Reads up to `count` bytes at an offset, without moving the position. C: `pread(2)`.
+    package func read(upTo count: Int, at offset: Int) throws(SystemError) -> [UInt8] {
+        var result = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            result = retried { pread(number, buffer.baseAddress, count, off_t(offset)) }
+            filled = max(0, result)
+        }
+        guard result >= 0 else { throw SystemError("read", path) }
+        return bytes
+    }
+
+    /// Writes a few bytes at an offset in one call. C: `pwrite(2)`.
+    package func write(_ bytes: [UInt8], at offset: Int) throws(SystemError) {
+        let count = bytes.withUnsafeBytes { buffer in
+            retried { pwrite(number, buffer.baseAddress, bytes.count, off_t(offset)) }
+        }
+        guard count == bytes.count else { throw SystemError("write", path) }
+    }
+
+    /// Makes the file's bytes durable. C: `fsync(2)`.
+    package func synchronize() throws(SystemError) {
+        guard retried({ fsync(number) }) == 0 else { throw SystemError("fsync", path) }
+    }
+
+    /// Cuts the file, or lengthens it with zeros. C: `ftruncate(2)`.
+    package func truncate(to size: Int) throws(SystemError) {
+        guard retried({ ftruncate(number, off_t(size)) }) == 0 else {
+            throw SystemError("truncate", path)
+        }
+    }
+
+    /// Takes the exclusive lock, which every process of the machine (and of a cluster file system)
+    /// sees, if nobody holds it. Released with the descriptor. C: `flock(2)`.
+    package func tryLock() throws(SystemError) -> Bool {
+        if retried({ flock(number, LOCK_EX | LOCK_NB) }) == 0 { return true }
+        guard Errno.current == .wouldBlock else { throw SystemError("lock", path) }
+        return false
+    }
+
+    /// Tries for the lock again and again, at growing distances of 1 to 20 ms, for up to `patience`.
+    package func lock(patience: Int64) throws(SystemError) -> Bool {
+        if try tryLock() { return true }
+        let start = MonotonicClock.milliseconds
+        var pause: Int64 = 1
+        while MonotonicClock.milliseconds - start < patience {
+            MonotonicClock.sleep(milliseconds: pause)
+            if try tryLock() { return true }
+            pause = min(20, pause * 2)
+        }
+        return false
+    }
+
+    package func unlock() {
+        _ = flock(number, LOCK_UN)
+    }
+}

@@ -1,0 +1,142 @@
+import CUnix
+
+/// The file system's verbs, each with the path in its error.
+package enum Files {
+    /// The file's bytes, or `nil` where there is no such file.
+    package static func contents(_ path: String) throws(SystemError) -> [UInt8]? {
+        let descriptor: FileDescriptor
+        do throws(SystemError) {
+            descriptor = try FileDescriptor.open(path, .read)
+        } catch {
+            guard error.errno == .noEntry || error.errno == .notDirectory else { throw error }
+            return nil
+        }
+        return try descriptor.readToEnd()
+    }
+
+    /// Makes `path` hold `bytes`, at one instant and durably: a temporary file beside it, `fsync`,
+    /// `rename`, `fsync` of the folder. Whoever reads sees the old bytes or the new ones.
+    ///
+    /// The caller holds the lock that makes it the only writer, so the temporary name is fixed and a
+    /// killed writer's leftover is overwritten by the next.
+    package static func replace(
+        _ path: String, with bytes: [UInt8], durably: Bool = true
+    ) throws(SystemError) {
+        let temporary = path + ".new"
+        try write(bytes, to: temporary, durably: durably)
+        try rename(temporary, path)
+        if durably { try synchronizeFolder(of: path) }
+    }
+
+    private static func write(
+        _ bytes: [UInt8], to path: String, durably: Bool
+    ) throws(SystemError) {
+        do throws(SystemError) {
+            let file = try FileDescriptor.open(path, .update)
+            try file.truncate(to: 0)
+            try file.write(bytes)
+            if durably { try file.synchronize() }
+        } catch {
+            remove(path)  // half a file takes up room on a disk that may be full
+            throw error
+        }
+    }
+
+    /// C: `rename(2)`.
+    package static func rename(_ from: String, _ to: String) throws(SystemError) {
+        guard CUnix.rename(from, to) == 0 else { throw SystemError("rename", from) }
+    }
+
+    /// Makes names made, changed or removed in the folder durable.
+    package static func synchronizeFolder(_ folder: String) throws(SystemError) {
+        try FileDescriptor.open(folder, .folder).synchronize()
+    }
+
+    /// Makes the name `path` durable in its folder.
+    package static func synchronizeFolder(of path: String) throws(SystemError) {
+        try synchronizeFolder(parent(of: path))
+    }
+
+    /// Removes a file if it is there. C: `unlink(2)`.
+    @discardableResult
+    package static func remove(_ path: String) -> Bool {
+        unlink(path) == 0
+    }
+
+    package static func exists(_ path: String) -> Bool {
+        access(path, F_OK) == 0
+    }
+
+    /// Makes a folder with mode 0700 and those above it where they are missing. C: `mkdir(2)`.
+    package static func makeFolder(_ path: String) throws(SystemError) {
+        if mkdir(path, 0o700) == 0 { return synchronizeNewFolder(path) }
+        let errno = Errno.current
+        if errno == .exists { return }
+        guard errno == .noEntry, parent(of: path) != path else {
+            throw SystemError("make folder", path, errno)
+        }
+        try makeFolder(parent(of: path))
+        guard mkdir(path, 0o700) == 0 || Errno.current == .exists else {
+            throw SystemError("make folder", path)
+        }
+        synchronizeNewFolder(path)
+    }
+
+    /// A folder whose name is lost loses all in it. Best effort: some file systems refuse.
+    private static func synchronizeNewFolder(_ path: String) {
+        do throws(SystemError) { try synchronizeFolder(of: path) } catch {}
+    }
+
+    /// The names in a folder, without `.` and `..`, in no order; none where it is missing.
+    /// C: `readdir(3)`.
+    package static func names(in folder: String) throws(SystemError) -> [String] {
+        guard let stream = opendir(folder) else {
+            guard Errno.current == .noEntry else { throw SystemError("list", folder) }
+            return []
+        }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name.0) { String(cString: $0) }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+
+    /// The path's folder: `.` for a bare name.
+    package static func parent(of path: String) -> String {
+        let bytes = Array(path.utf8)
+        guard let slash = bytes.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+        return slash == 0 ? "/" : String(decoding: bytes[..<slash], as: UTF8.self)
+    }
+
+    /// The path's last part.
+    package static func name(of path: String) -> String {
+        let bytes = Array(path.utf8)
+        guard let slash = bytes.lastIndex(of: UInt8(ascii: "/")) else { return path }
+        return String(decoding: bytes[(slash + 1)...], as: UTF8.self)
+    }
+
+    /// Makes an absolute path of what a symbolic link (such as `/proc/self/exe`) names.
+    /// C: `readlink(2)`.
+    package static func target(ofLink path: String) -> String? {
+        var count = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: 4096) { buffer, filled in
+            count = buffer.withMemoryRebound(to: CChar.self) {
+                readlink(path, $0.baseAddress!, 4096)
+            }
+            filled = max(0, count)
+        }
+        return count > 0 ? String(decoding: bytes, as: UTF8.self) : nil
+    }
+}
+
+extension Files {
+    /// Removes a folder and the files in it, but no folders in it. C: `rmdir(2)`.
+    package static func removeFolder(_ folder: String) throws(SystemError) {
+        for name in try names(in: folder) { remove("\(folder)/\(name)") }
+        guard rmdir(folder) == 0 || Errno.current == .noEntry else {
+            throw SystemError("remove", folder)
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import CUnix
+
+/// The descriptors that a program waits for. C: `poll(2)`.
+package struct PollSet {
+    private var entries: [pollfd] = []
+
+    package init() {}
+
+    package mutating func removeAll() {
+        entries.removeAll(keepingCapacity: true)
+    }
+
+    /// - Returns: the descriptor's place, by which it can be asked for later.
+    @discardableResult
+    package mutating func add(_ number: Int32, read: Bool = true, write: Bool = false) -> Int {
+        let events = (read ? POLLIN : 0) | (write ? POLLOUT : 0)
+        entries.append(pollfd(fd: number, events: Int16(events), revents: 0))
+        return entries.count - 1
+    }
+
+    /// Waits until one of them is ready, a signal arrives, or the time is over.
+    ///
+    /// - Parameter milliseconds: -1 waits without end.
+    /// - Returns: how many are ready.
+    @discardableResult
+    package mutating func wait(milliseconds: Int64) -> Int {
+        let patience = Int32(clamping: max(-1, milliseconds))
+        let ready = poll(&entries, nfds_t(entries.count), patience)
+        if ready < 0 {  // the answers of an interrupted call mean nothing
+            for index in entries.indices { entries[index].revents = 0 }
+        }
+        return max(0, Int(ready))
+    }
+
+    /// Whether reading would say something now, were it that the connection is broken.
+    package func canRead(_ place: Int) -> Bool {
+        Int32(entries[place].revents) & (POLLIN | POLLHUP | POLLERR | POLLNVAL) != 0
+    }
+
+    package func canWrite(_ place: Int) -> Bool {
+        Int32(entries[place].revents) & (POLLOUT | POLLHUP | POLLERR | POLLNVAL) != 0
+    }
+}
+
+/// Lets writing to a peer that left be an error rather than the program's end. C: `signal(2)`.
+package func ignoreBrokenPipes() {
+    cunix_ignore(SIGPIPE)
+}

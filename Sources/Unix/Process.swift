@@ -1,0 +1,121 @@
+import CUnix
+
+/// This process: what it was started with, and how it is told to end.
+package enum ThisProcess {
+    /// The environment, entry by entry: a host may pass a name twice, which look-ups by name hide.
+    package static var environment: [(name: String, value: String)] {
+        var entries: [(name: String, value: String)] = []
+        guard var place = cunix_environ() else { return [] }
+        while let entry = place.pointee {
+            let text = Array(String(cString: entry).utf8)
+            if let equals = text.firstIndex(of: UInt8(ascii: "=")) {
+                entries.append(
+                    (
+                        String(decoding: text[..<equals], as: UTF8.self),
+                        String(decoding: text[(equals + 1)...], as: UTF8.self)
+                    ))
+            }
+            place += 1
+        }
+        return entries
+    }
+
+    package static var id: Int32 { getpid() }
+
+    /// Its executable's absolute path.
+    package static var executable: String? { Files.target(ofLink: "/proc/self/exe") }
+
+    /// From now on SIGTERM and SIGINT wait to be asked for instead of ending the process; they end no
+    /// sleep either. C: `sigprocmask(2)`.
+    package static func holdEnd() {
+        var set = endSignals
+        sigprocmask(SIG_BLOCK, &set, nil)
+    }
+
+    /// Whether somebody has asked this process to end since ``holdEnd()``. C: `sigpending(2)`.
+    package static var isEndWanted: Bool {
+        var pending = sigset_t()
+        sigpending(&pending)
+        return sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGINT) == 1
+    }
+
+    private static var endSignals: sigset_t {
+        var set = sigset_t()
+        sigemptyset(&set)
+        sigaddset(&set, SIGTERM)
+        sigaddset(&set, SIGINT)
+        return set
+    }
+
+    /// A peer that went away is an error of `write`, not this process's death.
+    package static func ignoreBrokenPipes() { cunix_ignore(SIGPIPE) }
+
+    package static func exit(_ code: Int32) -> Never { CUnix.exit(code) }
+}
+
+/// A program that this one started.
+package struct ChildProcess {
+    package let id: Int32
+
+    /// Where a child's standard stream goes.
+    package enum Stream {
+        case inherited
+        case null
+        /// Appended to a file that is made where missing.
+        case file(String)
+    }
+
+    /// Starts `path` in a session of its own, with no descriptor of ours but the three standard
+    /// ones, so that a host waiting for our streams to close does not wait for the child.
+    /// C: `posix_spawn(3)`.
+    package static func start(
+        _ path: String, _ arguments: [String] = [], output: Stream, errors: Stream
+    ) throws(SystemError) -> ChildProcess {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        add(output, as: 1, to: &actions)
+        add(errors, as: 2, to: &actions)
+        posix_spawn_file_actions_addclosefrom_np(&actions, 3)
+
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        defer { posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setflags(
+            &attributes, Int16(POSIX_SPAWN_SETSID) | Int16(POSIX_SPAWN_SETSIGMASK))
+
+        var id: pid_t = 0
+        var words: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
+        defer { for word in words { free(word) } }
+        let error = posix_spawn(&id, path, &actions, &attributes, &words, cunix_environ())
+        guard error == 0 else { throw SystemError("start", path, Errno(rawValue: error)) }
+        return ChildProcess(id: id)
+    }
+
+    private static func add(
+        _ stream: Stream, as number: Int32, to actions: inout posix_spawn_file_actions_t
+    ) {
+        switch stream {
+        case .inherited: break
+        case .null:
+            posix_spawn_file_actions_addopen(&actions, number, "/dev/null", O_WRONLY, 0)
+        case .file(let path):
+            posix_spawn_file_actions_addopen(
+                &actions, number, path, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        }
+    }
+
+    /// Waits for its end. C: `waitpid(2)`.
+    /// - Returns: its exit code, or -1 where a signal ended it.
+    @discardableResult
+    package func wait() -> Int32 {
+        var status: Int32 = 0
+        _ = retried { waitpid(id, &status, 0) }
+        return cunix_exit_status(status)
+    }
+}

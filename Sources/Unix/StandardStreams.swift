@@ -1,0 +1,40 @@
+import CUnix
+
+/// The three streams that every process has.
+package enum StandardStreams {
+    /// Waits until standard input can be read or has ended, for up to `milliseconds`. C: `poll(2)`.
+    package static func inputIsReady(within milliseconds: Int64) -> Bool {
+        var waiting = pollfd(fd: 0, events: Int16(POLLIN), revents: 0)
+        return retried { poll(&waiting, 1, Int32(max(0, min(milliseconds, 60_000)))) } > 0
+    }
+
+    /// The next bytes of standard input; none at its end. C: `read(2)`.
+    package static func readInput(upTo count: Int) throws(SystemError) -> [UInt8] {
+        var result = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            result = retried { read(0, buffer.baseAddress, count) }
+            filled = max(0, result)
+        }
+        guard result >= 0 else { throw SystemError("read", "standard input") }
+        return bytes
+    }
+
+    /// Writes all of `bytes`; a reader that went away is no concern of ours.
+    package static func writeOutput(_ bytes: [UInt8]) { write(bytes, to: 1) }
+
+    package static func writeErrors(_ text: String) { write(Array(text.utf8), to: 2) }
+
+    private static func write(_ bytes: [UInt8], to descriptor: Int32) {
+        var done = 0
+        while done < bytes.count {
+            let count = bytes.withUnsafeBytes { buffer in
+                retried { CUnix.write(descriptor, buffer.baseAddress! + done, bytes.count - done) }
+            }
+            guard count > 0 else { return }
+            done += count
+        }
+    }
+
+    /// Says that no more output follows, while input stays open. C: `shutdown(2)`.
+    package static func endOutput() { shutdown(1, Int32(SHUT_WR)) }
+}

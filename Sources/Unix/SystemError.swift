@@ -1,0 +1,82 @@
+import CUnix
+import Turnstone
+
+/// A system call's error number (errno(3)).
+package struct Errno: Equatable, Sendable {
+    package let rawValue: Int32
+
+    package init(rawValue: Int32) {
+        self.rawValue = rawValue
+    }
+
+    /// What the last failed call left behind. Read it immediately.
+    package static var current: Errno { Errno(rawValue: cunix_errno()) }
+
+    package static let noEntry = Errno(rawValue: ENOENT)
+    package static let exists = Errno(rawValue: EEXIST)
+    package static let interrupted = Errno(rawValue: EINTR)
+    package static let wouldBlock = Errno(rawValue: EWOULDBLOCK)
+    package static let notDirectory = Errno(rawValue: ENOTDIR)
+    package static let nameTooLong = Errno(rawValue: ENAMETOOLONG)
+
+    /// Whether the same call may succeed soon, after room was made or load has gone.
+    package var isTemporary: Bool {
+        switch rawValue {
+        case ENOSPC, EDQUOT, EIO, EROFS, EMFILE, ENFILE, ENOMEM, EAGAIN, EINTR, ETIMEDOUT, ESTALE:
+            true
+        default: false
+        }
+    }
+
+    /// The manual's name for the numbers that a person meets, such as `ENOSPC`.
+    package var name: String {
+        for (number, name) in names where number == rawValue { return name }
+        return "errno \(rawValue)"
+    }
+}
+
+private let names: [(Int32, String)] = [
+    (EACCES, "EACCES"), (EADDRINUSE, "EADDRINUSE"), (EAGAIN, "EAGAIN"), (EBADF, "EBADF"),
+    (ECONNREFUSED, "ECONNREFUSED"), (ECONNRESET, "ECONNRESET"), (EDQUOT, "EDQUOT"),
+    (EEXIST, "EEXIST"), (EHOSTUNREACH, "EHOSTUNREACH"), (EINTR, "EINTR"), (EINVAL, "EINVAL"),
+    (EIO, "EIO"), (EISDIR, "EISDIR"), (ELOOP, "ELOOP"), (EMFILE, "EMFILE"),
+    (ENAMETOOLONG, "ENAMETOOLONG"), (ENETUNREACH, "ENETUNREACH"), (ENFILE, "ENFILE"),
+    (ENOENT, "ENOENT"), (ENOMEM, "ENOMEM"), (ENOSPC, "ENOSPC"), (ENOTDIR, "ENOTDIR"),
+    (EPERM, "EPERM"), (EPIPE, "EPIPE"), (EROFS, "EROFS"), (ESTALE, "ESTALE"),
+    (ETIMEDOUT, "ETIMEDOUT"),
+]
+
+/// A failed system call: which, on what, and why.
+package struct SystemError: Error, Equatable, Sendable {
+    package let call: String
+    package let path: String
+    package let errno: Errno
+
+    package init(_ call: String, _ path: String, _ errno: Errno = .current) {
+        self.call = call
+        self.path = path
+        self.errno = errno
+    }
+
+    /// The failure that crosses a module's boundary: worth trying again where the cause may pass.
+    package var failure: Failure {
+        Failure(
+            errno.isTemporary ? .later(seconds: 5) : .broken,
+            "unable to \(call) \(path): \(errno.name)", cause: errno.name)
+    }
+}
+
+/// Lets the error of system calls cross a module's boundary.
+package func systemCalls<Result>(
+    _ work: () throws(SystemError) -> Result
+) throws(Failure) -> Result {
+    do throws(SystemError) { return try work() } catch { throw error.failure }
+}
+
+/// Calls again while a signal interrupts. A negative result is a failure.
+func retried<Result: SignedInteger>(_ call: () -> Result) -> Result {
+    while true {
+        let result = call()
+        if result >= 0 || Errno.current != .interrupted { return result }
+    }
+}

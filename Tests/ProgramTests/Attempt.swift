@@ -1,0 +1,66 @@
+import TestSupport
+import Testing
+import Turnstone
+
+/// A request that must be refused, and how its front answers.
+struct Attempt {
+    enum Front { case event, gateway, http }
+
+    let endpoint: Endpoint
+    let front: Front
+    var input: [UInt8] = []
+    /// Entries of the environment beside the installation's.
+    var entries: [String] = []
+    var arguments: [String] = []
+
+    /// Makes the attempt, and checks what every refusal has to keep to: the front's form, the status,
+    /// one sentence, exit code 0, one line of log, no secret in either, and no file touched.
+    func expect(_ status: Int, in installation: Installation? = nil) throws {
+        let installation = try installation ?? Endpoint.installation()
+        let before = installation.state.files()
+        let ended = try start(in: installation).end()
+        try check(ended, status)
+        #expect(installation.state.files() == before, "a refused request has left something behind")
+    }
+
+    func start(
+        in installation: Installation, inputStaysOpen: Bool = false
+    ) throws -> RunningProgram {
+        let environment = installation.environment.map { "\($0.key)=\($0.value)" }
+        return try Programs.start(
+            endpoint.program, arguments, input: input, inputStaysOpen: inputStaysOpen,
+            entries: environment + entries)
+    }
+
+    func check(_ ended: EndedProgram, _ status: Int) throws {
+        #expect(ended.exitCode == 0)
+        let answer =
+            switch front {
+            case .event: try Answer(event: ended.stdout)
+            case .gateway: try Answer(gateway: ended.stdout)
+            case .http: try Answer(http: ended.stdout)
+            }
+        #expect(answer.status == status, "\(answer.body)")
+        let sentence = answer.json?.object?["error"]?.string ?? ""
+        #expect(!sentence.isEmpty && sentence.utf8.allSatisfy { $0 >= 32 }, "\(answer.body)")
+        #expect(ended.stderr.hasPrefix("\(endpoint.program): "))
+        #expect(ended.stderr.utf8.dropLast().allSatisfy { $0 >= 32 }, "\(ended.stderr)")
+        for secret in Endpoint.secrets {
+            #expect(!ended.stderr.contains(secret) && !ended.stdout.contains(secret))
+        }
+    }
+}
+
+/// A row of a table: what is sent, and the status that answers it.
+struct Bad: CustomTestStringConvertible, Sendable {
+    let name: String
+    let text: String
+    let status: Int
+    var testDescription: String { name }
+
+    init(_ name: String, _ text: String, _ status: Int = 400) {
+        self.name = name
+        self.text = text
+        self.status = status
+    }
+}

@@ -1,0 +1,74 @@
+import JSON
+import TestSupport
+import Testing
+import Turnstone
+
+/// A program that answers requests, with a request that it would grant.
+struct Endpoint: CustomTestStringConvertible, Sendable {
+    let program: String
+    let method: String
+    let path: String
+    var body: String?
+    var needsKey = true
+
+    var testDescription: String { program }
+
+    /// The API key of the player 1783478 in the state that ``installation()`` makes.
+    static let key = String(repeating: "0a", count: 32)
+    static let masterKey = "the master of this house"
+    static let token = "8086057500000000000000000000000000000000000000000000000000000001"
+    static let secrets = [key, masterKey, token]
+
+    /// Every program but those that a timer starts.
+    static let all = [
+        Endpoint(program: "health", method: "GET", path: "/health", needsKey: false),
+        Endpoint(
+            program: "generate-api-key", method: "POST", path: "/generate-api-key",
+            body: #"{"user_id": "1783478", "master_key": "\#(masterKey)"}"#, needsKey: false),
+        Endpoint(program: "rotate-api-key", method: "POST", path: "/rotate-api-key"),
+        Endpoint(program: "api-keys", method: "GET", path: "/api-keys"),
+        Endpoint(
+            program: "register", method: "POST", path: "/register",
+            body: #"{"user_id": "1783478", "device_token": "\#(token)"}"#),
+        Endpoint(program: "users-by-token", method: "GET", path: "/users-by-token/\(token)"),
+        Endpoint(program: "check", method: "GET", path: "/check/1783478"),
+        Endpoint(program: "diagnostics", method: "GET", path: "/diagnostics/1783478"),
+    ]
+
+    /// The programs that a timer starts.
+    static let scheduled = ["check-turns", "deliver"]
+
+    static let withBody = all.filter { $0.body != nil }
+    static let withKey = all.filter(\.needsKey)
+
+    /// A state folder in which the request would be granted without asking OGS, which is not there.
+    static func installation(environment: [String: String] = [:]) throws -> Installation {
+        var more = environment
+        more["OGS_BASE_URL"] = more["OGS_BASE_URL"] ?? "http://127.0.0.1:1"
+        more["MASTER_API_KEY"] = more["MASTER_API_KEY"] ?? masterKey
+        let installation = try Installation(environment: more)
+        try installation.state.write(#"{"version":1}"#, to: "version.json")
+        // The names are SHA-256s: of the key, and of the player's number.
+        let hash = "2db6b2a7b2fbb5fbf2ea7fcbacb5e1645fb6bf3c0d606ce5b88a23533b32d4b8"
+        try installation.state.write(
+            #"{"version":1,"revision":1,"owner":"1783478","description":"iPhone","#
+                + #""created_at":1763733600000,"last_used":"2026-11-21"}"#,
+            to: "keys/2d/\(hash).json")
+        try installation.state.write(
+            #"{"version":1,"revision":1,"devices":[],"ledger":[],"notices":0,"keys":["\#(hash)"]}"#,
+            to: "users/eb/1783478.json")
+        return installation
+    }
+
+    /// A template with this endpoint's method, path and credentials in the place of `{M}`, `{P}` and
+    /// `{K}` (whole header lines), and U+F8FF as the byte FF, which is never part of UTF-8.
+    func filled(_ template: String, key: String) -> [UInt8] {
+        let text = template.replacing("{M}", with: method).replacing("{P}", with: path)
+            .replacing("{K}", with: needsKey ? key : "")
+        var bytes: [UInt8] = []
+        for scalar in text.unicodeScalars {
+            if scalar == "\u{F8FF}" { bytes.append(0xff) } else { bytes += Array(String(scalar).utf8) }
+        }
+        return bytes
+    }
+}

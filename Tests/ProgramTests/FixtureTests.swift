@@ -1,0 +1,109 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+import Turnstone
+
+/// Programs as their hosts see them: exit code, answer, log, and the files left behind.
+///
+/// What a fixture does not mention must be as it was, byte by byte, and nothing may be new, lock files
+/// (`….lock`) aside. No log may hold what the request or the configuration keeps secret.
+///
+/// Not tested here: more than one process at a time, a disk that is full, a client that hangs.
+@Suite struct FixtureTests {
+    @Test("a program does what its fixture says", arguments: FixtureName.all)
+    func program(name: FixtureName) throws {
+        var installation = try Installation()
+        let fixture = try Fixture(name, in: installation)
+        try installation.prepare(fixture)
+        let before = installation.state.files()
+        let ended = try Programs.run(
+            fixture.program, stdin: fixture.request.input, environment: installation.environment)
+
+        #expect(ended.exitCode == fixture.exitCode)
+        var status: Int?
+        if let expected = fixture.answer {
+            let answer = try fixture.request.answer(ended.stdout)
+            status = answer.status
+            check(answer, against: expected)
+        } else {
+            checkOutput(ended, against: fixture.output)
+        }
+        checkLog(ended.stderr, of: fixture, status: status)
+        check(installation.state.files(), before: before, against: fixture.then)
+    }
+
+    private func check(_ answer: Answer, against expected: JSONObject) {
+        if let status = answer.status {
+            #expect(expected["status"] == .integer(Int64(status)), "\(answer.body)")
+            #expect(answer.headers["content-type"] == "application/json")
+            #expect(answer.headers["cache-control"] == "no-store")
+            #expect(answer.headers["x-content-type-options"] == "nosniff")
+        }
+        for header in expected["headers"]?.object?.members ?? [] {
+            let value = answer.headers[header.name.lowercased()]
+            #expect(value.map { JSONValue.string($0) } == header.value, "\(header.name)")
+        }
+        guard let body = expected["body"] else { return }
+        if body == .string("") {
+            #expect(answer.body.isEmpty)
+        } else if let json = answer.json {
+            #expect(Pattern.matches(json, body), "\(answer.body)")
+        } else {
+            Issue.record("the body is not JSON: \(answer.body)")
+        }
+    }
+
+    private func checkOutput(_ ended: EndedProgram, against expected: JSONValue?) {
+        guard let expected else {
+            #expect(ended.stdout.isEmpty)
+            return
+        }
+        guard let output = try? JSON.parse(ended.output) else {
+            Issue.record("the output is not JSON: \(ended.stdout)")
+            return
+        }
+        #expect(Pattern.matches(output, expected), "\(ended.stdout)")
+    }
+
+    private func checkLog(_ log: String, of fixture: Fixture, status: Int?) {
+        for secret in fixture.secrets { #expect(!log.contains(secret)) }
+        if let expected = fixture.log {
+            #expect(Pattern.matches(log, expected), "\(log)")
+        } else if fixture.exitCode == 0, status ?? 200 < 400 {
+            #expect(log.isEmpty)
+        } else {
+            #expect(log.hasPrefix("\(fixture.program): "))
+            #expect(log.hasSuffix("\n") && log.dropLast().allSatisfy { $0 != "\n" })
+        }
+    }
+
+    private func check(
+        _ after: [String: [UInt8]], before: [String: [UInt8]], against then: JSONObject
+    ) {
+        var unexplained = after.filter { !$0.key.hasSuffix(".lock") }
+        for member in then.members {
+            let names = unexplained.keys.filter { Pattern.matches($0, member.name) }
+            let isExpected = member.value != .null
+            #expect(names.count == (isExpected ? 1 : 0), "\(member.name)")
+            for name in names {
+                let bytes = unexplained.removeValue(forKey: name) ?? []
+                #expect(
+                    Pattern.matches(fileValue(bytes), member.value),
+                    "\(name): \(String(decoding: bytes, as: UTF8.self))")
+            }
+        }
+        for (name, bytes) in unexplained {
+            let text = String(decoding: bytes, as: UTF8.self)
+            #expect(before[name] == bytes, "\(name) is new or changed: \(text)")
+        }
+        for name in before.keys where after[name] == nil && then[name] != .null {
+            Issue.record("\(name) is gone")
+        }
+    }
+
+    /// A file's content as fixtures write it down.
+    private func fileValue(_ bytes: [UInt8]) -> JSONValue {
+        (try? JSON.parse(bytes)) ?? .string(String(decoding: bytes, as: UTF8.self))
+    }
+}

@@ -1,0 +1,137 @@
+import CUnix
+import Unix
+
+/// A program that a test has started, with pipes for its three streams.
+package final class RunningProgram {
+    package let id: pid_t
+    private let path: String
+    private var input: ArraySlice<UInt8>
+    private let inputStaysOpen: Bool
+    /// Our ends: what we write to, its output, its errors; -1 once closed.
+    private var streams: [Int32]
+    private var outputs: [[UInt8]] = [[], []]
+    private var isReaped = false
+
+    init(
+        _ path: String, _ arguments: [String], input: [UInt8], inputStaysOpen: Bool,
+        entries: [String]
+    ) throws {
+        self.path = path
+        self.input = input[...]
+        self.inputStaysOpen = inputStaysOpen
+        cunix_ignore(SIGPIPE)  // a program may answer and end before it has read everything
+        let pipes = try (0..<3).map { _ in try makePipe() }
+        let theirs = [pipes[0].readEnd, pipes[1].writeEnd, pipes[2].writeEnd]
+        streams = [pipes[0].writeEnd, pipes[1].readEnd, pipes[2].readEnd]
+        defer { for end in theirs { close(end) } }
+        id = try spawn(path, [path] + arguments, entries, streams: theirs)
+        for stream in streams { _ = cunix_fcntl(stream, F_SETFL, Int(O_NONBLOCK)) }
+    }
+
+    deinit {
+        if !isReaped {
+            kill(id, SIGKILL)
+            waitpid(id, nil, 0)
+        }
+        for stream in streams where stream >= 0 { close(stream) }
+    }
+
+    /// Sends a signal, such as `SIGKILL`.
+    package func send(_ signal: Int32) { kill(id, signal) }
+
+    /// Feeds and reads the program until it has closed its streams, and waits for its end.
+    package func end(timeLimit: Double = 60) throws -> EndedProgram {
+        let deadline = MonotonicClock.milliseconds + Int64(timeLimit * 1000)
+        while streams[1] >= 0 || streams[2] >= 0 {
+            guard MonotonicClock.milliseconds < deadline else {
+                throw TestFailure("\(path) has not ended within \(timeLimit) s")
+            }
+            exchange()
+        }
+        var status: Int32 = 0
+        while waitpid(id, &status, WNOHANG) == 0 {
+            guard MonotonicClock.milliseconds < deadline else {
+                throw TestFailure("\(path) closed its streams and goes on")
+            }
+            MonotonicClock.sleep(milliseconds: 1)
+        }
+        isReaped = true
+        let signal = status & 0x7f
+        return EndedProgram(
+            exitCode: signal == 0 ? (status >> 8) & 0xff : -signal, output: outputs[0],
+            errorOutput: outputs[1])
+    }
+
+    /// Moves what can be moved, waiting up to a fifth of a second for something.
+    private func exchange() {
+        if input.isEmpty, !inputStaysOpen { closeStream(0) }
+        var waiting = streams.enumerated().map { place, stream in
+            pollfd(
+                fd: place == 0 && input.isEmpty ? -1 : stream,
+                events: Int16(place == 0 ? POLLOUT : POLLIN), revents: 0)
+        }
+        guard poll(&waiting, nfds_t(waiting.count), 200) > 0 else { return }
+        if waiting[0].revents != 0 { feed() }
+        for place in 1...2 where waiting[place].revents != 0 { drain(place) }
+    }
+
+    private func feed() {
+        let count = input.withUnsafeBytes { write(streams[0], $0.baseAddress, $0.count) }
+        guard count >= 0 else {
+            if Errno.current != .wouldBlock { closeStream(0) }
+            return
+        }
+        input = input.dropFirst(count)
+    }
+
+    private func drain(_ place: Int) {
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        let count = read(streams[place], &buffer, buffer.count)
+        if count > 0 { outputs[place - 1] += buffer[..<count] }
+        if count == 0 || (count < 0 && Errno.current != .wouldBlock) { closeStream(place) }
+    }
+
+    private func closeStream(_ place: Int) {
+        guard streams[place] >= 0 else { return }
+        close(streams[place])
+        streams[place] = -1
+        if place == 0 { input = [] }
+    }
+}
+
+private func makePipe() throws -> (readEnd: Int32, writeEnd: Int32) {
+    var ends: [Int32] = [-1, -1]
+    // Close-on-exec: another test's program must not keep this one's pipe open.
+    guard pipe2(&ends, O_CLOEXEC) == 0 else { throw TestFailure("unable to make a pipe") }
+    return (ends[0], ends[1])
+}
+
+private func spawn(
+    _ path: String, _ words: [String], _ entries: [String], streams: [Int32]
+) throws -> pid_t {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    for (number, stream) in streams.enumerated() {
+        posix_spawn_file_actions_adddup2(&actions, stream, Int32(number))
+    }
+    posix_spawn_file_actions_addclosefrom_np(&actions, 3)
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    posix_spawnattr_setsigmask(&attributes, &signals)
+    sigaddset(&signals, SIGPIPE)
+    posix_spawnattr_setsigdefault(&attributes, &signals)
+    posix_spawnattr_setflags(
+        &attributes, Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETSIGDEF))
+
+    var arguments = words.map { strdup($0) } + [nil]
+    var environment = entries.map { strdup($0) } + [nil]
+    defer { for text in arguments + environment { free(text) } }
+    var id: pid_t = 0
+    let error = posix_spawn(&id, path, &actions, &attributes, &arguments, &environment)
+    guard error == 0 else { throw TestFailure("unable to start \(path): errno \(error)") }
+    return id
+}

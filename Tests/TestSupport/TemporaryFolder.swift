@@ -1,0 +1,45 @@
+import Foundation
+
+/// A folder of one test's own, which goes with the value's last reference.
+package final class TemporaryFolder: Sendable {
+    /// An absolute path without a slash at its end.
+    package let path: String
+
+    package init() {
+        var template = Array("\(NSTemporaryDirectory())/turnstone-test-XXXXXX".utf8CString)
+        guard let made = mkdtemp(&template) else { fatalError("unable to make a temporary folder") }
+        path = URL(fileURLWithPath: String(cString: made)).standardizedFileURL.path
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    /// Writes a file at a path relative to the folder, and makes the folders above it.
+    package func write(_ bytes: [UInt8], to name: String) throws {
+        let file = URL(fileURLWithPath: "\(path)/\(name)")
+        try FileManager.default.createDirectory(
+            at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try Data(bytes).write(to: file)
+    }
+
+    package func write(_ text: String, to name: String) throws {
+        try write(Array(text.utf8), to: name)
+    }
+
+    /// The file's bytes, or `nil` where there is none.
+    package func read(_ name: String) -> [UInt8]? {
+        FileManager.default.contents(atPath: "\(path)/\(name)").map { Array($0) }
+    }
+
+    /// Every file in the folder and those in it, by its path relative to the folder.
+    package func files() -> [String: [UInt8]] {
+        var files: [String: [UInt8]] = [:]
+        for case let name as String in FileManager.default.enumerator(atPath: path) ?? .init() {
+            var isFolder: ObjCBool = false
+            guard FileManager.default.fileExists(atPath: "\(path)/\(name)", isDirectory: &isFolder),
+                !isFolder.boolValue
+            else { continue }
+            files[name] = read(name) ?? []
+        }
+        return files
+    }
+}

@@ -1,0 +1,35 @@
+// GET /api-keys: lists the API keys of the caller's user, never the keys themselves.
+// DELETE /api-keys/{id}: ends one of them, be it the one that the caller uses.
+//
+//   in    X-API-Key
+//   out   200 {"api_keys": [{"id", "description", "created_at": RFC 3339, "last_used": "2026-11-21"}]}
+//         200 {"id", "revoked": true}
+//   else  401 unknown key, 404 no such key of this user, 503 the store is busy
+
+import Edge
+import Store
+import Turnstone
+
+serve(
+    Route("GET", "/api-keys") { (request) throws(Failure) in
+        let keys = try State(request.variables).keys
+        let caller = try keys.owner(of: request.apiKey(), at: request.time)
+        return .ok(["api_keys": .array(try keys.list(of: caller).map(summary))])
+    },
+    Route("DELETE", "/api-keys/{id}") { (request) throws(Failure) in
+        let keys = try State(request.variables).keys
+        let caller = try keys.owner(of: request.apiKey(), at: request.time)
+        let id = request[parameter: "id"]
+        guard try keys.revoke(id, of: caller, at: request.time) else {
+            throw .refused(.notFound, "this user has no such key")
+        }
+        return .ok(["id": .string(id), "revoked": true])
+    })
+
+func summary(_ listed: Keys.Listed) -> JSONValue {
+    [
+        "id": .string(listed.id), "description": .string(listed.key.description),
+        "created_at": .string(CalendarDate(listed.key.created).text),
+        "last_used": listed.key.lastUsed.map { .string($0) } ?? .null,
+    ]
+}

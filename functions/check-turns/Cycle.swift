@@ -1,0 +1,165 @@
+import Edge
+import OGS
+import Store
+import Turns
+import Turnstone
+import Unix
+
+/// One round over the players who are due.
+final class Cycle {
+    private let schedule: Schedule
+    private let state: State
+    private let book: LookBook
+    private let interval: Int
+    private let perSecond: Int
+
+    private var due: ArraySlice<Claim> = []
+    /// Who is under way, and since when.
+    private var begun: [PlayerID: (claim: Claim, at: Timestamp)] = [:]
+    private var count = Count()
+    private var backOff: BackOff?
+
+    private struct Count {
+        var due = 0
+        var looked = 0
+        var unchanged = 0
+        var notices = 0
+        var failed = 0
+        var putOff = 0
+    }
+
+    init(_ schedule: Schedule, state: State) throws(Failure) {
+        self.schedule = schedule
+        self.state = state
+        interval = try state.checkInterval(schedule.variables)
+        perSecond = try state.requestsPerSecond(schedule.variables)
+        book = try LookBook(schedule.variables, state: state, now: schedule.time)
+        backOff = try state.backOff()
+    }
+
+    func run() throws(Failure) -> JSONObject {
+        guard backOff?.isActive(at: schedule.time) != true else { return summary }
+        due = try claim()[...]
+        count.due = due.count
+        guard !due.isEmpty else { return summary }
+        // A cycle that takes longer than its interval would delay the next one.
+        let deadline = MonotonicClock.milliseconds + Int64(max(30, interval)) * 1000
+        try OGSClient(schedule.variables).look(until: deadline) { () throws(Failure) in
+            try nextRequest()
+        } reserve: { () throws(Failure) in
+            try state.pace.reserve(perSecond: perSecond, at: now())
+        } result: { (request, outcome) throws(Failure) in
+            try take(outcome, of: request.player)
+        }
+        giveBack()
+        return summary
+    }
+
+    private func claim() throws(Failure) -> [Claim] {
+        try state.playerIndex().locked { () throws(Failure) in
+            book.records.claim(at: schedule.time, interval: .seconds(Int64(interval)))
+        }
+    }
+
+    private func nextRequest() throws(Failure) -> OGSClient.LookRequest? {
+        // Nobody but failures: OGS is down, and asking for everybody else would not mend it.
+        guard count.failed < 5 || count.looked > 0, let claim = due.popFirst() else { return nil }
+        begun[claim.player] = (claim, try now())
+        return OGSClient.LookRequest(claim.player, entityTag: book.records.tag(claim.record))
+    }
+
+    private func take(_ outcome: LookOutcome, of player: PlayerID) throws(Failure) {
+        guard let (claim, began) = begun.removeValue(forKey: player) else { return }
+        do throws(Failure) {
+            try note(outcome, claim, began)
+        } catch {
+            // One player's document must not keep the others waiting.
+            count.failed += 1
+            book.records.release(claim.record)
+            schedule.log.failure(error)
+        }
+    }
+
+    private func note(_ outcome: LookOutcome, _ claim: Claim, _ began: Timestamp) throws(Failure) {
+        switch outcome {
+        case .games(let found, let tag):
+            try noteAnswer()
+            let told = try book.take(
+                found, entityTag: tag, of: claim.player, record: claim.record, began: began)
+            if told == nil { count.unchanged += 1 }
+            noteTold(told, claim.player, skipped: found.skipped)
+        case .unchanged:
+            try noteAnswer()
+            count.unchanged += 1
+            let told = try book.takeUnchanged(of: claim.player, record: claim.record, began: began)
+            noteTold(told, claim.player, skipped: 0)
+        case .unknownPlayer: noteFailure(claim, "Online-Go.com knows no such player")
+        case .outage(let reason):
+            noteFailure(claim, reason)
+            if count.looked == 0, count.failed >= min(5, count.due) { try leaveAlone(wish: nil) }
+        case .backOff(let wish):
+            count.putOff += 1
+            book.records.release(claim.record)
+            try leaveAlone(wish: wish)
+        case .notLooked:
+            count.putOff += 1
+            book.records.release(claim.record)
+        }
+    }
+
+    private func noteAnswer() throws(Failure) {
+        count.looked += 1
+        guard backOff != nil else { return }
+        backOff = nil
+        try state.note(backOff: nil)
+    }
+
+    private func noteTold(_ told: TurnNotifier.Told?, _ player: PlayerID, skipped: Int) {
+        if let notice = told?.notice {
+            count.notices += 1
+            schedule.log.event(
+                "queued a notice", ["player": .string("\(player)"), "id": .string(notice)])
+        }
+        if skipped > 0 {
+            schedule.log.event(
+                "left out games that make no sense",
+                ["player": .string("\(player)"), "games": .integer(Int64(skipped))])
+        }
+    }
+
+    private func noteFailure(_ claim: Claim, _ reason: String) {
+        count.failed += 1
+        book.records.noteFailure(claim.record, at: schedule.time)
+        schedule.log.event(
+            "unable to look at a player",
+            ["player": .string("\(claim.player)"), "reason": .string(reason)])
+    }
+
+    /// Several players may hear of one refusal: it counts once a cycle.
+    private func leaveAlone(wish: Interval?) throws(Failure) {
+        let now = try now()
+        guard backOff?.isActive(at: now) != true else { return }
+        let next = BackOff(after: backOff, wish: wish, now: now)
+        backOff = next
+        try state.note(backOff: next)
+        schedule.log.event(
+            "leaving Online-Go.com alone", ["until": .string(CalendarDate(next.until).text)])
+    }
+
+    private func giveBack() {
+        for claim in due { book.records.release(claim.record) }
+        for (claim, _) in begun.values { book.records.release(claim.record) }
+        count.putOff += due.count
+    }
+
+    private func now() throws(Failure) -> Timestamp { try Environment.now(schedule.variables) }
+
+    private var summary: JSONObject {
+        [
+            "due": .integer(Int64(count.due)), "looked": .integer(Int64(count.looked)),
+            "unchanged": .integer(Int64(count.unchanged)),
+            "notices": .integer(Int64(count.notices)), "failed": .integer(Int64(count.failed)),
+            "put_off": .integer(Int64(count.putOff)),
+        ]
+    }
+}

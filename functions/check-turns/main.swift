@@ -1,0 +1,31 @@
+// check-turns: looks at every player who is due, and queues a notice for whom a game waits.
+//
+//   in    a schedule's event, {} or nothing
+//   out   {"due", "looked", "unchanged", "notices", "failed", "put_off"}; with the provider `file` each push before
+//         that, a line each
+//   else  exit 100 misconfigured, 111 may work later
+//
+// Two at once share the players out. OGS_REQUESTS_PER_SECOND holds for all of them together.
+
+import Edge
+import Spool
+import Store
+import Turns
+import Turnstone
+
+run { (schedule) throws(Failure) in
+    let state = try State(schedule.variables)
+    let spool = Spool(state: state.folder)
+    let cycle = try Cycle(schedule, state: state)
+    let summary = try cycle.run()
+    if try spool.hasWork(at: schedule.time) {
+        // Without a push service the pushes are printed, and so waited for.
+        let isPrinting = !["APNS_KEY_PATH", "APNS_KEY", "APNS_KEY_ID", "APNS_TEAM_ID"].contains {
+            schedule.variables.text($0) != nil
+        }
+        let drainer = try spool.startDrainer(
+            schedule.variables, output: isPrinting ? .inherited : .null)
+        if isPrinting { drainer?.wait() }
+    }
+    return summary
+}

@@ -1,0 +1,38 @@
+// GET /check/{user_id}: the player's games by whose turn it is, as of less than ten seconds ago.
+// Queues the notice that `check-turns` would have queued.
+//
+//   in    X-API-Key
+//   out   200 {"not_your_turn": [game ids], "your_turn_new": [not told of yet], "your_turn_old": […]}
+//   else  400 malformed, 401 unknown key, 403 another user's key, 404 unknown to Online-Go.com,
+//         503 Online-Go.com does not answer or wants to be left alone
+
+import Edge
+import Spool
+import Store
+import Turns
+import Turnstone
+
+serve(
+    Route("GET", "/check/{user_id}") { (request) throws(Failure) in
+        let state = try State(request.variables)
+        let caller = try state.keys.owner(of: request.apiKey(), at: request.time)
+        let player = try request.player("user_id")
+        guard player == caller else {
+            throw .refused(.forbidden, "this key belongs to another user")
+        }
+        let told = try Looker(request.variables, state: state, now: request.time)
+            .look(at: player, youngerThan: .seconds(10)).told
+        if told.notice != nil { try Spool(state: state.folder).startDrainer(request.variables) }
+
+        // Paused and live games are nothing to be told of now, but the player's turn all the same.
+        let judgement = told.judgement
+        return .ok([
+            "not_your_turn": ids(judgement.elsewhere),
+            "your_turn_new": ids(judgement.new),
+            "your_turn_old": ids(judgement.old + judgement.held),
+        ])
+    })
+
+func ids(_ games: [Game]) -> JSONValue {
+    .array(games.map { .integer($0.id) })
+}

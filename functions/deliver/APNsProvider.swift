@@ -1,0 +1,83 @@
+import APNs
+import Edge
+import Spool
+import Store
+import Turnstone
+import Unix
+
+/// Apple's push service, with the provider token that all processes share.
+final class APNsProvider {
+    private let settings: APNsSettings
+    private let variables: Variables
+    private let sender: APNsSender
+    /// What was submitted and has no verdict, by its tag.
+    private var pushes: [Int: Push] = [:]
+    private var lastTag = 0
+
+    init(_ settings: APNsSettings, _ variables: Variables, state: State) throws(Failure) {
+        self.settings = settings
+        self.variables = variables
+        sender = try APNsSender(settings) { (rejected) throws(Failure) in
+            try Self.sharedToken(
+                settings, rejected: rejected, state: state, now: Environment.now(variables))
+        }
+    }
+
+    /// The provider token in the state folder, made anew where it must be: under its document's lock, so
+    /// that a thousand processes make one.
+    private static func sharedToken(
+        _ settings: APNsSettings, rejected: String?, state: State, now: Timestamp
+    ) throws(Failure) -> ProviderToken {
+        let name = DocumentName(single: "apns-\(settings.teamID)-\(settings.keyID)")
+        return try state.credentials.update(name) { (document) throws(Failure) in
+            let shared = ProviderToken(document.content)
+            let decision = ProviderToken.decide(
+                shared, for: settings, rejected: rejected, now: now)
+            if let shared, decision != .mint { return shared }
+            let minted = try ProviderToken(settings, at: now)
+            for member in minted.record.members { document.content[member.name] = member.value }
+            return minted
+        }
+    }
+
+    func step(
+        next: () -> Push?, verdict: (Push, Verdict) throws(Failure) -> Void
+    ) throws(Failure) {
+        let now = try Environment.now(variables)
+        while sender.wantsMore, let push = next() {
+            do throws(Failure) {
+                try submit(push)
+            } catch {
+                try verdict(push, Verdict(refused: error))
+            }
+        }
+        for settled in try sender.step(milliseconds: 20) {
+            guard let push = pushes.removeValue(forKey: settled.tag) else { continue }
+            try verdict(
+                push,
+                Verdict(
+                    settled.verdict, attempt: push.delivery.attempts.count + 1,
+                    random: randomBytes(1)[0], at: now))
+        }
+    }
+
+    private func submit(_ push: Push) throws(Failure) {
+        let content = push.notification.push
+        guard let type = PushType(rawValue: content.type) else {
+            throw Failure(
+                .refused(.malformed), "unable to push: unknown push type", cause: "InvalidPushType")
+        }
+        let request = try APNsRequest(
+            token: push.delivery.token, id: push.id,
+            payload: APNsPayload(content.payload, type: type), bundle: settings.bundleID,
+            priority: content.priority, expiration: push.notification.expires,
+            collapseID: content.collapseID)
+        lastTag += 1
+        pushes[lastTag] = push
+        sender.submit(request, in: push.delivery.environment, tag: lastTag)
+    }
+
+    func giveBackUnsent() { sender.giveBackUnsent("the drainer ends") }
+
+    func close() { sender.close() }
+}

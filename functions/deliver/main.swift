@@ -1,0 +1,23 @@
+// deliver: takes the accepted notifications out of the spool and gives them to their push service.
+//
+//   in    a schedule's event, {} or nothing
+//   out   {"delivered": notifications settled, "accepted": pushes, "waiting": put off, …}; with the provider
+//         `file` each push before that, a line each
+//   else  exit 100 misconfigured, 111 may work later; 0 at once where another process delivers already
+//
+// Ends after DELIVER_LINGER_SECONDS without work. SIGTERM lets what is in flight come home first.
+
+import Edge
+import Spool
+import Store
+import Turnstone
+import Unix
+
+run { (schedule) throws(Failure) in
+    let state = try State(schedule.variables)
+    let linger = try schedule.variables.number("DELIVER_LINGER_SECONDS", standard: 5, in: 0...3600)
+    let provider = try Provider(schedule.variables, state: state)
+    ThisProcess.holdEnd()
+    let drainer = Drainer(state: state, variables: schedule.variables, provider: provider, log: schedule.log)
+    return try drainer.drain(linger: .seconds(Int64(linger)))
+}

@@ -1,0 +1,51 @@
+// GET /diagnostics/{user_id}: what this installation knows of a player, for a screen in the app.
+//
+//   in    X-API-Key
+//   out   200 {"user_id", "device_token_registered", "device_token_preview"?, "last_notification_time": ms, 0 never,
+//         "monitored_games": [{"game_id", "last_move_timestamp": ms, "current_player", "is_your_turn", "game_name"}],
+//         "total_active_games", "server_check_interval": "30s", "last_server_check_time": seconds}
+//   else  400 malformed, 401 unknown key, 403 another user's key, 404 unknown to Online-Go.com,
+//         503 Online-Go.com does not answer or wants to be left alone
+
+import Edge
+import Spool
+import Store
+import Turns
+import Turnstone
+
+serve(
+    Route("GET", "/diagnostics/{user_id}") { (request) throws(Failure) in
+        let state = try State(request.variables)
+        let caller = try state.keys.owner(of: request.apiKey(), at: request.time)
+        let player = try request.player("user_id")
+        guard player == caller else {
+            throw .refused(.forbidden, "this key belongs to another user")
+        }
+        let interval = try state.checkInterval(request.variables)
+        let found = try Looker(request.variables, state: state, now: request.time)
+            .look(at: player, youngerThan: .seconds(Int64(interval)))
+        if found.told.notice != nil { try Spool(state: state.folder).startDrainer(request.variables) }
+        let user = try state.users.read(DocumentName(UserID(player))) ?? User()
+
+        var answer: JSONObject = [
+            "user_id": .string("\(player)"),
+            "device_token_registered": .bool(!user.devices.isEmpty),
+        ]
+        answer["device_token_preview"] = user.devices.first.map { .string($0.token.preview) }
+        answer["last_notification_time"] = .integer(user.lastNotification?.milliseconds ?? 0)
+        answer["monitored_games"] = .array(found.look.found.games.map { summary($0, player) })
+        answer["total_active_games"] = .integer(Int64(found.look.found.games.count))
+        answer["server_check_interval"] = .string("\(interval)s")
+        answer["last_server_check_time"] = .integer(found.look.at.seconds)
+        return .ok(.object(answer))
+    })
+
+func summary(_ game: Game, _ player: PlayerID) -> JSONValue {
+    [
+        "game_id": .integer(game.id),
+        "last_move_timestamp": .integer(game.lastMove?.milliseconds ?? 0),
+        "current_player": .integer(game.currentPlayer ?? 0),
+        "is_your_turn": .bool(game.isTurn(of: player)),
+        "game_name": .string(game.name),
+    ]
+}

@@ -1,0 +1,33 @@
+// POST /generate-api-key: makes an API key for an OGS player.
+//
+//   in    {"user_id": "1783478", "master_key": "…", "description": "iPhone"}; description may be left out
+//   out   200 {"api_key": 64 hex digits, "user_id", "created_at": RFC 3339, "description"}
+//   else  400 malformed, 401 wrong master key, 503 no MASTER_API_KEY configured, or the store is busy
+
+import Crypto
+import Edge
+import Store
+import Turnstone
+
+serve(
+    Route("POST", "/generate-api-key") { (request) throws(Failure) in
+        guard let master = request.variables.text("MASTER_API_KEY") else {
+            throw request.variables.wrong("MASTER_API_KEY", "is not set, so no keys can be made")
+        }
+        let members = try request.members()
+        guard isEqualInConstantTime(try members.text("master_key"), master) else {
+            throw .refused(.unauthenticated, "Invalid master key")
+        }
+        let player = try members.player("user_id")
+        let description = try members.optionalText("description") ?? "iOS App API Key"
+        guard description.utf8.count <= 200 else {
+            throw .malformed("description must be at most 200 bytes")
+        }
+        let key = try State(request.variables).keys.create(
+            for: player, description: description, at: request.time)
+        return .ok([
+            "api_key": .string(key), "user_id": .string("\(player)"),
+            "created_at": .string(CalendarDate(request.time).text),
+            "description": .string(description),
+        ])
+    })

@@ -1,0 +1,44 @@
+// POST /register: binds an OGS player to a device, so that `check-turns` may push to it.
+// DELETE /register/{device_token}: ends that for the caller's player.
+//
+//   in    X-API-Key, {"user_id": "1783478", "device_token": "80860575…"}, and, where it differs from the
+//         installation's, "environment": "development" or "production"
+//   out   200 {"status": "registered"} or {"status": "unregistered"}
+//   else  400 malformed, 401 unknown key, 403 another user's key, 404 not this player's device,
+//         503 the store is busy
+
+import Edge
+import Store
+import Turnstone
+
+serve(
+    Route("POST", "/register") { (request) throws(Failure) in
+        let state = try State(request.variables)
+        let caller = try state.keys.owner(of: request.apiKey(), at: request.time)
+        let members = try request.members()
+        let player = try members.player("user_id")
+        let token = try members.deviceToken("device_token")
+        let environment = try environment(members)
+
+        guard player == caller else {
+            throw .refused(.forbidden, "this key belongs to another user")
+        }
+        try state.registry.bind(token, environment: environment, to: player, at: request.time)
+        return .ok(["status": "registered"])
+    },
+    Route("DELETE", "/register/{device_token}") { (request) throws(Failure) in
+        let state = try State(request.variables)
+        let caller = try state.keys.owner(of: request.apiKey(), at: request.time)
+        guard try state.registry.unbind(request.deviceToken("device_token"), from: caller) else {
+            throw .refused(.notFound, "this device is not registered for this user")
+        }
+        return .ok(["status": "unregistered"])
+    })
+
+func environment(_ members: JSONObject) throws(Failure) -> APNsEnvironment? {
+    guard let name = try members.optionalText("environment") else { return nil }
+    guard let environment = APNsEnvironment(rawValue: name) else {
+        throw .malformed("environment must be development or production")
+    }
+    return environment
+}

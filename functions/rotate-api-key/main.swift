@@ -1,0 +1,22 @@
+// POST /rotate-api-key: puts a new API key in the place of the caller's, which then works no more.
+//
+//   in    X-API-Key; no body
+//   out   200 {"api_key": 64 hex digits, "user_id", "created_at": RFC 3339, "description"}
+//   else  401 unknown key, 503 the store is busy
+
+import Edge
+import Store
+import Turnstone
+
+serve(
+    Route("POST", "/rotate-api-key") { (request) throws(Failure) in
+        let keys = try State(request.variables).keys
+        let old = try request.apiKey()
+        let caller = try keys.owner(of: old, at: request.time)
+        let new = try keys.rotate(old, of: caller, at: request.time)
+        return .ok([
+            "api_key": .string(new.text), "user_id": .string("\(caller)"),
+            "created_at": .string(CalendarDate(request.time).text),
+            "description": .string(new.description),
+        ])
+    })
