@@ -7,11 +7,15 @@ import Unix
 /// The connection is made when there is something to push, and anew when it ends. What APNs certainly has
 /// not processed is sent again by the gateway; of all else the caller hears a verdict, once.
 package final class APNsGateway {
-    /// Gives the provider token that all processes share, made anew where ``ProviderToken/decide(_:for:rejected:now:)``
-    /// says so. Its argument is the text that APNs called too old, if it did.
+    /// Gives the provider token that all processes share, made anew where
+    /// ``ProviderToken/decide(_:for:rejected:now:)`` says so.
+    ///
+    /// Its argument is the text that APNs called too old, if it did.
     package typealias TokenSource = (_ rejected: String?) throws(Failure) -> ProviderToken
 
-    /// A push that has its verdict. `tag` is what it was submitted with.
+    /// A push that has its verdict.
+    ///
+    /// `tag` is what it was submitted with.
     package struct Settled: Equatable, Sendable {
         package let tag: Int
         package let verdict: APNsVerdict
@@ -40,7 +44,8 @@ package final class APNsGateway {
     private var fields = HeaderFields()
 
     package init(
-        _ address: APNsSettings.Address, _ context: TLSContext, limits: ClientLimits = ClientLimits(),
+        _ address: APNsSettings.Address, _ context: TLSContext,
+        limits: ClientLimits = ClientLimits(),
         token: @escaping TokenSource
     ) {
         self.address = address
@@ -66,7 +71,9 @@ package final class APNsGateway {
         while let item = queue.popFirst() { settle(item, .noAnswer(reason)) }
     }
 
-    /// Ends the connection. What is in flight has no verdict.
+    /// Ends the connection.
+    ///
+    /// What is in flight has no verdict.
     package func close() {
         giveBackUnsent("closed")
         connection?.close()

@@ -46,8 +46,10 @@ package struct APNsRequest: Equatable, Sendable {
         self.collapseID = collapseID
     }
 
-    /// Writes the request's header fields. What differs from push to push is kept out of the server's
-    /// table, which is small (RFC 7541 section 4).
+    /// Writes the request's header fields.
+    ///
+    /// What differs from push to push is kept out of the server's table, which is small (RFC 7541
+    /// section 4).
     func writeFields(_ fields: inout HeaderFields, authority: String, bearer: String) {
         fields.removeAll()
         fields.append(":method", "POST")

@@ -2,7 +2,7 @@ import HTTP2
 import Turnstone
 import Unix
 
-/// Pushes to both of APNs' environments, in one loop:
+/// Pushes to both of APNs' environments, in one loop.
 ///
 ///     while sender.wantsMore, let push = … { sender.submit(push.request, in: push.environment, tag: …) }
 ///     for settled in try sender.step(milliseconds: 100) { note(settled.verdict, of: settled.tag) }

@@ -40,8 +40,10 @@ extension APNsVerdict {
     static let rejectedToken = APNsVerdict(
         status: 403, reason: "ExpiredProviderToken", outcome: .later(pause: .minutes(20)))
 
-    /// Reads an answer. APNs' `timestamp` comes in milliseconds; without one, as a broken answer could
-    /// have it, nothing is known to be older than the answer itself.
+    /// Reads an answer.
+    ///
+    /// APNs' `timestamp` comes in milliseconds; without one, as a broken answer could have it,
+    /// nothing is known to be older than the answer itself.
     init(_ answer: ClientEvent.Answer, now: Timestamp) {
         status = answer.status
         if answer.status == 200 {
@@ -67,8 +69,9 @@ extension APNsVerdict {
 }
 
 extension APNsOutcome {
-    /// Apple: *Handling notification responses from APNs*. A reason decides, or for one that is not known
-    /// the status.
+    /// Apple: *Handling notification responses from APNs*.
+    ///
+    /// A reason decides, or for one that is not known the status.
     package init(status: Int, reason: String, timestamp: Timestamp?, now: Timestamp) {
         switch reason {
         case "BadDeviceToken": self = .quarantined

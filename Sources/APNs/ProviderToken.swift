@@ -3,9 +3,12 @@ import JSON
 import Turnstone
 
 /// What proves to APNs who we are: a JSON Web Token, signed with the app's key.
+///
 /// Apple: *Establishing a token-based connection to APNs*.
 package struct ProviderToken: Equatable, Sendable {
-    /// As it follows `bearer `. Never to be logged.
+    /// As it follows `bearer `.
+    ///
+    /// Never to be logged.
     package let text: String
     package let keyID: String
     package let teamID: String
@@ -56,8 +59,10 @@ extension ProviderToken {
         case keepUntil(Timestamp)
     }
 
-    /// APNs refuses tokens that are older than an hour, and whoever makes one more often than every 20
-    /// minutes. So one is made after 50 minutes, or 20 when APNs refused the one that there is.
+    /// APNs refuses tokens that are older than an hour, and whoever makes one more often than every
+    /// 20 minutes.
+    ///
+    /// So one is made after 50 minutes, or 20 when APNs refused the one that there is.
     ///
     /// - Parameters:
     ///   - record: what the processes share, read under its lock.

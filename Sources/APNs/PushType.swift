@@ -1,4 +1,6 @@
-/// `apns-push-type`. Apple: *Sending notification requests to APNs*.
+/// `apns-push-type`.
+///
+/// Apple: *Sending notification requests to APNs*.
 ///
 /// `mdm` is missing: it needs a client certificate.
 package enum PushType: String, CaseIterable, Sendable {

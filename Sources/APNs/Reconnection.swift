@@ -1,4 +1,6 @@
-/// When a connection may be made again. APNs may take many in quick succession for an attack.
+/// When a connection may be made again.
+///
+/// APNs may take many in quick succession for an attack.
 struct Reconnection {
     /// The ``MonotonicClock``'s milliseconds.
     private(set) var moment: Int64 = 0

@@ -2,9 +2,7 @@
 #ifndef TURNSTONE_CUNIX_H
 #define TURNSTONE_CUNIX_H
 
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1
-#endif
+// No _GNU_SOURCE: it changes structures' member names against those in Foundation's view of the same headers.
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
@@ -33,13 +31,17 @@ static inline int cunix_errno(void) { return errno; }
 // open(2) and fcntl(2) are variadic.
 static inline int cunix_open(const char *path, int flags, mode_t mode) { return open(path, flags, mode); }
 static inline int cunix_fcntl(int descriptor, int command, long argument) { return fcntl(descriptor, command, argument); }
-// `environ` is a mutable global, which Swift 6 refuses to read.
+// `environ` is a mutable global, which Swift 6 refuses to read; the headers declare it for GNU sources only.
+extern char **environ;
 static inline char **cunix_environ(void) { return environ; }
 // MAP_FAILED is a cast, which is not imported.
 static inline void *cunix_map(size_t length, int protection, int descriptor) {
     void *address = mmap(NULL, length, protection, MAP_SHARED, descriptor, 0);
     return address == MAP_FAILED ? NULL : address;
 }
+// glibc declares these for GNU sources only (since 2.26 and 2.34).
+enum { cunix_spawn_setsid = 0x80 };
+int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int from);
 // SIG_IGN and SIG_DFL are casts.
 static inline void cunix_ignore(int number) { signal(number, SIG_IGN); }
 static inline void cunix_restore(int number) { signal(number, SIG_DFL); }

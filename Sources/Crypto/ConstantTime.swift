@@ -6,7 +6,9 @@ package func isEqualInConstantTime(_ left: String, _ right: String) -> Bool {
     isEqualInConstantTime(Array(left.utf8), Array(right.utf8))
 }
 
-/// As for texts. C: `CRYPTO_memcmp`.
+/// As for texts.
+///
+/// C: `CRYPTO_memcmp`.
 package func isEqualInConstantTime(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     let left = SHA256.hash(left)
     let right = SHA256.hash(right)

@@ -121,7 +121,9 @@ private func readPEM(
     _ text: [UInt8], _ read: (OpaquePointer) -> OpaquePointer?
 ) -> OpaquePointer? {
     text.withUnsafeBytes { bytes in
-        guard let source = BIO_new_mem_buf(bytes.baseAddress, Int32(bytes.count)) else { return nil }
+        guard let source = BIO_new_mem_buf(bytes.baseAddress, Int32(bytes.count)) else {
+            return nil
+        }
         defer {
             BIO_free(source)
             ERR_clear_error()
@@ -158,4 +160,3 @@ private func curveKey(_ read: OpaquePointer) throws(Failure) -> OpaquePointer {
     }
     return key
 }
-

@@ -31,8 +31,7 @@ extension Front {
         let words = line.utf8.split(separator: 32, omittingEmptySubsequences: false).map {
             String(decoding: $0, as: UTF8.self)
         }
-        guard words.count == 3, words[0].utf8.allSatisfy(isTokenCharacter), !words[0].isEmpty,
-            words[1].utf8.allSatisfy({ $0 > 32 && $0 < 127 }),
+        guard words.count == 3, words[1].utf8.allSatisfy({ $0 > 32 && $0 < 127 }),
             words[2] == "HTTP/1.1" || words[2] == "HTTP/1.0"
         else { throw .malformed("this is not an HTTP/1.1 or 1.0 request") }
         return (RawRequest(method: words[0], target: words[1]), words[2])
@@ -91,7 +90,7 @@ extension Front {
             guard size > 0 else { break }
             guard body.count + size <= limit else { throw tooLarge }
             body += try input.read(size)
-            guard try input.readLine(limit: 0).isEmpty else {
+            guard try input.read(2) == Array("\r\n".utf8) else {
                 throw .malformed("a chunk is longer than its size")
             }
         }
@@ -121,7 +120,7 @@ extension Headers {
 }
 
 /// RFC 9110 section 5.6.2.
-private func isTokenCharacter(_ byte: UInt8) -> Bool {
+func isTokenCharacter(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
         UInt8(ascii: "a")...UInt8(ascii: "z"):

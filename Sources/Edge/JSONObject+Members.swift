@@ -3,7 +3,9 @@ import Turnstone
 extension JSONObject {
     /// A member that must be there, and be a text that is not empty.
     package func text(_ name: String) throws(Failure) -> String {
-        guard let value = self[name], value != .null else { throw .malformed("\(name) is required") }
+        guard let value = self[name], value != .null else {
+            throw .malformed("\(name) is required")
+        }
         guard let text = value.string else { throw .malformed("\(name) must be a text") }
         guard !text.isEmpty else { throw .malformed("\(name) is required") }
         return text
@@ -31,7 +33,9 @@ extension JSONObject {
 extension Request {
     /// The OGS player whom the path names.
     package func player(_ name: String) throws(Failure) -> PlayerID {
-        guard let player = PlayerID(self[parameter: name]) else { throw .malformed(notAPlayer(name)) }
+        guard let player = PlayerID(self[parameter: name]) else {
+            throw .malformed(notAPlayer(name))
+        }
         return player
     }
 

@@ -10,7 +10,9 @@ package struct Log {
     private let isJSON: Bool
 
     package init() {
-        isJSON = ThisProcess.environment.contains { $0.name == "TURNSTONE_LOG" && $0.value == "json" }
+        isJSON = ThisProcess.environment.contains {
+            $0.name == "TURNSTONE_LOG" && $0.value == "json"
+        }
     }
 
     /// - Parameters:
@@ -39,6 +41,7 @@ package struct Log {
             "program": .string(program), "event": .string(event),
         ]
         for field in fields.members { line[field.name] = field.value }
-        StandardStreams.writeErrors(String(decoding: JSON.text(.object(line)), as: UTF8.self) + "\n")
+        StandardStreams.writeErrors(
+            String(decoding: JSON.text(.object(line)), as: UTF8.self) + "\n")
     }
 }

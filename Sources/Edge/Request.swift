@@ -101,7 +101,9 @@ package enum Body {
 
 /// The text with ASCII's capitals made small: what HTTP compares without regard to case is ASCII.
 func lowercased(_ text: String) -> String {
-    let small = text.utf8.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 }
+    let small = text.utf8.map {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0
+    }
     return String(decoding: small, as: UTF8.self)
 }
 

@@ -22,7 +22,8 @@ extension Response {
         }
         self.init(
             status: status,
-            body: api ? ["success": false, "error": .string(sentence)] : ["error": .string(sentence)])
+            body: api
+                ? ["success": false, "error": .string(sentence)] : ["error": .string(sentence)])
         headers = extra
     }
 }

@@ -87,6 +87,8 @@ private func percentDecoded(_ segment: String) throws(Failure) -> String {
         else { throw badPath }
         bytes.append(high << 4 | low)
     }
-    guard !bytes.contains(0), let text = String(validating: bytes, as: UTF8.self) else { throw badPath }
+    guard !bytes.contains(0), let text = String(validating: bytes, as: UTF8.self) else {
+        throw badPath
+    }
     return text
 }

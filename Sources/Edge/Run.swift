@@ -17,7 +17,7 @@ package struct Schedule {
 package func run(_ job: (Schedule) throws(Failure) -> JSONObject) -> Never {
     ThisProcess.ignoreBrokenPipes()
     let log = Log()
-    refuseRequests()
+    refuseRequests(log)
     do throws(Failure) {
         let variables = try Environment.variables()
         let schedule = Schedule(
@@ -33,7 +33,7 @@ package func run(_ job: (Schedule) throws(Failure) -> JSONObject) -> Never {
 }
 
 /// Answers whoever sent a request rather than a schedule's event, and exits.
-private func refuseRequests() {
+private func refuseRequests(_ log: Log) {
     var input = Input(patience: 10_000)
     let front = Front.detected(by: &input)
     if front == .inetd, input.isEmpty { return }
@@ -41,8 +41,10 @@ private func refuseRequests() {
         if front == .event, try isScheduledEvent(input.readToEnd(limit: 64 * 1024)) { return }
         throw .refused(.notFound, "this program is started by a schedule and answers no requests")
     } catch {
-        front.write(Response(error, inside: false), withoutBody: false, after: &input)
-        ThisProcess.exit(front.exitCode(Response(error, inside: false)))
+        log.failure(error)
+        let response = Response(error, inside: false)
+        front.write(response, withoutBody: false, after: &input)
+        ThisProcess.exit(front.exitCode(response))
     }
 }
 

@@ -28,6 +28,9 @@ package func serve(bodyLimit: Int = 64 * 1024, _ routes: Route...) -> Never {
 }
 
 private func answer(_ raw: RawRequest, _ routes: [Route]) throws(Failure) -> Response {
+    guard !raw.method.isEmpty, raw.method.utf8.allSatisfy(isTokenCharacter) else {
+        throw .malformed("the method is malformed")
+    }
     let path = try path(ofTarget: raw.target)
     var allowed: [String] = []
     for route in routes {

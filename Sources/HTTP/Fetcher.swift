@@ -1,9 +1,9 @@
 import CCurl
 import Turnstone
 
-/// Many GETs at once, over one HTTP/2 connection where the server offers it. C: libcurl's multi interface.
+/// Many GETs at once, over one HTTP/2 connection where the server offers it.
 ///
-/// It follows no redirects, keeps no cookies, speaks nothing but http and https, and unpacks gzip.
+/// C: libcurl's multi interface. It follows no redirects, keeps no cookies, speaks nothing but http and https, and unpacks gzip.
 package final class Fetcher {
     private let settings: Settings
     private let multi: UnsafeMutableRawPointer
@@ -27,12 +27,12 @@ package final class Fetcher {
 
     package init(_ settings: Settings) throws(Failure) {
         self.settings = settings
-        guard curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK, let multi = curl_multi_init() else {
+        guard curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK, let multi = curl_multi_init()
+        else {
             throw Failure(.broken, "unable to start libcurl", cause: "curl_global_init")
         }
         self.multi = multi
-        // A server that knows HTTP/1.1 only gets four connections; over HTTP/2 one carries all.
-        ccurl_multi_setopt_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, 4)
+        ccurl_multi_setopt_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, Self.connections)
         ccurl_multi_setopt_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
     }
 
@@ -42,7 +42,17 @@ package final class Fetcher {
         curl_multi_cleanup(multi)
     }
 
-    package var inFlight: Int { transfers.count }
+    /// A server that knows HTTP/1.1 only gets this many connections; over HTTP/2 one carries all.
+    private static let connections = 6
+    /// Enough to hide a second of delay at 30 requests a second.
+    private static let streams = 32
+    private var isMultiplexed = false
+
+    /// How many requests should be under way at once.
+    ///
+    /// What libcurl has to queue would spend its time there, and one slow answer would fail the others.
+    /// So there are no more than connections until an answer has come over HTTP/2.
+    package var capacity: Int { isMultiplexed ? Self.streams : Self.connections }
 
     /// Begins a GET.
     ///
@@ -53,7 +63,7 @@ package final class Fetcher {
     package func submit(
         _ url: String, tag: Int, entityTag: String?, milliseconds: Int64
     ) throws(Failure) {
-        guard let easy = spare.popLast() ?? curl_easy_init() else {
+        guard let easy = spare.popLast() ?? makeHandle() else {
             throw Failure(.later(seconds: 5), "unable to begin a request", cause: "ENOMEM")
         }
         let transfer = Transfer(tag: tag, bodyLimit: settings.bodyLimit)
@@ -67,38 +77,46 @@ package final class Fetcher {
         transfers[easy] = transfer
     }
 
-    private func configure(
-        _ easy: UnsafeMutableRawPointer, _ transfer: Transfer, _ url: String, milliseconds: Int64
-    ) -> Bool {
-        curl_easy_reset(easy)
-        var codes = [
-            ccurl_setopt_text(easy, CURLOPT_URL, url),
+    /// A new handle with what is the same for all requests.
+    ///
+    /// A used one keeps it: its buffer, for one, takes no other size.
+    private func makeHandle() -> UnsafeMutableRawPointer? {
+        guard let easy = curl_easy_init() else { return nil }
+        let codes = [
             ccurl_setopt_text(easy, CURLOPT_PROTOCOLS_STR, "http,https"),
             ccurl_setopt_text(easy, CURLOPT_USERAGENT, settings.userAgent),
             ccurl_setopt_text(easy, CURLOPT_ACCEPT_ENCODING, "gzip"),
             ccurl_setopt_long(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS)),
-            ccurl_setopt_long(easy, CURLOPT_PIPEWAIT, 1),
+            // The program ignores SIGPIPE, and the resolver has a thread of its own.
             ccurl_setopt_long(easy, CURLOPT_NOSIGNAL, 1),
             ccurl_setopt_long(easy, CURLOPT_BUFFERSIZE, 256 * 1024),
-            ccurl_setopt_long(easy, CURLOPT_CONNECTTIMEOUT_MS, Int(min(milliseconds, 8000))),
+            ccurl_setopt_write(easy, CURLOPT_WRITEFUNCTION, takeBody),
+            // The folder is looked into for one certificate; the bundle would be read whole, 16 ms.
+            ccurl_setopt_text(easy, CURLOPT_CAINFO, settings.authorities),
+            ccurl_setopt_text(
+                easy, CURLOPT_CAPATH, settings.authorities == nil ? "/etc/ssl/certs" : nil),
+        ]
+        guard codes.allSatisfy({ $0 == CURLE_OK }) else {
+            curl_easy_cleanup(easy)
+            return nil
+        }
+        return easy
+    }
+
+    private func configure(
+        _ easy: UnsafeMutableRawPointer, _ transfer: Transfer, _ url: String, milliseconds: Int64
+    ) -> Bool {
+        let codes = [
+            ccurl_setopt_text(easy, CURLOPT_URL, url),
+            // Without TLS nobody says beforehand which HTTP it is, and all would wait for one answer.
+            ccurl_setopt_long(easy, CURLOPT_PIPEWAIT, url.hasPrefix("https") ? 1 : 0),
+            ccurl_setopt_long(
+                easy, CURLOPT_CONNECTTIMEOUT_MS, Int(max(1, min(milliseconds, 8000)))),
             ccurl_setopt_long(easy, CURLOPT_TIMEOUT_MS, Int(max(1, milliseconds))),
             ccurl_setopt_pointer(easy, CURLOPT_HTTPHEADER, transfer.headers),
-            ccurl_setopt_write(easy, CURLOPT_WRITEFUNCTION, takeBody),
             ccurl_setopt_pointer(
                 easy, CURLOPT_WRITEDATA, Unmanaged.passUnretained(transfer).toOpaque()),
         ]
-        if let authorities = settings.authorities {
-            codes += [
-                ccurl_setopt_text(easy, CURLOPT_CAINFO, authorities),
-                ccurl_setopt_text(easy, CURLOPT_CAPATH, nil),
-            ]
-        } else {
-            // The folder is looked into for one certificate; the bundle would be read whole, 16 ms.
-            codes += [
-                ccurl_setopt_text(easy, CURLOPT_CAINFO, nil),
-                ccurl_setopt_text(easy, CURLOPT_CAPATH, "/etc/ssl/certs"),
-            ]
-        }
         return codes.allSatisfy { $0 == CURLE_OK }
     }
 
@@ -122,7 +140,12 @@ package final class Fetcher {
             guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle,
                 let transfer = transfers.removeValue(forKey: easy)
             else { continue }
-            done.append(transfer.result(ccurl_message_result(message), easy))
+            // The message is libcurl's, and gone once the handle is removed.
+            let code = ccurl_message_result(message)
+            done.append(transfer.result(code, easy))
+            var version = 0
+            ccurl_getinfo_long(easy, CURLINFO_HTTP_VERSION, &version)
+            if version > 0 { isMultiplexed = version == CURL_HTTP_VERSION_2_0 }
             curl_multi_remove_handle(multi, easy)
             spare.append(easy)
         }
@@ -164,11 +187,15 @@ package struct FetchedAnswer {
     package let retryAfter: Interval?
 }
 
-/// libcurl calls it with each piece of a body. Taking less than it offers ends the request.
+/// libcurl calls it with each piece of a body.
+///
+/// Taking less than it offers ends the request. C: `CURLOPT_WRITEFUNCTION`.
 private func takeBody(
-    _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ data: UnsafeMutableRawPointer?
+    _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int,
+    _ data: UnsafeMutableRawPointer?
 ) -> Int {
     guard let bytes, let data else { return 0 }
     let transfer = Unmanaged<Transfer>.fromOpaque(data).takeUnretainedValue()
-    return transfer.take(UnsafeRawBufferPointer(start: bytes, count: size * count)) ? size * count : 0
+    return transfer.take(UnsafeRawBufferPointer(start: bytes, count: size * count))
+        ? size * count : 0
 }

@@ -1,7 +1,9 @@
 import CCurl
 import Turnstone
 
-/// What belongs to one request while libcurl works on it. Alive as long as its handle is in the multi one.
+/// What belongs to one request while libcurl works on it.
+///
+/// Alive as long as its handle is in the multi one.
 final class Transfer {
     let tag: Int
     private let bodyLimit: Int
@@ -51,7 +53,9 @@ final class Transfer {
         return String(cString: header.pointee.value)
     }
 
-    /// libcurl reads both forms, seconds and a date. C: `CURLINFO_RETRY_AFTER`.
+    /// What libcurl makes of both forms, seconds and a date.
+    ///
+    /// C: `CURLINFO_RETRY_AFTER`.
     private func retryAfter(_ easy: UnsafeMutableRawPointer) -> Interval? {
         var seconds: curl_off_t = 0
         ccurl_getinfo_offset(easy, CURLINFO_RETRY_AFTER, &seconds)

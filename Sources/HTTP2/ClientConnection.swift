@@ -1,8 +1,10 @@
 import Turnstone
 import Unix
 
-/// One connection to an HTTP/2 server, for many requests at once. No call waits for the network, except
-/// ``wait(for:milliseconds:)`` as long as it is told, and the resolver when the connection is made.
+/// One connection to an HTTP/2 server, for many requests at once.
+///
+/// No call waits for the network, except ``wait(for:milliseconds:)`` as long as it is told, and the
+/// resolver when the connection is made.
 ///
 /// The caller's loop: ``submit(tag:_:body:now:)``, ``wait(for:milliseconds:)``, ``step(now:)``,
 /// ``takeEvents()``. Moments are the ``MonotonicClock``'s milliseconds.
@@ -42,8 +44,10 @@ package final class ClientConnection {
         self.host = host
         self.context = context
         session = try ClientSession(limits)
-        addresses = try systemCalls { () throws(SystemError) -> ArraySlice<SocketAddress> in
-            try SocketAddress.resolve(host, port: port)[...]
+        do throws(SystemError) {
+            addresses = try SocketAddress.resolve(host, port: port)[...]
+        } catch {
+            throw Failure(.later(seconds: 5), "unable to resolve \(host)", cause: error.errno.name)
         }
         deadline = now + limits.connect
         lastReceived = now
@@ -93,8 +97,9 @@ package final class ClientConnection {
 
     // MARK: Time
 
-    /// Waits until one of the connections has something to do, or the time is over. What was submitted
-    /// is sent first.
+    /// Waits until one of the connections has something to do, or the time is over.
+    ///
+    /// What was submitted is sent first.
     package static func wait(for connections: [ClientConnection], milliseconds: Int64) {
         var polled = PollSet()
         for connection in connections {
@@ -217,7 +222,7 @@ package final class ClientConnection {
         guard state == .open || state == .ending else { return }
         wantsWrite = false
         while true {
-            output.fill(from: session)
+            output.fill(from: session.nextOutput)
             if output.isEmpty { return }
             switch stream?.write(output.bytes) {
             case .moved(let count): output.drop(count)

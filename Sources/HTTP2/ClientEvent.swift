@@ -1,4 +1,6 @@
-/// What became of a request. `tag` is what the request was submitted with.
+/// What became of a request.
+///
+/// `tag` is what the request was submitted with.
 package enum ClientEvent: Equatable, Sendable {
     case answered(tag: Int, Answer)
     /// The server certainly has not processed the request (RFC 9113 section 8.7).
@@ -37,6 +39,8 @@ package struct ClientLimits: Sendable {
 package struct GoAway: Equatable, Sendable {
     /// RFC 9113 section 7; 0 is no error.
     package let code: UInt32
-    /// What the server adds in its own form; APNs writes JSON with a reason. At most 1 KiB of it.
+    /// What the server adds in its own form; APNs writes JSON with a reason.
+    ///
+    /// At most 1 KiB of it.
     package let debugData: [UInt8]
 }

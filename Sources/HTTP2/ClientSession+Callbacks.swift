@@ -70,7 +70,8 @@ extension ClientSession {
         _ id: Int32, _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>
     ) -> Int32 {
         guard let place = place(id) else { return 0 }
-        if name.first == UInt8(ascii: ":") {  // `:status` is all that nghttp2 lets pass, and three digits
+        // `:status` is all that nghttp2 lets pass of these, and three digits.
+        if name.first == UInt8(ascii: ":") {
             var status = 0
             for digit in value { status = status * 10 + Int(digit) - 48 }
             streams[place].answer.status = status

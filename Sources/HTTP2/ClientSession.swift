@@ -1,9 +1,13 @@
 import CNGHTTP2
 import Turnstone
 
-/// The client's side of HTTP/2 as such: bytes in, bytes out, and events. C: libnghttp2.
+/// The client's side of HTTP/2 as such: bytes in, bytes out, and events.
+///
+/// C: libnghttp2.
 final class ClientSession {
-    /// A request on its way. Its place in `streams` is used again, with the room that it has.
+    /// A request on its way.
+    ///
+    /// Its place in `streams` is used again, with the room that it has.
     struct Stream {
         var id: Int32 = 0
         var tag = 0
@@ -81,6 +85,7 @@ final class ClientSession {
         streams[place].deadline = now + limits.request
         streams[place].body = body
         streams[place].sent = 0
+        streams[place].answer.status = 0
         streams[place].isSettled = false
         streams[place].isUnsent = false
         waiting.append((place, id))

@@ -63,7 +63,9 @@ package struct HeaderFields: Equatable, Sendable {
         return String(decoding: bytes[start..<(start + Int(found.valueLength))], as: UTF8.self)
     }
 
-    /// Lends the fields in nghttp2's form, which points into `bytes`. `scratch` saves making an array each time.
+    /// Lends the fields in nghttp2's form, which points into `bytes`.
+    ///
+    /// `scratch` saves making an array each time.
     func withPairs<Result>(
         _ scratch: inout [nghttp2_nv], _ body: (UnsafePointer<nghttp2_nv>, Int) -> Result
     ) -> Result {

@@ -19,13 +19,15 @@ struct OutputBuffer: ~Copyable {
 
     /// Takes what a session has to say, once all before is written: OpenSSL wants to be offered the same
     /// bytes again after a write that could not be done.
-    mutating func fill(from session: ClientSession) {
+    ///
+    /// - Parameter next: the session's next bytes, at most a frame: 9 bytes and what
+    ///   `SETTINGS_MAX_FRAME_SIZE` starts at, 16 KiB.
+    mutating func fill(from next: () -> UnsafeRawBufferPointer) {
         guard isEmpty else { return }
         start = 0
         end = 0
         while end < Self.capacity {
-            // At most a frame: 9 bytes and what `SETTINGS_MAX_FRAME_SIZE` starts at, 16 KiB.
-            let output = session.nextOutput()
+            let output = next()
             if output.isEmpty { return }
             UnsafeMutableRawBufferPointer(rebasing: buffer[end...]).copyMemory(from: output)
             end += output.count

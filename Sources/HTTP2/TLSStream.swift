@@ -99,7 +99,9 @@ package struct TLSStream: ~Copyable {
         return code > 0 ? .moved(Int(code)) : explain(code)
     }
 
-    /// Tells the peer that nothing more comes. The answer is not awaited.
+    /// Tells the peer that nothing more comes.
+    ///
+    /// The answer is not awaited.
     package func shutDown() {
         SSL_shutdown(session)
         ERR_clear_error()

@@ -17,7 +17,11 @@ extension ActiveGames {
                 isListed = true
                 games = ActiveGames()
                 try scanner.forEachElement { (scanner) throws(JSONScanner.Malformed) in
-                    if let game = try scanner.game() { games.games.append(game) } else { games.skipped += 1 }
+                    if let game = try scanner.game() {
+                        games.games.append(game)
+                    } else {
+                        games.skipped += 1
+                    }
                 }
             }
         } catch { return nil }
@@ -145,7 +149,7 @@ extension JSONScanner {
         }
         var names: [String] = []
         try forEachMember { (scanner, name) throws(Malformed) in
-            names.append(name.text)
+            names.append(scanner.text(of: name))
             try scanner.skip()
         }
         return names

@@ -1,3 +1,5 @@
+import Turnstone
+
 /// Walks once over a JSON text, taking what is asked for and stepping over the rest.
 ///
 /// For answers of hundreds of kilobytes of which a few hundred bytes matter: it builds nothing for what it
@@ -16,16 +18,23 @@ struct JSONScanner {
         self.bytes = bytes
     }
 
+    /// The byte after white space, which stays where it is.
     private var next: UInt8? {
+        @inline(__always)
         mutating get {
-            while place < bytes.count {
-                switch bytes[place] {
-                case 0x20, 0x09, 0x0a, 0x0d: place += 1
-                case let byte: return byte
-                }
-            }
-            return nil
+            guard place < bytes.count else { return nil }
+            let byte = bytes[place]
+            return byte > 0x20 ? byte : nextAfterBlanks()
         }
+    }
+
+    private mutating func nextAfterBlanks() -> UInt8? {
+        while place < bytes.count {
+            let byte = bytes[place]
+            guard byte == 0x20 || byte == 0x0a || byte == 0x0d || byte == 0x09 else { return byte }
+            place += 1
+        }
+        return nil
     }
 
     private mutating func take(_ byte: UInt8) throws(Malformed) {
@@ -84,36 +93,32 @@ struct JSONScanner {
 
     /// A member's name, as its bytes stand in the text.
     struct Name {
-        fileprivate let bytes: ArraySlice<UInt8>
+        fileprivate let range: Range<Int>
+        /// The first 24 bytes, eight to a word: comparing them needs no look at the text.
+        fileprivate let words: (UInt64, UInt64, UInt64)
 
+        /// Whether they are the same; `name` has 24 bytes at the most.
+        @inline(__always)
         static func ~= (name: StaticString, value: Name) -> Bool {
-            guard name.utf8CodeUnitCount == value.bytes.count else { return false }
-            return name.withUTF8Buffer { $0.elementsEqual(value.bytes) }
+            guard name.utf8CodeUnitCount == value.range.count else { return false }
+            return packed(name) == value.words
         }
-
-        var text: String { String(decoding: bytes, as: UTF8.self) }
     }
+
+    func text(of name: Name) -> String { String(decoding: bytes[name.range], as: UTF8.self) }
 
     private mutating func name() throws(Malformed) -> Name {
         let range = try textRange()
-        return Name(bytes: bytes[range])
+        return Name(range: range, words: packed(bytes.span, range))
     }
 
     /// Steps over a text and returns where its content is.
     private mutating func textRange() throws(Malformed) -> Range<Int> {
         try take(UInt8(ascii: "\""))
         let start = place
-        while place < bytes.count {
-            switch bytes[place] {
-            case UInt8(ascii: "\""):
-                place += 1
-                return start..<(place - 1)
-            case UInt8(ascii: "\\"): place += 2
-            case 0..<0x20: throw Malformed()
-            default: place += 1
-            }
-        }
-        throw Malformed()
+        guard let end = endOfText(in: bytes.span, from: start) else { throw Malformed() }
+        place = end + 1
+        return start..<end
     }
 
     /// Takes the text that comes next, its escapes resolved; `nil` after stepping over anything else.
@@ -149,13 +154,12 @@ struct JSONScanner {
             let letter = rest[rest.startIndex + 1]
             rest = rest.dropFirst(2)
             if letter == UInt8(ascii: "u") {
-                guard let unit = UInt16(String(decoding: rest.prefix(4), as: UTF8.self), radix: 16),
-                    rest.count >= 4
-                else { throw Malformed() }
-                units.append(unit)
+                units.append(try unit(rest.prefix(4)))
                 rest = rest.dropFirst(4)
             } else {
-                guard let unit = escapes.first(where: { $0.0 == letter })?.1 else { throw Malformed() }
+                guard let unit = escapes.first(where: { $0.0 == letter })?.1 else {
+                    throw Malformed()
+                }
                 units.append(unit)
             }
         }
@@ -163,24 +167,39 @@ struct JSONScanner {
         return text
     }
 
+    /// Four hex digits' value.
+    private func unit(_ digits: ArraySlice<UInt8>) throws(Malformed) -> UInt16 {
+        guard digits.count == 4 else { throw Malformed() }
+        var unit: UInt16 = 0
+        for digit in digits {
+            guard let value = hexValue(digit) else { throw Malformed() }
+            unit = unit << 4 | UInt16(value)
+        }
+        return unit
+    }
+
     // MARK: Numbers
 
     /// Takes a number, or a text that holds one, without its fraction; `nil` after anything else or what
     /// 64 bits cannot hold.
     mutating func integer() throws(Malformed) -> Int64? {
-        if isText() { return try text().flatMap { Int64($0) } }
-        guard let first = next, first == UInt8(ascii: "-") || (48...57).contains(first) else {
-            try skip()
-            return nil
-        }
+        guard let first = next else { throw Malformed() }
+        if first == UInt8(ascii: "\"") { return whole(bytes[try textRange()]) }
         let start = place
         try skip()
-        let digits = bytes[start..<place]
-        if let plain = Int64(String(decoding: digits, as: UTF8.self)) { return plain }
-        guard let number = Double(String(decoding: digits, as: UTF8.self)) else {
-            throw Malformed()
+        guard first == UInt8(ascii: "-") || (48...57).contains(first) else { return nil }
+        return whole(bytes[start..<place])
+    }
+
+    private func whole(_ literal: ArraySlice<UInt8>) -> Int64? {
+        // Nearly every number is digits alone, and eighteen of them fit.
+        if literal.count <= 18, literal.allSatisfy({ (48...57).contains($0) }), !literal.isEmpty {
+            return literal.reduce(0) { $0 * 10 + Int64($1 - 48) }
         }
-        return number.magnitude < 9e18 ? Int64(number) : nil
+        let text = String(decoding: literal, as: UTF8.self)
+        if let number = Int64(text) { return number }
+        // `rounded` would need libm, which nothing else here links.
+        return Double(text).flatMap { $0.magnitude < 9e18 ? Int64($0) : nil }
     }
 
     // MARK: Stepping over
@@ -190,15 +209,13 @@ struct JSONScanner {
         switch next {
         case UInt8(ascii: "\""): _ = try textRange()
         case UInt8(ascii: "{"), UInt8(ascii: "["): _ = try skipNested()
-        case UInt8(ascii: "t"): try skipWord("true")
-        case UInt8(ascii: "f"): try skipWord("false")
-        case UInt8(ascii: "n"): try skipWord("null")
-        case let byte? where byte == UInt8(ascii: "-") || (48...57).contains(byte): skipNumber()
+        case let byte? where isLiteral(byte): skipLiteral()
         default: throw Malformed()
         }
     }
 
-    /// Steps over the array that comes next and counts its elements; `nil` after anything else.
+    /// Steps over the array that comes next and counts the arrays, objects and texts in it; `nil` after
+    /// anything else.
     mutating func count() throws(Malformed) -> Int? {
         guard isArray() else {
             try skip()
@@ -207,54 +224,47 @@ struct JSONScanner {
         return try skipNested()
     }
 
-    private mutating func skipWord(_ word: StaticString) throws(Malformed) {
-        let end = place + word.utf8CodeUnitCount
-        guard end <= bytes.count,
-            word.withUTF8Buffer({ $0.elementsEqual(bytes[place..<end]) })
-        else { throw Malformed() }
+    /// Steps over a number, `true`, `false` or `null`: whatever has their letters, since nothing of it is
+    /// wanted.
+    private mutating func skipLiteral() {
+        var end = place + 1
+        while end < bytes.count, isLiteral(bytes[end]) { end += 1 }
         place = end
-    }
-
-    private mutating func skipNumber() {
-        while place < bytes.count {
-            switch bytes[place] {
-            case 48...57, UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: "."), UInt8(ascii: "e"),
-                UInt8(ascii: "E"):
-                place += 1
-            default: return
-            }
-        }
     }
 
     /// Steps over an object or array by its brackets and texts alone: this is where nearly all of an
     /// answer's bytes go.
-    /// - Returns: how many values stand directly in it.
+    /// - Returns: how many arrays, objects and texts stand directly in it.
     private mutating func skipNested() throws(Malformed) -> Int {
+        let text = bytes
+        let bytes = text.span
+        var place = place
         var isArray: UInt64 = 0  // one bit a level, the innermost lowest
         var depth = 0
-        var commas = 0
-        var isEmpty = true
-        while place < bytes.count {
-            let byte = bytes[place]
-            place += 1
-            switch byte {
+        var count = 0
+        while let mark = nextMark(in: bytes, from: place) {
+            place = mark + 1
+            switch bytes[mark] {
             case UInt8(ascii: "["), UInt8(ascii: "{"):
                 guard depth < Self.depthLimit else { throw Malformed() }
-                if depth == 1 { isEmpty = false }
+                if depth == 1 { count += 1 }
                 depth += 1
-                isArray = isArray << 1 | (byte == UInt8(ascii: "[") ? 1 : 0)
+                isArray = isArray << 1 | (bytes[mark] == UInt8(ascii: "[") ? 1 : 0)
             case UInt8(ascii: "]"), UInt8(ascii: "}"):
-                guard isArray & 1 == (byte == UInt8(ascii: "]") ? 1 : 0) else { throw Malformed() }
+                guard isArray & 1 == (bytes[mark] == UInt8(ascii: "]") ? 1 : 0) else {
+                    throw Malformed()
+                }
                 isArray >>= 1
                 depth -= 1
-                if depth == 0 { return isEmpty ? 0 : commas + 1 }
+                if depth == 0 {
+                    self.place = place
+                    return count
+                }
             case UInt8(ascii: "\""):
-                if depth == 1 { isEmpty = false }
-                place -= 1
-                _ = try textRange()
-            case UInt8(ascii: ","): if depth == 1 { commas += 1 }
-            case 0x20, 0x09, 0x0a, 0x0d: break
-            default: if depth == 1 { isEmpty = false }
+                if depth == 1 { count += 1 }
+                guard let end = endOfText(in: bytes, from: place) else { throw Malformed() }
+                place = end + 1
+            default: break
             }
         }
         throw Malformed()
@@ -267,3 +277,11 @@ private let escapes: [(UInt8, UInt16)] = [
     (UInt8(ascii: "b"), 8), (UInt8(ascii: "f"), 12), (UInt8(ascii: "n"), 10),
     (UInt8(ascii: "r"), 13), (UInt8(ascii: "t"), 9),
 ]
+
+/// Whether numbers, `true`, `false` and `null` have such bytes.
+private func isLiteral(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x61...0x7a, 0x2b, 0x2d, 0x2e, 0x45: true
+    default: false
+    }
+}

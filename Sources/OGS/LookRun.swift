@@ -23,10 +23,10 @@ struct LookRun {
     /// Begins what may begin now.
     /// - Returns: whether there is anything to wait for.
     mutating func begin(
-        concurrency: Int, next: () throws(Failure) -> OGSClient.LookRequest?,
+        next: () throws(Failure) -> OGSClient.LookRequest?,
         reserve: () throws(Failure) -> Interval
     ) throws(Failure) -> Bool {
-        while !isEnding, underWay.count < concurrency {
+        while !isEnding, underWay.count < fetcher.capacity {
             let now = MonotonicClock.milliseconds
             guard now < deadline else { return false }
             if upcoming == nil { try choose(next, reserve, now: now) }
@@ -60,11 +60,11 @@ struct LookRun {
     mutating func step() -> [(OGSClient.LookRequest, LookOutcome)] {
         let now = MonotonicClock.milliseconds
         var pause = deadline - now
-        if let upcoming, underWay.count < 32 { pause = min(pause, upcoming.at - now) }
+        if let upcoming, underWay.count < fetcher.capacity { pause = min(pause, upcoming.at - now) }
         var outcomes: [(OGSClient.LookRequest, LookOutcome)] = []
         for fetched in fetcher.step(milliseconds: max(0, pause)) {
             guard let request = underWay.removeValue(forKey: fetched.tag) else { continue }
-            let outcome = LookOutcome(fetched.result)
+            let outcome = LookOutcome(fetched.result, of: request)
             if case .backOff = outcome { isEnding = true }
             outcomes.append((request, outcome))
         }

@@ -28,9 +28,15 @@ package struct OGSClient {
         let text = variables.text("OGS_BASE_URL") ?? "https://online-go.com"
         let bytes = Array(text.utf8)
         let scheme = ["https://", "http://"].first { bytes.starts(with: $0.utf8) }
-        guard let scheme, bytes.count > scheme.utf8.count,
-            bytes.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") })
-        else { throw variables.wrong("OGS_BASE_URL", "must be an address such as https://online-go.com") }
+        guard let scheme, let host = bytes.dropFirst(scheme.utf8.count).first,
+            host != UInt8(ascii: "/"), host != UInt8(ascii: ":"),
+            bytes.allSatisfy({
+                $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#")
+            })
+        else {
+            throw variables.wrong(
+                "OGS_BASE_URL", "must be an address such as https://online-go.com")
+        }
         return bytes.last == UInt8(ascii: "/") ? String(text.dropLast()) : text
     }
 
@@ -45,9 +51,6 @@ package struct OGSClient {
             self.entityTag = entityTag
         }
     }
-
-    /// How many requests are under way at once: enough to hide a second of delay at 30 a second.
-    private static let concurrency = 32
 
     /// Looks at players until `next` has no more, OGS wants to be left alone, or the time is over.
     ///
@@ -65,7 +68,7 @@ package struct OGSClient {
         result: (LookRequest, LookOutcome) throws(Failure) -> Void
     ) throws(Failure) {
         var run = LookRun(base: base, fetcher: fetcher, deadline: deadline)
-        while try run.begin(concurrency: Self.concurrency, next: next, reserve: reserve) {
+        while try run.begin(next: next, reserve: reserve) {
             for (request, outcome) in run.step() { try result(request, outcome) }
         }
         for request in run.giveUp() { try result(request, .notLooked) }
@@ -87,25 +90,40 @@ package enum LookOutcome: Equatable {
 }
 
 extension LookOutcome {
-    init(_ result: FetchResult) {
+    init(_ result: FetchResult, of request: OGSClient.LookRequest) {
         switch result {
         case .failed(let reason): self = .outage(reason)
-        case .answered(let answer): self.init(answer)
+        case .answered(let answer): self.init(answer, of: request)
         }
     }
 
-    private init(_ answer: FetchedAnswer) {
+    private init(_ answer: FetchedAnswer, of request: OGSClient.LookRequest) {
         switch answer.status {
         case 200:
             guard let games = ActiveGames(answer: answer.body) else {
-                self = .outage("the answer is no list of games")
+                self = .outage(
+                    answer.isPage ? "the answer is a page" : "the answer is no list of games")
                 return
             }
-            self = .games(games, entityTag: answer.entityTag)
-        case 304: self = .unchanged
-        case 404: self = .unknownPlayer
+            self = .games(games, entityTag: answer.entityTag.flatMap(storable))
+        case 304 where request.entityTag != nil: self = .unchanged
+        // A proxy in front of OGS says so too, in HTML, while OGS is away.
+        case 404 where !answer.isPage: self = .unknownPlayer
         case 429, 503: self = .backOff(answer.retryAfter)
         default: self = .outage("HTTP \(answer.status)")
         }
     }
+}
+
+extension FetchedAnswer {
+    /// Whether a person should read it.
+    fileprivate var isPage: Bool {
+        body.first { $0 > 0x20 && $0 < 0x80 } == UInt8(ascii: "<")
+    }
+}
+
+/// An entity tag that can be sent back as it is (RFC 9110 section 8.8.3); a longer one is no hash.
+private func storable(_ entityTag: String) -> String? {
+    let isPlain = entityTag.utf8.allSatisfy { (0x21...0x7e).contains($0) }
+    return isPlain && (2...128).contains(entityTag.utf8.count) ? entityTag : nil
 }

@@ -24,7 +24,9 @@ extension Spool {
         let log = "\(Files.parent(of: folder))/deliver.log"
         return try systemCalls { () throws(SystemError) in
             try shorten(log)
-            return try ChildProcess.start(deliver, output: output, errors: .file(log))
+            return try ChildProcess.start(
+                deliver, environment: ThisProcess.environment.filter { !isOfRequest($0.name) },
+                output: output, errors: .file(log))
         }
     }
 
@@ -33,4 +35,14 @@ extension Spool {
         let size = try FileDescriptor.open(log, .append).size()
         if size > 1 << 20 { try Files.rename(log, "\(log).1") }
     }
+}
+
+/// Whether a host has set the variable to pass a request (RFC 3875 section 4.1): the drainer would take
+/// itself for the one who is asked.
+private func isOfRequest(_ name: String) -> Bool {
+    let prefixes = [
+        "HTTP_", "Http_", "REQUEST_", "REMOTE_", "SCRIPT_", "SERVER_", "PATH_", "CONTENT_",
+    ]
+    return ["GATEWAY_INTERFACE", "QUERY_STRING", "AUTH_TYPE", "DOCUMENT_ROOT"].contains(name)
+        || prefixes.contains { name.utf8.starts(with: $0.utf8) }
 }

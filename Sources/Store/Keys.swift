@@ -66,7 +66,9 @@ package struct Keys {
         _ id: String, of owner: PlayerID, at time: Timestamp
     ) throws(Failure) -> Bool {
         let user = try state.users.read(DocumentName(UserID(owner)))
-        guard let hash = user?.keys.first(where: { firstDigits(16, of: $0) == id }) else { return false }
+        guard let hash = user?.keys.first(where: { firstDigits(16, of: $0) == id }) else {
+            return false
+        }
         return try revoke(hash: hash, of: owner, at: time)
     }
 

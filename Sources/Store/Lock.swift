@@ -18,9 +18,11 @@ struct Lock: ~Copyable {
     private init(of path: String, patience: Int64) throws(Failure) {
         let lockPath = path + ".lock"
         let file = try systemCalls { () throws(SystemError) in try Self.open(lockPath) }
-        guard try systemCalls({ () throws(SystemError) in try file.lock(patience: patience) }) else {
+        guard try systemCalls({ () throws(SystemError) in try file.lock(patience: patience) })
+        else {
             throw Failure(
-                .later(seconds: 2), "unable to lock \(lockPath): busy for \(patience) ms", cause: "busy")
+                .later(seconds: 2), "unable to lock \(lockPath): busy for \(patience) ms",
+                cause: "busy")
         }
         self.file = file
     }

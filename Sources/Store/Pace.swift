@@ -10,10 +10,11 @@ package struct Pace {
     /// - Parameter perSecond: how many requests may begin in a second.
     /// - Returns: how long to wait for it. A schedule more than a minute ahead is a clock that was set
     ///   back, and is begun anew.
-    package func reserve(perSecond: Int, at now: Timestamp) throws(Failure) -> Interval {
+    ///   It is the system's clock even where ours is frozen: OGS feels real requests.
+    package func reserve(perSecond: Int) throws(Failure) -> Interval {
         let path = "\(folder)/ogs.pace"
         let distance = max(1, 1_000_000 / Int64(perSecond))
-        let present = now.milliseconds * 1000
+        let present = Timestamp.systemNow.milliseconds * 1000
         return try systemCalls { () throws(SystemError) in
             let file = try FileDescriptor.open(path, .update)
             guard try file.lock(patience: 2000) else { return Interval.seconds(1) }

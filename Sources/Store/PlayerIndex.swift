@@ -43,8 +43,13 @@ package struct PlayerIndex {
         var bytes = record([magic])
         try state.users.forEachName { (name) throws(Failure) in
             guard let player = PlayerID(name) else { return }
-            guard try state.users.read(DocumentName(UserID(player)))?.hasDevice == true else { return }
-            bytes += record([player.number, 1])
+            let isWatched: Bool
+            do throws(Failure) {
+                isWatched = try state.users.read(DocumentName(UserID(player)))?.hasDevice == true
+            } catch {
+                isWatched = true  // a damaged document must not hide the others, nor be forgotten
+            }
+            if isWatched { bytes += record([player.number, 1]) }
         }
         try systemCalls { () throws(SystemError) in try Files.replace(path, with: bytes) }
     }
@@ -97,7 +102,8 @@ package struct PlayerIndex {
 
     /// The index as memory, as long as it is now.
     package func records() throws(Failure) -> PlayerRecords {
-        let mapped = try systemCalls { () throws(SystemError) -> MappedFile? in try MappedFile(file) }
+        let mapped = try systemCalls { () throws(SystemError) -> MappedFile? in try MappedFile(file)
+        }
         guard let mapped else {
             throw Failure(.broken, "unable to map \(path): it is empty", cause: "corrupt")
         }

@@ -103,7 +103,8 @@ package struct PlayerRecords {
     package func tag(_ record: Int64) -> String? {
         let place = Int(record) * PlayerIndex.recordSize + Field.tag.rawValue
         let bytes = file.bytes(at: place, count: 64).prefix { $0 != 0 }
-        return bytes.isEmpty || self[record, .found] == 0 ? nil : String(decoding: bytes, as: UTF8.self)
+        return bytes.isEmpty || self[record, .found] == 0
+            ? nil : String(decoding: bytes, as: UTF8.self)
     }
 
     /// Notes what a look found. A tag of more than 64 bytes is not kept.
@@ -131,7 +132,8 @@ package struct PlayerRecords {
     package func noteFailure(_ record: Int64, at now: Timestamp) {
         let failures = min(self[record, .failures] + 1, 7)
         self[record, .failures] = failures
-        let pause = min(Interval.minutes(1).milliseconds << (failures - 1), Interval.hours(1).milliseconds)
+        let pause = min(
+            Interval.minutes(1).milliseconds << (failures - 1), Interval.hours(1).milliseconds)
         self[record, .notBefore] = now.milliseconds + pause
     }
 }

@@ -73,7 +73,9 @@ package struct Shelf<Content: Document> {
     package func forEachName(_ body: (String) throws(Failure) -> Void) throws(Failure) {
         for shard in try names(in: folder) {
             for name in try names(in: "\(folder)/\(shard)") {
-                guard name.utf8.count > 5, name.utf8.suffix(5).elementsEqual(".json".utf8) else { continue }
+                guard name.utf8.count > 5, name.utf8.suffix(5).elementsEqual(".json".utf8) else {
+                    continue
+                }
                 try body(String(decoding: name.utf8.dropLast(5), as: UTF8.self))
             }
         }
@@ -105,7 +107,8 @@ package struct Shelf<Content: Document> {
             }
             guard MonotonicClock.milliseconds - start < 3000 else {
                 throw Failure(
-                    .later(seconds: 5), "unable to read \(path): a revision older than \(committed)",
+                    .later(seconds: 5),
+                    "unable to read \(path): a revision older than \(committed)",
                     cause: "stale")
             }
             MonotonicClock.sleep(milliseconds: 50)
@@ -113,7 +116,8 @@ package struct Shelf<Content: Document> {
     }
 
     private func committed(_ path: String) throws(Failure) -> Int64 {
-        let digits = try systemCalls { () throws(SystemError) in try Files.contents(path + ".lock") }
+        let digits = try systemCalls { () throws(SystemError) in try Files.contents(path + ".lock")
+        }
         return digits.flatMap { Int64(String(decoding: $0, as: UTF8.self)) } ?? 0
     }
 
@@ -144,7 +148,8 @@ package struct Shelf<Content: Document> {
 
     private func missing(_ path: String) -> Failure {
         Failure(
-            .broken, "unable to read \(path): it was committed and is gone; restore it", cause: "missing")
+            .broken, "unable to read \(path): it was committed and is gone; restore it",
+            cause: "missing")
     }
 }
 

@@ -36,7 +36,8 @@ package struct State {
         }
         guard stated <= Self.version else {
             throw Failure(
-                .broken, "unable to use \(folder): its version \(stated) is newer than this program",
+                .broken,
+                "unable to use \(folder): its version \(stated) is newer than this program",
                 cause: "newer")
         }
     }

@@ -52,7 +52,8 @@ package struct LookBook {
     ) throws(Failure) -> TurnNotifier.Told? {
         if records.judged(record) != mark(records.found(record)), let look = try look(of: player) {
             return try take(
-                look.found, entityTag: records.tag(record), of: player, record: record, began: began)
+                look.found, entityTag: records.tag(record), of: player, record: record, began: began
+            )
         }
         records.noteUnchanged(record, lookBegan: began)
         return nil

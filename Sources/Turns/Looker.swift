@@ -36,7 +36,9 @@ package struct Looker {
         let backOff = try state.backOff()
         guard backOff?.isActive(at: now) != true else { throw leftAlone }
         let record = try book.record(of: player)
-        if let record, try !claim(record, age), let found = try wait(for: player, age) { return found }
+        if let record, try !claim(record, age), let found = try wait(for: player, age) {
+            return found
+        }
         return try ask(player, record: record, after: backOff)
     }
 
@@ -77,7 +79,7 @@ package struct Looker {
             defer { request = nil }
             return request
         } reserve: { () throws(Failure) in
-            try state.pace.reserve(perSecond: perSecond, at: now)
+            try state.pace.reserve(perSecond: perSecond)
         } result: { _, result in
             outcome = result
         }
@@ -89,7 +91,7 @@ package struct Looker {
     ) throws(Failure) -> Found {
         switch outcome {
         case .games(let found, let tag):
-            if backOff != nil { try state.note(backOff: nil) }
+            if try state.backOff()?.isActive(at: now) == false { try state.note(backOff: nil) }
             let told = try book.take(
                 found, entityTag: tag, of: player, record: record, began: now)
             if let told { return Found(look: Look(found, at: now), told: told) }
@@ -111,10 +113,13 @@ package struct Looker {
     }
 
     private var leftAlone: Failure {
-        Failure(.later(seconds: 30), "unable to ask Online-Go.com: it wants to be left alone", cause: "OGS")
+        Failure(
+            .later(seconds: 30), "unable to ask Online-Go.com: it wants to be left alone",
+            cause: "OGS")
     }
 
     private var noAnswer: Failure {
-        Failure(.later(seconds: 30), "unable to ask Online-Go.com: no sensible answer", cause: "OGS")
+        Failure(
+            .later(seconds: 30), "unable to ask Online-Go.com: no sensible answer", cause: "OGS")
     }
 }

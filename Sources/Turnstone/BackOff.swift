@@ -14,7 +14,9 @@ package struct BackOff: Equatable, Sendable {
         until = now + min(wish ?? min(doubled, .minutes(10)), .hours(1))
     }
 
-    /// Whether OGS is to be left alone. A moment further away than an hour is a clock that was set back.
+    /// Whether OGS is to be left alone.
+    ///
+    /// A moment further away than an hour is a clock that was set back.
     package func isActive(at now: Timestamp) -> Bool {
         now < until && until <= now + .hours(1)
     }
@@ -29,6 +31,6 @@ extension BackOff {
         self.step = step
     }
 
-    /// `{"until": milliseconds since 1970, "step": 2}`
+    /// The moment in milliseconds since 1970, and the step: `{"until": 1763726400000, "step": 2}`.
     package var members: JSONObject { ["until": JSONValue(until), "step": .integer(step)] }
 }

@@ -65,7 +65,8 @@ extension Variables {
         guard let first = rest.first else { return }
         let equals = rest.firstIndex(of: UInt8(ascii: "="))
         let end = rest.firstIndex(of: newline) ?? rest.endIndex
-        guard first != UInt8(ascii: "#"), first != UInt8(ascii: ";"), let equals, equals < end else {
+        guard first != UInt8(ascii: "#"), first != UInt8(ascii: ";"), let equals, equals < end
+        else {
             rest = rest[end...]
             return
         }

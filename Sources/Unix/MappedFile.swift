@@ -41,6 +41,8 @@ package final class MappedFile {
 
     package func store(_ bytes: [UInt8], at offset: Int) {
         precondition(offset >= 0 && offset + bytes.count <= size)
-        bytes.withUnsafeBytes { (address + offset).copyMemory(from: $0.baseAddress!, byteCount: bytes.count) }
+        bytes.withUnsafeBytes {
+            (address + offset).copyMemory(from: $0.baseAddress!, byteCount: bytes.count)
+        }
     }
 }

@@ -1,6 +1,8 @@
 import CUnix
 
-/// The descriptors that a program waits for. C: `poll(2)`.
+/// The descriptors that a program waits for.
+///
+/// C: `poll(2)`.
 package struct PollSet {
     private var entries: [pollfd] = []
 
@@ -42,7 +44,9 @@ package struct PollSet {
     }
 }
 
-/// Lets writing to a peer that left be an error rather than the program's end. C: `signal(2)`.
+/// Lets writing to a peer that left be an error rather than the program's end.
+///
+/// C: `signal(2)`.
 package func ignoreBrokenPipes() {
     cunix_ignore(SIGPIPE)
 }

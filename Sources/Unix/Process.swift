@@ -69,7 +69,9 @@ package struct ChildProcess {
     /// ones, so that a host waiting for our streams to close does not wait for the child.
     /// C: `posix_spawn(3)`.
     package static func start(
-        _ path: String, _ arguments: [String] = [], output: Stream, errors: Stream
+        _ path: String, _ arguments: [String] = [],
+        environment: [(name: String, value: String)] = ThisProcess.environment, output: Stream,
+        errors: Stream
     ) throws(SystemError) -> ChildProcess {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -87,12 +89,13 @@ package struct ChildProcess {
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
         posix_spawnattr_setflags(
-            &attributes, Int16(POSIX_SPAWN_SETSID) | Int16(POSIX_SPAWN_SETSIGMASK))
+            &attributes, Int16(cunix_spawn_setsid) | Int16(POSIX_SPAWN_SETSIGMASK))
 
         var id: pid_t = 0
-        var words: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
-        defer { for word in words { free(word) } }
-        let error = posix_spawn(&id, path, &actions, &attributes, &words, cunix_environ())
+        var words = ([path] + arguments).map { strdup($0) } + [nil]
+        var entries = environment.map { strdup("\($0.name)=\($0.value)") } + [nil]
+        defer { for text in words + entries { free(text) } }
+        let error = posix_spawn(&id, path, &actions, &attributes, &words, &entries)
         guard error == 0 else { throw SystemError("start", path, Errno(rawValue: error)) }
         return ChildProcess(id: id)
     }

@@ -5,7 +5,9 @@ package struct SocketAddress: Sendable {
     private var storage: sockaddr_storage
     private let length: socklen_t
 
-    /// Asks the resolver, which may take seconds when its servers do not answer. C: `getaddrinfo(3)`.
+    /// Asks the resolver, which may take seconds when its servers do not answer.
+    ///
+    /// C: `getaddrinfo(3)`.
     ///
     /// - Returns: at least one, in the order in which they should be tried.
     package static func resolve(
@@ -38,12 +40,12 @@ package struct SocketAddress: Sendable {
         }
     }
 
-    fileprivate func withPointer<Result>(_ body: (__CONST_SOCKADDR_ARG, socklen_t) -> Result)
+    fileprivate func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result)
         -> Result
     {
         withUnsafePointer(to: storage) { storage in
             storage.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                body(__CONST_SOCKADDR_ARG(__sockaddr__: $0), length)
+                body($0, length)
             }
         }
     }
@@ -85,8 +87,9 @@ package struct Socket: ~Copyable {
         descriptor = FileDescriptor(owning: number, path: "socket")
     }
 
-    /// Begins to connect. It is done when the socket can be written to and ``fault`` is `nil`.
-    /// C: `connect(2)`.
+    /// Begins to connect.
+    ///
+    /// It is done when the socket can be written to and ``fault`` is `nil`. C: `connect(2)`.
     package static func connect(to address: SocketAddress) throws(SystemError) -> Socket {
         let socket = try Socket(family: address.family)
         socket.sendAtOnce()
@@ -99,7 +102,9 @@ package struct Socket: ~Copyable {
         return socket
     }
 
-    /// Why connecting failed. C: `getsockopt(2)` with `SO_ERROR`.
+    /// Why connecting failed.
+    ///
+    /// C: `getsockopt(2)` with `SO_ERROR`.
     package var fault: Errno? {
         var error: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)
@@ -107,7 +112,9 @@ package struct Socket: ~Copyable {
         return error == 0 ? nil : Errno(rawValue: error)
     }
 
-    /// Listens on 127.0.0.1, on a port that is free when `port` is 0. C: `listen(2)`.
+    /// Listens on 127.0.0.1, on a port that is free when `port` is 0.
+    ///
+    /// C: `listen(2)`.
     package static func listen(port: UInt16 = 0) throws(SystemError) -> Socket {
         let address = SocketAddress.loopback(port)
         let socket = try Socket(family: address.family)
@@ -123,28 +130,33 @@ package struct Socket: ~Copyable {
         return socket
     }
 
-    /// The port of this end. C: `getsockname(2)`.
+    /// The port of this end.
+    ///
+    /// C: `getsockname(2)`.
     package var port: UInt16 {
         var address = sockaddr_in()
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         _ = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                getsockname(number, __SOCKADDR_ARG(__sockaddr__: $0), &length)
+                getsockname(number, $0, &length)
             }
         }
         return UInt16(bigEndian: address.sin_port)
     }
 
-    /// The next connection that waits, if one does. C: `accept4(2)`.
+    /// The next connection that waits, if one does.
+    ///
+    /// C: `accept(2)`.
     package func accept() throws(SystemError) -> Socket? {
-        let flags = Int32(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-        let accepted = retried { accept4(number, __SOCKADDR_ARG(__sockaddr__: nil), nil, flags) }
+        let accepted = retried { CUnix.accept(number, nil, nil) }
         guard accepted >= 0 else {
             // A client that left before it was greeted is nobody's fault.
             if [EAGAIN, ECONNABORTED].contains(Errno.current.rawValue) { return nil }
             throw SystemError("accept", "socket")
         }
         let socket = Socket(owning: accepted)
+        _ = cunix_fcntl(accepted, F_SETFL, Int(O_NONBLOCK))
+        _ = cunix_fcntl(accepted, F_SETFD, Int(FD_CLOEXEC))
         socket.sendAtOnce()
         return socket
     }

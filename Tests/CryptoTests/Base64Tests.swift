@@ -29,7 +29,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "Z", "Zg", "Zg=", "Zg===", "=Zg=", "Z===", "====", "Zh==", "Zm9=", "Zm 9v", "Zm9v\n", "Zm9v=",
+        "Z", "Zg", "Zg=", "Zg===", "=Zg=", "Z===", "====", "Zh==", "Zm9=", "Zm 9v", "Zm9v\n",
+        "Zm9v=",
         "-_8=", "Zm9vé", "Zg==Zg==",
     ])
     func onlyWhatTheEncoderWritesIsRead(text: String) {

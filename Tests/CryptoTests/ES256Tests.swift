@@ -1,5 +1,4 @@
 import Crypto
-import Foundation
 import Testing
 import Turnstone
 
@@ -73,7 +72,9 @@ import Turnstone
         (Keys.otherCurve, "on another curve than P-256"),
     ])
     func whatIsNoKeyIsRefusedWithAReason(pem: String, reason: String) throws {
-        let failure = try #require(throws: Failure.self) { try ES256PrivateKey(pem: Array(pem.utf8)) }
+        let failure = try #require(throws: Failure.self) {
+            try ES256PrivateKey(pem: Array(pem.utf8))
+        }
         #expect(failure.disposition == .misconfigured)
         #expect(failure.sentence.contains(reason))
     }

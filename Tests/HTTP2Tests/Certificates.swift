@@ -1,5 +1,6 @@
-/// Self-signed certificates for tests, each named for what is wrong with it. Made with
-/// `openssl ca -selfsign`, which can date them; nothing else uses their key.
+/// Self-signed certificates for tests, each named for what is wrong with it.
+///
+/// Made with `openssl ca -selfsign`, which can date them; nothing else uses their key.
 enum Certificates {
     static let key = """
         -----BEGIN PRIVATE KEY-----

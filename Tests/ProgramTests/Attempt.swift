@@ -3,8 +3,8 @@ import Testing
 import Turnstone
 
 /// A request that must be refused, and how its front answers.
-struct Attempt {
-    enum Front { case event, gateway, http }
+struct Attempt: Sendable {
+    enum Front: Sendable { case event, gateway, http }
 
     let endpoint: Endpoint
     let front: Front

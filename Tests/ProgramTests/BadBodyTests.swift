@@ -11,10 +11,12 @@ import Turnstone
         Bad("a member cut short", #"{"user_id": "1783"#), Bad("a form", "user_id=1783478"),
         Bad("XML", "<?xml version='1.0'?>"), Bad("an array", "[]"), Bad("a text", #""x""#),
         Bad("a number", "1"), Bad("null", "null"), Bad("an empty object", "{}"),
-        Bad("text behind", #"{"user_id": "1"} {}"#), Bad("a comment", #"{"user_id": "1" /* one */}"#),
+        Bad("text behind", #"{"user_id": "1"} {}"#),
+        Bad("a comment", #"{"user_id": "1" /* one */}"#),
         Bad("a byte order mark", "\u{FEFF}{}"), Bad("a member twice", #"{"a": 1, "a": 1}"#),
         Bad("a member twice, once escaped", #"{"a": 1, "\u0061": 1}"#),
-        Bad("a raw NUL", "{\"user_id\": \"1\0\"}"), Bad("an escaped NUL", #"{"user_id": "1\u0000"}"#),
+        Bad("a raw NUL", "{\"user_id\": \"1\0\"}"),
+        Bad("an escaped NUL", #"{"user_id": "1\u0000"}"#),
         Bad("a NUL in a name", #"{"user_id\u0000": "1"}"#),
         Bad("half a surrogate", #"{"user_id": "\ud800"}"#),
         Bad("a raw line's end in a text", "{\"user_id\": \"1\n\"}"),
@@ -70,7 +72,8 @@ import Turnstone
 
     /// The same body by each front, and in an event as a text and as base64.
     private func attempts(
-        _ endpoint: Endpoint, _ body: [UInt8], asText: Bool = true, type: String = "application/json"
+        _ endpoint: Endpoint, _ body: [UInt8], asText: Bool = true,
+        type: String = "application/json"
     ) -> [Attempt] {
         let head = """
             \(endpoint.method) \(endpoint.path) HTTP/1.1\r
@@ -83,7 +86,8 @@ import Turnstone
             """
         let entries = [
             "GATEWAY_INTERFACE=CGI/1.1", "REQUEST_METHOD=\(endpoint.method)",
-            "REQUEST_URI=\(endpoint.path)", "HTTP_X_API_KEY=\(Endpoint.key)", "CONTENT_TYPE=\(type)",
+            "REQUEST_URI=\(endpoint.path)", "HTTP_X_API_KEY=\(Endpoint.key)",
+            "CONTENT_TYPE=\(type)",
             "CONTENT_LENGTH=\(body.count)",
         ]
         var event: JSONObject = [

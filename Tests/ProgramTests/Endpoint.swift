@@ -67,7 +67,11 @@ struct Endpoint: CustomTestStringConvertible, Sendable {
             .replacing("{K}", with: needsKey ? key : "")
         var bytes: [UInt8] = []
         for scalar in text.unicodeScalars {
-            if scalar == "\u{F8FF}" { bytes.append(0xff) } else { bytes += Array(String(scalar).utf8) }
+            if scalar == "\u{F8FF}" {
+                bytes.append(0xff)
+            } else {
+                bytes += Array(String(scalar).utf8)
+            }
         }
         return bytes
     }

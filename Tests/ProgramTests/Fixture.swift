@@ -13,6 +13,7 @@ import Turnstone
 /// | `event`, or `stdin`, or `cgi`, or `watchdog` | the request: a JSON event, raw text, or `{"environment", "body"}` |
 /// | `answer` | `status`, `body` and some `headers` of the answer |
 /// | `output` | in place of `answer`: what a scheduled program prints |
+/// | `lines` | in place of `answer`: what it prints, where that is several lines |
 /// | `exit` | the exit code, 0 if it is left out |
 /// | `stderr` | all of the log. Left out: nothing after a status below 400, else one line that begins with the program's name |
 /// | `then` | files that must be there afterwards, with this content; `null` for one that must be gone |
@@ -26,7 +27,7 @@ struct Fixture {
     let variables: [String: String]
     let request: FixtureRequest
     let answer: JSONObject?
-    let output: JSONValue?
+    let output: [JSONValue]
     let exitCode: Int32
     let log: String?
     let then: JSONObject
@@ -45,13 +46,13 @@ struct Fixture {
         variables = try texts(members["environment"])
         request = try FixtureRequest(members)
         answer = members["answer"]?.object
-        output = members["output"]
+        output = members["lines"]?.array ?? members["output"].map { [$0] } ?? []
         exitCode = Int32(members["exit"]?.integer ?? 0)
         log = members["stderr"]?.string
         then = members["then"]?.object ?? [:]
         let known = [
             "given", "config", "environment", "event", "stdin", "cgi", "watchdog", "answer",
-            "output",
+            "output", "lines",
             "exit", "stderr", "then",
         ]
         if let odd = members.members.first(where: { !known.contains($0.name) }) {

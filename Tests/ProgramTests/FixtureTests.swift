@@ -54,16 +54,13 @@ import Turnstone
         }
     }
 
-    private func checkOutput(_ ended: EndedProgram, against expected: JSONValue?) {
-        guard let expected else {
-            #expect(ended.stdout.isEmpty)
-            return
+    private func checkOutput(_ ended: EndedProgram, against expected: [JSONValue]) {
+        let lines = ended.stdout.split(separator: "\n")
+        #expect(lines.count == expected.count, "\(ended.stdout)")
+        for (line, expected) in zip(lines, expected) {
+            let value = try? JSON.parse(Array(line.utf8))
+            #expect(value.map { Pattern.matches($0, expected) } == true, "\(line)")
         }
-        guard let output = try? JSON.parse(ended.output) else {
-            Issue.record("the output is not JSON: \(ended.stdout)")
-            return
-        }
-        #expect(Pattern.matches(output, expected), "\(ended.stdout)")
     }
 
     private func checkLog(_ log: String, of fixture: Fixture, status: Int?) {

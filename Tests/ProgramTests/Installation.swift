@@ -3,7 +3,7 @@ import TestSupport
 import Turnstone
 
 /// A state folder and a configuration file of one test's own.
-struct Installation {
+struct Installation: Sendable {
     let state = TemporaryFolder()
     private let elsewhere = TemporaryFolder()
     private(set) var environment: [String: String] = [:]

@@ -1,7 +1,7 @@
 import CUnix
 import Unix
 
-/// A program that a test has started, with pipes for its three streams.
+/// A program that a test has started, with a stream of its own for each of its standard ones.
 package final class RunningProgram {
     package let id: pid_t
     private let path: String
@@ -20,12 +20,14 @@ package final class RunningProgram {
         self.input = input[...]
         self.inputStaysOpen = inputStaysOpen
         cunix_ignore(SIGPIPE)  // a program may answer and end before it has read everything
-        let pipes = try (0..<3).map { _ in try makePipe() }
-        let theirs = [pipes[0].readEnd, pipes[1].writeEnd, pipes[2].writeEnd]
-        streams = [pipes[0].writeEnd, pipes[1].readEnd, pipes[2].readEnd]
+        let pairs = try (0..<3).map { _ in try makeStream() }
+        let theirs = pairs.map(\.theirs)
+        streams = pairs.map(\.ours)
         defer { for end in theirs { close(end) } }
         id = try spawn(path, [path] + arguments, entries, streams: theirs)
         for stream in streams { _ = cunix_fcntl(stream, F_SETFL, Int(O_NONBLOCK)) }
+        if !input.isEmpty { feed() }
+        if self.input.isEmpty, !inputStaysOpen { closeStream(0) }
     }
 
     deinit {
@@ -99,10 +101,14 @@ package final class RunningProgram {
     }
 }
 
-private func makePipe() throws -> (readEnd: Int32, writeEnd: Int32) {
+/// Two ends of a stream, close-on-exec from the start (`pipe(2)` has no such flag): another test's
+/// program, started at the same moment, must not keep this one's stream open.
+private func makeStream() throws -> (ours: Int32, theirs: Int32) {
     var ends: [Int32] = [-1, -1]
-    // Close-on-exec: another test's program must not keep this one's pipe open.
-    guard pipe2(&ends, O_CLOEXEC) == 0 else { throw TestFailure("unable to make a pipe") }
+    let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+    guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else {
+        throw TestFailure("unable to make a stream")
+    }
     return (ends[0], ends[1])
 }
 
@@ -115,7 +121,6 @@ private func spawn(
     for (number, stream) in streams.enumerated() {
         posix_spawn_file_actions_adddup2(&actions, stream, Int32(number))
     }
-    posix_spawn_file_actions_addclosefrom_np(&actions, 3)
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }

@@ -47,7 +47,7 @@ final class Cycle {
         try OGSClient(schedule.variables).look(until: deadline) { () throws(Failure) in
             try nextRequest()
         } reserve: { () throws(Failure) in
-            try state.pace.reserve(perSecond: perSecond, at: now())
+            try state.pace.reserve(perSecond: perSecond)
         } result: { (request, outcome) throws(Failure) in
             try take(outcome, of: request.player)
         }
@@ -75,7 +75,11 @@ final class Cycle {
         } catch {
             // One player's document must not keep the others waiting.
             count.failed += 1
-            book.records.release(claim.record)
+            if case .later = error.disposition {
+                book.records.release(claim.record)
+            } else {
+                book.records.noteFailure(claim.record, at: schedule.time)
+            }
             schedule.log.failure(error)
         }
     }
@@ -109,8 +113,9 @@ final class Cycle {
 
     private func noteAnswer() throws(Failure) {
         count.looked += 1
-        guard backOff != nil else { return }
-        backOff = nil
+        // What was under way when OGS complained may still be answered.
+        guard let backOff, !backOff.isActive(at: try now()) else { return }
+        self.backOff = nil
         try state.note(backOff: nil)
     }
 

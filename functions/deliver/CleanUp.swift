@@ -48,14 +48,18 @@ struct CleanUp {
                 let removed = try state.registry.remove(token, of: user, goneSince: since)
                 log.event(
                     removed ? "removed a device" : "kept a device that registered again",
-                    ["user": .string(user.text), "device": .string(token.description),
-                     "reason": .string(item.reason)])
+                    [
+                        "user": .string(user.text), "device": .string(token.description),
+                        "reason": .string(item.reason),
+                    ])
             case .quarantine(let since):
                 try state.registry.quarantine(token, of: user, since: since)
                 log.event(
                     "quarantined a device",
-                    ["user": .string(user.text), "device": .string(token.description),
-                     "reason": .string(item.reason)])
+                    [
+                        "user": .string(user.text), "device": .string(token.description),
+                        "reason": .string(item.reason),
+                    ])
             }
         }
         let alike = items.first { isOurFault($0.reason) }

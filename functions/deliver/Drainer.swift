@@ -22,6 +22,8 @@ final class Drainer {
     private var missing: [String: Int] = [:]
     private var stop: DeliveryStop?
     private var lastClaim: Int64 = 0
+    /// Whether the state folder says that delivery has stopped.
+    private var isStopNoted = true
 
     init(state: State, variables: Variables, provider: Provider, log: Log) {
         self.state = state
@@ -132,7 +134,7 @@ final class Drainer {
             open[place.id]?.deliveries[place.index].outcome = outcome
             summary.count(outcome)
             cleanUp.note(push, verdict)
-            if outcome == .accepted { try state.note(nil) }
+            if outcome == .accepted { try noteAccepted() }
             try forget(place, retryAfter: nil)
         case .later(let interval):
             try forget(place, retryAfter: stop == nil ? interval : .minutes(5))
@@ -142,6 +144,12 @@ final class Drainer {
             try state.note(stop)
             try forget(place, retryAfter: .minutes(5))
         }
+    }
+
+    private func noteAccepted() throws(Failure) {
+        guard isStopNoted else { return }
+        try state.note(nil)
+        isStopNoted = false
     }
 
     /// Counts a delivery as done with for now; with the last one its notification is put away.

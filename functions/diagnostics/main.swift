@@ -24,7 +24,9 @@ serve(
         let interval = try state.checkInterval(request.variables)
         let found = try Looker(request.variables, state: state, now: request.time)
             .look(at: player, youngerThan: .seconds(Int64(interval)))
-        if found.told.notice != nil { try Spool(state: state.folder).startDrainer(request.variables) }
+        if found.told.notice != nil {
+            try Spool(state: state.folder).startDrainer(request.variables)
+        }
         let user = try state.users.read(DocumentName(UserID(player))) ?? User()
 
         var answer: JSONObject = [

@@ -1,0 +1,116 @@
+import Turnstone
+import Unix
+
+/// An HTTP/2 server on loopback, for many clients at once, in the caller's own thread.
+///
+/// The caller's loop: ``wait(milliseconds:also:)``, ``takeRequests()``, an answer to each through its
+/// connection.
+package final class Server {
+    private let context: TLSContext
+    private var listeners: [Listener] = []
+    package private(set) var connections: [ServerConnection] = []
+    private var accepted = 0
+    private var polled = PollSet()
+    private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 16_384, alignment: 16)
+    private var counts: [(accepted: Int, refusedStreams: Int)] = []
+
+    /// A socket that may be in an array.
+    private final class Listener {
+        let socket: Socket
+        let limits: ServerLimits
+
+        init(_ socket: consuming Socket, _ limits: ServerLimits) {
+            self.socket = socket
+            self.limits = limits
+        }
+    }
+
+    package init(_ context: TLSContext) {
+        self.context = context
+    }
+
+    deinit { buffer.deallocate() }
+
+    /// Listens on 127.0.0.1, on a free port where `port` is 0.
+    ///
+    /// - Returns: the port.
+    package func listen(port: UInt16, _ limits: ServerLimits) throws(Failure) -> UInt16 {
+        do throws(SystemError) {
+            let socket = try Socket.listen(port: port)
+            let chosen = socket.port
+            listeners.append(Listener(socket, limits))
+            counts.append((0, 0))
+            return chosen
+        } catch { throw error.failure }
+    }
+
+    /// Writes what there is to write, waits until something comes or the time is over, and reads it.
+    ///
+    /// - Parameter other: a descriptor of the caller's.
+    /// - Returns: whether that one can be read.
+    package func wait(milliseconds: Int64, also other: Int32?) -> Bool {
+        for connection in connections { connection.flush() }
+        removeClosed()
+        polled.removeAll()
+        for listener in listeners { polled.add(listener.socket.number) }
+        for connection in connections {
+            polled.add(connection.descriptor ?? -1, write: connection.wantsWrite)
+        }
+        let place = other.map { polled.add($0) }
+        let hasMore = connections.contains { $0.hasMore }
+        polled.wait(milliseconds: hasMore ? 0 : milliseconds)
+        // Before new connections join the list: places tell the old ones.
+        for (index, connection) in connections.enumerated()
+        where connection.hasMore || polled.canRead(listeners.count + index) {
+            connection.receive(buffer)
+        }
+        for (index, listener) in listeners.enumerated() where polled.canRead(index) {
+            accept(index, listener)
+        }
+        return place.map { polled.canRead($0) } ?? false
+    }
+
+    private func removeClosed() {
+        for connection in connections where connection.isClosed {
+            counts[connection.listener].refusedStreams += connection.refusedStreams
+        }
+        connections.removeAll { $0.isClosed }
+    }
+
+    /// How many clients have come to a port, which is named by its place in the order of ``listen(port:_:)``.
+    package func accepted(listener: Int) -> Int { counts[listener].accepted }
+
+    /// Requests that came to a port while too many were open on their connection.
+    package func refusedStreams(listener: Int) -> Int {
+        connections.filter { $0.listener == listener && !$0.isClosed }
+            .reduce(counts[listener].refusedStreams) { $0 + $1.refusedStreams }
+    }
+
+    private func accept(_ index: Int, _ listener: Listener) {
+        while true {
+            do throws(SystemError) {
+                guard let socket = try listener.socket.accept() else { return }
+                add(socket, index, listener.limits)
+            } catch { return }  // out of descriptors: the client waits in the queue
+        }
+    }
+
+    private func add(_ socket: consuming Socket, _ index: Int, _ limits: ServerLimits) {
+        accepted += 1
+        counts[index].accepted += 1
+        do throws(Failure) {
+            let stream = try TLSStream.accepted(socket, context)
+            let connection = try ServerConnection(accepted, listener: index, stream, limits)
+            connections.append(connection)
+        } catch {}  // the client sees its connection closed
+    }
+
+    /// The requests since the last call, each with whom to answer.
+    package func takeRequests() -> [(connection: ServerConnection, request: ServerRequest)] {
+        var taken: [(ServerConnection, ServerRequest)] = []
+        for connection in connections {
+            for request in connection.takeRequests() { taken.append((connection, request)) }
+        }
+        return taken
+    }
+}

@@ -1,0 +1,129 @@
+import CNGHTTP2
+import Turnstone
+
+/// The server's side of HTTP/2 as such: bytes in, bytes out, and requests.
+///
+/// C: libnghttp2.
+final class ServerSession {
+    /// A request and its answer.
+    ///
+    /// Its place in `streams` is used again, with the room that it has.
+    struct Stream {
+        var request = ServerRequest(stream: 0, fields: HeaderFields(), body: [])
+        var isDelivered = false
+        var answer: [UInt8] = []
+        var sent = 0
+        var brokenOffWith: UInt32?
+    }
+
+    let limits: ServerLimits
+    var session: OpaquePointer?
+    var streams: [Stream] = []
+    var requests: [ServerRequest] = []
+    /// Requests beyond the limit of open ones.
+    var refusedStreams = 0
+    /// Whether requests are delivered before their bodies came.
+    var deliversEarly = false
+    private var free: [Int] = []
+    private var pairs: [nghttp2_nv] = []
+
+    init(_ limits: ServerLimits) throws(Failure) {
+        self.limits = limits
+        var callbacks: OpaquePointer?
+        guard nghttp2_session_callbacks_new(&callbacks) == 0 else { throw outOfMemory }
+        defer { nghttp2_session_callbacks_del(callbacks) }
+        install(callbacks)
+        let this = Unmanaged.passUnretained(self).toOpaque()
+        guard nghttp2_session_server_new(&session, callbacks, this) == 0 else { throw outOfMemory }
+        allow(streams: limits.streams)
+    }
+
+    deinit { nghttp2_session_del(session) }
+
+    /// Announces how many requests the client may have open from now on.
+    func allow(streams: UInt32) {
+        let entry = nghttp2_settings_entry(
+            settings_id: Int32(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue), value: streams)
+        nghttp2_submit_settings(session, none, [entry], 1)
+    }
+
+    func answer(_ id: Int32, _ answer: ServerAnswer) {
+        guard let place = place(id) else { return }  // the client gave it up
+        streams[place].answer = answer.body
+        streams[place].sent = 0
+        streams[place].brokenOffWith = answer.brokenOffWith
+        let hasBody = !answer.body.isEmpty || answer.brokenOffWith != nil
+        var provider = nghttp2_data_provider()
+        provider.read_callback = { _, id, buffer, room, flags, _, this in
+            withServerSession(this) { $0.sendBody(id, buffer!, room, flags!) }
+        }
+        _ = answer.fields.withPairs(&pairs) { pairs, count in
+            hasBody
+                ? nghttp2_submit_response(session, id, pairs, count, &provider)
+                : nghttp2_submit_response(session, id, pairs, count, nil)
+        }
+    }
+
+    func reset(_ id: Int32, code: UInt32) {
+        nghttp2_submit_rst_stream(session, none, id, code)
+    }
+
+    /// Says that no request above `last` was or will be processed.
+    func goAway(last: Int32, code: UInt32, debugData: [UInt8]) {
+        nghttp2_submit_goaway(session, none, last, code, debugData, debugData.count)
+    }
+
+    /// - Returns: `nil`, or why the connection cannot go on.
+    func receive(_ bytes: UnsafeRawBufferPointer) -> String? {
+        let count = nghttp2_session_mem_recv(
+            session, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)
+        return count < 0 ? String(cString: nghttp2_strerror(Int32(count))) : nil
+    }
+
+    /// The next bytes to be written, which are lent until the next call; none where nothing waits.
+    func nextOutput() -> UnsafeRawBufferPointer {
+        var bytes: UnsafePointer<UInt8>?
+        let count = nghttp2_session_mem_send(session, &bytes)
+        return UnsafeRawBufferPointer(start: bytes, count: max(0, count))
+    }
+
+    /// Whether the connection still serves a purpose to HTTP/2.
+    var isDone: Bool {
+        nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0
+    }
+
+    // MARK: Places
+
+    /// A request's place, kept in nghttp2's own record of the stream.
+    func place(_ id: Int32) -> Int? {
+        guard let data = nghttp2_session_get_stream_user_data(session, id) else { return nil }
+        return Int(bitPattern: data) - 1
+    }
+
+    func open(_ id: Int32) {
+        let place = free.popLast() ?? streams.count
+        if place == streams.count { streams.append(Stream()) }
+        streams[place].request.stream = id
+        streams[place].request.fields.removeAll()
+        streams[place].request.body.removeAll(keepingCapacity: true)
+        streams[place].request.bodyLength = 0
+        streams[place].request.isComplete = false
+        streams[place].isDelivered = false
+        let data = UnsafeMutableRawPointer(bitPattern: place + 1)
+        nghttp2_session_set_stream_user_data(session, id, data)
+    }
+
+    func release(_ place: Int) {
+        streams[place].answer = []
+        free.append(place)
+    }
+}
+
+private let none = UInt8(NGHTTP2_FLAG_NONE.rawValue)
+
+/// Gives a C callback the session that it was called for.
+func withServerSession<Result>(
+    _ this: UnsafeMutableRawPointer?, _ body: (ServerSession) -> Result
+) -> Result {
+    Unmanaged<ServerSession>.fromOpaque(this!)._withUnsafeGuaranteedRef(body)
+}

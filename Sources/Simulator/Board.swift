@@ -1,0 +1,107 @@
+import JSON
+import Turnstone
+
+/// OGS's players and their games.
+struct Board {
+    private(set) var names: [Int64: String] = [:]
+    private(set) var games: [Int64: BoardGame] = [:]
+    /// Bodies told word by word, by player.
+    private var told: [Int64: [UInt8]] = [:]
+    /// The games of each player, in the order in which they were made.
+    private var lists: [Int64: [Int64]] = [:]
+    /// Answers as they were last written: a look at a player without news costs no more than its bytes.
+    private var written: [Int64: [UInt8]] = [:]
+    private var revision = 0
+    private var changed: [Int64: Int] = [:]
+
+    mutating func setPlayer(_ player: Int64, name: String?) {
+        names[player] = name ?? names[player] ?? "player-\(player)"
+        for game in lists[player] ?? [] { touch(games[game]) }
+        touch(player)
+    }
+
+    mutating func tell(_ player: Int64, _ body: [UInt8]?) {
+        told[player] = body
+        setPlayer(player, name: nil)
+    }
+
+    /// Adds a game or puts it in the place of the one with its number.
+    ///
+    /// - Parameter spectators: players beside black and white in whose list it is, as in rengo.
+    mutating func put(_ game: BoardGame, spectators: [Int64] = []) {
+        for player in [game.black, game.white] + spectators {
+            if names[player] == nil { setPlayer(player, name: nil) }
+            if lists[player]?.contains(game.id) != true {
+                lists[player, default: []].append(game.id)
+            }
+            touch(player)
+        }
+        games[game.id] = game
+        touch(game)
+    }
+
+    mutating func remove(_ game: Int64) {
+        for (player, list) in lists where list.contains(game) {
+            lists[player] = list.filter { $0 != game }
+            touch(player)
+        }
+        games[game] = nil
+    }
+
+    mutating func change(
+        _ id: Int64, _ work: (inout BoardGame) -> Void
+    ) throws(Failure) -> BoardGame {
+        guard var game = games[id] else { throw unusable("there is no game \(id)") }
+        work(&game)
+        games[id] = game
+        touch(game)
+        return game
+    }
+
+    func games(of player: Int64) -> [BoardGame] {
+        (lists[player] ?? []).compactMap { games[$0] }
+    }
+
+    func freeGameID() -> Int64 { (games.keys.max() ?? 1000) + 1 }
+
+    private mutating func touch(_ game: BoardGame?) {
+        guard let game else { return }
+        for (player, list) in lists where list.contains(game.id) { touch(player) }
+    }
+
+    private mutating func touch(_ player: Int64) {
+        written[player] = nil
+        revision += 1
+        changed[player] = revision
+    }
+
+    // MARK: Answers
+
+    /// The answer of `/api/v1/players/{id}/full`, or `nil` where nobody has that number.
+    mutating func full(_ player: Int64, without missing: String? = nil) -> [UInt8]? {
+        guard let name = names[player] else { return nil }
+        if let told = told[player] { return told }
+        if missing == nil, let written = written[player] { return written }
+        // A finished game leaves the list.
+        let active = games(of: player).filter { $0.phase != "finished" }
+        var answer: JSONObject = [
+            "user": [
+                "id": .integer(player), "username": .string(name), "professional": false,
+                "ranking": .number(24.5), "country": "un", "language": "auto", "about": "",
+                "supporter": false, "is_bot": false, "icon": "", "on_vacation": false,
+            ],
+            "active_games": .array(active.map { $0.json(names: names) }),
+            "ladders": [], "tournaments": [], "groups": [],
+        ]
+        if let missing {
+            answer[missing] = nil
+            return JSON.text(.object(answer))
+        }
+        let bytes = JSON.text(.object(answer))
+        written[player] = bytes
+        return bytes
+    }
+
+    /// Changes with the player's answer.
+    func entityTag(_ player: Int64) -> String { "\"\(player)-\(changed[player] ?? 0)\"" }
+}

@@ -1,0 +1,233 @@
+import HTTP2
+import JSON
+import Turnstone
+
+/// APNs.
+final class Gateway {
+    /// What a device token is, where it is not simply good.
+    enum DeviceState {
+        case bad
+        case gone(reason: String, since: Timestamp)
+        /// It belongs to another app.
+        case topic(String)
+    }
+
+    /// What is known of one connection.
+    private struct Link {
+        var key: String?
+        var isTrusted = false
+        var requests = 0
+        /// The last stream that it processes.
+        var last: Int32 = .max
+        var newest: Int32 = 0
+    }
+
+    /// A GOAWAY that is to come.
+    struct Leave {
+        let after: Int
+        let code: UInt32
+        let debugData: [UInt8]
+        let isAbrupt: Bool
+        /// Whether it is for each connection, and not only for the next that has had enough requests.
+        let isForEach: Bool
+    }
+
+    let bundle: String
+    let isDevelopment: Bool
+    var tokens = ProviderTokens()
+    var devices: [String: DeviceState] = [:]
+    var faults: [GatewayFault] = []
+    var leave: Leave?
+    /// What is answered before the body has come, to every push.
+    var early: PushRefusal?
+    var journal = PushJournal()
+    var streams: Int
+    /// Called for each push that is taken.
+    var onPush: ((PushJournal.Entry) -> Void)?
+    private(set) var requests = 0
+    private var links: [Int: Link] = [:]
+    private var lastPayload: (bytes: [UInt8], kind: String, value: JSONValue)?
+
+    init(bundle: String, isDevelopment: Bool, streams: Int) {
+        self.bundle = bundle
+        self.isDevelopment = isDevelopment
+        self.streams = streams
+    }
+
+    func react(
+        to request: ServerRequest, on connection: ServerConnection, now: Timestamp
+    ) -> Reaction? {
+        var link = links[connection.number] ?? Link()
+        defer { links[connection.number] = link }
+        guard request.stream <= link.last else { return nil }
+        link.requests += 1
+        requests += 1
+        if let leave, link.requests > leave.after {
+            link.last = link.newest
+            connection.goAway(
+                last: link.last, code: leave.code, debugData: leave.debugData,
+                closing: leave.isAbrupt)
+            if !leave.isForEach { self.leave = nil }
+            return nil
+        }
+        link.newest = request.stream
+        return judge(request, connection, &link, now)
+    }
+
+    // MARK: One push
+
+    private func judge(
+        _ request: ServerRequest, _ connection: ServerConnection, _ link: inout Link,
+        _ now: Timestamp
+    ) -> Reaction {
+        let id = request.fields["apns-id"] ?? madeID(requests)
+        var device = ""
+        var payload: JSONValue?
+        var fault: GatewayFault?
+        var refusal: PushRefusal?
+        do throws(PushRefusal) {
+            if !request.isComplete { throw early ?? PushRefusal(503, "ServiceUnavailable") }
+            let push = try PushCheck(request.fields, bundle: bundle)
+            device = push.device
+            try checkSender(request, push, &link, now)
+            try checkDevice(push)
+            payload = try read(request, push.kind)
+            fault = strike(device)
+            if case .refuse(let refusal) = fault?.effect { throw refusal }
+        } catch { refusal = error }
+
+        let isAccepted = refusal == nil && (fault?.doesAccept ?? true)
+        if isAccepted { journal.accept(id) }
+        if refusal == nil || refusal?.status == 410, !link.isTrusted {
+            link.isTrusted = true
+            connection.allow(streams: streams)
+        }
+        let status = refusal?.status ?? (fault?.answers == false ? 0 : 200)
+        journal.note(refusal?.reason ?? (status == 0 ? "no answer" : "accepted"))
+        let entry = {
+            PushJournal.Entry(
+                time: now, connection: connection.number, id: id, device: device,
+                fields: request.fields.all, payload: payload, status: status,
+                reason: refusal.map {
+                    $0.detail.isEmpty ? $0.reason : "\($0.reason): \($0.detail)"
+                },
+                isAccepted: isAccepted)
+        }
+        journal.append(entry())
+        if isAccepted, let onPush { onPush(entry()) }
+        return reaction(id, refusal, fault)
+    }
+
+    private func checkSender(
+        _ request: ServerRequest, _ push: PushCheck, _ link: inout Link, _ now: Timestamp
+    ) throws(PushRefusal) {
+        let key = try tokens.check(request.fields["authorization"], now: now)
+        if let first = link.key, first != key {
+            throw PushRefusal(403, "UnrelatedKeyIdInToken", "the connection began with another key")
+        }
+        link.key = key
+        guard push.topic == bundle + push.kind.suffix else {
+            throw PushRefusal(400, "TopicDisallowed", "the topic belongs to another team")
+        }
+    }
+
+    private func checkDevice(_ push: PushCheck) throws(PushRefusal) {
+        switch devices[push.device] {
+        case nil: break
+        case .bad: throw PushRefusal(400, "BadDeviceToken", "marked so")
+        case .gone(let reason, let since): throw PushRefusal(410, reason, "marked so", since: since)
+        case .topic(let topic):
+            guard topic == bundle else {
+                throw PushRefusal(400, "DeviceTokenNotForTopic", "it belongs to another app")
+            }
+        }
+    }
+
+    /// A notification for many devices has the same payload for each.
+    private func read(
+        _ request: ServerRequest, _ kind: PushKind
+    ) throws(PushRefusal) -> JSONValue {
+        if let lastPayload, lastPayload.kind == kind.name, lastPayload.bytes == request.body {
+            return lastPayload.value
+        }
+        let value = try PayloadCheck.check(request.body, length: request.bodyLength, kind)
+        lastPayload = (request.body, kind.name, value)
+        return value
+    }
+
+    private func strike(_ device: String) -> GatewayFault? {
+        for index in faults.indices where faults[index].strikes(device) {
+            let fault = faults[index]
+            if fault.remaining == 0 { faults.remove(at: index) }
+            return fault
+        }
+        return nil
+    }
+
+    private func reaction(
+        _ id: String, _ refusal: PushRefusal?, _ fault: GatewayFault?
+    ) -> Reaction {
+        let delay = fault?.delay ?? 0
+        switch fault?.effect {
+        case .stall: return .stall
+        case .drop: return .drop(after: delay)
+        case .reset(let code): return .reset(code: code, after: delay)
+        case .refuse, .delay, nil: break
+        }
+        var fields = HeaderFields()
+        fields.append(":status", String(refusal?.status ?? 200))
+        fields.append("apns-id", id, indexed: false)
+        guard let refusal else {
+            if isDevelopment { fields.append("apns-unique-id", madeID(requests), indexed: false) }
+            return .answer(ServerAnswer(fields), after: delay)
+        }
+        fields.append("content-type", "application/json")
+        return .answer(ServerAnswer(fields, body: refusal.body), after: delay)
+    }
+
+    // MARK: All of it
+
+    func forget() {
+        tokens.forget()
+        devices = [:]
+        clearFaults()
+        let isQuiet = journal.isQuiet
+        journal = PushJournal()
+        journal.isQuiet = isQuiet
+        requests = 0
+    }
+
+    func clearFaults() {
+        faults = []
+        leave = nil
+        early = nil
+    }
+
+    func forgetLinks(except open: [ServerConnection]) {
+        let numbers = Set(open.map(\.number))
+        links = links.filter { numbers.contains($0.key) }
+    }
+}
+
+extension GatewayFault {
+    fileprivate var doesAccept: Bool {
+        switch effect {
+        case .delay: true
+        case .refuse: false
+        case .stall, .reset, .drop: isAccepted
+        }
+    }
+
+    fileprivate var answers: Bool {
+        switch effect {
+        case .refuse, .delay: true
+        case .stall, .reset, .drop: false
+        }
+    }
+}
+
+/// An id in the form of a UUID, for those who sent none.
+private func madeID(_ number: Int) -> String {
+    let digits = String(number, radix: 16)
+    return "00000000-0000-4000-8000-" + String(repeating: "0", count: 12 - digits.count) + digits
+}

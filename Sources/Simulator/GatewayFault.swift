@@ -1,0 +1,71 @@
+import HTTP2
+import Turnstone
+
+/// Trouble that APNs is told to make with pushes that are in order.
+struct GatewayFault {
+    enum Effect {
+        case refuse(PushRefusal)
+        case stall
+        case reset(code: UInt32)
+        case drop
+        /// Only late.
+        case delay
+    }
+
+    let effect: Effect
+    let delay: Int64
+    /// Whether APNs takes the push all the same, and only its answer is lost.
+    let isAccepted: Bool
+    private let device: String?
+    private let every: Int64
+    private var seen: Int64 = 0
+    private(set) var remaining: Int64
+
+    /// Reads the command `apns-fault`.
+    init(_ command: JSONObject) throws(Failure) {
+        effect = try Self.effect(command)
+        delay = max(0, try command.number("ms") ?? 0)
+        isAccepted = try command.flag("accepted")
+        device = try command.text("token")?.lowercased()
+        every = max(1, try command.number("every") ?? 1)
+        remaining = try command.number("count") ?? .max
+    }
+
+    private static func effect(_ command: JSONObject) throws(Failure) -> Effect {
+        switch try command.text("kind") ?? "status" {
+        case "status":
+            let status = try command.needed("status", command.number("status"))
+            let reason = try command.text("reason") ?? standardReason(status)
+            let timestamp = command["timestamp"]?.timestamp
+            return .refuse(PushRefusal(Int(status), reason, "as told", since: timestamp))
+        case "stall": return .stall
+        case "reset":
+            let code = try command.number("code") ?? 7  // REFUSED_STREAM
+            return .reset(code: UInt32(clamping: code))
+        case "drop": return .drop
+        case "delay": return .delay
+        default: throw unusable("kind must be status, stall, reset, drop or delay")
+        }
+    }
+
+    static func standardReason(_ status: Int64) -> String {
+        switch status {
+        case 403: "InvalidProviderToken"
+        case 410: "Unregistered"
+        case 413: "PayloadTooLarge"
+        case 429: "TooManyRequests"
+        case 500: "InternalServerError"
+        case 503: "ServiceUnavailable"
+        default: "BadDeviceToken"
+        }
+    }
+
+    /// Whether it strikes this push.
+    mutating func strikes(_ pushedTo: String) -> Bool {
+        guard remaining > 0, device == nil || device == pushedTo else { return false }
+        seen += 1
+        guard seen % every == 0 else { return false }
+        remaining -= 1
+        return true
+    }
+}

@@ -1,0 +1,55 @@
+import JSON
+import Turnstone
+
+/// A command's fault, for whoever wrote it.
+func unusable(_ sentence: String) -> Failure { .malformed(sentence) }
+
+extension JSONObject {
+    /// A command's number, `nil` where it is absent.
+    func number(_ name: String) throws(Failure) -> Int64? {
+        guard let value = self[name], value != .null else { return nil }
+        guard let number = value.integer else { throw unusable("\(name) must be an integer") }
+        return number
+    }
+
+    func text(_ name: String) throws(Failure) -> String? {
+        guard let value = self[name], value != .null else { return nil }
+        guard let text = value.string else { throw unusable("\(name) must be a text") }
+        return text
+    }
+
+    func flag(_ name: String) throws(Failure) -> Bool {
+        guard let value = self[name], value != .null else { return false }
+        guard let flag = value.bool else { throw unusable("\(name) must be true or false") }
+        return flag
+    }
+
+    func members(_ name: String) throws(Failure) -> JSONObject? {
+        guard let value = self[name], value != .null else { return nil }
+        guard let object = value.object else { throw unusable("\(name) must be an object") }
+        return object
+    }
+
+    func needed<Value>(_ name: String, _ value: Value?) throws(Failure) -> Value {
+        guard let value else { throw unusable("\(name) is missing") }
+        return value
+    }
+
+    /// These members, with those of `other` in place of or after them, and objects joined member by member.
+    func joined(with other: JSONObject) -> JSONObject {
+        var joined = self
+        for member in other.members {
+            if let inner = joined[member.name]?.object, let more = member.value.object {
+                joined[member.name] = .object(inner.joined(with: more))
+            } else {
+                joined[member.name] = member.value
+            }
+        }
+        return joined
+    }
+}
+
+extension JSONValue {
+    init(_ number: Int) { self = .integer(Int64(number)) }
+    init(_ text: String) { self = .string(text) }
+}

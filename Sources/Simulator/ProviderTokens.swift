@@ -1,0 +1,92 @@
+import Crypto
+import JSON
+import Turnstone
+
+/// The check of `authorization`: who signed it, and how often a new one comes.
+///
+/// Apple: *Establishing a token-based connection to APNs*.
+struct ProviderTokens {
+    struct Key {
+        let team: String
+        let publicKey: ES256PublicKey
+    }
+
+    private struct Known {
+        let key: String
+        let issued: Timestamp
+    }
+
+    var keys: [String: Key] = [:]
+    /// Every token with a good signature, by the header's value.
+    private var known: [String: Known] = [:]
+    /// When each key's newest token first came.
+    private var newest: [String: Timestamp] = [:]
+    private var last: (header: String, known: Known)?
+
+    /// Distinct provider tokens with a good signature so far.
+    var count: Int { known.count }
+
+    mutating func forget() {
+        known = [:]
+        newest = [:]
+        last = nil
+    }
+
+    /// - Returns: the key that signed the token.
+    mutating func check(_ header: String?, now: Timestamp) throws(PushRefusal) -> String {
+        guard let header else { throw PushRefusal(403, "MissingProviderToken") }
+        let token = try find(header, now: now)
+        last = (header, token)
+        // Both ways: the token's clock may be ahead as well.
+        if now - token.issued > .hours(1) {
+            throw PushRefusal(403, "ExpiredProviderToken", "iat is more than an hour ago")
+        }
+        if token.issued - now > .hours(1) { throw invalid("iat is more than an hour ahead") }
+        return token.key
+    }
+
+    private mutating func find(_ header: String, now: Timestamp) throws(PushRefusal) -> Known {
+        if let last, last.header == header { return last.known }
+        if let token = known[header] { return token }
+        let token = try verify(header)
+        if let earlier = newest[token.key], now - earlier < .minutes(20) {
+            throw PushRefusal(
+                429, "TooManyProviderTokenUpdates", "a second token of \(token.key) in 20 minutes")
+        }
+        newest[token.key] = now
+        known[header] = token
+        return token
+    }
+
+    private func verify(_ header: String) throws(PushRefusal) -> Known {
+        guard header.hasPrefix("bearer ") else { throw invalid("it does not begin with bearer") }
+        let token = header.dropFirst(7)
+        let parts = token.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 3, let signature = base64URLDecoded(parts[2]) else {
+            throw invalid("it is not three parts in base64url")
+        }
+        guard let head = members(parts[0]), let claims = members(parts[1]) else {
+            throw invalid("its header or claims are not JSON in base64url")
+        }
+        guard head["alg"] == "ES256" else { throw invalid("alg is not ES256") }
+        guard let id = head["kid"]?.string else { throw invalid("kid is missing") }
+        guard let key = keys[id] else { throw invalid("kid names no key") }
+        guard signature.count == 64 else { throw invalid("the signature is not 64 bytes") }
+        let signed = Array("\(parts[0]).\(parts[1])".utf8)
+        guard key.publicKey.verify(signature, of: signed) else {
+            throw invalid("the signature is wrong")
+        }
+        guard claims["iss"] == .string(key.team) else { throw invalid("iss is not the team") }
+        guard let issued = claims["iat"]?.integer else { throw invalid("iat is not an integer") }
+        return Known(key: id, issued: Timestamp(seconds: issued))
+    }
+
+    private func members(_ part: String) -> JSONObject? {
+        guard let bytes = base64URLDecoded(part) else { return nil }
+        do throws(JSONError) { return try JSON.parse(bytes).object } catch { return nil }
+    }
+
+    private func invalid(_ detail: String) -> PushRefusal {
+        PushRefusal(403, "InvalidProviderToken", detail)
+    }
+}

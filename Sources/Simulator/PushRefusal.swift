@@ -1,0 +1,29 @@
+import HTTP2
+import JSON
+import Turnstone
+
+/// APNs' answer to a push that it does not take.
+///
+/// Apple: *Handling notification responses from APNs*.
+struct PushRefusal: Error, Equatable {
+    let status: Int
+    let reason: String
+    /// With 410: since when the token is dead.
+    var timestamp: Timestamp?
+    /// What exactly is wrong; APNs does not say, the report does.
+    var detail = ""
+
+    init(_ status: Int, _ reason: String, _ detail: String = "", since timestamp: Timestamp? = nil)
+    {
+        self.status = status
+        self.reason = reason
+        self.detail = detail
+        self.timestamp = timestamp
+    }
+
+    var body: [UInt8] {
+        var members: JSONObject = ["reason": .string(reason)]
+        if let timestamp { members["timestamp"] = JSONValue(timestamp) }
+        return JSON.text(.object(members))
+    }
+}

@@ -1,0 +1,145 @@
+import HTTP2
+import JSON
+import Turnstone
+
+/// OGS over HTTP.
+final class Site {
+    var board = Board()
+    var faults: [SiteFault] = []
+    /// Whether answers carry an `ETag`, and a look at what has not changed gets 304.
+    var hasEntityTags = false
+    var packs = false
+    private(set) var requests = 0
+    private(set) var unchanged = 0
+    /// Requests that were not as OGS would want them, and what was wrong.
+    private(set) var violations: [String] = []
+    private(set) var requestsByPlayer: [Int64: Int] = [:]
+    private(set) var busiestSecond = 0
+    private var second: (Int64, count: Int) = (0, 0)
+
+    func react(to request: ServerRequest, now: Timestamp) -> Reaction {
+        count(now)
+        let fields = request.fields
+        if let fault = fault(of: fields) {
+            violations.append(fault)
+            return .answer(detail(400, fault))
+        }
+        guard let player = player(fields[":path"] ?? "") else {
+            return .answer(detail(404, "Not found."))
+        }
+        requestsByPlayer[player, default: 0] += 1
+        let fault = strike(player)
+        let delay = fault?.delay ?? 0
+        switch fault?.effect {
+        case .status(let status, let retryAfter):
+            return .answer(told(status, retryAfter), after: delay)
+        case .page: return .answer(page(200), after: delay)
+        case .stall: return .stall
+        case .drop: return .drop(after: delay)
+        case .missing(let member):
+            return .answer(full(player, fields, without: member), after: delay)
+        case .cut:
+            var answer = full(player, fields)
+            answer.body.removeLast(answer.body.count / 2)
+            answer.brokenOffWith = 2  // INTERNAL_ERROR
+            return .answer(answer, after: delay)
+        case .delay, nil: return .answer(full(player, fields), after: delay)
+        }
+    }
+
+    private func count(_ now: Timestamp) {
+        requests += 1
+        second = now.seconds == second.0 ? (second.0, second.count + 1) : (now.seconds, 1)
+        busiestSecond = max(busiestSecond, second.count)
+    }
+
+    /// What OGS's operators would not like.
+    private func fault(of fields: HeaderFields) -> String? {
+        if fields[":method"] != "GET" { return "the method is not GET" }
+        if fields["cookie"] != nil { return "there is a cookie" }
+        if fields["authorization"] != nil { return "there is a credential" }
+        let agent = (fields["user-agent"] ?? "").lowercased()
+        let libraries = ["curl/", "go-http-client", "python", "libcurl", "okhttp", "swift", "wget"]
+        if agent.isEmpty || libraries.contains(where: { agent.hasPrefix($0) }) {
+            return "User-Agent names a library, or nobody"
+        }
+        if !agent.contains("/") { return "User-Agent names no product with its version" }
+        if !agent.contains("@"), !agent.contains("http") { return "User-Agent names no contact" }
+        let encodings = fields["accept-encoding"] ?? ""
+        if !encodings.contains("gzip") { return "Accept-Encoding does not offer gzip" }
+        return fields.repeatedName.map { "\($0) comes twice" }
+    }
+
+    private func player(_ path: String) -> Int64? {
+        let prefix = "/api/v1/players/"
+        guard path.hasPrefix(prefix), path.hasSuffix("/full") else { return nil }
+        return Int64(path.dropFirst(prefix.count).dropLast(5))
+    }
+
+    private func strike(_ player: Int64) -> SiteFault? {
+        for index in faults.indices where faults[index].strikes(player) {
+            let fault = faults[index]
+            if fault.remaining == 0 { faults.remove(at: index) }
+            return fault
+        }
+        return nil
+    }
+
+    // MARK: Answers
+
+    private func full(
+        _ player: Int64, _ request: HeaderFields, without missing: String? = nil
+    ) -> ServerAnswer {
+        guard let body = board.full(player, without: missing) else {
+            return detail(404, "Not found.")
+        }
+        var answer = ServerAnswer(status: 200, [("content-type", "application/json")], body: body)
+        if hasEntityTags {
+            let tag = board.entityTag(player)
+            if request["if-none-match"] == tag {
+                unchanged += 1
+                return ServerAnswer(status: 304, [("etag", tag)])
+            }
+            answer.fields.append("etag", tag, indexed: false)
+        }
+        if packs {
+            answer.fields.append("content-encoding", "gzip")
+            answer.body = gzipStored(body)
+        }
+        answer.fields.append("vary", "Accept-Encoding")
+        return answer
+    }
+
+    private func detail(_ status: Int, _ text: String) -> ServerAnswer {
+        let body = JSON.text(["detail": .string(text)])
+        return ServerAnswer(status: status, [("content-type", "application/json")], body: body)
+    }
+
+    private func told(_ status: Int, _ retryAfter: String?) -> ServerAnswer {
+        // Such answers come from what stands before OGS, in HTML.
+        var answer = status >= 502 ? page(status) : detail(status, "As told.")
+        if let retryAfter { answer.fields.append("retry-after", retryAfter) }
+        return answer
+    }
+
+    private func page(_ status: Int) -> ServerAnswer {
+        let text =
+            "<!DOCTYPE html>\n<html><head><title>OGS</title></head><body>Maintenance</body></html>\n"
+        return ServerAnswer(
+            status: status, [("content-type", "text/html; charset=utf-8")], body: Array(text.utf8))
+    }
+
+    // MARK: All of it
+
+    func forget() {
+        board = Board()
+        faults = []
+        hasEntityTags = false
+        packs = false
+        requests = 0
+        unchanged = 0
+        violations = []
+        requestsByPlayer = [:]
+        busiestSecond = 0
+    }
+}

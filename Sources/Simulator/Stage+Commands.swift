@@ -1,0 +1,78 @@
+import HTTP2
+import Turnstone
+
+extension Stage {
+    /// Obeys a command.
+    ///
+    /// - Returns: what its answer says beside `ok`.
+    func perform(_ command: JSONObject) throws(Failure) -> JSONObject {
+        let name = try command.needed("do", command.text("do"))
+        if let answer = try performForBoard(name, command) { return answer }
+        if let answer = try performForGateway(name, command) { return answer }
+        switch name {
+        case "clock":
+            let advance = try command.number("advance_ms").map { Interval(milliseconds: $0) }
+            setClock(try command.moment("now"), advance: advance)
+            return ["now": JSONValue(now)]
+        case "report": return report(withIDs: try command.flag("ids"))
+        case "show": return ["text": .string(shownPushes)]
+        case "clear":
+            site.faults = []
+            gateway.clearFaults()
+            return [:]
+        case "reset":
+            site.forget()
+            gateway.forget()
+            setClock(nil, advance: nil)
+            return [:]
+        case "end": return [:]
+        default: throw unusable("there is no command \(name)")
+        }
+    }
+
+    private var shownPushes: String {
+        gateway.journal.entries.filter(\.isAccepted).map(phonePicture).joined(separator: "\n")
+    }
+
+    private func report(withIDs: Bool) -> JSONObject {
+        gateway.forgetLinks(except: server.connections)
+        let journal = gateway.journal
+        var reasons = JSONObject()
+        for (reason, count) in journal.reasons.sorted(by: { $0.key < $1.key }) {
+            reasons.append(reason, JSONValue(count))
+        }
+        let connections = [0, 1].map { server.accepted(listener: $0) }
+        var apns: JSONObject = [
+            "requests": JSONValue(gateway.requests), "accepted": JSONValue(journal.accepted),
+            "distinct_ids": JSONValue(journal.acceptedIDs.count),
+            "repeated_ids": JSONValue(journal.repeatedIDs), "answers": .object(reasons),
+            "provider_tokens": JSONValue(gateway.tokens.count),
+            "connections": JSONValue(connections[1]),
+            "streams_over_limit": JSONValue(server.refusedStreams(listener: 1)),
+        ]
+        if withIDs {
+            var ids = JSONObject()
+            for (id, count) in journal.acceptedIDs { ids.append(id, JSONValue(count)) }
+            apns["ids"] = .object(ids)
+        }
+        if !journal.isQuiet { apns["pushes"] = .array(journal.entries.map(\.json)) }
+        var players = JSONObject()
+        for (player, count) in site.requestsByPlayer.sorted(by: { $0.key < $1.key }) {
+            players.append("\(player)", JSONValue(count))
+        }
+        let ogs: JSONObject = [
+            "requests": JSONValue(site.requests), "unchanged": JSONValue(site.unchanged),
+            "busiest_second": JSONValue(site.busiestSecond), "players": .object(players),
+            "connections": JSONValue(connections[0]),
+            "violations": .array(site.violations.map { .string($0) }),
+        ]
+        return ["ogs": .object(ogs), "apns": .object(apns)]
+    }
+}
+
+extension JSONObject {
+    /// A moment in milliseconds since 1970.
+    func moment(_ name: String) throws(Failure) -> Timestamp? {
+        try number(name).map { Timestamp(milliseconds: $0) }
+    }
+}

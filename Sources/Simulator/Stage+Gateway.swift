@@ -1,0 +1,67 @@
+import HTTP2
+import JSON
+import Turnstone
+
+extension Stage {
+    /// - Returns: `nil` where the command is none of APNs'.
+    func performForGateway(_ name: String, _ command: JSONObject) throws(Failure) -> JSONObject? {
+        switch name {
+        case "token":
+            try mark(command)
+            return [:]
+        case "key":
+            let id = try command.needed("key_id", command.text("key_id"))
+            let team = try command.text("team_id") ?? workshop.team
+            gateway.tokens.keys[id] = ProviderTokens.Key(
+                team: team, publicKey: try workshop.publicKey(id))
+            return ["apns_key": .string(workshop.keyPath(id)), "team_id": .string(team)]
+        case "apns-fault":
+            gateway.faults.append(try GatewayFault(command))
+            return [:]
+        case "early":
+            let status = try command.number("status") ?? 503
+            let reason = try command.text("reason") ?? GatewayFault.standardReason(status)
+            gateway.early = PushRefusal(Int(status), reason, "before the body")
+            return [:]
+        case "settings":
+            let streams = try command.needed("streams", command.number("streams"))
+            gateway.streams = max(0, Int(clamping: streams))
+            for connection in server.connections where connection.listener == 1 {
+                connection.allow(streams: gateway.streams)
+            }
+            return [:]
+        case "goaway":
+            gateway.leave = try leave(command)
+            return [:]
+        case "drop":
+            for connection in server.connections where connection.listener == 1 {
+                connection.drop()
+            }
+            return [:]
+        default: return nil
+        }
+    }
+
+    private func leave(_ command: JSONObject) throws(Failure) -> Gateway.Leave {
+        let reason = try command.text("reason") ?? "Shutdown"
+        return Gateway.Leave(
+            after: Int(clamping: try command.number("after") ?? 0),
+            code: UInt32(clamping: try command.number("code") ?? 0),
+            debugData: JSON.text(["reason": .string(reason)]),
+            isAbrupt: try command.flag("abrupt"), isForEach: try command.flag("each"))
+    }
+
+    private func mark(_ command: JSONObject) throws(Failure) {
+        let token = try command.needed("token", command.text("token")).lowercased()
+        switch try command.text("is") ?? "good" {
+        case "good": gateway.devices[token] = nil
+        case "bad", "other-environment": gateway.devices[token] = .bad
+        case "gone":
+            gateway.devices[token] = .gone(
+                reason: try command.text("reason") ?? "Unregistered",
+                since: try command.moment("since") ?? now)
+        case "other-topic": gateway.devices[token] = .topic("another")
+        default: throw unusable("is must be good, bad, gone, other-environment or other-topic")
+        }
+    }
+}

@@ -1,0 +1,230 @@
+import HTTP2
+import JSON
+import Turnstone
+import Unix
+
+/// Both stand-ins behind one server, and the commands that direct them.
+final class Stage {
+    let workshop: Workshop
+    let site = Site()
+    let gateway: Gateway
+    let server: Server
+    let isQuiet: Bool
+    private let ogs: String
+    private let apns: String
+    private let environment: String
+    private let endsWithInput: Bool
+    private var input: [UInt8] = []
+    private var inputIsOpen = true
+    private var isEnded = false
+    /// Reactions that are not due yet, by the monotonic clock.
+    private var delayed: [(due: Int64, Reaction, ServerConnection, stream: Int32)] = []
+    private var waits: [Wait] = []
+    private var shift = Interval(milliseconds: 0)
+    private var frozen: Timestamp?
+
+    /// Somebody who waits for pushes.
+    struct Wait {
+        let pushes: Int
+        let deadline: Int64
+        let asker: Asker
+    }
+
+    /// Where a command's answer goes.
+    enum Asker {
+        case output
+        case client(ServerConnection, stream: Int32)
+    }
+
+    init(_ workshop: Workshop, _ options: Simulator) throws(Failure) {
+        self.workshop = workshop
+        environment = options.environment
+        endsWithInput = options.untilStdinEnds
+        isQuiet = options.quietJournal
+        gateway = Gateway(
+            bundle: workshop.bundle, isDevelopment: environment == "development",
+            streams: options.streams)
+        gateway.journal.isQuiet = isQuiet
+        gateway.tokens.keys[workshop.keyID] = ProviderTokens.Key(
+            team: workshop.team, publicKey: try workshop.publicKey(workshop.keyID))
+        server = Server(
+            try .server(certificate: workshop.certificate, key: workshop.certificateKey))
+        let ogsPort = try server.listen(port: options.ogsPort, ServerLimits())
+        // A fresh connection gets one stream until it has shown that it knows a key.
+        var limits = ServerLimits()
+        limits.streams = 1
+        limits.requestBody = 8192
+        let apnsPort = try server.listen(port: options.apnsPort, limits)
+        ogs = "https://127.0.0.1:\(ogsPort)"
+        apns = "https://127.0.0.1:\(apnsPort)"
+        if options.printPushes {
+            gateway.onPush = { StandardStreams.writeErrors(phonePicture($0)) }
+        }
+    }
+
+    /// Tells where everything is.
+    func announce() throws(Failure) {
+        try workshop.writeEnvironment(ogs: ogs, apns: apns, environment: environment)
+        say(
+            [
+                "ogs": .string(ogs), "apns": .string(apns), "ca": .string(workshop.authority),
+                "apns_key": .string(workshop.keyPath(workshop.keyID)),
+                "key_id": .string(workshop.keyID), "team_id": .string(workshop.team),
+                "bundle_id": .string(workshop.bundle), "env": .string(workshop.environmentPath),
+            ])
+    }
+
+    /// Plays until it is told to end.
+    func play() {
+        while !isEnded {
+            let isEarly = gateway.early != nil
+            for connection in server.connections where connection.listener == 1 {
+                connection.deliversEarly = isEarly
+            }
+            let isSpoken = server.wait(
+                milliseconds: patience, also: inputIsOpen && !isOutputWaiting ? 0 : nil)
+            if isSpoken { listen() }
+            if !isOutputWaiting { obey() }
+            for (connection, request) in server.takeRequests() { react(request, connection) }
+            carryOutDelayed()
+            endWaits()
+        }
+    }
+
+    /// The clock of both: the system's, unless a command says otherwise.
+    var now: Timestamp { (frozen ?? .systemNow) + shift }
+
+    func setClock(_ moment: Timestamp?, advance: Interval?) {
+        if let advance {
+            shift = Interval(milliseconds: shift.milliseconds + advance.milliseconds)
+        } else {
+            frozen = moment
+            shift = Interval(milliseconds: 0)
+        }
+    }
+
+    // MARK: Requests
+
+    private func react(_ request: ServerRequest, _ connection: ServerConnection) {
+        if connection.listener == 1 {
+            guard let reaction = gateway.react(to: request, on: connection, now: now) else {
+                return
+            }
+            return take(reaction, connection, request.stream)
+        }
+        if request.fields[":path"] == "/simulator/command", request.fields[":method"] == "POST" {
+            return perform(request.body, .client(connection, stream: request.stream))
+        }
+        take(site.react(to: request, now: now), connection, request.stream)
+    }
+
+    private func take(_ reaction: Reaction, _ connection: ServerConnection, _ stream: Int32) {
+        guard reaction.delay > 0 else { return reaction.carryOut(connection, stream) }
+        delayed.append((MonotonicClock.milliseconds + reaction.delay, reaction, connection, stream))
+    }
+
+    private func carryOutDelayed() {
+        guard !delayed.isEmpty else { return }
+        let now = MonotonicClock.milliseconds
+        for (due, reaction, connection, stream) in delayed where due <= now {
+            reaction.carryOut(connection, stream)
+        }
+        delayed.removeAll { $0.due <= now }
+    }
+
+    // MARK: Commands
+
+    private func listen() {
+        do throws(SystemError) {
+            let bytes = try StandardStreams.readInput(upTo: 65_536)
+            if bytes.isEmpty { endInput() }
+            input += bytes
+        } catch { endInput() }
+    }
+
+    private func endInput() {
+        inputIsOpen = false
+        isEnded = endsWithInput
+    }
+
+    /// One answer for one line, in their order.
+    private func obey() {
+        while !isOutputWaiting, let end = input.firstIndex(of: UInt8(ascii: "\n")) {
+            let line = Array(input[..<end])
+            input.removeFirst(end + 1)
+            if line.contains(where: { $0 > 0x20 }) { perform(line, .output) }
+        }
+    }
+
+    private func perform(_ text: [UInt8], _ asker: Asker) {
+        do throws(Failure) {
+            guard let command = try parsed(text).object else {
+                throw unusable("a command must be an object")
+            }
+            if command["do"] == "wait" { return try wait(command, asker) }
+            if command["do"] == "end" { isEnded = true }
+            let done: JSONObject = ["ok": true]
+            answer(done.joined(with: try perform(command)), asker)
+        } catch {
+            answer(["ok": false, "error": .string(error.sentence)], asker)
+        }
+    }
+
+    private func parsed(_ text: [UInt8]) throws(Failure) -> JSONValue {
+        do throws(JSONError) { return try JSON.parse(text) } catch {
+            throw unusable("a command must be JSON: line \(error.line), column \(error.column)")
+        }
+    }
+
+    private func answer(_ members: JSONObject, _ asker: Asker) {
+        switch asker {
+        case .output: say(members)
+        case .client(let connection, let stream):
+            let status = members["ok"] == true ? 200 : 400
+            let fields = [("content-type", "application/json")]
+            let body = JSON.text(.object(members)) + [UInt8(ascii: "\n")]
+            connection.answer(stream, ServerAnswer(status: status, fields, body: body))
+        }
+    }
+
+    private func say(_ members: JSONObject) {
+        StandardStreams.writeOutput(JSON.text(.object(members)) + [UInt8(ascii: "\n")])
+    }
+
+    // MARK: Waiting
+
+    private func wait(_ command: JSONObject, _ asker: Asker) throws(Failure) {
+        let pushes = try command.needed("pushes", command.number("pushes"))
+        let patience = try command.number("ms") ?? 10_000
+        waits.append(
+            Wait(
+                pushes: Int(pushes), deadline: MonotonicClock.milliseconds + patience,
+                asker: asker))
+    }
+
+    private func endWaits() {
+        guard !waits.isEmpty else { return }
+        let now = MonotonicClock.milliseconds
+        let accepted = gateway.journal.accepted
+        let isOver = { (wait: Wait) in accepted >= wait.pushes || wait.deadline <= now }
+        for wait in waits where isOver(wait) {
+            let isReached = accepted >= wait.pushes
+            answer(
+                ["ok": true, "reached": .bool(isReached), "accepted": JSONValue(accepted)],
+                wait.asker)
+        }
+        waits.removeAll(where: isOver)
+    }
+
+    /// Whether the next line has to wait for an earlier one's answer.
+    private var isOutputWaiting: Bool {
+        waits.contains { if case .output = $0.asker { true } else { false } }
+    }
+
+    private var patience: Int64 {
+        if !isOutputWaiting, input.contains(UInt8(ascii: "\n")) { return 0 }
+        let moments = delayed.map(\.due) + waits.map(\.deadline)
+        guard let next = moments.min() else { return -1 }
+        return max(0, next - MonotonicClock.milliseconds)
+    }
+}

@@ -1,0 +1,66 @@
+import Crypto
+import HTTP2
+import Turnstone
+import Unix
+
+/// The folder with what both sides must know: certificates, and APNs' keys.
+struct Workshop {
+    let folder: String
+    let bundle: String
+    let team = "TURNSTONE1"
+    let keyID = "SIMULATOR1"
+
+    var authority: String { "\(folder)/ca.pem" }
+    var certificate: String { "\(folder)/server.pem" }
+    var certificateKey: String { "\(folder)/server-key.pem" }
+
+    /// Makes what is missing.
+    init(folder: String, bundle: String) throws(Failure) {
+        var path = folder
+        while path.utf8.count > 1, path.hasSuffix("/") { path.removeLast() }
+        if !path.hasPrefix("/") {
+            path = (Files.target(ofLink: "/proc/self/cwd") ?? ".") + "/" + path
+        }
+        self.folder = path
+        self.bundle = bundle
+        try systemCalls { () throws(SystemError) in try Files.makeFolder(path) }
+        if ![authority, certificate, certificateKey].allSatisfy({ Files.exists($0) }) {
+            let made = try ServerCertificate()
+            try write(made.authority, to: authority)
+            try write(made.certificate, to: certificate)
+            try write(made.key, to: certificateKey)
+        }
+    }
+
+    func keyPath(_ id: String) -> String { "\(folder)/AuthKey_\(id).p8" }
+
+    /// The public half of a key, which is made where it is missing.
+    func publicKey(_ id: String) throws(Failure) -> ES256PublicKey {
+        let path = keyPath(id)
+        let text = try systemCalls { () throws(SystemError) in try Files.contents(path) }
+        if let text { return try ES256PrivateKey(pem: text).publicKey }
+        let made = try ES256PrivateKey.generate()
+        try write(made.pem, to: path)
+        return made.publicKey
+    }
+
+    /// Writes what Turnstone needs to come here, as lines `NAME=value`.
+    func writeEnvironment(ogs: String, apns: String, environment: String) throws(Failure) {
+        let lines = [
+            "OGS_BASE_URL=\(ogs)", "OGS_CA_FILE=\(authority)", "OGS_REQUESTS_PER_SECOND=1000",
+            "APNS_BASE_URL=\(apns)", "APNS_CA_FILE=\(authority)",
+            "APNS_KEY_PATH=\(keyPath(keyID))", "APNS_KEY_ID=\(keyID)", "APNS_TEAM_ID=\(team)",
+            "APNS_BUNDLE_ID=\(bundle)", "APNS_ENVIRONMENT=\(environment)",
+        ]
+        let text = lines.map { $0 + "\n" }.joined()
+        try write(Array(text.utf8), to: environmentPath)
+    }
+
+    var environmentPath: String { "\(folder)/simulator.env" }
+
+    private func write(_ bytes: [UInt8], to path: String) throws(Failure) {
+        try systemCalls { () throws(SystemError) in
+            try Files.replace(path, with: bytes, durably: false)
+        }
+    }
+}

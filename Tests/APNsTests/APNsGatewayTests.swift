@@ -1,0 +1,166 @@
+import Testing
+import Turnstone
+import Unix
+
+@testable import APNs
+
+@Suite struct APNsGatewayTests {
+    private static let accepted = APNsOutcome.accepted(uniqueID: nil)
+
+    @Test func theFirstPushGoesAloneAndTheOthersTogether() throws {
+        let stage = try GatewayStage()
+        try stage.submit(10)
+        #expect(stage.sender.backlog == 10)
+        try stage.play { stage.server.requests.count == 1 }
+        for _ in 0..<20 { try stage.play { true } }
+        #expect(stage.server.requests == [1])
+        stage.server.send(Frames.answer(1))
+        try stage.play { stage.server.requests.count == 10 }
+        for stream in stage.server.requests[1...] { stage.server.send(Frames.answer(stream)) }
+        try stage.play { stage.sender.backlog == 0 }
+        #expect(stage.outcomes == Array(repeating: Self.accepted, count: 10))
+        #expect(stage.server.connections == 1)
+    }
+
+    @Test func theServersLimitIsKept() throws {
+        let stage = try GatewayStage(settings: Frames.settings(streams: 3))
+        try stage.submit(10)
+        try stage.play { stage.server.requests.count == 1 }
+        stage.server.send(Frames.answer(1))
+        try stage.play { stage.server.requests.count == 4 }
+        for _ in 0..<20 { try stage.play { true } }
+        #expect(stage.server.requests.count == 4)
+    }
+
+    @Test func whatAGoAwayLeavesOutIsSentAgain() throws {
+        let stage = try GatewayStage()
+        try stage.submit(4)
+        try stage.play { stage.server.requests.count == 1 }
+        stage.server.send(Frames.answer(1))
+        try stage.play { stage.server.requests.count == 4 }
+        stage.server.send(Frames.goAway(last: 3) + Frames.answer(3))
+        try stage.play { stage.verdicts.count == 2 }
+        stage.server.drop()
+        try stage.play { stage.server.requests.count == 5 }
+        stage.server.send(Frames.answer(1))
+        try stage.play { stage.server.requests.count == 6 }
+        stage.server.send(Frames.answer(3))
+        try stage.play { stage.sender.backlog == 0 }
+        #expect(stage.outcomes == Array(repeating: Self.accepted, count: 4))
+        #expect(stage.server.connections == 2)
+    }
+
+    @Test func aRefusedStreamIsSentAgainButNotForEver() throws {
+        let stage = try GatewayStage()
+        try stage.submit(1)
+        for count in 1...4 {
+            try stage.play { stage.server.requests.count == count }
+            stage.server.send(Frames.reset(stage.server.requests[count - 1], code: 7))
+        }
+        try stage.play { stage.sender.backlog == 0 }
+        #expect(stage.verdicts[1] == .noAnswer("refused by the server"))
+        #expect(stage.server.connections == 1)
+    }
+
+    @Test func aLostConnectionLeavesNoVerdictAndTheRestGoesOn() throws {
+        let stage = try GatewayStage(settings: Frames.settings(streams: 2))
+        try stage.submit(5)
+        try stage.play { stage.server.requests.count == 1 }
+        stage.server.send(Frames.answer(1))
+        try stage.play { stage.server.requests.count == 3 }
+        stage.server.drop()
+        try stage.play { stage.server.requests.count == 4 }
+        stage.server.send(Frames.answer(1))
+        try stage.play { stage.server.requests.count == 5 }
+        stage.server.send(Frames.answer(3))
+        try stage.play { stage.sender.backlog == 0 }
+        #expect(
+            stage.outcomes == [Self.accepted, .noVerdict, .noVerdict, Self.accepted, Self.accepted])
+    }
+
+    @Test func anOldTokenIsRenewedOnANewConnection() throws {
+        let tokens = GatewayStage.Tokens()
+        let stage = try GatewayStage(tokens: tokens)
+        try stage.submit(2)
+        try stage.play { stage.server.requests.count == 1 }
+        tokens.current = "two"
+        stage.server.send(
+            Frames.answer(1, status: "403", body: #"{"reason":"ExpiredProviderToken"}"#))
+        try stage.play { stage.server.requests.count == 2 }
+        #expect(stage.server.connections == 2)
+        #expect(tokens.rejected == [nil, "one"])
+        stage.server.send(Frames.answer(1))
+        try stage.play { stage.server.requests.count == 3 }
+        stage.server.send(Frames.answer(3))
+        try stage.play { stage.sender.backlog == 0 }
+        #expect(stage.outcomes == [Self.accepted, Self.accepted])
+    }
+
+    @Test func anOldTokenThatCannotBeRenewedLetsAllWait() throws {
+        let tokens = GatewayStage.Tokens()
+        let stage = try GatewayStage(tokens: tokens)
+        try stage.submit(3)
+        try stage.play { stage.server.requests.count == 1 }
+        stage.server.send(
+            Frames.answer(1, status: "403", body: #"{"reason":"ExpiredProviderToken"}"#))
+        try stage.play { stage.sender.backlog == 0 }
+        #expect(stage.outcomes == Array(repeating: .later(pause: .minutes(20)), count: 3))
+        #expect(stage.server.connections == 1)
+        #expect(tokens.rejected == [nil, "one"])
+    }
+
+    @Test func aWrongKeyStopsTheQueue() throws {
+        let stage = try GatewayStage()
+        try stage.submit(3)
+        try stage.play { stage.server.requests.count == 1 }
+        stage.server.send(
+            Frames.answer(1, status: "403", body: #"{"reason":"InvalidProviderToken"}"#))
+        try stage.play { stage.sender.backlog == 0 }
+        #expect(stage.outcomes == [.stopQueue, .noVerdict, .noVerdict])
+        #expect(stage.server.requests.count == 1)
+    }
+
+    @Test func whatIsInFlightMayComeHomeWhenTheEndIsNear() throws {
+        let stage = try GatewayStage()
+        try stage.submit(3)
+        try stage.play { stage.server.requests.count == 1 }
+        stage.sender.giveBackUnsent("ending")
+        stage.server.send(Frames.answer(1))
+        try stage.play { stage.sender.backlog == 0 }
+        #expect(stage.outcomes == [Self.accepted, .noVerdict, .noVerdict])
+        stage.sender.close()
+    }
+
+    @Test func withoutATokenNothingIsSent() throws {
+        let tokens = GatewayStage.Tokens()
+        let busy = Failure(.later(seconds: 2), "busy", cause: "busy")
+        tokens.failure = busy
+        let stage = try GatewayStage(tokens: tokens)
+        try stage.submit(1)
+        #expect(throws: busy) { try stage.play { false } }
+        tokens.failure = nil
+        try stage.play { stage.server.requests.count == 1 }
+    }
+
+    @Test func aGatewayThatIsNotThereGivesEverythingBack() throws {
+        let port = try Socket.listen().port  // which is free again by now
+        let settings = try #require(
+            try Settings.made(["APNS_BASE_URL": "https://127.0.0.1:\(port)"]))
+        let sender = try APNsSender(settings) { (_) throws(Failure) in
+            try ProviderToken(settings, at: Timestamp(seconds: 0))
+        }
+        let token = try #require(DeviceToken("ab12"))
+        let payload = try APNsPayload(["aps": ["alert": "Hello"]], type: .alert)
+        let request = try APNsRequest(
+            token: token, id: pushID(notification: "1", token: token), payload: payload,
+            bundle: "org.example.app", priority: 10)
+        for tag in 1...3 {
+            sender.submit(request, in: .development, tag: tag)
+            sender.submit(request, in: .production, tag: -tag)
+        }
+        var settled: [APNsGateway.Settled] = []
+        for _ in 0..<1000 where sender.backlog > 0 { settled += try sender.step(milliseconds: 10) }
+        #expect(Set(settled.map(\.tag)) == [1, 2, 3, -1, -2, -3])
+        #expect(settled.allSatisfy { $0.verdict == .noAnswer("ECONNREFUSED") })
+    }
+}

@@ -1,0 +1,61 @@
+import JSON
+import Testing
+import Turnstone
+
+@testable import APNs
+
+@Suite struct APNsPayloadTests {
+    @Test func whatFitsStaysAsItIs() throws {
+        let payload: JSONValue = ["aps": ["alert": ["body": "Hello"]], "x": [1, 2]]
+        let made = try APNsPayload(payload, type: .alert)
+        #expect(!made.isShortened)
+        #expect(try JSON.parse(made.bytes) == payload)
+    }
+
+    @Test(
+        "a long text is cut at a character",
+        arguments: [
+            "a", "é", "e\u{301}", "👩‍👩‍👧‍👦", "🇩🇪", "\u{7}", "\"", "囲",
+        ])
+    func cut(character: String) throws {
+        for object in [true, false] {
+            let text = String(repeating: character, count: 5000)
+            let alert: JSONValue = object ? ["title": "T", "body": .string(text)] : .string(text)
+            let made = try APNsPayload(
+                ["aps": ["alert": alert, "badge": 1], "k": "v"], type: .alert)
+            #expect(made.isShortened)
+            #expect(made.bytes.count <= 4096)
+            // One more character would not have fitted.
+            #expect(made.bytes.count > 4096 - JSON.text(.string(character)).count)
+            let parsed = try JSON.parse(made.bytes)
+            let shown = parsed.object?["aps"]?.object?["alert"]
+            let body = try #require(shown?.string ?? shown?.object?["body"]?.string)
+            #expect(body.hasSuffix("…"))
+            #expect(body.dropLast().allSatisfy { String($0) == character })
+            #expect(parsed.object?["k"] == "v")
+        }
+    }
+
+    @Test("the limit depends on the type", arguments: [(PushType.alert, 4096), (.voip, 5120)])
+    func limit(type: PushType, limit: Int) throws {
+        let frame = JSON.text(["aps": [:], "x": ""]).count
+        for (extra, fits) in [(0, true), (1, false)] {
+            let text = String(repeating: "a", count: limit - frame + extra)
+            let payload: JSONValue = ["aps": [:], "x": .string(text)]
+            if fits {
+                #expect(try APNsPayload(payload, type: type).bytes.count == limit)
+            } else {
+                let failure = #expect(throws: Failure.self) { try APNsPayload(payload, type: type) }
+                #expect(failure?.cause == "PayloadTooLarge")
+                #expect(failure?.disposition == .refused(.tooLarge))
+            }
+        }
+    }
+
+    @Test func whatDoesNotFitWithoutItsTextIsRefused() {
+        let long = String(repeating: "a", count: 4096)
+        #expect(throws: Failure.self) {
+            try APNsPayload(["aps": ["alert": "short"], "x": .string(long)], type: .alert)
+        }
+    }
+}

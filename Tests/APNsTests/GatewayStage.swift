@@ -1,0 +1,71 @@
+import TestSupport
+import Testing
+import Turnstone
+import Unix
+
+@testable import APNs
+
+/// A sender and a scripted gateway, which take turns.
+final class GatewayStage {
+    let server: ScriptedServer
+    let sender: APNsSender
+    private(set) var verdicts: [Int: APNsVerdict] = [:]
+    private let tokens: Tokens
+    private let folder = TemporaryFolder()
+
+    /// Hands out the tokens that a test has put there, and notes what it is asked.
+    final class Tokens {
+        var current = "one"
+        var failure: Failure?
+        var rejected: [String?] = []
+    }
+
+    init(tokens: Tokens = Tokens(), settings: [UInt8] = Frames.settings(streams: 100)) throws {
+        try folder.write(Certificates.good, to: "ca.pem")
+        try folder.write(Certificates.key, to: "key.pem")
+        server = try ScriptedServer(
+            certificate: "\(folder.path)/ca.pem", key: "\(folder.path)/key.pem")
+        server.settings = settings
+        let made = try Settings.made([
+            "APNS_BASE_URL": "https://127.0.0.1:\(server.port)",
+            "APNS_CA_FILE": "\(folder.path)/ca.pem",
+        ])
+        self.tokens = tokens
+        sender = try APNsSender(#require(made)) { (rejected) throws(Failure) in
+            tokens.rejected.append(rejected)
+            if let failure = tokens.failure { throw failure }
+            return ProviderToken(
+                text: tokens.current, keyID: "ABC123DEFG", teamID: "TEAM123456",
+                minted: Timestamp(seconds: 0))
+        }
+    }
+
+    /// Submits pushes with the tags from 1 on.
+    func submit(_ count: Int) throws {
+        let token = try #require(DeviceToken("ab12"))
+        let payload = try APNsPayload(["aps": ["alert": "Hello"]], type: .alert)
+        for tag in 1...count {
+            let request = try APNsRequest(
+                token: token, id: pushID(notification: "\(tag)", token: token), payload: payload,
+                bundle: "org.example.app", priority: 10)
+            sender.submit(request, in: nil, tag: tag)
+        }
+    }
+
+    /// Lets both go on until `isOver`.
+    func play(
+        _ location: SourceLocation = #_sourceLocation, until isOver: () -> Bool
+    ) throws {
+        for _ in 0..<20_000 {
+            for settled in try sender.step(milliseconds: 1) {
+                #expect(verdicts[settled.tag] == nil, "one verdict each", sourceLocation: location)
+                verdicts[settled.tag] = settled.verdict
+            }
+            try server.step()
+            if isOver() { return }
+        }
+        Issue.record("nothing came of it: \(verdicts)", sourceLocation: location)
+    }
+
+    var outcomes: [APNsOutcome?] { verdicts.sorted { $0.key < $1.key }.map(\.value.outcome) }
+}

@@ -1,0 +1,1 @@
+../HTTP2Tests/ScriptedServer.swift

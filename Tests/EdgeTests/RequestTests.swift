@@ -1,0 +1,90 @@
+import JSON
+import Testing
+import Turnstone
+
+@testable import Edge
+
+@Suite struct RequestTests {
+    private func headers(_ fields: [(String, String)]) -> Headers {
+        var headers = Headers()
+        for (name, value) in fields { headers.append(name, value) }
+        return headers
+    }
+
+    @Test("a header is found whatever its capitals; the first of several counts")
+    func lookUp() {
+        let headers = headers([("X-Thing", "1"), ("x-THING", "2")])
+        #expect(headers["x-thing"] == "1")
+        #expect(headers["x-other"] == nil)
+    }
+
+    @Test("a credential comes once or not at all")
+    func credential() throws {
+        #expect(try headers([]).credential("x-api-key") == nil)
+        #expect(try headers([("X-API-Key", "k")]).credential("x-api-key") == "k")
+        let twice = headers([("X-API-Key", "k"), ("x-api-key", "k")])
+        #expect(throws: Failure.malformed("the header x-api-key may come only once")) {
+            try twice.credential("x-api-key")
+        }
+    }
+
+    @Test(
+        "a JSON body may say so, or say nothing",
+        arguments: [
+            "application/json", "Application/JSON", "application/json; charset=utf-8",
+            " application/json ;x", "text/json", "",
+        ])
+    func mediaType(type: String) throws {
+        let value = try Body.bytes(Array("{}".utf8)).value(
+            declared: headers([("Content-Type", type)]))
+        #expect(value == [:])
+        #expect(try Body.bytes(Array("{}".utf8)).value(declared: headers([])) == [:])
+    }
+
+    @Test(
+        "a body of another kind is refused",
+        arguments: [
+            ("content-type", "text/plain"), ("content-type", "application/jsonp"),
+            ("content-type", "application/json, text/html"), ("content-encoding", "gzip"),
+            ("content-encoding", "br, identity"),
+        ])
+    func otherKind(name: String, value: String) {
+        #expect {
+            _ = try Body.bytes(Array("{}".utf8)).value(declared: self.headers([(name, value)]))
+        } throws: { ($0 as? Failure)?.disposition == .refused(.unsupportedMediaType) }
+    }
+
+    @Test(
+        "a member that must be a text is one, and not empty",
+        arguments: [
+            ([:], "a is required"), (["a": .null], "a is required"), (["a": ""], "a is required"),
+            (["a": 1], "a must be a text"), (["a": ["x"]], "a must be a text"), (["a": "x"], nil),
+        ] as [(JSONObject, String?)])
+    func text(members: JSONObject, fault: String?) throws {
+        guard let fault else {
+            #expect(try members.text("a") == "x")
+            return
+        }
+        #expect(throws: Failure.malformed(fault)) { try members.text("a") }
+    }
+
+    @Test("a member that may be missing may be null or empty, but nothing else")
+    func optionalText() throws {
+        for members in [[:], ["a": .null], ["a": ""]] as [JSONObject] {
+            #expect(try members.optionalText("a") == nil)
+        }
+        #expect(try (["a": "x"] as JSONObject).optionalText("a") == "x")
+        #expect(throws: Failure.self) { try (["a": false] as JSONObject).optionalText("a") }
+    }
+
+    @Test(
+        "a content length is made of digits",
+        arguments: [
+            ("0", 0), ("007", 7), ("9223372036854775807", .max), ("", nil), ("-1", nil),
+            ("+1", nil),
+            ("1 ", nil), ("0x1", nil), ("1e3", nil), ("٣", nil), ("9223372036854775808", nil),
+        ] as [(String, Int?)])
+    func length(text: String, length: Int?) {
+        #expect(contentLength(text) == length)
+    }
+}

@@ -1,0 +1,42 @@
+import Testing
+import Turnstone
+
+@testable import Edge
+
+@Suite struct ResponseTests {
+    @Test(
+        "a refusal has a status with a name",
+        arguments: [
+            (.malformed, 400), (.unauthenticated, 401), (.forbidden, 403), (.notFound, 404),
+            (.methodNotAllowed(allowed: "GET"), 405), (.tooSlow, 408), (.conflict, 409),
+            (.changedMeanwhile, 412), (.tooLarge, 413), (.unsupportedMediaType, 415),
+            (.notAcceptable, 422), (.tooMany, 429), (.headersTooLarge, 431),
+        ] as [(Refusal, Int)])
+    func refusal(refusal: Refusal, status: Int) {
+        let response = Response(.refused(refusal, "a sentence"), inside: false)
+        #expect(response.status == status)
+        #expect(response.reason != "Unknown")
+        #expect(response.body == ["error": "a sentence"])
+    }
+
+    @Test("what the caller cannot mend is not told to it")
+    func secrecy() {
+        let later = Response(
+            Failure(.later(seconds: 7), "unable to lock /x", cause: "busy"), inside: false)
+        #expect(later.status == 503)
+        #expect(later.headers.map(\.name) == ["Retry-After"] && later.headers.map(\.value) == ["7"])
+        #expect(later.body == ["error": "temporarily unavailable"])
+        let broken = Response(
+            Failure(.broken, "unable to read /x", cause: "corrupt"), inside: false)
+        #expect(broken.status == 500)
+        #expect(broken.body == ["error": "the server's state needs its operator's attention"])
+    }
+
+    @Test("a refusal says what would do")
+    func headers() {
+        let method = Response(.refused(.methodNotAllowed(allowed: "GET, HEAD"), ""), inside: false)
+        #expect(method.allHeaders.contains { $0 == ("Allow", "GET, HEAD") })
+        let caller = Response(.refused(.unauthenticated, ""), inside: false)
+        #expect(caller.allHeaders.contains { $0.name == "WWW-Authenticate" })
+    }
+}

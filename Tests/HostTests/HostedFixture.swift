@@ -1,0 +1,109 @@
+import Foundation
+import JSON
+import TestSupport
+import Turnstone
+
+/// A fixture of `functions/NAME/fixtures` that asks in the short form, as an HTTP request.
+struct HostedFixture: CustomStringConvertible {
+    let description: String
+    let program: String
+    let request: HostRequest
+    let status: Int
+    let body: JSONValue?
+    private let members: JSONObject
+
+    /// `nil` for a fixture that is about how a request arrives, or that a configuration file cannot
+    /// bring about.
+    init?(_ file: URL, program: String) throws {
+        guard let members = try JSON.parse(Array(Data(contentsOf: file))).object,
+            let answer = members["answer"]?.object, let status = answer["status"]?.integer,
+            let event = members["event"]?.object, let request = HostRequest(event),
+            members["environment"]?.object?["TURNSTONE_CONFIG"] == nil
+        else { return nil }
+        self.members = members
+        self.program = program
+        self.request = request
+        self.status = Int(status)
+        body = answer["body"]
+        description = "\(program)/\(file.lastPathComponent)"
+    }
+
+    static func all() throws -> [HostedFixture] {
+        try Route.programs().flatMap { program in
+            let folder = URL(fileURLWithPath: "\(Route.repository)/functions/\(program)/fixtures")
+            return try FileManager.default.contentsOfDirectory(
+                at: folder, includingPropertiesForKeys: nil
+            )
+            .filter { $0.pathExtension == "json" }.sorted { $0.path < $1.path }
+            .compactMap { try HostedFixture($0, program: program) }
+        }
+    }
+
+    /// Brings about what the fixture supposes.
+    func install(at site: Site) throws {
+        var lines: [String] = []
+        for member in members["environment"]?.object?.members ?? [] {
+            lines.append("\(member.name)='\(member.value.string ?? "")'")
+        }
+        if members["environment"]?.object?["TURNSTONE_NOW"] == nil {
+            lines.append("TURNSTONE_NOW=1795262400000")
+        }
+        lines.append(members["config"]?.string ?? "")
+        try site.install()
+        try site.configure(filled(lines.joined(separator: "\n"), site))
+        var given = members["given"]?.object ?? [:]
+        if given["version.json"] == nil { given["version.json"] = ["version": 1] }
+        for file in given.members where file.value != .null {
+            let text = file.value.string ?? String(decoding: JSON.text(file.value), as: UTF8.self)
+            try site.state.write(filled(text, site), to: file.name)
+        }
+    }
+
+    /// What is not as the fixture says in the state folder afterwards, each in a sentence.
+    func faults(of after: [String: [UInt8]], before: [String: [UInt8]]) -> [String] {
+        let then = members["then"]?.object ?? [:]
+        var faults: [String] = []
+        var explained: Set<String> = []
+        for member in then.members {
+            let names = after.keys.filter { Pattern.matches($0, member.name) }
+            if names.count != (member.value == .null ? 0 : 1) { faults.append("\(member.name) is amiss") }
+            for name in names {
+                explained.insert(name)
+                let text = String(decoding: after[name] ?? [], as: UTF8.self)
+                let value = (try? JSON.parse(after[name] ?? [])) ?? .string(text)
+                if !Pattern.matches(value, member.value) { faults.append("\(name) holds \(text)") }
+            }
+        }
+        for (name, bytes) in after where !explained.contains(name) && !name.hasSuffix(".lock") {
+            if before[name] != bytes { faults.append("\(name) is new or changed") }
+        }
+        for name in before.keys where after[name] == nil && then[name] != .null {
+            faults.append("\(name) is gone")
+        }
+        return faults
+    }
+
+    private func filled(_ text: String, _ site: Site) -> String {
+        text.replacing("{STATE}", with: site.state.path)
+            .replacing("{CONFIG}", with: site.configurationPath)
+    }
+}
+
+extension HostRequest {
+    /// The request that an event in the short form stands for.
+    init?(_ event: JSONObject) {
+        guard let method = event["method"]?.string, let path = event["path"]?.string,
+            !method.isEmpty, path.hasPrefix("/"), path.utf8.allSatisfy({ (33..<127).contains($0) })
+        else { return nil }
+        self.init(method: method, target: path)
+        for member in event["headers"]?.object?.members ?? [] {
+            guard let value = member.value.string else { return nil }
+            headers.append((member.name, value))
+        }
+        switch event["body"] {
+        case nil, .null: break
+        case .string(let text): body = Array(text.utf8)
+        case let value?: body = JSON.text(value)
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import JSON
+import TestSupport
+import Turnstone
+
+/// A running host with our programs behind it, a configuration file and a state folder.
+final class Site {
+    let host: Host
+    let folder = TemporaryFolder()
+    /// What the programs find: replaced by ``install(_:)``.
+    private(set) var state = TemporaryFolder()
+    private var processes: HostProcesses?
+    private var ports: [String: UInt16] = [:]
+
+    init(_ host: Host) throws {
+        self.host = host
+        try install()
+        // The port that was free may be taken a moment later: another then.
+        for _ in 0..<3 where processes == nil { try start() }
+        guard processes != nil else {
+            throw TestFailure("\(host.rawValue) does not start: \(logs)")
+        }
+    }
+
+    /// Sets a fresh state folder up, and a configuration that names it after the given lines: of two
+    /// lines for a variable the first counts.
+    func install(_ configuration: String = "") throws {
+        state = TemporaryFolder()
+        try configure(configuration)
+    }
+
+    func configure(_ configuration: String) throws {
+        try folder.write(
+            "\(configuration)\nTURNSTONE_STATE='\(state.path)'\n", to: "turnstone.env")
+    }
+
+    var configurationPath: String { "\(folder.path)/turnstone.env" }
+
+    /// What the host has written, for failures.
+    var logs: String {
+        folder.files().filter { $0.key.hasSuffix(".log") }
+            .map { "\($0.key): \(String(decoding: $0.value, as: UTF8.self))" }.joined(separator: "\n")
+    }
+
+    func connect(to program: String) throws -> Connection {
+        guard let port = ports[program], let connection = Connection(port: port) else {
+            throw TestFailure("\(host.rawValue) does not listen for \(program): \(logs)")
+        }
+        return connection
+    }
+
+    /// Sends a request and reads the answer to its end.
+    func answer(_ request: HostRequest, from program: String) throws -> HostAnswer {
+        try answer(request.bytes, from: program)
+    }
+
+    func answer(_ bytes: [UInt8], from program: String) throws -> HostAnswer {
+        let connection = try connect(to: program)
+        connection.send(bytes)
+        return try HostAnswer(connection.receive())
+    }
+
+    private func start() throws {
+        let setup = try HostSetup(host, in: folder, programs: Route.programs())
+        ports = setup.ports
+        let started = try HostProcesses(
+            setup.commands, in: folder.path,
+            variables: [
+                "PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "TURNSTONE_CONFIG": configurationPath,
+            ], log: "\(folder.path)/host.log")
+        for _ in 0..<500 {
+            if Set(ports.values).allSatisfy({ Connection(port: $0) != nil }), setup.isComplete {
+                processes = started
+                return
+            }
+            usleep(10_000)
+        }
+    }
+}
+
+/// An HTTP/1.1 request as text.
+struct HostRequest {
+    var method = "GET"
+    var target: String
+    var headers: [(String, String)] = []
+    var body: [UInt8] = []
+
+    var bytes: [UInt8] {
+        var head = "\(method) \(target) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+        for (name, value) in headers { head += "\(name): \(value)\r\n" }
+        if !body.isEmpty || ["POST", "PUT"].contains(method) {
+            head += "Content-Length: \(body.count)\r\n"
+        }
+        return Array((head + "\r\n").utf8) + body
+    }
+}

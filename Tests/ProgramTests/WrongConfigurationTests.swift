@@ -1,0 +1,133 @@
+import Crypto
+import Foundation
+import TestSupport
+import Testing
+
+/// A variable that cannot be used is named, with the file where it may stand, by every program that
+/// needs it: 503 from an endpoint, exit code 100 from a scheduled program.
+@Suite struct WrongConfigurationTests {
+    struct Row: CustomTestStringConvertible, Sendable {
+        let name: String
+        let value: String
+        let programs: [String]
+        /// What else has to be set for the variable to matter.
+        var beside: [String: String] = [:]
+        var testDescription: String { "\(name)=\(value)" }
+
+        init(_ name: String, _ value: String, _ programs: [String], beside: [String: String] = [:])
+        {
+            self.name = name
+            self.value = value
+            self.programs = programs
+            self.beside = beside
+        }
+    }
+
+    private static let everybody = Endpoint.all.map(\.program) + Endpoint.scheduled
+    private static let whoAsksOGS = ["check", "diagnostics", "check-turns"]
+    private static let whoTells = ["check", "check-turns"]
+
+    /// Whole settings for APNs, with a key made for the test.
+    private static let apns: [String: String] = [
+        "APNS_KEY": base64((try? ES256PrivateKey.generate().pem) ?? []),
+        "APNS_KEY_ID": "ABCDE12345",
+        "APNS_TEAM_ID": "TEAM123456", "APNS_BUNDLE_ID": "org.example.app",
+        "APNS_BASE_URL": "https://127.0.0.1:1",
+    ]
+
+    static let rows =
+        [
+            Row("TURNSTONE_STATE", "relative/folder", everybody),
+            Row("TURNSTONE_NOW", "noon", everybody), Row("TURNSTONE_NOW", "-1", everybody),
+            Row("MASTER_API_KEY", "", ["generate-api-key"]),
+            Row("OGS_BASE_URL", "online-go.com", whoAsksOGS),
+            Row("OGS_BASE_URL", "ftp://online-go.com", whoAsksOGS),
+            Row("OGS_CA_FILE", "/nowhere/ca.pem", whoAsksOGS),
+            Row("NOTIFY_LIVE_GAMES", "sometimes", whoTells),
+        ]
+        + ["0", "-1", "86401", "30s", "1.5"].map {
+            Row("CHECK_INTERVAL_SECONDS", $0, ["diagnostics", "check-turns"])
+        }
+        + ["0", "-2", "two"].map { Row("OGS_REQUESTS_PER_SECOND", $0, whoAsksOGS) }
+        + ["-1", "3601", "soon"].map { Row("DELIVER_LINGER_SECONDS", $0, ["deliver"]) }
+        + [
+            ("APNS_ENVIRONMENT", "sandbox"), ("APNS_DEVELOPMENT", "perhaps"),
+            ("APNS_KEY_PATH", "/nowhere/AuthKey.p8"), ("APNS_KEY_PATH", "/proc/self/status"),
+            ("APNS_KEY_PATH", "/proc"), ("APNS_KEY", "no base64"), ("APNS_KEY", "bm8ga2V5"),
+            ("APNS_KEY_ID", "short"), ("APNS_KEY_ID", ""), ("APNS_TEAM_ID", "TEAM-12345"),
+            ("APNS_BUNDLE_ID", "../x"), ("APNS_BUNDLE_ID", ""),
+            ("APNS_BASE_URL", "http://127.0.0.1"),
+            ("APNS_BASE_URL", "https://"), ("APNS_BASE_URL", "https://a:0"),
+            ("APNS_CA_FILE", "/nowhere/ca.pem"),
+        ].map { Row($0.0, $0.1, ["deliver"], beside: apns) }
+
+    @Test("a wrong variable is named", arguments: rows)
+    func wrong(row: Row) throws {
+        for program in row.programs {
+            var variables = row.beside
+            variables[row.name] = row.value
+            let installation = try Endpoint.installation(environment: variables)
+            try watchedPlayer(in: installation)
+            let before = documents(in: installation)
+            let file = installation.environment["TURNSTONE_CONFIG"] ?? ""
+            let sentence = try sentence(of: program, in: installation)
+            let start = "unable to use \(row.name) (environment or \(file)): "
+            #expect(sentence.hasPrefix(start), "\(program): \(sentence)")
+            if row.name == "APNS_KEY" { #expect(!sentence.contains(row.value)) }
+            #expect(documents(in: installation) == before)
+        }
+    }
+
+    /// The names of what is there, lock files and the index of players (which notes claims) aside.
+    private func documents(in installation: Installation) -> [String: String] {
+        installation.state.files().filter { $0.key.hasSuffix(".json") }
+            .mapValues { String(decoding: $0, as: UTF8.self) }
+    }
+
+    @Test("a configuration file that is not there is named", arguments: everybody)
+    func missingFile(program: String) throws {
+        let installation = try Endpoint.installation(environment: [
+            "TURNSTONE_CONFIG": "/nowhere/x.env"
+        ])
+        let sentence = try sentence(of: program, in: installation)
+        #expect(
+            sentence == "unable to read /nowhere/x.env (TURNSTONE_CONFIG): there is no such file")
+    }
+
+    /// Runs the program in the way that it is meant for, and finds out what it complains of.
+    private func sentence(of program: String, in installation: Installation) throws -> String {
+        guard let endpoint = Endpoint.all.first(where: { $0.program == program }) else {
+            let ended = try Programs.run(program, environment: installation.environment)
+            #expect(ended.exitCode == 100)
+            #expect(ended.stdout.isEmpty)
+            #expect(ended.stderr.hasPrefix("\(program): ") && ended.stderr.hasSuffix("\n"))
+            return String(ended.stderr.dropFirst(program.count + 2).dropLast())
+        }
+        let body = endpoint.body ?? ""
+        let request = """
+            \(endpoint.method) \(endpoint.path) HTTP/1.1\r
+            Host: a\r
+            X-API-Key: \(Endpoint.key)\r
+            Content-Length: \(body.utf8.count)\r
+            \r
+            \(body)
+            """
+        let attempt = Attempt(endpoint: endpoint, front: .http, input: Array(request.utf8))
+        let ended = try attempt.start(in: installation).end()
+        try attempt.check(ended, 503)
+        return try Answer(http: ended.stdout).json?.object?["error"]?.string ?? ""
+    }
+
+    /// Somebody to look at, without whom OGS would not be asked.
+    private func watchedPlayer(in installation: Installation) throws {
+        let body = #"{"user_id": "1783478", "device_token": "\#(Endpoint.token)"}"#
+        let event = """
+            {"method": "POST", "path": "/register", "headers": {"X-API-Key": "\(Endpoint.key)"}, "body": \(body)}
+            """
+        var environment = installation.environment
+        environment["TURNSTONE_STATE"] = installation.state.path
+        environment["TURNSTONE_NOW"] = Installation.now
+        let ended = try Programs.run("register", stdin: event, environment: environment)
+        #expect(ended.stdout.contains(#""statusCode":200"#))
+    }
+}

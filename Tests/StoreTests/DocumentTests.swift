@@ -1,0 +1,194 @@
+import JSON
+import Store
+import TestSupport
+import Testing
+import Turnstone
+import Unix
+
+/// One document: its commits, and what crashes, other versions and file systems do to it.
+@Suite struct DocumentTests {
+    let scratch: Scratch
+    let file = Scratch.userFile
+
+    init() throws { scratch = try Scratch() }
+
+    private func update(_ change: (inout User) throws(Failure) -> Void = { $0.notices += 1 }) throws
+    {
+        try scratch.state.users.update(scratch.user, change)
+    }
+
+    @Test("each commit counts the revision, and the lock remembers it")
+    func revisions() throws {
+        for revision in 1...3 {
+            try update()
+            #expect(try scratch.members(file)?["revision"] == .integer(Int64(revision)))
+            #expect(scratch.remembered(file) == Int64(revision))
+        }
+        #expect(try scratch.state.users.read(scratch.user)?.notices == 3)
+    }
+
+    @Test("a change that changes nothing, or throws, commits nothing")
+    func noChange() throws {
+        try update()
+        let before = scratch.folder.files()
+        try update { _ in }
+        #expect(
+            cause {
+                try update { (user) throws(Failure) in
+                    user.notices = 99
+                    throw .malformed("no")
+                }
+            } == "refused")
+        #expect(scratch.folder.files() == before)
+    }
+
+    @Test("members that nobody knows survive")
+    func unknownMembers() throws {
+        try scratch.write(
+            [
+                "version": 1, "revision": 7, "tags": ["club", ["deep": 0]],
+                "devices": [["token": "a1b2c3d4", "registered_at": 5, "locale": "de"]],
+                "notices": 4,
+            ], to: file)
+        try update()
+        let members = try #require(try scratch.members(file))
+        #expect(members["tags"] == ["club", ["deep": 0]])
+        #expect(members["devices"]?.array?.first?.object?["locale"] == "de")
+        #expect(members["revision"] == 8 && members["notices"] == 5)
+    }
+
+    @Test("a document of a newer version is refused and left alone")
+    func newer() throws {
+        try scratch.write(["version": 2, "revision": 1, "gadgets": []], to: file)
+        let before = scratch.folder.read(file)
+        #expect(cause { try update() } == "newer")
+        #expect(cause { _ = try scratch.state.users.read(scratch.user) } == "newer")
+        #expect(scratch.folder.read(file) == before)
+    }
+
+    @Test(
+        "a document that does not parse is set aside, and never taken for empty",
+        arguments: [
+            "", "{", "[]", "{}", #"{"version":1}"#, #"{"version":1,"revision":0}"#,
+            #"{"version":1,"revision":1,"devices":[{"token":"xyz","registered_at":1}]}"#,
+            #"{"version":1,"revision":1,"devices":[7]}"#,
+            #"{"version":1,"revision":1,"ledger":{}}"#,
+        ], [true, false])
+    func corrupt(text: String, byWriting: Bool) throws {
+        try scratch.folder.write(text, to: file)
+        try scratch.remember(1, for: file)
+        func touch() throws {
+            if byWriting { try update() } else { _ = try scratch.state.users.read(scratch.user) }
+        }
+        #expect(cause { try touch() } == "corrupt")
+        let copies = scratch.files.filter { $0.hasPrefix("\(file).corrupt-") }
+        #expect(copies.count == 1)
+        #expect(scratch.folder.read(copies[0]) == Array(text.utf8))
+        #expect(scratch.folder.read(file) == nil)
+
+        #expect(cause { try update() } == "missing")
+        #expect(cause { _ = try scratch.state.users.read(scratch.user) } == "missing")
+        #expect(scratch.folder.read(file) == nil)
+    }
+
+    @Test("a document restored over an emptied lock file is written again")
+    func restored() throws {
+        try scratch.write(["version": 1, "revision": 3, "notices": 3], to: file)
+        try scratch.remember(9, for: file)
+        try scratch.folder.write("", to: "\(file).lock")
+        try update()
+        #expect(try scratch.members(file)?["revision"] == 4)
+        #expect(scratch.remembered(file) == 4)
+    }
+
+    @Test("a crash between the rename and the number is accepted")
+    func crashAfterRename() throws {
+        try update()
+        try update()
+        try scratch.remember(1, for: file)
+        #expect(try scratch.state.users.read(scratch.user)?.notices == 2)
+        try update()
+        #expect(try scratch.members(file)?["revision"] == 3)
+        #expect(scratch.remembered(file) == 3)
+    }
+
+    @Test("a crash before the rename leaves the old document, and the next writer goes on")
+    func crashBeforeRename() throws {
+        try update()
+        try scratch.folder.write(
+            #"{"version":1,"revision":2,"notices":1000,"and more"#, to: "\(file).new")
+        #expect(try scratch.state.users.read(scratch.user)?.notices == 1)
+        try update()
+        #expect(try scratch.state.users.read(scratch.user)?.notices == 2)
+        #expect(scratch.folder.read("\(file).new") == nil)
+    }
+
+    @Test(
+        "a stale view of a document, or of none, is later's business, and nothing is written",
+        .timeLimit(.minutes(1)))
+    func stale() throws {
+        try update()
+        try scratch.remember(5, for: file)
+        let before = scratch.folder.files()
+        #expect(cause { try update() } == "stale")
+        #expect(scratch.folder.files() == before)
+    }
+
+    @Test("a document that was committed and is gone is not begun anew")
+    func gone() throws {
+        try scratch.remember(3, for: file)
+        #expect(cause { _ = try scratch.state.users.read(scratch.user) } == "missing")
+        #expect(cause { try update() } == "stale")
+        #expect(scratch.folder.read(file) == nil)
+    }
+
+    @Test(
+        "a lock that is busy for two seconds is worth another try, and readers do not wait for it")
+    func busy() throws {
+        try update()
+        let lock = try FileDescriptor.open("\(scratch.folder.path)/\(file).lock", .update)
+        #expect(try lock.tryLock())
+        let before = scratch.folder.files()
+        #expect(
+            throws: Failure(
+                .later(seconds: 2),
+                "unable to lock \(scratch.folder.path)/\(file).lock: busy for 2000 ms",
+                cause: "busy")
+        ) { try update() }
+        #expect(scratch.folder.files() == before)
+        #expect(try scratch.state.users.read(scratch.user)?.notices == 1)
+        lock.unlock()
+        try update()
+    }
+
+    @Test("no commit of several writers at once is lost")
+    func writersAtOnce() async throws {
+        let path = scratch.folder.path
+        let name = scratch.user
+        _ = try await atOnce(8) { _ in
+            for _ in 0..<10 {
+                try patiently { try Scratch.open(path).users.update(name) { $0.notices += 1 } }
+            }
+        }
+        #expect(try scratch.state.users.read(scratch.user)?.notices == 80)
+        #expect(try scratch.members(file)?["revision"] == 80)
+    }
+
+    @Test("a reader beside a writer sees every document whole")
+    func readersBesideAWriter() async throws {
+        let path = scratch.folder.path
+        let name = scratch.user
+        try update()
+        let seen = try await atOnce(2) { number in
+            try (0..<200).map { _ in
+                let users = try Scratch.open(path).users
+                if number == 0 { try patiently { try users.update(name) { $0.notices += 1 } } }
+                return try users.read(name)?.notices ?? 0
+            }
+        }
+        for notices in seen {
+            #expect(notices == notices.sorted())
+            #expect(notices.allSatisfy { $0 > 0 })
+        }
+    }
+}

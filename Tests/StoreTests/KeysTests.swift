@@ -1,0 +1,84 @@
+import Store
+import TestSupport
+import Testing
+import Turnstone
+import Unix
+
+@Suite struct KeysTests {
+    let scratch: Scratch
+    let player = Scratch.player
+    let time = Scratch.time
+
+    init() throws { scratch = try Scratch() }
+
+    private var keys: Keys { scratch.state.keys }
+
+    private func isUnknown(_ key: String) -> Bool {
+        cause { _ = try keys.owner(of: key, at: time) } == "refused"
+    }
+
+    @Test("a key is 64 hex digits that nobody had before, and is not kept anywhere")
+    func made() throws {
+        let one = try keys.create(for: player, description: "a", at: time)
+        let two = try keys.create(for: player, description: "b", at: time)
+        #expect(one != two)
+        #expect(one.count == 64 && one.allSatisfy(\.isHexDigit) && one == one.lowercased())
+        for (name, bytes) in scratch.folder.files() {
+            #expect(!name.contains(one) && !String(decoding: bytes, as: UTF8.self).contains(one))
+        }
+        #expect(try keys.owner(of: one, at: time) == player)
+        #expect(try keys.list(of: player).map(\.key.description) == ["a", "b"])
+    }
+
+    @Test(
+        "what is no key has no owner",
+        arguments: ["", "x", "../../x", String(repeating: "0", count: 64)])
+    func unknown(key: String) {
+        #expect(isUnknown(key))
+        #expect(scratch.files == ["version.json"])
+    }
+
+    @Test("the day of use is noted once, and a key works where that cannot be written")
+    func lastUsed() throws {
+        let key = try keys.create(for: player, description: "", at: time)
+        _ = try keys.owner(of: key, at: time)
+        let file = try #require(scratch.files.first { $0.hasPrefix("keys/") })
+        #expect(try scratch.members(file)?["last_used"] == "2026-11-21")
+        let before = scratch.folder.files()
+        _ = try keys.owner(of: key, at: time + .hours(11))
+        #expect(scratch.folder.files() == before)
+
+        let lock = try FileDescriptor.open("\(scratch.folder.path)/\(file).lock", .update)
+        #expect(try lock.tryLock())
+        #expect(try keys.owner(of: key, at: time + .days(1)) == player)
+        #expect(scratch.folder.files() == before)
+    }
+
+    @Test("a revoked key works no more, and the others go on")
+    func revoked() throws {
+        let one = try keys.create(for: player, description: "one", at: time)
+        let two = try keys.create(for: player, description: "two", at: time)
+        let id = try keys.list(of: player)[0].id
+        #expect(try !keys.revoke(id, of: Scratch.other, at: time))
+        #expect(try !keys.revoke("", of: player, at: time))
+        #expect(try keys.revoke(id, of: player, at: time))
+        #expect(try !keys.revoke(id, of: player, at: time))
+        #expect(isUnknown(one))
+        #expect(try keys.owner(of: two, at: time) == player)
+        #expect(try keys.list(of: player).map(\.key.description) == ["two"])
+    }
+
+    @Test("of several rotations of one key at once, one wins and one key is left")
+    func rotations() async throws {
+        let key = try keys.create(for: player, description: "phone", at: time)
+        let path = scratch.folder.path
+        let (player, time) = (player, time)
+        let made = try await atOnce(6) { _ in
+            try? Scratch.open(path).keys.rotate(key, of: player, at: time).text
+        }.compactMap(\.self)
+        #expect(made.count == 1)
+        #expect(isUnknown(key))
+        #expect(try keys.owner(of: made[0], at: time) == player)
+        #expect(try keys.list(of: player).map(\.key.description) == ["phone"])
+    }
+}

@@ -1,0 +1,136 @@
+import Store
+import TestSupport
+import Testing
+import Turnstone
+import Unix
+
+@Suite struct PlayerIndexTests {
+    let scratch: Scratch
+    let time = Scratch.time
+
+    init() throws { scratch = try Scratch() }
+
+    private func bind(_ numbers: Int64...) throws {
+        for number in numbers {
+            try scratch.state.registry.bind(
+                Scratch.token, environment: nil, to: PlayerID(number: number)!, at: time)
+        }
+    }
+
+    private func records() throws -> PlayerRecords { try scratch.state.playerIndex().records() }
+
+    private func due(at time: Timestamp, every interval: Interval = .seconds(30)) throws -> [Int64]
+    {
+        let index = try scratch.state.playerIndex()
+        return try index.locked { () throws(Failure) in
+            try index.records().claim(at: time, interval: interval).map(\.player.number)
+        }
+    }
+
+    @Test("a player with a device is due once per interval")
+    func claimed() throws {
+        try bind(7, 8)
+        #expect(try due(at: time) == [7, 8])
+        #expect(try due(at: time + .seconds(29)).isEmpty)
+        #expect(try due(at: time + .seconds(30)) == [7, 8])
+    }
+
+    @Test("who was not looked at for longest comes first")
+    func order() throws {
+        try bind(7, 8, 9)
+        let records = try records()
+        records.noteUnchanged(1, lookBegan: time + .seconds(2))
+        records.noteUnchanged(2, lookBegan: time + .seconds(1))
+        #expect(try due(at: time + .minutes(1)) == [9, 8, 7])
+    }
+
+    @Test("a claim on which nothing was done can be given back")
+    func released() throws {
+        try bind(7)
+        let index = try scratch.state.playerIndex()
+        let claim = try #require(try index.records().claim(at: time, interval: .seconds(30)).first)
+        try index.records().release(claim.record)
+        #expect(try due(at: time) == [7])
+    }
+
+    @Test("a clock that was set back puts nobody off")
+    func clockSetBack() throws {
+        try bind(7)
+        #expect(try due(at: time + .days(365)) == [7])
+        #expect(try due(at: time) == [7])
+    }
+
+    @Test("a player whose looks fail is put off for 1 minute, doubling to an hour")
+    func failures() throws {
+        try bind(7)
+        for minutes in [1, 2, 4, 8, 16, 32, 60, 60] as [Int64] {
+            try records().noteFailure(1, at: time)
+            #expect(
+                try due(at: time + .minutes(minutes) - .milliseconds(1), every: .seconds(0)).isEmpty
+            )
+            #expect(try due(at: time + .minutes(minutes), every: .seconds(0)) == [7])
+        }
+        try records().noteUnchanged(1, lookBegan: time)
+        #expect(try due(at: time + .seconds(1), every: .seconds(0)) == [7])
+    }
+
+    @Test("a player without a device is looked at no more, and again after the next registration")
+    func unwatched() throws {
+        try bind(7)
+        try records().unwatch(1)
+        #expect(try due(at: time).isEmpty)
+        #expect(try scratch.state.registry.unbind(Scratch.token, from: PlayerID(number: 7)!))
+        try bind(7)
+        #expect(try due(at: time) == [7])
+        #expect(try records().count == 2)
+    }
+
+    @Test("what a look found is kept, an entity tag up to 64 bytes")
+    func found() throws {
+        try bind(7)
+        let records = try records()
+        #expect(records.tag(1) == nil)
+        records.note(1, lookBegan: time, found: 42, tag: "W/\"abc\"")
+        records.noteJudged(1, 42)
+        #expect(records.looked(1) == time)
+        #expect(records.found(1) == 42 && records.judged(1) == 42)
+        #expect(records.tag(1) == "W/\"abc\"")
+        records.note(1, lookBegan: time, found: 43, tag: String(repeating: "x", count: 65))
+        #expect(records.tag(1) == nil)
+        records.note(1, lookBegan: time, found: 44, tag: String(repeating: "x", count: 64))
+        #expect(records.tag(1)?.count == 64)
+    }
+
+    @Test("a wrong hint does no harm", arguments: [nil, 0, -1, 1, 2, 3, 99, .max] as [Int64?])
+    func hints(hint: Int64?) throws {
+        try bind(7, 8)
+        #expect(try records().record(of: PlayerID(number: 8)!, hint: hint) == 2)
+        #expect(try records().record(of: PlayerID(number: 9)!, hint: hint) == nil)
+    }
+
+    @Test(
+        "an index that is lost or damaged is made again from the users' documents",
+        arguments: [nil, "", "TSPLAY", "{\"version\":1}", String(repeating: "\0", count: 512)])
+    func rebuilt(damage: String?) throws {
+        try bind(7, 8)
+        try scratch.write(["version": 1, "revision": 1, "devices": []], to: "users/4b/4.json")
+        try scratch.folder.write("not ours", to: "users/stray.json")
+        try scratch.folder.write("not ours", to: "users/4b/readme.txt")
+        if let damage {
+            try scratch.folder.write(damage, to: "players.index")
+        } else {
+            Files.remove("\(scratch.folder.path)/players.index")
+        }
+        #expect(try Set(due(at: time)) == [7, 8])
+    }
+
+    @Test("a record that a crash cut is overwritten by the next")
+    func cutRecord() throws {
+        try bind(7)
+        let whole = try #require(scratch.folder.read("players.index"))
+        try scratch.folder.write(whole + [UInt8](repeating: 0x55, count: 40), to: "players.index")
+        try bind(8)
+        #expect(try due(at: time) == [7, 8])
+        #expect(scratch.folder.read("players.index")?.count == 3 * 128)
+    }
+}

@@ -1,0 +1,128 @@
+import JSON
+import Store
+import TestSupport
+import Testing
+import Turnstone
+import Unix
+
+@Suite struct RegistryTests {
+    let scratch: Scratch
+    let time = Scratch.time
+    let token = Scratch.token
+    let player = Scratch.player
+
+    init() throws { scratch = try Scratch() }
+
+    private var registry: Registry { scratch.state.registry }
+    private var id: UserID { UserID(player) }
+
+    private func bind(
+        _ token: DeviceToken = Scratch.token, _ player: PlayerID = Scratch.player,
+        environment: APNsEnvironment? = nil, at time: Timestamp = Scratch.time
+    ) throws {
+        try registry.bind(token, environment: environment, to: player, at: time)
+    }
+
+    private func devices() throws -> [Device] {
+        try scratch.state.users.read(scratch.user)?.devices ?? []
+    }
+
+    @Test("a device is the player's until it is unbound")
+    func bound() throws {
+        try bind()
+        try bind(Scratch.secondToken)
+        #expect(try devices().map(\.token) == [token, Scratch.secondToken])
+        #expect(try registry.users(of: token) == [id])
+        #expect(try registry.unbind(token, from: player))
+        #expect(try !registry.unbind(token, from: player))
+        #expect(try devices().map(\.token) == [Scratch.secondToken])
+        #expect(try registry.users(of: token).isEmpty)
+    }
+
+    @Test("a phone may serve several players, in the order of registration")
+    func shared() throws {
+        try bind()
+        try bind(token, Scratch.other)
+        #expect(try registry.users(of: token) == [id, UserID(Scratch.other)])
+        #expect(try !registry.unbind(Scratch.secondToken, from: Scratch.other))
+        #expect(try registry.unbind(token, from: player))
+        #expect(try registry.users(of: token) == [UserID(Scratch.other)])
+    }
+
+    @Test("registering again renews, and leaves what it does not say")
+    func renewed() throws {
+        try bind(environment: .production)
+        try registry.quarantine(token, of: id, since: time)
+        #expect(try devices()[0].quarantined == time)
+        #expect(try scratch.state.users.read(scratch.user)?.hasDevice == false)
+        try bind(at: time + .minutes(1))
+        #expect(try devices()[0].quarantined == nil)
+        #expect(try devices()[0].environment == .production)
+        #expect(try devices()[0].registered == time + .minutes(1))
+        try bind(environment: .development, at: time)
+        #expect(try devices()[0].environment == .development)
+        // A clock that was set back must not make an old "gone" count.
+        #expect(try devices()[0].registered == time + .minutes(1))
+    }
+
+    @Test(
+        "a token gone before its registration is kept",
+        arguments: [(-1, false), (0, true), (1, true)] as [(Int64, Bool)])
+    func gone(offset: Int64, isRemoved: Bool) throws {
+        try bind()
+        let moment = time + .milliseconds(offset)
+        #expect(try registry.remove(token, of: id, goneSince: moment) == isRemoved)
+        #expect(try devices().isEmpty == isRemoved)
+        #expect(try registry.users(of: token).isEmpty == isRemoved)
+    }
+
+    @Test("a token called bad before its registration is not quarantined")
+    func quarantine() throws {
+        try bind()
+        try registry.quarantine(token, of: id, since: time - .milliseconds(1))
+        #expect(try devices()[0].quarantined == nil)
+        try registry.quarantine(token, of: id, since: time)
+        try registry.quarantine(token, of: id, since: time + .hours(1))
+        #expect(try devices()[0].quarantined == time)
+    }
+
+    @Test(
+        "an index that names too many is not believed, and mended by the next registration or removal"
+    )
+    func indexNamesTooMany() throws {
+        // A crash after the token index, before the user's document.
+        try scratch.write(
+            ["version": 1, "revision": 1, "users": ["1783478", "123456"]], to: Scratch.tokenFile)
+        #expect(try registry.users(of: token).isEmpty)
+        try bind()
+        #expect(try registry.users(of: token) == [id])
+        // A crash after the user's document, before the token index.
+        try scratch.state.users.update(scratch.user) { $0.devices = [] }
+        #expect(try registry.users(of: token).isEmpty)
+        try bind()
+        #expect(try registry.unbind(token, from: player))
+        #expect(try scratch.members(Scratch.tokenFile)?["users"] == ["123456"])
+    }
+
+    @Test("registrations of several devices and players at once all stay")
+    func registrationsAtOnce() async throws {
+        let path = scratch.folder.path
+        let time = time
+        _ = try await atOnce(8) { number in
+            let state = try Scratch.open(path)
+            let player = PlayerID(number: Int64(number % 4 + 1))!
+            for token in [DeviceToken("0\(number)")!, Scratch.token] {
+                try patiently {
+                    try state.registry.bind(token, environment: nil, to: player, at: time)
+                }
+            }
+        }
+        #expect(try Set(registry.users(of: token).map(\.text)) == ["1", "2", "3", "4"])
+        for number in 1...4 {
+            let name = DocumentName(UserID(PlayerID(number: Int64(number))!))
+            #expect(try scratch.state.users.read(name)?.devices.count == 3)
+        }
+        let records = try scratch.state.playerIndex().records()
+        #expect(records.count == 5)
+    }
+}

@@ -1,0 +1,73 @@
+import JSON
+import Store
+import TestSupport
+import Turnstone
+import Unix
+
+/// A state folder of one test's own, with short ways to what tests put in and look for.
+struct Scratch {
+    let folder = TemporaryFolder()
+    let state: State
+
+    /// A player, the player's file, and tokens.
+    static let player = PlayerID("1783478")!
+    static let other = PlayerID("123456")!
+    static let userFile = "users/eb/1783478.json"
+    static let token = DeviceToken("a1b2c3d4")!
+    static let secondToken = DeviceToken("ffff")!
+    static let tokenFile =
+        "tokens/7d/7dcf407fa84a0e0519c7991154c4148de0244d7589020c0d9842db9efad82094.json"
+    static let time = Timestamp(milliseconds: 1_795_262_400_000)
+
+    init() throws {
+        state = try Self.open(folder.path)
+    }
+
+    static func open(_ folder: String) throws -> State {
+        var variables = Variables()
+        variables.offer("TURNSTONE_STATE", folder)
+        return try State(variables)
+    }
+
+    var user: DocumentName { DocumentName(UserID(Self.player)) }
+
+    /// The document's members on disk.
+    func members(_ file: String) throws -> JSONObject? {
+        try folder.read(file).flatMap { try JSON.parse($0).object }
+    }
+
+    func write(_ members: JSONValue, to file: String) throws {
+        try folder.write(JSON.text(members), to: file)
+    }
+
+    /// The number that the lock file beside a document holds.
+    func remembered(_ file: String) -> Int64? {
+        folder.read("\(file).lock").flatMap { Int64(String(decoding: $0, as: UTF8.self)) }
+    }
+
+    func remember(_ revision: Int64, for file: String) throws {
+        let digits = String(revision)
+        try folder.write(
+            String(repeating: "0", count: 20 - digits.count) + digits, to: "\(file).lock")
+    }
+
+    /// The files of the folder, lock files aside.
+    var files: [String] { folder.files().keys.filter { !$0.hasSuffix(".lock") }.sorted() }
+}
+
+/// The cause of a failure, by which tests tell them apart.
+func cause(_ work: () throws -> Void) -> String? {
+    do {
+        try work()
+        return nil
+    } catch {
+        return (error as? Failure)?.cause ?? "\(error)"
+    }
+}
+
+/// Does something again while a lock is busy: many writers on a slow disk are no fault.
+func patiently<Result>(_ work: () throws -> Result) throws -> Result {
+    while true {
+        do { return try work() } catch let failure as Failure where failure.cause == "busy" {}
+    }
+}

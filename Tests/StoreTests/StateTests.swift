@@ -1,0 +1,99 @@
+import Foundation
+import JSON
+import Store
+import TestSupport
+import Testing
+import Turnstone
+import Unix
+
+@Suite struct StateTests {
+    let folder = TemporaryFolder()
+
+    private func state(_ entries: [(String, String)]) throws -> State {
+        var variables = Variables()
+        for (name, value) in entries { variables.offer(name, value) }
+        return try State(variables)
+    }
+
+    @Test("the folder is made, for its owner alone, and says its version")
+    func made() throws {
+        let path = "\(folder.path)/var/turnstone"
+        #expect(try state([("TURNSTONE_STATE", path)]).folder == path)
+        #expect(folder.read("var/turnstone/version.json") == Array(#"{"version":1}"#.utf8))
+        let facts = try FileManager.default.attributesOfItem(atPath: path)
+        #expect(facts[.posixPermissions] as? Int == 0o700)
+    }
+
+    @Test("systemd's folder counts where ours is not named, the first one of several")
+    func systemd() throws {
+        let ours = "\(folder.path)/ours"
+        let theirs = "\(folder.path)/theirs"
+        #expect(try state([("STATE_DIRECTORY", "\(theirs):/elsewhere")]).folder == theirs)
+        #expect(try state([("STATE_DIRECTORY", theirs), ("TURNSTONE_STATE", ours)]).folder == ours)
+        #expect(try state([("STATE_DIRECTORY", theirs), ("TURNSTONE_STATE", "")]).folder == theirs)
+    }
+
+    @Test("a folder must have an absolute path")
+    func relative() {
+        #expect(
+            throws: Failure.misconfigured("unable to use TURNSTONE_STATE: must be an absolute path")
+        ) {
+            try state([("TURNSTONE_STATE", "state")])
+        }
+    }
+
+    @Test(
+        "a folder of a newer version, or of none that can be read, is refused and left alone",
+        arguments: [
+            (#"{"version":2}"#, "newer"), (#"{"version":99,"more":1}"#, "newer"), ("", "corrupt"),
+            ("{", "corrupt"), ("{}", "corrupt"), (#"{"version":"1"}"#, "corrupt"), ("1", "corrupt"),
+        ])
+    func version(text: String, expected: String) throws {
+        try folder.write(text, to: "version.json")
+        #expect(cause { _ = try state([("TURNSTONE_STATE", folder.path)]) } == expected)
+        #expect(folder.files() == ["version.json": Array(text.utf8)])
+    }
+
+    @Test("many programs at once make one folder")
+    func makersAtOnce() async throws {
+        let path = "\(folder.path)/deep/down"
+        _ = try await atOnce(8) { _ in try Scratch.open(path).folder }
+        #expect(folder.read("deep/down/version.json") == Array(#"{"version":1}"#.utf8))
+    }
+
+    @Test("a stop of delivery is known until it is taken back, and keeps its start")
+    func deliveryStop() throws {
+        let state = try state([("TURNSTONE_STATE", folder.path)])
+        #expect(try state.deliveryStop() == nil)
+        try state.note(
+            DeliveryStop(reason: "InvalidProviderToken", since: Timestamp(milliseconds: 1)))
+        try state.note(
+            DeliveryStop(reason: "InvalidProviderToken", since: Timestamp(milliseconds: 2)))
+        #expect(try state.deliveryStop()?.since == Timestamp(milliseconds: 1))
+        #expect(try state.deliveryStop()?.reason == "InvalidProviderToken")
+        try state.note(nil)
+        #expect(try state.deliveryStop() == nil)
+    }
+
+    @Test("requests to OGS get times at a steady distance, whoever asks")
+    func pace() throws {
+        let paces = try (0..<2).map { _ in try state([("TURNSTONE_STATE", folder.path)]).pace }
+        let start = MonotonicClock.milliseconds
+        let waits = try (0..<6).map { try paces[$0 % 2].reserve(perSecond: 1).milliseconds }
+        let gone = MonotonicClock.milliseconds - start
+        for (number, wait) in waits.enumerated() {
+            let distance = Int64(number) * 1000
+            #expect(wait <= distance && wait >= distance - gone - 1)
+        }
+    }
+
+    @Test(
+        "a schedule too far ahead, or damaged, is begun anew",
+        arguments: ["99999999999999999999", "9000000000000000000", "x", ""])
+    func damagedPace(text: String) throws {
+        let pace = try state([("TURNSTONE_STATE", folder.path)]).pace
+        try folder.write(text, to: "ogs.pace")
+        #expect(try pace.reserve(perSecond: 1) == .seconds(0))
+        #expect(folder.read("ogs.pace")?.count == 20)
+    }
+}

@@ -1,0 +1,61 @@
+import TestSupport
+import Testing
+import Unix
+
+@Suite struct LockingTests {
+    let folder = TemporaryFolder()
+
+    private func open() throws -> FileDescriptor {
+        try FileDescriptor.open("\(folder.path)/lock", .update)
+    }
+
+    @Test("one holds the lock, until it lets go or is gone")
+    func exclusion() throws {
+        let first = try open()
+        var second: FileDescriptor? = try open()
+        #expect(try first.tryLock())
+        #expect(try second?.tryLock() == false)
+        first.unlock()
+        #expect(try second?.tryLock() == true)
+        #expect(try !first.tryLock())
+        second = nil
+        #expect(try first.tryLock())
+    }
+
+    @Test("patience ends without the lock")
+    func patience() throws {
+        let first = try open()
+        let second = try open()
+        #expect(try first.tryLock())
+        let start = MonotonicClock.milliseconds
+        #expect(try !second.lock(patience: 50))
+        #expect(MonotonicClock.milliseconds - start >= 50)
+        #expect(try !second.lock(patience: 0))
+    }
+
+    @Test("words are read and written where they belong")
+    func offsets() throws {
+        let file = try open()
+        try file.write(Array("0123456789".utf8))
+        try file.write(Array("ab".utf8), at: 3)
+        #expect(try file.read(upTo: 4, at: 2) == Array("2ab5".utf8))
+        #expect(try file.read(upTo: 4, at: 8) == Array("89".utf8))
+        #expect(try file.read(upTo: 4, at: 10).isEmpty)
+        try file.truncate(to: 2)
+        #expect(try file.size() == 2)
+    }
+
+    @Test("what one mapping stores, another one and the file show")
+    func mapping() throws {
+        let file = try open()
+        #expect(try MappedFile(file) == nil)
+        try file.write([UInt8](repeating: 0, count: 24))
+        let one = try #require(try MappedFile(file))
+        let other = try #require(try MappedFile(open()))
+        one[8] = -2
+        one.store([1, 2, 3], at: 16)
+        #expect(other[8] == -2)
+        #expect(other.bytes(at: 16, count: 4) == [1, 2, 3, 0])
+        #expect(try file.read(upTo: 8, at: 8) == [0xfe, 255, 255, 255, 255, 255, 255, 255])
+    }
+}
