@@ -149,7 +149,7 @@ final class Stage {
 
     /// One answer for one line, in their order.
     private func obey() {
-        while !isOutputWaiting, let end = input.firstIndex(of: UInt8(ascii: "\n")) {
+        while !isEnded, !isOutputWaiting, let end = input.firstIndex(of: UInt8(ascii: "\n")) {
             let line = Array(input[..<end])
             input.removeFirst(end + 1)
             if line.contains(where: { $0 > 0x20 }) { perform(line, .output) }

@@ -54,7 +54,8 @@ final class Connection {
     static func freePort() throws -> UInt16 {
         for _ in 0..<100 {
             let port = UInt16.random(in: 20_000..<32_000)
-            let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+            let socket = Glibc.socket(
+                AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
             defer { close(socket) }
             var address = sockaddr_in.loopback(port: port)
             let result = withUnsafePointer(to: &address) {

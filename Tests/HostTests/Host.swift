@@ -35,7 +35,8 @@ enum Host: String, CaseIterable {
 extension Trait where Self == ConditionTrait {
     /// Skips a test, by its name, where its host is not installed.
     static func installed(_ host: Host) -> Self {
-        .enabled(if: host.isInstalled, "\(host.programs.joined(separator: " or ")) is not installed")
+        .enabled(
+            if: host.isInstalled, "\(host.programs.joined(separator: " or ")) is not installed")
     }
 }
 
@@ -57,6 +58,17 @@ struct Route: Hashable {
                 guard words.count == 3 else { throw TestFailure("infra/routes: \(line)") }
                 return Route(method: words[0], pattern: words[1], program: words[2])
             }
+    }
+
+    /// Whether a path, as it is sent, is one of this route's, whatever the method.
+    func serves(_ target: String) -> Bool {
+        func segments(_ path: some StringProtocol) -> [Substring] {
+            Substring(path).split(separator: "/", omittingEmptySubsequences: false)
+        }
+        let parts = segments(pattern)
+        let sent = segments(target.prefix { $0 != "?" })
+        return parts.count == sent.count
+            && zip(parts, sent).allSatisfy { $0.hasPrefix("{") ? !$1.isEmpty : $0 == $1 }
     }
 
     /// The programs that answer requests.

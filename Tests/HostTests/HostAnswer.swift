@@ -29,7 +29,9 @@ struct HostAnswer {
         self.status = status
         headers = try Dictionary(
             lines.dropFirst().map { line in
-                guard let colon = line.range(of: ":") else { throw TestFailure("no header: \(line)") }
+                guard let colon = line.range(of: ":") else {
+                    throw TestFailure("no header: \(line)")
+                }
                 return (
                     line[..<colon.lowerBound].lowercased(),
                     line[colon.upperBound...].trimmingCharacters(in: .whitespaces)
@@ -48,7 +50,9 @@ private func dechunked(_ bytes: [UInt8]) throws -> [UInt8] {
     let lineEnd = Array("\r\n".utf8)
     while let end = rest.firstRange(of: lineEnd) {
         let digits = String(decoding: rest[..<end.lowerBound], as: UTF8.self)
-        guard let size = Int(digits, radix: 16), rest.endIndex - end.upperBound >= size else { break }
+        guard let size = Int(digits, radix: 16), rest.endIndex - end.upperBound >= size else {
+            break
+        }
         if size == 0 { return body }
         body += rest[end.upperBound..<(end.upperBound + size)]
         rest = rest[(end.upperBound + size)...].dropFirst(lineEnd.count)

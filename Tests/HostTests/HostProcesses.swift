@@ -12,7 +12,8 @@ final class HostProcesses {
     /// Starts commands, each a list of words, in `folder` and with exactly these variables.
     ///
     /// - Parameter log: takes what they write to either output.
-    init(_ commands: [[String]], in folder: String, variables: [String: String], log: String) throws {
+    init(_ commands: [[String]], in folder: String, variables: [String: String], log: String) throws
+    {
         var ends: [Int32] = [-1, -1]
         // Close-on-exec from the start: a program of another test must not hold our end.
         let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)

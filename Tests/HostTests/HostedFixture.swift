@@ -63,19 +63,21 @@ struct HostedFixture: CustomStringConvertible {
     func faults(of after: [String: [UInt8]], before: [String: [UInt8]]) -> [String] {
         let then = members["then"]?.object ?? [:]
         var faults: [String] = []
-        var explained: Set<String> = []
+        var unexplained = after.filter { !$0.key.hasSuffix(".lock") }
         for member in then.members {
-            let names = after.keys.filter { Pattern.matches($0, member.name) }
-            if names.count != (member.value == .null ? 0 : 1) { faults.append("\(member.name) is amiss") }
+            let names = unexplained.keys.filter { Pattern.matches($0, member.name) }
+            if names.count != (member.value == .null ? 0 : 1) {
+                faults.append("\(member.name) is amiss")
+            }
             for name in names {
-                explained.insert(name)
-                let text = String(decoding: after[name] ?? [], as: UTF8.self)
-                let value = (try? JSON.parse(after[name] ?? [])) ?? .string(text)
+                let bytes = unexplained.removeValue(forKey: name) ?? []
+                let text = String(decoding: bytes, as: UTF8.self)
+                let value = (try? JSON.parse(bytes)) ?? .string(text)
                 if !Pattern.matches(value, member.value) { faults.append("\(name) holds \(text)") }
             }
         }
-        for (name, bytes) in after where !explained.contains(name) && !name.hasSuffix(".lock") {
-            if before[name] != bytes { faults.append("\(name) is new or changed") }
+        for (name, bytes) in unexplained where before[name] != bytes {
+            faults.append("\(name) is new or changed")
         }
         for name in before.keys where after[name] == nil && then[name] != .null {
             faults.append("\(name) is gone")

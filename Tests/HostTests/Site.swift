@@ -6,14 +6,23 @@ import Turnstone
 /// A running host with our programs behind it, a configuration file and a state folder.
 final class Site {
     let host: Host
+    private let programs: String
+    private let changes: [String: String]
     let folder = TemporaryFolder()
     /// What the programs find: replaced by ``install(_:)``.
     private(set) var state = TemporaryFolder()
     private var processes: HostProcesses?
     private var ports: [String: UInt16] = [:]
 
-    init(_ host: Host) throws {
+    /// - Parameters:
+    ///   - programs: the folder with the programs to serve.
+    ///   - changes: texts of nginx's configuration, and what stands there instead.
+    init(
+        _ host: Host, programs: String = Programs.folder, replacing changes: [String: String] = [:]
+    ) throws {
         self.host = host
+        self.programs = programs
+        self.changes = changes
         try install()
         // The port that was free may be taken a moment later: another then.
         for _ in 0..<3 where processes == nil { try start() }
@@ -39,7 +48,8 @@ final class Site {
     /// What the host has written, for failures.
     var logs: String {
         folder.files().filter { $0.key.hasSuffix(".log") }
-            .map { "\($0.key): \(String(decoding: $0.value, as: UTF8.self))" }.joined(separator: "\n")
+            .map { "\($0.key): \(String(decoding: $0.value, as: UTF8.self))" }.joined(
+                separator: "\n")
     }
 
     func connect(to program: String) throws -> Connection {
@@ -61,7 +71,8 @@ final class Site {
     }
 
     private func start() throws {
-        let setup = try HostSetup(host, in: folder, programs: Route.programs())
+        let setup = try HostSetup(
+            host, in: folder, programs: programs, replacing: changes)
         ports = setup.ports
         let started = try HostProcesses(
             setup.commands, in: folder.path,

@@ -90,6 +90,10 @@ import Turnstone
             "CONTENT_TYPE=\(type)",
             "CONTENT_LENGTH=\(body.count)",
         ]
+        let watchdog = [
+            "Http_Method=\(endpoint.method)", "Http_Path=\(endpoint.path)",
+            "Http_X_Api_Key=\(Endpoint.key)", "Http_Content_Type=\(type)",
+        ]
         var event: JSONObject = [
             "method": .string(endpoint.method), "path": .string(endpoint.path),
             "headers": ["Content-Type": .string(type), "X-API-Key": .string(Endpoint.key)],
@@ -98,6 +102,7 @@ import Turnstone
         var attempts = [
             Attempt(endpoint: endpoint, front: .http, input: Array(head.utf8) + body),
             Attempt(endpoint: endpoint, front: .gateway, input: body, entries: entries),
+            Attempt(endpoint: endpoint, front: .watchdog, input: body, entries: watchdog),
             Attempt(endpoint: endpoint, front: .event, input: JSON.text(.object(event))),
         ]
         if asText {

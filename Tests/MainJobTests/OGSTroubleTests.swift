@@ -1,0 +1,160 @@
+import JSON
+import TestSupport
+import Testing
+import Turnstone
+
+/// What OGS may do to us, and what nobody must be told for it.
+@Suite struct OGSTroubleTests {
+    @Test func anOddGameDoesNotHideTheOthers() throws {
+        let world = try World()
+        try world.beginGame(7, ["to_move": 1])
+        try world.beginGame(8, ["to_move": 1, "json": ["phase": 5]])
+        try world.register(token(1), of: 1)
+        try world.cycle()
+        let push = try #require(try world.simulator.pushes().first)
+        #expect(push["payload"]?.object?["game_id"] == 7)
+        #expect(push["payload"]?.object?["aps"]?.object?["badge"] == 1)
+    }
+
+    @Test(
+        "an outage tells nobody anything, and the turn is told after it",
+        arguments: [
+            ["do": "ogs-fault", "status": 500, "count": 1],
+            ["do": "ogs-fault", "kind": "html", "count": 1],
+            ["do": "ogs-fault", "kind": "cut", "count": 1],
+            ["do": "ogs-fault", "kind": "missing", "member": "active_games", "count": 1],
+            ["do": "ogs-fault", "kind": "drop", "count": 1],
+        ] as [JSONObject])
+    func outage(fault: JSONObject) throws {
+        let world = try World()
+        try world.beginGame()
+        try world.register(token(1), of: 1)
+        try world.cycle()
+        try world.move()
+        try world.simulator.perform(fault)
+        let failed = try world.cycle()
+        #expect(failed["failed"] == 1)
+        #expect(try world.acceptedIDs().isEmpty)
+        // The player alone could not be looked at, so the player alone waits: a minute.
+        try world.advance(seconds: 60)
+        try world.cycle()
+        #expect(try world.acceptedIDs().count == 1)
+    }
+
+    @Test("OGS is left alone as long as it asks for", arguments: [429, 503])
+    func backOff(status: Int64) throws {
+        let world = try World()
+        try world.beginGame()
+        for player in Int64(1)...3 { try world.register(token(Int(player)), of: player) }
+        try world.move()
+        try world.simulator.perform([
+            "do": "ogs-fault", "status": .integer(status), "retry_after": 100,
+        ])
+        try world.cycle()
+        try world.simulator.perform(["do": "clear"])
+        let asked = try world.simulator.ogs()["requests"]
+        #expect(try world.cycle()["due"] == 0)
+        #expect(try world.cycle()["due"] == 0)
+        #expect(try world.simulator.ogs()["requests"] == asked)
+        #expect(try world.acceptedIDs().isEmpty)
+        let check = try world.ask("check", "GET", "/check/1", by: 1)
+        #expect(check.status == 503)
+        #expect(check.headers["retry-after"] == "30")
+        try world.advance(seconds: 100)
+        try world.cycle()
+        #expect(try world.acceptedIDs().count == 1)
+    }
+
+    @Test func withoutARequestToWaitTheBackOffDoubles() throws {
+        let world = try World()
+        try world.beginGame()
+        try world.register(token(1), of: 1)
+        try world.simulator.perform(["do": "ogs-fault", "status": 429])
+        for seconds in [Int64(10), 20, 40] {
+            try world.cycle()
+            let note = try JSON.parse(#require(world.state.read("ogs.json"))).object
+            #expect(note?["until"] == .integer(world.now + seconds * 1000))
+            try world.advance(seconds: seconds)
+        }
+    }
+
+    @Test func aSlowPlayerDelaysNobodyElse() throws {
+        let world = try World()
+        try world.beginGame()
+        for player in Int64(1)...4 { try world.register(token(Int(player)), of: player) }
+        try world.move()
+        world.variables["CHECK_INTERVAL_SECONDS"] = "30"
+        try world.simulator.perform(["do": "ogs-fault", "kind": "stall", "player": 3])
+        try world.advance(seconds: 31)
+        let check = try world.start("check-turns")
+        // Its notice is there while the cycle still waits for player 3.
+        var ready = false
+        while !ready {
+            ready = world.state.files().keys.contains { $0.hasPrefix("spool/ready/") }
+        }
+        try world.simulator.perform(["do": "drop"])
+        try world.simulator.perform(["do": "clear"])
+        #expect(try check.end().exitCode == 0)
+        try world.run("deliver")
+        #expect(try world.acceptedIDs().count == 1)
+    }
+
+    @Test func whatHasNotChangedIsNotSentAgain() throws {
+        let world = try World()
+        try world.simulator.perform(["do": "etags", "on": true])
+        try world.beginGame()
+        try world.register(token(1), of: 1)
+        try world.cycle()
+        let before = world.state.files()
+        try world.cycle()
+        #expect(try world.simulator.ogs()["unchanged"] == 1)
+        let after = world.state.files()
+        let changed = after.keys.filter { before[$0] != after[$0] }.sorted()
+        #expect(changed == ["ogs.pace", "players.index"])
+        try world.move()
+        try world.cycle()
+        #expect(try world.acceptedIDs().count == 1)
+    }
+
+    @Test(
+        "every kind of waiting is judged as OGS means it",
+        arguments: [
+            ([:], true), (["speed": "live"], false), (["speed": "blitz"], false),
+            (["system": "simple"], true), (["system": "none"], true),
+            (["json": ["pause_control": ["weekend": true]]], false),
+            (["json": ["pause_control": ["vacation-2": true]]], false),
+            (["json": ["phase": "finished"]], false),
+            (["json": ["private": true]], true), (["json": ["handicap": 4]], true),
+            (
+                [
+                    "json": [
+                        "clock": [
+                            "expiration": .number(1.7954e12),
+                            "last_move": .number(1_795_262_399_999.5),
+                        ]
+                    ]
+                ], true
+            ),
+            (["json": ["clock": .null]], false), (["without": ["moves"]], true),
+        ] as [(JSONObject, Bool)])
+    func kinds(game: JSONObject, isTold: Bool) throws {
+        let world = try World()
+        var game = game
+        game["to_move"] = 1
+        try world.beginGame(7, game)
+        try world.register(token(1), of: 1)
+        try world.cycle()
+        #expect(try world.acceptedIDs().count == (isTold ? 1 : 0))
+    }
+
+    @Test func stoneRemovalIsToldToBothPlayers() throws {
+        let world = try World()
+        try world.beginGame()
+        try world.register(token(1), of: 1)
+        try world.register(token(2), of: 2)
+        try world.simulator.perform(["do": "pass", "game": 7])
+        try world.cycle()
+        #expect(
+            try Set(world.simulator.pushes().map { $0["token"]?.string }) == [token(1), token(2)])
+    }
+}
