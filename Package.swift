@@ -125,6 +125,11 @@ let checks: [Target] = [
     .testTarget(
         name: "ProgramTests", dependencies: ["TestSupport", "JSON", "Crypto", "Unix", "Turnstone"]),
     .testTarget(name: "MainJobTests", dependencies: ["TestSupport", "JSON", "Turnstone", "Unix"]),
+    .testTarget(
+        name: "SimulatorTests",
+        dependencies: [
+            "TestSupport", "HTTP2", "Crypto", "JSON", "Unix", "Turnstone", "simulator",
+        ]),
     .testTarget(name: "HostTests", dependencies: ["TestSupport", "JSON", "Turnstone"]),
     tests("Unix", and: ["TestSupport"]),
     tests("JSON"),

@@ -23,6 +23,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <syslog.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -45,6 +46,8 @@ int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions
 // SIG_IGN and SIG_DFL are casts.
 static inline void cunix_ignore(int number) { signal(number, SIG_IGN); }
 static inline void cunix_restore(int number) { signal(number, SIG_DFL); }
+// syslog(3) is variadic.
+static inline void cunix_syslog(const char *text) { syslog(LOG_USER | LOG_INFO, "%s", text); }
 // The wait(2) status macros.
 static inline int cunix_exit_status(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : -1; }
 static inline int cunix_end_signal(int status) { return WIFSIGNALED(status) ? WTERMSIG(status) : 0; }

@@ -11,33 +11,12 @@ package struct OGSClient {
     private static let userAgent =
         "Turnstone/1.0 (turn notifications for players; +https://github.com/turnstone/turnstone)"
 
-    /// - Throws: a sentence that names the variable (`OGS_BASE_URL`, `OGS_CA_FILE`) that is wrong.
-    package init(_ variables: Variables) throws(Failure) {
-        base = try Self.base(variables)
-        let authorities = variables.text("OGS_CA_FILE")
-        if let authorities, !Files.exists(authorities) {
-            throw variables.wrong("OGS_CA_FILE", "there is no file \(authorities)")
-        }
+    package init(_ settings: Settings) throws(Failure) {
+        base = settings.base
         // Players with hundreds of games get answers of megabytes.
         fetcher = try Fetcher(
             Fetcher.Settings(
-                userAgent: Self.userAgent, authorities: authorities, bodyLimit: 64 << 20))
-    }
-
-    private static func base(_ variables: Variables) throws(Failure) -> String {
-        let text = variables.text("OGS_BASE_URL") ?? "https://online-go.com"
-        let bytes = Array(text.utf8)
-        let scheme = ["https://", "http://"].first { bytes.starts(with: $0.utf8) }
-        guard let scheme, let host = bytes.dropFirst(scheme.utf8.count).first,
-            host != UInt8(ascii: "/"), host != UInt8(ascii: ":"),
-            bytes.allSatisfy({
-                $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#")
-            })
-        else {
-            throw variables.wrong(
-                "OGS_BASE_URL", "must be an address such as https://online-go.com")
-        }
-        return bytes.last == UInt8(ascii: "/") ? String(text.dropLast()) : text
+                userAgent: Self.userAgent, authorities: settings.authorities, bodyLimit: 64 << 20))
     }
 
     /// A player to be looked at.
@@ -60,7 +39,7 @@ package struct OGSClient {
     ///   - deadline: on the monotonic clock, in milliseconds. What is under way then is given up.
     ///   - next: the next player to be looked at.
     ///   - reserve: takes a request's turn in the installation's schedule, and tells how long it is until then.
-    ///   - result: is told each look's outcome, with when it began on the monotonic clock.
+    ///   - result: is told each look's outcome.
     package func look(
         until deadline: Int64,
         next: () throws(Failure) -> LookRequest?,

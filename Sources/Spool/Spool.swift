@@ -98,7 +98,8 @@ extension Spool {
     package func nextDue() throws(Failure) -> Timestamp? {
         var earliest: Timestamp?
         for name in try names(.waiting) {
-            guard let moment = try read(path(.waiting, name))?.notBefore else { continue }
+            guard let waiting = try read(path(.waiting, name)) else { continue }
+            let moment = waiting.notBefore ?? waiting.accepted
             earliest = min(earliest ?? moment, moment)
         }
         return earliest

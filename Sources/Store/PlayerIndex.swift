@@ -67,12 +67,13 @@ package struct PlayerIndex {
     }
 
     private func add(_ player: PlayerID, isNew: Bool) throws(Failure) -> Int64 {
-        // A player's first device: there is no record to look for.
-        if !isNew, let found = try records().first(of: player) {
+        let size = try systemCalls { () throws(SystemError) in try file.size() }
+        // A player's first device has no record, unless a crash left one. Looking for that takes longer than
+        // all else in a large index, and two records cost no more than a second look.
+        if !isNew || size < 1 << 20, let found = try records().first(of: player) {
             try renew(found)
             return found
         }
-        let size = try systemCalls { () throws(SystemError) in try file.size() }
         let number = Int64(size / Self.recordSize)
         try write(record([player.number, 1]), at: Int(number) * Self.recordSize)
         return number

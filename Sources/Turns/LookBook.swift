@@ -21,7 +21,7 @@ package struct LookBook {
     /// - Parameters:
     ///   - record: the player's in the index; `nil` where the player is not watched.
     ///   - began: when the look began.
-    /// - Returns: `nil` where exactly this was judged already.
+    /// - Returns: `nil` where exactly this was judged already, or the record is not the player's own.
     @discardableResult
     package func take(
         _ found: ActiveGames, entityTag: String?, of player: PlayerID, record: Int64?,
@@ -30,6 +30,11 @@ package struct LookBook {
         guard let record else {
             try state.looks.update(DocumentName(UserID(player))) { $0 = Look(found, at: began) }
             return try tell(player, of: found, record: nil, began: began)
+        }
+        if let own = try self.record(of: player), own != record {
+            // A crash left this record behind, and the next registration made another.
+            records.unwatch(record)
+            return nil
         }
         let fingerprint = found.fingerprint
         if records.found(record) != fingerprint {

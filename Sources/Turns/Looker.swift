@@ -33,13 +33,14 @@ package struct Looker {
     ///   whom OGS does not know.
     package func look(at player: PlayerID, youngerThan age: Interval) throws(Failure) -> Found {
         if let known = try known(player, youngerThan: age) { return known }
+        let settings = try OGSClient.Settings(variables)
         let backOff = try state.backOff()
         guard backOff?.isActive(at: now) != true else { throw leftAlone }
         let record = try book.record(of: player)
         if let record, try !claim(record, age), let found = try wait(for: player, age) {
             return found
         }
-        return try ask(player, record: record, after: backOff)
+        return try ask(player, settings, record: record, after: backOff)
     }
 
     private func known(_ player: PlayerID, youngerThan age: Interval) throws(Failure) -> Found? {
@@ -69,13 +70,13 @@ package struct Looker {
     }
 
     private func ask(
-        _ player: PlayerID, record: Int64?, after backOff: BackOff?
+        _ player: PlayerID, _ settings: OGSClient.Settings, record: Int64?, after backOff: BackOff?
     ) throws(Failure) -> Found {
         var request: OGSClient.LookRequest? = OGSClient.LookRequest(
             player, entityTag: record.flatMap { book.records.tag($0) })
         var outcome = LookOutcome.notLooked
         let perSecond = try state.requestsPerSecond(variables)
-        try OGSClient(variables).look(until: MonotonicClock.milliseconds + Self.patience) {
+        try OGSClient(settings).look(until: MonotonicClock.milliseconds + Self.patience) {
             defer { request = nil }
             return request
         } reserve: { () throws(Failure) in

@@ -22,7 +22,22 @@ package enum StandardStreams {
     /// Writes all of `bytes`; a reader that went away is no concern of ours.
     package static func writeOutput(_ bytes: [UInt8]) { write(bytes, to: 1) }
 
-    package static func writeErrors(_ text: String) { write(Array(text.utf8), to: 2) }
+    /// Writes to standard error, or to the system's log where an inetd has made the client's connection our
+    /// standard error: what we log is not for the client. C: `syslog(3)`.
+    package static func writeErrors(_ text: String) {
+        if isClientOnErrors { return cunix_syslog(text) }
+        write(Array(text.utf8), to: 2)
+    }
+
+    /// Whether standard output and standard error are one socket.
+    private static var isClientOnErrors: Bool {
+        var output = stat()
+        var errors = stat()
+        guard fstat(1, &output) == 0, fstat(2, &errors) == 0 else { return false }
+        return output.st_mode & 0o170000 == 0o140000  // S_IFSOCK
+            && output.st_ino == errors.st_ino
+            && output.st_dev == errors.st_dev
+    }
 
     private static func write(_ bytes: [UInt8], to descriptor: Int32) {
         var done = 0

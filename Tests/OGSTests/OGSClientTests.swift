@@ -22,7 +22,9 @@ import Unix
         variables.offer("OGS_BASE_URL", server.base)
         var rest = players[...]
         var outcomes: [(Int64, LookOutcome)] = []
-        try OGSClient(variables).look(until: MonotonicClock.milliseconds + seconds * 1000) {
+        try OGSClient(OGSClient.Settings(variables)).look(
+            until: MonotonicClock.milliseconds + seconds * 1000
+        ) {
             rest.popFirst().flatMap { PlayerID(number: $0) }.map {
                 OGSClient.LookRequest($0, entityTag: tag)
             }
@@ -157,7 +159,9 @@ import Unix
         variables.offer("OGS_BASE_URL", "http://127.0.0.1:\(port)/")
         var request: OGSClient.LookRequest? = OGSClient.LookRequest(me, entityTag: nil)
         var outcomes: [LookOutcome] = []
-        try OGSClient(variables).look(until: MonotonicClock.milliseconds + 20_000) {
+        try OGSClient(OGSClient.Settings(variables)).look(
+            until: MonotonicClock.milliseconds + 20_000
+        ) {
             defer { request = nil }
             return request
         } reserve: {
@@ -240,7 +244,7 @@ import Unix
         var variables = Variables()
         variables.offer(name, value)
         do {
-            _ = try OGSClient(variables)
+            _ = try OGSClient.Settings(variables)
             Issue.record("\(value) is taken")
         } catch {
             #expect(error.disposition == .misconfigured)

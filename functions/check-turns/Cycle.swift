@@ -10,6 +10,7 @@ final class Cycle {
     private let schedule: Schedule
     private let state: State
     private let book: LookBook
+    private let settings: OGSClient.Settings
     private let interval: Int
     private let perSecond: Int
 
@@ -31,6 +32,7 @@ final class Cycle {
     init(_ schedule: Schedule, state: State) throws(Failure) {
         self.schedule = schedule
         self.state = state
+        settings = try OGSClient.Settings(schedule.variables)
         interval = try state.checkInterval(schedule.variables)
         perSecond = try state.requestsPerSecond(schedule.variables)
         book = try LookBook(schedule.variables, state: state, now: schedule.time)
@@ -44,7 +46,7 @@ final class Cycle {
         guard !due.isEmpty else { return summary }
         // A cycle that takes longer than its interval would delay the next one.
         let deadline = MonotonicClock.milliseconds + Int64(max(30, interval)) * 1000
-        try OGSClient(schedule.variables).look(until: deadline) { () throws(Failure) in
+        try OGSClient(settings).look(until: deadline) { () throws(Failure) in
             try nextRequest()
         } reserve: { () throws(Failure) in
             try state.pace.reserve(perSecond: perSecond)
@@ -63,9 +65,14 @@ final class Cycle {
 
     private func nextRequest() throws(Failure) -> OGSClient.LookRequest? {
         // Nobody but failures: OGS is down, and asking for everybody else would not mend it.
-        guard count.failed < 5 || count.looked > 0, let claim = due.popFirst() else { return nil }
-        begun[claim.player] = (claim, try now())
-        return OGSClient.LookRequest(claim.player, entityTag: book.records.tag(claim.record))
+        guard count.failed < 5 || count.looked > 0 else { return nil }
+        while let claim = due.popFirst() {
+            // A player with two records, after a crash, is looked at through one at a time.
+            guard begun[claim.player] == nil else { continue }
+            begun[claim.player] = (claim, try now())
+            return OGSClient.LookRequest(claim.player, entityTag: book.records.tag(claim.record))
+        }
+        return nil
     }
 
     private func take(_ outcome: LookOutcome, of player: PlayerID) throws(Failure) {

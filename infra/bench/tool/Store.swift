@@ -1,0 +1,63 @@
+import Crypto
+import Store
+import Turnstone
+import Unix
+
+func state(in folder: String) throws(Failure) -> State {
+    var variables = Variables()
+    variables.offer("TURNSTONE_STATE", folder)
+    return try State(variables)
+}
+
+private func user(_ number: Int64, devices: Int) -> User {
+    var user = User()
+    for place in 1...devices {
+        // 64 hex digits, as Apple's tokens have.
+        let token = hex(SHA256.hash(Array("\(number) \(place)".utf8)))
+        if let token = DeviceToken(token) {
+            user.devices.append(Device(token, registered: Timestamp(milliseconds: 1)))
+        }
+    }
+    return user
+}
+
+func commit(in folder: String, count: Int64, user number: Int64) throws(Failure) {
+    let users = try state(in: folder).users
+    guard let player = PlayerID(number: number) else { throw .malformed("no such user") }
+    let name = DocumentName(UserID(player))
+    try users.update(name) { (document) throws(Failure) in document = user(number, devices: 7) }
+    for turn in 1..<max(2, count) {
+        try users.update(name) { (document) throws(Failure) in
+            document.devices[0].registered = Timestamp(milliseconds: turn)
+        }
+    }
+}
+
+/// The documents are written without fsync, and the index is made of them as after a loss.
+func makePlayers(in folder: String, count: Int64, lookedSecondsAgo: Int64) throws(Failure) {
+    let state = try state(in: folder)
+    try write(count, in: folder)
+    let index = try state.playerIndex()
+    let looked = Timestamp(
+        milliseconds: Timestamp.systemNow.milliseconds - lookedSecondsAgo * 1000)
+    try index.locked { () throws(Failure) in
+        let records = try index.records()
+        for record in 1..<records.count { records.noteUnchanged(record, lookBegan: looked) }
+    }
+}
+
+private func write(_ count: Int64, in folder: String) throws(Failure) {
+    do throws(SystemError) {
+        try Files.makeFolder("\(folder)/users")
+        for number in 1_000_000..<(1_000_000 + count) {
+            let shard = hex(SHA256.hash(Array("\(number)".utf8)).prefix(1))
+            try Files.makeFolder("\(folder)/users/\(shard)")
+            let token = hex(SHA256.hash(Array("\(number) 1".utf8)))
+            let text =
+                #"{"version":1,"revision":1,"devices":[{"token":"\#(token)","registered_at":1}],"#
+                + #""ledger":[],"notices":0,"keys":[]}"# + "\n"
+            try Files.replace(
+                "\(folder)/users/\(shard)/\(number).json", with: Array(text.utf8), durably: false)
+        }
+    } catch { throw error.failure }
+}
