@@ -52,7 +52,9 @@ final class ServerSession {
         streams[place].answer = answer.body
         streams[place].sent = 0
         streams[place].brokenOffWith = answer.brokenOffWith
-        let hasBody = !answer.body.isEmpty || answer.brokenOffWith != nil
+        // RFC 9110 section 9.3.2: an answer to HEAD has no content.
+        let isHead = streams[place].request.fields[":method"] == "HEAD"
+        let hasBody = !isHead && (!answer.body.isEmpty || answer.brokenOffWith != nil)
         var provider = nghttp2_data_provider()
         provider.read_callback = { _, id, buffer, room, flags, _, this in
             withServerSession(this) { $0.sendBody(id, buffer!, room, flags!) }

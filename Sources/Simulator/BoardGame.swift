@@ -86,7 +86,10 @@ struct BoardGame {
     /// The clock goes on where it stood.
     mutating func resume(now: Timestamp) {
         if phase == "stone removal" { phase = "play" }
-        if let pausedSince { expiration = expiration + (now - pausedSince) }
+        // `paused_since` is left over, as at OGS, and says nothing once the pauses are gone.
+        if let pausedSince, !pauses.members.isEmpty {
+            expiration = expiration + (now - pausedSince)
+        }
         pauses = [:]
         acceptedBy = []
     }

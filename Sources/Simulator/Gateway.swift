@@ -16,6 +16,8 @@ final class Gateway {
     private struct Link {
         var key: String?
         var isTrusted = false
+        /// Whether the answer under way is the first to a valid request.
+        var isToBeTrusted = false
         var requests = 0
         /// The last stream that it processes.
         var last: Int32 = .max
@@ -70,15 +72,29 @@ final class Gateway {
             if !leave.isForEach { self.leave = nil }
             return nil
         }
-        link.newest = request.stream
-        return judge(request, connection, &link, now)
+        // Requests become complete in any order.
+        link.newest = max(link.newest, request.stream)
+        return judge(request, on: connection.number, &link, now)
+    }
+
+    /// Announces more streams once the first valid request is answered, however late that is.
+    func noteAnswer(on connection: ServerConnection) {
+        guard let link = links[connection.number], link.isToBeTrusted, !link.isTrusted else {
+            return
+        }
+        links[connection.number]?.isTrusted = true
+        connection.allow(streams: streams)
+    }
+
+    /// Announces the number of streams to a connection that is past its first request.
+    func announceStreams(to connection: ServerConnection) {
+        if links[connection.number]?.isTrusted == true { connection.allow(streams: streams) }
     }
 
     // MARK: One push
 
     private func judge(
-        _ request: ServerRequest, _ connection: ServerConnection, _ link: inout Link,
-        _ now: Timestamp
+        _ request: ServerRequest, on connection: Int, _ link: inout Link, _ now: Timestamp
     ) -> Reaction {
         let id = request.fields["apns-id"] ?? madeID(requests)
         var device = ""
@@ -98,15 +114,13 @@ final class Gateway {
 
         let isAccepted = refusal == nil && (fault?.doesAccept ?? true)
         if isAccepted { journal.accept(id) }
-        if refusal == nil || refusal?.status == 410, !link.isTrusted {
-            link.isTrusted = true
-            connection.allow(streams: streams)
-        }
-        let status = refusal?.status ?? (fault?.answers == false ? 0 : 200)
+        let answers = fault?.answers ?? true
+        if answers, refusal == nil || refusal?.status == 410 { link.isToBeTrusted = true }
+        let status = refusal?.status ?? (answers ? 200 : 0)
         journal.note(refusal?.reason ?? (status == 0 ? "no answer" : "accepted"))
         let entry = {
             PushJournal.Entry(
-                time: now, connection: connection.number, id: id, device: device,
+                time: now, connection: connection, id: id, device: device,
                 fields: request.fields.all, payload: payload, status: status,
                 reason: refusal.map {
                     $0.detail.isEmpty ? $0.reason : "\($0.reason): \($0.detail)"

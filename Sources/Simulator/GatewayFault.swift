@@ -24,7 +24,7 @@ struct GatewayFault {
     /// Reads the command `apns-fault`.
     init(_ command: JSONObject) throws(Failure) {
         effect = try Self.effect(command)
-        delay = max(0, try command.number("ms") ?? 0)
+        delay = try command.patience() ?? 0
         isAccepted = try command.flag("accepted")
         device = try command.text("token")?.lowercased()
         every = max(1, try command.number("every") ?? 1)

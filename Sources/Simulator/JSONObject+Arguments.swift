@@ -12,6 +12,11 @@ extension JSONObject {
         return number
     }
 
+    /// How long something takes, in milliseconds: `ms`, at most an hour.
+    func patience() throws(Failure) -> Int64? {
+        try number("ms").map { min(max(0, $0), 3_600_000) }
+    }
+
     func text(_ name: String) throws(Failure) -> String? {
         guard let value = self[name], value != .null else { return nil }
         guard let text = value.string else { throw unusable("\(name) must be a text") }

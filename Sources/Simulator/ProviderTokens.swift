@@ -23,11 +23,15 @@ struct ProviderTokens {
     private var newest: [String: Timestamp] = [:]
     private var last: (header: String, known: Known)?
 
+    /// Every header's value with a good signature, also of those that were refused.
+    private var seen: Set<String> = []
+
     /// Distinct provider tokens with a good signature so far.
-    var count: Int { known.count }
+    var count: Int { seen.count }
 
     mutating func forget() {
         known = [:]
+        seen = []
         newest = [:]
         last = nil
     }
@@ -37,18 +41,25 @@ struct ProviderTokens {
         guard let header else { throw PushRefusal(403, "MissingProviderToken") }
         let token = try find(header, now: now)
         last = (header, token)
-        // Both ways: the token's clock may be ahead as well.
+        try checkAge(token, now)
+        return token.key
+    }
+
+    /// Both ways: the token's clock may be ahead as well.
+    private func checkAge(_ token: Known, _ now: Timestamp) throws(PushRefusal) {
         if now - token.issued > .hours(1) {
             throw PushRefusal(403, "ExpiredProviderToken", "iat is more than an hour ago")
         }
         if token.issued - now > .hours(1) { throw invalid("iat is more than an hour ahead") }
-        return token.key
     }
 
     private mutating func find(_ header: String, now: Timestamp) throws(PushRefusal) -> Known {
         if let last, last.header == header { return last.known }
         if let token = known[header] { return token }
         let token = try verify(header)
+        seen.insert(header)
+        // A token that came too late is no update: the one that replaces it must pass.
+        try checkAge(token, now)
         if let earlier = newest[token.key], now - earlier < .minutes(20) {
             throw PushRefusal(
                 429, "TooManyProviderTokenUpdates", "a second token of \(token.key) in 20 minutes")

@@ -1,6 +1,7 @@
 import HTTP2
 import JSON
 import Turnstone
+import Unix
 
 /// OGS over HTTP.
 final class Site {
@@ -17,8 +18,8 @@ final class Site {
     private(set) var busiestSecond = 0
     private var second: (Int64, count: Int) = (0, 0)
 
-    func react(to request: ServerRequest, now: Timestamp) -> Reaction {
-        count(now)
+    func react(to request: ServerRequest) -> Reaction {
+        count()
         let fields = request.fields
         if let fault = fault(of: fields) {
             violations.append(fault)
@@ -47,9 +48,11 @@ final class Site {
         }
     }
 
-    private func count(_ now: Timestamp) {
+    /// By a clock that no command sets.
+    private func count() {
         requests += 1
-        second = now.seconds == second.0 ? (second.0, second.count + 1) : (now.seconds, 1)
+        let now = MonotonicClock.milliseconds / 1000
+        second = now == second.0 ? (second.0, second.count + 1) : (now, 1)
         busiestSecond = max(busiestSecond, second.count)
     }
 

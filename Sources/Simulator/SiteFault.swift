@@ -25,7 +25,7 @@ struct SiteFault {
     /// Reads the command `ogs-fault`.
     init(_ command: JSONObject) throws(Failure) {
         effect = try Self.effect(command)
-        delay = max(0, try command.number("ms") ?? 0)
+        delay = try command.patience() ?? 0
         player = try command.number("player")
         remaining = try command.number("count") ?? .max
     }

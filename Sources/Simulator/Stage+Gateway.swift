@@ -27,7 +27,7 @@ extension Stage {
             let streams = try command.needed("streams", command.number("streams"))
             gateway.streams = max(0, Int(clamping: streams))
             for connection in server.connections where connection.listener == 1 {
-                connection.allow(streams: gateway.streams)
+                gateway.announceStreams(to: connection)
             }
             return [:]
         case "goaway":

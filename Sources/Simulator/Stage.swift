@@ -81,9 +81,8 @@ final class Stage {
             for connection in server.connections where connection.listener == 1 {
                 connection.deliversEarly = isEarly
             }
-            let isSpoken = server.wait(
-                milliseconds: patience, also: inputIsOpen && !isOutputWaiting ? 0 : nil)
-            if isSpoken { listen() }
+            // Also while an answer waits: whoever waits for it may be gone.
+            if server.wait(milliseconds: patience, also: inputIsOpen ? 0 : nil) { listen() }
             if !isOutputWaiting { obey() }
             for (connection, request) in server.takeRequests() { react(request, connection) }
             carryOutDelayed()
@@ -96,7 +95,7 @@ final class Stage {
 
     func setClock(_ moment: Timestamp?, advance: Interval?) {
         if let advance {
-            shift = Interval(milliseconds: shift.milliseconds + advance.milliseconds)
+            shift = (now + advance) - (frozen ?? .systemNow)
         } else {
             frozen = moment
             shift = Interval(milliseconds: 0)
@@ -115,11 +114,11 @@ final class Stage {
         if request.fields[":path"] == "/simulator/command", request.fields[":method"] == "POST" {
             return perform(request.body, .client(connection, stream: request.stream))
         }
-        take(site.react(to: request, now: now), connection, request.stream)
+        take(site.react(to: request), connection, request.stream)
     }
 
     private func take(_ reaction: Reaction, _ connection: ServerConnection, _ stream: Int32) {
-        guard reaction.delay > 0 else { return reaction.carryOut(connection, stream) }
+        guard reaction.delay > 0 else { return carryOut(reaction, connection, stream) }
         delayed.append((MonotonicClock.milliseconds + reaction.delay, reaction, connection, stream))
     }
 
@@ -127,9 +126,16 @@ final class Stage {
         guard !delayed.isEmpty else { return }
         let now = MonotonicClock.milliseconds
         for (due, reaction, connection, stream) in delayed where due <= now {
-            reaction.carryOut(connection, stream)
+            carryOut(reaction, connection, stream)
         }
         delayed.removeAll { $0.due <= now }
+    }
+
+    private func carryOut(
+        _ reaction: Reaction, _ connection: ServerConnection, _ stream: Int32
+    ) {
+        reaction.carryOut(connection, stream)
+        if connection.listener == 1 { gateway.noteAnswer(on: connection) }
     }
 
     // MARK: Commands
@@ -195,7 +201,7 @@ final class Stage {
 
     private func wait(_ command: JSONObject, _ asker: Asker) throws(Failure) {
         let pushes = try command.needed("pushes", command.number("pushes"))
-        let patience = try command.number("ms") ?? 10_000
+        let patience = try command.patience() ?? 10_000
         waits.append(
             Wait(
                 pushes: Int(pushes), deadline: MonotonicClock.milliseconds + patience,

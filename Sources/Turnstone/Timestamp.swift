@@ -6,8 +6,10 @@ package struct Timestamp: Comparable, Hashable, Sendable {
         self.milliseconds = milliseconds
     }
 
+    /// Saturates: a token from outside may claim any moment.
     package init(seconds: Int64) {
-        milliseconds = seconds.multipliedReportingOverflow(by: 1000).partialValue
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+        milliseconds = overflow ? (seconds < 0 ? .min : .max) : product
     }
 
     /// Whole seconds since 1970, as APNs and JSON Web Tokens count.

@@ -14,6 +14,14 @@ import Testing
         #expect(ended.stderr.isEmpty)
     }
 
+    @Test("it ends with its standard input even while it waits")
+    func endOfInputInAWait() throws {
+        let ended = try Programs.run(
+            "simulator", ["--folder", folder.path, "--until-stdin-ends"],
+            stdin: #"{"do": "wait", "pushes": 1, "ms": 3600000}"# + "\n", environment: [:])
+        #expect(ended.exitCode == 0)
+    }
+
     @Test("it answers each line in its order, also while it waits")
     func order() throws {
         let ended = try Programs.run(

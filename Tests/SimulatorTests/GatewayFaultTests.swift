@@ -48,6 +48,19 @@ import Turnstone
         #expect(client.maximumStreams == 1000)
     }
 
+    @Test("a valid push that got no answer, and a new number for the others, leave one stream")
+    func unanswered() throws {
+        try simulator.perform(["do": "apns-fault", "kind": "reset", "accepted": true, "count": 1])
+        #expect(try push(1).map(\.status) == [0])
+        try simulator.perform(["do": "settings", "streams": 7])
+        var push = try Push(simulator, bearer: sharedBearer())
+        push["apns-topic"] = nil
+        #expect(try client.answer(push.fields, body: push.body).status == 400)
+        #expect(client.maximumStreams == 1)
+        #expect(try self.push(2).map(\.status) == [200, 200])
+        #expect(client.maximumStreams == 7)
+    }
+
     @Test("a told status comes so often, and with its reason")
     func status() throws {
         try simulator.perform(["do": "apns-fault", "status": 503, "count": 2])

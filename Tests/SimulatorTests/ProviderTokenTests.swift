@@ -78,10 +78,21 @@ import Turnstone
         let refused = try client.answer(second.fields, body: second.body)
         #expect(refused.status == 429)
         #expect(refused.reason == "TooManyProviderTokenUpdates")
+        #expect(try simulator.apns()["provider_tokens"] == 2)
         #expect(try client.answer(first.fields, body: first.body).status == 200)
         try simulator.perform(["do": "clock", "advance_ms": 1_200_000])
         #expect(try client.answer(second.fields, body: second.body).status == 200)
         #expect(try simulator.apns()["provider_tokens"] == 2)
+    }
+
+    @Test("a token that came too late is no update, and its successor holds")
+    func lateFirst() throws {
+        let simulator = try Simulator()
+        let client = try Client(simulator, .apns)
+        let late = try Push(simulator, bearer: Bearer(simulator, age: 4000).text())
+        #expect(try client.answer(late.fields, body: late.body).reason == "ExpiredProviderToken")
+        let next = try Push(simulator)
+        #expect(try client.answer(next.fields, body: next.body).status == 200)
     }
 
     @Test("a token expires after an hour")

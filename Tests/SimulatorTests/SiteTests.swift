@@ -95,6 +95,25 @@ import Turnstone
         #expect(try game()["pause_control"] == nil)
     }
 
+    @Test("only a pause moves the clock, however often the game is resumed")
+    func resume() throws {
+        try simulator.perform(["do": "clock", "now": 4_102_444_800_000])
+        try simulator.perform(["do": "move", "game": 7])
+        try simulator.perform(["do": "pause", "game": 7, "kind": "weekend"])
+        for _ in 1...3 {
+            try simulator.perform(["do": "clock", "advance_ms": 1000])
+            try simulator.perform(["do": "resume", "game": 7])
+        }
+        #expect(try game()["clock"]?.object?["expiration"] == 4_103_049_601_000)
+    }
+
+    @Test("an answer to HEAD has no body")
+    func head() throws {
+        let answer = try client.answer(fields(1, [":method": "HEAD"]))
+        #expect(answer.status == 400)
+        #expect(answer.body.isEmpty)
+    }
+
     @Test("a game can be as odd as a test wants")
     func odd() throws {
         try simulator.perform([
@@ -153,6 +172,12 @@ import Turnstone
             #expect(refused.json?["ok"] == false)
         }
         #expect(throws: TestFailure.self) { try simulator.perform(["do": "move", "game": "7"]) }
+    }
+
+    @Test("a clock may be set on and on")
+    func endOfTime() throws {
+        for _ in 1...3 { try simulator.perform(["do": "clock", "advance_ms": .integer(.max)]) }
+        #expect(try client.answer(fields()).status == 200)
     }
 
     @Test("gzip can be unpacked")

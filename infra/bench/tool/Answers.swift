@@ -15,7 +15,8 @@ func discard(_ address: String, count: Int64, authority: String) throws(Failure)
     while ended < count {
         while underWay < fetcher.capacity, next < count {
             try fetcher.submit(
-                "\(address)/api/v1/players/\(1_000_000 + next)/full", tag: Int(next), entityTag: nil,
+                "\(address)/api/v1/players/\(1_000_000 + next)/full", tag: Int(next),
+                entityTag: nil,
                 milliseconds: 20_000)
             next += 1
             underWay += 1
@@ -34,7 +35,7 @@ func discard(_ address: String, count: Int64, authority: String) throws(Failure)
 func writeAnswers(in folder: String, count: Int64) throws(Failure) {
     var dice = Dice(state: 2026)
     for number in 0..<count {
-        let games = 12 + number * 45 / max(1, count - 1)
+        let games = 16 + number * 52 / max(1, count - 1)
         let answer: JSONValue = [
             "user": ["id": .integer(number), "username": "somebody", "ranking": .number(24.3)],
             "active_games": .array((0..<games).map { _ in game(&dice) }),
@@ -50,14 +51,20 @@ func writeAnswers(in folder: String, count: Int64) throws(Failure) {
 private func game(_ dice: inout Dice) -> JSONValue {
     let id = dice.roll(90_000_000)
     let moves = (0..<(150 + dice.roll(200))).map { _ in
-        JSONValue.array([.integer(dice.roll(19)), .integer(dice.roll(19)), .integer(dice.roll(900_000))])
+        JSONValue.array([
+            .integer(dice.roll(19)), .integer(dice.roll(19)), .integer(dice.roll(900_000)),
+        ])
     }
     let last: JSONValue = .integer(1_700_000_000_000 + dice.roll(90_000_000_000))
     let time: JSONValue = ["thinking_time": .number(268_331.737), "skip_bonus": false]
     return [
         "id": .integer(id), "name": .string("Friendly match \(id)"), "width": 19, "height": 19,
-        "black": ["id": 1, "username": "one", "country": "un", "icon": "https://example.org/1.png"],
-        "white": ["id": 2, "username": "two", "country": "un", "icon": "https://example.org/2.png"],
+        "black": [
+            "id": 1, "username": "one", "country": "un", "icon": "https://example.org/1.png",
+        ],
+        "white": [
+            "id": 2, "username": "two", "country": "un", "icon": "https://example.org/2.png",
+        ],
         "json": [
             "white_player_id": 2, "black_player_id": 1, "game_id": .integer(id), "private": false,
             "game_name": .string("Friendly match \(id)"), "ranked": true, "rules": "japanese",
