@@ -30,8 +30,7 @@ package struct APNsSettings {
     /// - Throws: a sentence that names the variable, and the file where one is at fault.
     package init?(_ variables: Variables) throws(Failure) {
         environment = try Self.environment(variables)
-        let names = ["APNS_KEY_PATH", "APNS_KEY", "APNS_KEY_ID", "APNS_TEAM_ID"]
-        guard names.contains(where: { variables.text($0) != nil }) else { return nil }
+        guard variables.namesPushService else { return nil }
         key = try Self.key(variables)
         keyID = try Self.identifier("APNS_KEY_ID", variables)
         teamID = try Self.identifier("APNS_TEAM_ID", variables)

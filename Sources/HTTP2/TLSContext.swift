@@ -11,7 +11,7 @@ package final class TLSContext {
         guard let context = SSL_CTX_new(method) else { throw tlsFailure("set up TLS") }
         self.context = context
         self.isServer = isServer
-        ignoreBrokenPipes()
+        ThisProcess.ignoreBrokenPipes()
         SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
         // Partial writes let one buffer of frames be written in turns, as far as the socket takes them.
         let mode = SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER

@@ -43,10 +43,3 @@ package struct PollSet {
         Int32(entries[place].revents) & (POLLOUT | POLLHUP | POLLERR | POLLNVAL) != 0
     }
 }
-
-/// Lets writing to a peer that left be an error rather than the program's end.
-///
-/// C: `signal(2)`.
-package func ignoreBrokenPipes() {
-    cunix_ignore(SIGPIPE)
-}

@@ -20,9 +20,7 @@ run { (schedule) throws(Failure) in
     let summary = try cycle.run()
     if try spool.hasWork(at: schedule.time) {
         // Without a push service the pushes are printed, and so waited for.
-        let isPrinting = !["APNS_KEY_PATH", "APNS_KEY", "APNS_KEY_ID", "APNS_TEAM_ID"].contains {
-            schedule.variables.text($0) != nil
-        }
+        let isPrinting = !schedule.variables.namesPushService
         let drainer = try spool.startDrainer(
             schedule.variables, output: isPrinting ? .inherited : .null)
         if isPrinting { drainer?.wait() }
