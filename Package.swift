@@ -113,6 +113,13 @@ let simulator: [Target] = [
         path: "Sources/Simulator", exclude: ["README.md"])
 ]
 
+/// What infra/bench measures with; nothing ships it.
+let bench: [Target] = [
+    .executableTarget(
+        name: "bench-tool", dependencies: ["Store", "HTTP", "JSON", "Crypto", "Unix", "Turnstone"],
+        path: "infra/bench/tool", linkerSettings: dynamicLibraries)
+]
+
 func tests(_ module: String, and more: [Target.Dependency] = []) -> Target {
     .testTarget(
         name: "\(module)Tests", dependencies: [.byName(name: module), "Turnstone"] + more)
@@ -147,6 +154,6 @@ let package = Package(
     dependencies: isEmbedded
         ? [] : [.package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")],
     targets: doors + foundation + endpoints
-        + (isEmbedded ? [] : modules + programs + simulator + checks),
+        + (isEmbedded ? [] : modules + programs + simulator + bench + checks),
     swiftLanguageModes: [.v6]
 )

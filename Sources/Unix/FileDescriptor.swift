@@ -19,8 +19,8 @@ package final class FileDescriptor {
         case read
         /// For reading and writing; made with mode 0600 where it is missing.
         case update
-        /// For writing; must not exist yet.
-        case create
+        /// For writing, empty; made where it is missing.
+        case anew
         /// Each write goes to the end; made where it is missing.
         case append
         case folder
@@ -29,7 +29,7 @@ package final class FileDescriptor {
             switch self {
             case .read: O_RDONLY
             case .update: O_RDWR | O_CREAT
-            case .create: O_WRONLY | O_CREAT | O_EXCL
+            case .anew: O_WRONLY | O_CREAT | O_TRUNC
             case .append: O_WRONLY | O_CREAT | O_APPEND
             case .folder: O_RDONLY | O_DIRECTORY
             }
@@ -63,8 +63,10 @@ package final class FileDescriptor {
 
     /// Reads to the end, or throws `EFBIG`'s like where there is more than `limit`.
     package func readToEnd(limit: Int = 1 << 30) throws(SystemError) -> [UInt8] {
-        var bytes = try read(upTo: max(try size(), 0) + 1)
-        guard !bytes.isEmpty else { return bytes }
+        let size = try size()
+        var bytes = try read(upTo: size + 1)
+        // A file's last read is short; what states no size, as /proc's files do not, is read to its end.
+        guard size == 0 || bytes.count > size else { return bytes }
         while bytes.count <= limit {
             let more = try read(upTo: 65_536)
             if more.isEmpty { return bytes }
@@ -107,13 +109,6 @@ package final class FileDescriptor {
     /// Makes the file's bytes durable. C: `fsync(2)`.
     package func synchronize() throws(SystemError) {
         guard retried({ fsync(number) }) == 0 else { throw SystemError("fsync", path) }
-    }
-
-    /// Cuts the file, or lengthens it with zeros. C: `ftruncate(2)`.
-    package func truncate(to size: Int) throws(SystemError) {
-        guard retried({ ftruncate(number, off_t(size)) }) == 0 else {
-            throw SystemError("truncate", path)
-        }
     }
 
     /// Takes the exclusive lock, which every process of the machine (and of a cluster file system)

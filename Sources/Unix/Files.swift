@@ -32,8 +32,7 @@ package enum Files {
         _ bytes: [UInt8], to path: String, durably: Bool
     ) throws(SystemError) {
         do throws(SystemError) {
-            let file = try FileDescriptor.open(path, .update)
-            try file.truncate(to: 0)
+            let file = try FileDescriptor.open(path, .anew)
             try file.write(bytes)
             if durably { try file.synchronize() }
         } catch {
