@@ -36,31 +36,12 @@ struct CleanUp {
         items.append(Item(push: push, reason: verdict.reason ?? "", change: change))
     }
 
-    /// - Throws: nothing that would keep a delivery from counting; a busy document waits for the next push.
-    mutating func carryOut(at moment: Timestamp) throws(Failure) {
+    /// Changes the registrations. A document that is busy or damaged is logged: the deliveries count all
+    /// the same.
+    mutating func carryOut() {
         defer { items = [] }
-        for item in items {
-            guard !isOurFault(item.reason) else { continue }
-            let user = item.push.notification.user
-            let token = item.push.delivery.token
-            switch item.change {
-            case .remove(let since):
-                let removed = try state.registry.remove(token, of: user, goneSince: since)
-                log.event(
-                    removed ? "removed a device" : "kept a device that registered again",
-                    [
-                        "user": .string(user.text), "device": .string(token.description),
-                        "reason": .string(item.reason),
-                    ])
-            case .quarantine(let since):
-                try state.registry.quarantine(token, of: user, since: since)
-                log.event(
-                    "quarantined a device",
-                    [
-                        "user": .string(user.text), "device": .string(token.description),
-                        "reason": .string(item.reason),
-                    ])
-            }
+        for item in items where !isOurFault(item.reason) {
+            do throws(Failure) { try carryOut(item) } catch { log.failure(error) }
         }
         let alike = items.first { isOurFault($0.reason) }
         if let alike {
@@ -68,6 +49,26 @@ struct CleanUp {
                 "kept all devices that failed alike: more than a fifth did, so key, topic or environment are wrong",
                 ["reason": .string(alike.reason), "pushes": .integer(Int64(pushes))])
         }
+    }
+
+    private func carryOut(_ item: Item) throws(Failure) {
+        let user = item.push.notification.user
+        let token = item.push.delivery.token
+        let event: String
+        switch item.change {
+        case .remove(let since):
+            let removed = try state.registry.remove(token, of: user, goneSince: since)
+            event = removed ? "removed a device" : "kept a device that registered again"
+        case .quarantine(let since):
+            try state.registry.quarantine(token, of: user, since: since)
+            event = "quarantined a device"
+        }
+        log.event(
+            event,
+            [
+                "user": .string(user.text), "device": .string(token.description),
+                "reason": .string(item.reason),
+            ])
     }
 
     /// More than 20 % of at least 20.

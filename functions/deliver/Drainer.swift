@@ -47,7 +47,7 @@ final class Drainer {
             // Whoever accepted something since the last look found the lock taken, and left it to us.
         } while try isWorkLeft()
         provider.close()
-        try cleanUp.carryOut(at: now())
+        cleanUp.carryOut()
         try spool.removeOldReceipts(at: now())
         if let stop { throw stopped(stop) }
         return summary.members
