@@ -28,6 +28,7 @@ let staticExecutable: [LinkerSetting] =
             .unsafeFlags(
                 ["-Xclang-linker", "-static", "-Xlinker", "-s", "-L", embeddedLibraries], release),
             .linkedLibrary("swiftUnicodeDataTables", release),
+            .linkedLibrary("m", release),  // a Dictionary rounds
         ]
     } else {
         [.unsafeFlags(["-static-executable", "-Xlinker", "-s"], release)]
@@ -75,10 +76,11 @@ let foundation: [Target] = [
         "Crypto", on: ["COpenSSL"], exclude: isEmbedded ? ["ES256.swift"] : []),
     module("Edge", on: ["Unix", "JSON", "Crypto"]),
     module("Store", on: ["Unix", "JSON", "Crypto"], exclude: ["FORMAT.md"]),
+    module("Spool", on: ["Unix", "JSON", "Crypto"], exclude: ["FORMAT.md"]),
 ]
 
 let endpoints: [Target] = [
-    program("health", links: ["Store"]),
+    program("health", links: ["Store", "Spool", "Unix"]),
     program("generate-api-key", links: ["Store", "Crypto"]),
     program("rotate-api-key", links: ["Store"]),
     program("api-keys", links: ["Store"]),
@@ -89,7 +91,6 @@ let endpoints: [Target] = [
 let modules: [Target] = [
     module("HTTP", on: ["CCurl"]),
     module("HTTP2", on: ["CNGHTTP2", "COpenSSL", "Unix"]),
-    module("Spool", on: ["Unix", "JSON", "Crypto"], exclude: ["FORMAT.md"]),
     module("OGS", on: ["HTTP", "Unix", "JSON"]),
     module("APNs", on: ["HTTP2", "Crypto", "JSON", "Unix"]),
     module("Turns", on: ["Store", "Spool", "OGS", "Crypto", "Unix"]),
@@ -116,7 +117,8 @@ let simulator: [Target] = [
 /// What infra/bench measures with; nothing ships it.
 let bench: [Target] = [
     .executableTarget(
-        name: "bench-tool", dependencies: ["Store", "HTTP", "JSON", "Crypto", "Unix", "Turnstone"],
+        name: "bench-tool",
+        dependencies: ["Store", "Spool", "HTTP", "JSON", "Crypto", "Unix", "Turnstone"],
         path: "infra/bench/tool", linkerSettings: dynamicLibraries)
 ]
 

@@ -21,6 +21,12 @@ package final class APNsGateway {
         package let verdict: APNsVerdict
     }
 
+    /// Why nothing can be pushed for now, and until when (the ``MonotonicClock``'s milliseconds).
+    package struct Trouble: Equatable, Sendable {
+        package let reason: String
+        package let until: Int64
+    }
+
     private struct Item {
         let request: APNsRequest
         let tag: Int
@@ -57,8 +63,22 @@ package final class APNsGateway {
     /// Pushes without a verdict.
     package var backlog: Int { queue.count + inFlight }
 
-    /// Whether another push would be sent soon.
-    package var wantsMore: Bool { queue.count < SendingWindow.most }
+    /// How many more pushes could be sent now. More than that would only wait here, where nothing urgent
+    /// overtakes them.
+    package var room: Int {
+        if trouble != nil { return 0 }
+        // The first one makes the connection.
+        let size = connection.map { window.size(server: $0.maximumStreams) } ?? 1
+        return max(0, size - backlog)
+    }
+
+    /// What stands in the way: the gateway cannot be reached, or refuses the newest token that we may have.
+    package var trouble: Trouble? {
+        guard connection == nil, retry.isFailing, retry.moment > MonotonicClock.milliseconds else {
+            return nil
+        }
+        return Trouble(reason: retry.reason, until: retry.moment)
+    }
 
     private var inFlight: Int { flying.count - freePlaces.count }
 
@@ -66,9 +86,9 @@ package final class APNsGateway {
         queue.append(Item(request: request, tag: tag))
     }
 
-    /// Gives back with ``APNsOutcome/noVerdict`` what has not been sent.
+    /// Gives back with ``APNsOutcome/notSent`` what has not been sent.
     package func giveBackUnsent(_ reason: String) {
-        while let item = queue.popFirst() { settle(item, .noAnswer(reason)) }
+        while let item = queue.popFirst() { settle(item, .notSent(reason)) }
     }
 
     /// Ends the connection.
@@ -123,7 +143,11 @@ package final class APNsGateway {
 
     private func connect(now: Int64) throws(Failure) {
         try bearer.renew(now: now, token)
-        if bearer.isRejected { return giveBackRejected() }
+        if bearer.isRejected {
+            // There is no newer token than the one that APNs refuses: somebody's clock is wrong.
+            retry.notePause("ExpiredProviderToken", .minutes(20), now: now)
+            return giveBackUnsent("ExpiredProviderToken")
+        }
         window = SendingWindow()
         do throws(Failure) {
             connection = try ClientConnection(
@@ -132,11 +156,6 @@ package final class APNsGateway {
             retry.noteFailure(error.sentence, now: now)
             giveBackUnsent(error.sentence)
         }
-    }
-
-    /// There is no newer token than the one that APNs refuses: somebody's clock is wrong.
-    private func giveBackRejected() {
-        while let item = queue.popFirst() { settle(item, .rejectedToken) }
     }
 
     private func fly(_ item: Item, on connection: ClientConnection, now: Int64) -> Bool {
@@ -161,7 +180,7 @@ package final class APNsGateway {
                 note(APNsVerdict(answer, now: moment), of: land(tag))
             case .refused(let tag):
                 window.shrink()
-                sendAgain(land(tag), orElse: .noAnswer("refused by the server"))
+                sendAgain(land(tag), orElse: .notSent("refused by the server"))
             case .lost(let tag, let reason):
                 settle(land(tag), .noAnswer(reason))
             }
@@ -173,7 +192,7 @@ package final class APNsGateway {
         switch verdict.outcome {
         case .renewToken:
             bearer.reject()
-            sendAgain(item, orElse: .rejectedToken)
+            sendAgain(item, orElse: .notSent("ExpiredProviderToken"))
         case .stopQueue:
             settle(item, verdict)
             giveBackUnsent("stopped after \(verdict.reason ?? "")")

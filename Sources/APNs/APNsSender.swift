@@ -4,7 +4,7 @@ import Unix
 
 /// Pushes to both of APNs' environments, in one loop.
 ///
-///     while sender.wantsMore, let push = … { sender.submit(push.request, in: push.environment, tag: …) }
+///     while sender.room > 0, let push = … { sender.submit(push.request, in: push.environment, tag: …) }
 ///     for settled in try sender.step(milliseconds: 100) { note(settled.verdict, of: settled.tag) }
 ///
 /// To end: submit no more, go on until ``backlog`` is 0, ``close()``. To end in a hurry,
@@ -29,8 +29,17 @@ package final class APNsSender {
         context = try .client(authorities: settings.authorities)
     }
 
-    /// Whether another push would be sent soon; more than that only needs memory.
-    package var wantsMore: Bool { gateways.allSatisfy(\.gateway.wantsMore) }
+    /// How many more pushes could be sent now, to the configured environment.
+    ///
+    /// Those to the other one wait in line: a gateway that does not answer holds up its own only.
+    package var room: Int {
+        let other = gateways.first { $0.environment != settings.environment }
+        if let other, other.gateway.backlog >= SendingWindow.most { return 0 }
+        return gateway(of: settings.environment).room
+    }
+
+    /// What stands in the way of all pushes to the configured environment.
+    package var trouble: APNsGateway.Trouble? { gateway(of: settings.environment).trouble }
 
     /// Pushes without a verdict.
     package var backlog: Int { gateways.reduce(0) { $0 + $1.gateway.backlog } }
@@ -66,7 +75,7 @@ package final class APNsSender {
         return settled
     }
 
-    /// Gives back, with ``APNsOutcome/noVerdict``, what has not been sent.
+    /// Gives back, with ``APNsOutcome/notSent``, what has not been sent.
     package func giveBackUnsent(_ reason: String) {
         for (_, gateway) in gateways { gateway.giveBackUnsent(reason) }
     }

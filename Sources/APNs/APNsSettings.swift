@@ -48,6 +48,13 @@ package struct APNsSettings {
         }
     }
 
+    /// Tells these settings from others: what was refused under the ones may be taken under the others.
+    package var fingerprint: String {
+        let address = gateway.map { "\($0.host):\($0.port)" } ?? ""
+        let whole = [key.fingerprint, keyID, teamID, bundleID, environment.rawValue, address]
+        return hex(Array(SHA256.hash(Array(whole.joined(separator: " ").utf8)).prefix(8)))
+    }
+
     // MARK: The variables, one by one
 
     /// `APNS_ENVIRONMENT`, or `APNS_DEVELOPMENT`; development where neither is set.

@@ -26,10 +26,12 @@ package enum APNsOutcome: Equatable, Sendable {
     /// Nothing that is sent with this key, topic or certificate will be taken until somebody mends it.
     case stopQueue
     /// The provider token is too old. The gateway renews it by itself, so that callers only ever see
-    /// ``later(pause:)`` of it.
+    /// ``notSent`` of it.
     case renewToken
     /// Nobody knows whether APNs took it: to be sent again, with the same `apns-id`.
     case noVerdict
+    /// APNs has certainly not seen it: nothing was tried.
+    case notSent
 }
 
 extension APNsVerdict {
@@ -37,8 +39,9 @@ extension APNsVerdict {
         APNsVerdict(status: nil, reason: reason, outcome: .noVerdict)
     }
 
-    static let rejectedToken = APNsVerdict(
-        status: 403, reason: "ExpiredProviderToken", outcome: .later(pause: .minutes(20)))
+    static func notSent(_ reason: String) -> APNsVerdict {
+        APNsVerdict(status: nil, reason: reason, outcome: .notSent)
+    }
 
     /// Reads an answer.
     ///

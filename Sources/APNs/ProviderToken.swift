@@ -13,6 +13,8 @@ package struct ProviderToken: Equatable, Sendable {
     package let keyID: String
     package let teamID: String
     package let minted: Timestamp
+    /// Tells the key that signed it from another one of the same id.
+    let fingerprint: String
 
     /// Signs a new token.
     package init(_ settings: APNsSettings, at moment: Timestamp) throws(Failure) {
@@ -23,13 +25,15 @@ package struct ProviderToken: Equatable, Sendable {
         keyID = settings.keyID
         teamID = settings.teamID
         minted = moment
+        fingerprint = settings.key.fingerprint
     }
 
-    init(text: String, keyID: String, teamID: String, minted: Timestamp) {
+    init(text: String, keyID: String, teamID: String, minted: Timestamp, fingerprint: String) {
         self.text = text
         self.keyID = keyID
         self.teamID = teamID
         self.minted = minted
+        self.fingerprint = fingerprint
     }
 
     /// Reads the record that all processes share.
@@ -37,14 +41,16 @@ package struct ProviderToken: Equatable, Sendable {
         guard let text = record["token"]?.string, let keyID = record["key_id"]?.string,
             let teamID = record["team_id"]?.string, let minted = record["minted"]?.timestamp
         else { return nil }
-        self.init(text: text, keyID: keyID, teamID: teamID, minted: minted)
+        self.init(
+            text: text, keyID: keyID, teamID: teamID, minted: minted,
+            fingerprint: record["key"]?.string ?? "")
     }
 
     /// The record that all processes share; `minted` is in milliseconds since 1970.
     package var record: JSONObject {
         [
             "token": .string(text), "key_id": .string(keyID), "team_id": .string(teamID),
-            "minted": JSONValue(minted),
+            "minted": JSONValue(minted), "key": .string(fingerprint),
         ]
     }
 }
@@ -71,9 +77,9 @@ extension ProviderToken {
         _ record: ProviderToken?, for settings: APNsSettings, rejected: String? = nil,
         now: Timestamp
     ) -> Decision {
-        guard let record, record.keyID == settings.keyID, record.teamID == settings.teamID else {
-            return .mint
-        }
+        guard let record, record.keyID == settings.keyID, record.teamID == settings.teamID,
+            record.fingerprint == settings.key.fingerprint
+        else { return .mint }
         let age = now - record.minted
         // The clock was set back a good deal: the token comes from the future, as APNs may see it.
         if age <= .minutes(-20) { return .mint }

@@ -1,3 +1,5 @@
+import Turnstone
+
 /// When a connection may be made again.
 ///
 /// APNs may take many in quick succession for an attack.
@@ -21,6 +23,13 @@ struct Reconnection {
         hadAnswer = false
         self.reason = reason
         moment = now + 200
+    }
+
+    /// Waits as long as somebody else says.
+    mutating func notePause(_ reason: String, _ pause: Interval, now: Int64) {
+        self.reason = reason
+        moment = now + pause.milliseconds
+        failures += 1
     }
 
     /// Doubles the pause, from a second up to a minute.

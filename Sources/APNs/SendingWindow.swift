@@ -31,7 +31,7 @@ struct SendingWindow: Equatable {
         case .refused, .quarantined, .later:
             errors += 1
             if errors.isMultiple(of: Self.run) { shrink() }
-        case .stopQueue, .renewToken, .noVerdict: break
+        case .stopQueue, .renewToken, .noVerdict, .notSent: break
         }
     }
 

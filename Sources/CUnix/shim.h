@@ -22,6 +22,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <syslog.h>
 #include <time.h>
@@ -43,6 +44,9 @@ static inline void *cunix_map(size_t length, int protection, int descriptor) {
 // glibc declares these for GNU sources only (since 2.26 and 2.34).
 enum { cunix_spawn_setsid = 0x80 };
 int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int from);
+// So is fallocate(2), with its flag.
+enum { cunix_keep_size = 1 };
+int fallocate(int descriptor, int mode, off_t offset, off_t length);
 // SIG_IGN and SIG_DFL are casts.
 static inline void cunix_ignore(int number) { signal(number, SIG_IGN); }
 static inline void cunix_restore(int number) { signal(number, SIG_DFL); }

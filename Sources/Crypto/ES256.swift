@@ -51,6 +51,9 @@ package final class ES256PrivateKey {
         writePEM(key) { PEM_write_bio_PKCS8PrivateKey($0, $1, nil, nil, 0, nil, nil) }
     }
 
+    /// Tells it from other keys: the start of the SHA-256 of its public half, which is no secret.
+    package var fingerprint: String { hex(Array(SHA256.hash(publicKey.pem).prefix(8))) }
+
     package var publicKey: ES256PublicKey {
         EC_KEY_up_ref(key)
         return ES256PublicKey(owning: key)

@@ -4,7 +4,7 @@ import Unix
 /// The configuration as this process finds it.
 package enum Environment {
     /// The environment's variables and, where unset there, those of the configuration file.
-    static func variables() throws(Failure) -> Variables {
+    package static func variables() throws(Failure) -> Variables {
         var variables = Variables()
         // A request's header fields arrive as HTTP_… and Http_…: they configure nothing.
         for (name, value) in ThisProcess.environment

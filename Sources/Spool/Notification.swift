@@ -1,6 +1,6 @@
 import Turnstone
 
-/// What a push service is asked to show, the same for every device.
+/// What a push service is asked to show, the same for every device but for the badge.
 package struct PushContent: Equatable, Sendable {
     /// APNs' push type, such as `alert`.
     package var type: String
@@ -19,18 +19,16 @@ package struct PushContent: Equatable, Sendable {
     }
 }
 
-/// A notification that was accepted: it leaves the spool when every device in it has an outcome.
+/// A notification that was accepted: it leaves the spool when every device that it is for has an outcome.
 package struct Notification: Equatable, Sendable {
     /// A lower-case UUID. With a device's token it makes the push's own id, the same at every attempt.
     package let id: String
-    package let user: UserID
+    /// Whom it is for, where it is for one user only; else each ``Delivery`` says so.
+    package let user: UserID?
     package let accepted: Timestamp
     /// After this nobody wants it any more.
     package var expires: Timestamp
-    /// No attempt before this moment.
-    package var notBefore: Timestamp?
     package var push: PushContent
-    package var deliveries: [Delivery]
     /// The player's turns that it tells of.
     package var turns: TurnsTold?
 
@@ -47,61 +45,56 @@ package struct Notification: Equatable, Sendable {
     }
 
     package init(
-        id: String, user: UserID, accepted: Timestamp, expires: Timestamp, push: PushContent,
-        deliveries: [Delivery], turns: TurnsTold? = nil
+        id: String, user: UserID?, accepted: Timestamp, expires: Timestamp, push: PushContent,
+        turns: TurnsTold? = nil
     ) {
         self.id = id
         self.user = user
         self.accepted = accepted
         self.expires = expires
         self.push = push
-        self.deliveries = deliveries
         self.turns = turns
     }
-
-    /// Whether every device has its outcome.
-    package var isSettled: Bool { deliveries.allSatisfy { $0.outcome != nil } }
 }
 
 /// A notification's way to one device.
 package struct Delivery: Equatable, Sendable {
+    /// Its place among the notification's devices, from 0: receipts name it by this. Given by the spool.
+    package internal(set) var number = 0
     package let token: DeviceToken
     package var environment: APNsEnvironment?
-    package var attempts: [Attempt] = []
-    /// How it ended; `nil` while it has not.
-    package var outcome: Outcome?
+    /// Whose device it is, where the notification does not say.
+    package var user: UserID?
+    /// Takes the place of `aps`' `badge` in the payload.
+    package var badge: Int?
+    /// Whether the push service has taken a push to the device before. Such devices go first: a service
+    /// lowers its limits after errors.
+    package var isProven: Bool
+    /// How often the push service was asked in vain.
+    package internal(set) var attempts = 0
 
-    package init(token: DeviceToken, environment: APNsEnvironment?) {
+    package init(
+        token: DeviceToken, environment: APNsEnvironment?, user: UserID? = nil, badge: Int? = nil,
+        isProven: Bool = false
+    ) {
         self.token = token
         self.environment = environment
+        self.user = user
+        self.badge = badge
+        self.isProven = isProven
     }
+}
 
-    package enum Outcome: String, Sendable {
-        /// The push service took it.
-        case accepted
-        /// The push service will never take it.
-        case refused
-        /// The device is no longer there.
-        case gone
-        /// The push service does not know the token.
-        case quarantined
-        /// Its time was over before the push service took it.
-        case expired
-    }
-
-    /// One time that the push service was asked.
-    package struct Attempt: Equatable, Sendable {
-        package let at: Timestamp
-        /// The HTTP status; `nil` where no answer came.
-        package let status: Int?
-        package let reason: String?
-        package let pushID: String
-
-        package init(at: Timestamp, status: Int?, reason: String?, pushID: String) {
-            self.at = at
-            self.status = status
-            self.reason = reason
-            self.pushID = pushID
-        }
-    }
+/// How a delivery ended.
+package enum Outcome: String, Sendable {
+    /// The push service took it.
+    case accepted
+    /// The push service will never take it.
+    case refused
+    /// The device is no longer there.
+    case gone
+    /// The push service does not know the token.
+    case quarantined
+    /// Its time was over before the push service took it.
+    case expired
 }

@@ -1,187 +1,151 @@
 import Turnstone
 import Unix
 
-/// The notifications that were accepted and have not all their outcomes: one file each.
+/// The notifications that were accepted and have not all their outcomes: one file each, of a line for the
+/// notification and one for each device.
 ///
-/// `ready/` waits for the drainer, `active/` is in its hands, `waiting/` is not to be tried before a
-/// moment, `failed/` nobody could read. A file is in one of them at a time.
+/// `ready/` waits for the drainer, in lanes; `waiting/` is not to be tried before a moment, `failed/` nobody
+/// could read. A drainer leaves a file where it is until it is done with it.
 package struct Spool {
     package let folder: String
-    private let receipts: String
 
     /// - Parameter state: the state folder.
     package init(state: String) {
         folder = "\(state)/spool"
-        receipts = "\(state)/receipts"
     }
 
-    enum Stage: String {
-        case ready
-        case active
-        case waiting
-        case failed
-    }
+    var waiting: String { "\(folder)/waiting" }
 
-    private func path(_ stage: Stage, _ id: String) -> String {
-        "\(folder)/\(stage.rawValue)/\(id).json"
-    }
+    func ready(_ lane: Lane) -> String { "\(folder)/ready/\(lane.rawValue)" }
 
-    /// Accepts a notification: when this returns, it will be delivered, whatever happens.
+    /// Accepts a notification: when this returns, it will be delivered to each of the devices, whatever
+    /// happens.
     ///
-    /// Whoever calls holds what makes the id unique (a user's lock) and has asked ``find(_:)``.
-    package func accept(_ notification: Notification) throws(Failure) {
-        try write(notification, to: .ready)
+    /// Whoever calls holds what makes the id unique (a user's lock) and has asked ``find(_:)``. Devices that
+    /// are known to be good should come first. They are written one by one as the sequence gives them, so
+    /// that a hundred thousand need no memory; as soon as there are more than ``Lane/most``, the
+    /// notification is bulk.
+    package func accept(
+        _ notification: Notification, to devices: some Sequence<Delivery>
+    ) throws(Failure) {
+        var rest = devices.makeIterator()
+        var first: [Delivery] = []
+        while first.count <= Lane.most, let device = rest.next() { first.append(device) }
+        let path = "\(ready(notification.lane(devices: first.count)))/\(notification.id).jsonl"
+        try write(path) { (writer) throws(Failure) in
+            try writer.append(notification.members)
+            var number = 0
+            for device in first { try writer.append(device, &number) }
+            while let device = rest.next() { try writer.append(device, &number) }
+        }
     }
 
-    /// The notification of this id, at whatever stage.
+    /// Makes a file, at one instant and durably.
+    func write(
+        _ path: String, lines: (inout LineWriter) throws(Failure) -> Void
+    ) throws(Failure) {
+        try systemCalls { () throws(SystemError) in try Files.makeFolder(Files.parent(of: path)) }
+        try Files.replace(path) { (file) throws(Failure) in
+            var writer = LineWriter(file)
+            try lines(&writer)
+            try writer.flush()
+        }
+    }
+
+    /// The notification of this id, wherever it is.
     package func find(_ id: String) throws(Failure) -> Notification? {
-        // In the order in which files move on, and the first stage twice for those that move back.
-        for stage in [Stage.ready, .active, .waiting, .failed, .active] {
-            if let found = try read(path(stage, id)) { return found }
+        // Twice, since it may be put off, into a folder that was not there a moment ago.
+        for _ in 0..<2 {
+            if let path = try path(of: id), let found = try SpoolFile.open(path)?.notification {
+                return found
+            }
         }
         return nil
     }
 
-    private func write(_ notification: Notification, to stage: Stage) throws(Failure) {
-        let path = path(stage, notification.id)
-        try systemCalls { () throws(SystemError) in
-            try Files.makeFolder(Files.parent(of: path))
-            try Files.replace(path, with: notification.text)
+    /// Where the file of this id is.
+    func path(of id: String) throws(Failure) -> String? { try paths(of: id).first }
+
+    private func folders() throws(Failure) -> [String] {
+        Lane.all.map { ready($0) } + (try moments()).map { waiting(until: $0) }
+    }
+
+    /// Where files of this id are: two, where a crash came between putting it off and taking it away.
+    func paths(of id: String) throws(Failure) -> [String] {
+        let folders = try folders()
+        return folders.map { "\($0)/\(id).jsonl" }.filter { Files.exists($0) }
+    }
+
+    /// Makes it durable that files are gone.
+    func synchronizeFolders() throws(Failure) {
+        for folder in try folders() + [waiting] where Files.exists(folder) {
+            do throws(SystemError) { try Files.synchronizeFolder(folder) } catch {
+                guard error.errno == .noEntry else { throw error.failure }
+            }
         }
     }
 
-    private func read(_ path: String) throws(Failure) -> Notification? {
-        let text = try systemCalls { () throws(SystemError) in try Files.contents(path) }
-        return text.flatMap { Notification(text: $0) }
-    }
-}
-
-// MARK: - The drainer's side: one process at a time, which holds `election()`.
-
-extension Spool {
-    /// The right to be the drainer, or `nil` where another process has it. Kept until it is let go.
-    package func election() throws(Failure) -> FileDescriptor? {
-        try systemCalls { () throws(SystemError) -> FileDescriptor? in
-            try Files.makeFolder(folder)
-            let file = try FileDescriptor.open("\(folder)/drainer.lock", .update)
-            guard try file.tryLock() else { return nil }
-            return file
-        }
+    /// The moments until which something waits, the earliest first.
+    func moments() throws(Failure) -> [Timestamp] {
+        let names = try systemCalls { () throws(SystemError) in try Files.names(in: waiting) }
+        return names.compactMap { Int64($0) }.sorted().map { Timestamp(milliseconds: $0) }
     }
 
-    /// Takes over what a drainer that was ended has left, as it was.
-    package func resume(at now: Timestamp) throws(Failure) -> [Notification] {
-        try take(from: .active) { !Files.exists(receipt(of: $0)) }
-    }
-
-    /// Takes over what was accepted, up to `limit` notifications.
-    package func claim(limit: Int) throws(Failure) -> [Notification] {
-        try take(from: .ready, limit: limit) { _ in true }
-    }
-
-    /// Takes over what has waited long enough.
-    package func claimDue(at now: Timestamp) throws(Failure) -> [Notification] {
-        try take(from: .waiting) { ($0.notBefore ?? now) <= now }
-    }
-
-    /// Whether anything was accepted that nobody has taken over.
-    package func hasReady() throws(Failure) -> Bool { try !names(.ready).isEmpty }
+    func waiting(until moment: Timestamp) -> String { "\(waiting)/\(moment.milliseconds)" }
 
     /// Whether a drainer would find something to do: for programs that might start one.
     package func hasWork(at now: Timestamp) throws(Failure) -> Bool {
         if try hasReady() { return true }
-        if try !names(.active).isEmpty { return true }
         return try nextDue().map { $0 <= now } ?? false
     }
 
+    /// Whether there is anything that is not put off.
+    package func hasReady() throws(Failure) -> Bool {
+        for lane in Lane.all {
+            let list = FolderList(ready(lane))
+            let isSomething = try systemCalls { () throws(SystemError) -> Bool in
+                while let name = try list.next() { if idOfFile(name) != nil { return true } }
+                return false
+            }
+            if isSomething { return true }
+        }
+        return false
+    }
+
     /// The earliest moment at which something that waits is to be tried.
-    package func nextDue() throws(Failure) -> Timestamp? {
-        var earliest: Timestamp?
-        for name in try names(.waiting) {
-            guard let waiting = try read(path(.waiting, name)) else { continue }
-            let moment = waiting.notBefore ?? waiting.accepted
-            earliest = min(earliest ?? moment, moment)
-        }
-        return earliest
+    package func nextDue() throws(Failure) -> Timestamp? { try moments().first }
+}
+
+/// The id of the notification in a file of this name; `nil` for a file that is none of the spool's.
+func idOfFile(_ name: String) -> String? {
+    guard name.utf8.suffix(6).elementsEqual(".jsonl".utf8) else { return nil }
+    return String(decoding: name.utf8.dropLast(6), as: UTF8.self)
+}
+
+/// Writes lines, many at a time.
+struct LineWriter {
+    private let file: FileDescriptor
+    private var bytes: [UInt8] = []
+
+    init(_ file: FileDescriptor) {
+        self.file = file
     }
 
-    private func take(
-        from stage: Stage, limit: Int = .max, where isWanted: (Notification) -> Bool
-    ) throws(Failure) -> [Notification] {
-        var taken: [Notification] = []
-        for name in try names(stage) {
-            guard taken.count < limit else { break }
-            guard let notification = try read(path(stage, name)), notification.id == name else {
-                try setAside(stage, name)
-                continue
-            }
-            guard isWanted(notification) else {
-                // A receipt without its file's end: the system went down between the two.
-                if stage == .active { Files.remove(path(stage, name)) }
-                continue
-            }
-            if stage != .active { try move(name, from: stage, to: .active) }
-            taken.append(notification)
-        }
-        return taken
+    mutating func append(_ members: JSONObject) throws(Failure) {
+        bytes += line(members)
+        if bytes.count > 65_536 { try flush() }
     }
 
-    private func names(_ stage: Stage) throws(Failure) -> [String] {
-        let names = try systemCalls { () throws(SystemError) in
-            try Files.names(in: "\(folder)/\(stage.rawValue)")
-        }
-        return names.compactMap { name in
-            guard name.utf8.suffix(5).elementsEqual(".json".utf8) else { return nil }
-            return String(decoding: name.utf8.dropLast(5), as: UTF8.self)
-        }
+    /// Appends a device under the next number.
+    mutating func append(_ device: Delivery, _ number: inout Int) throws(Failure) {
+        var device = device
+        device.number = number
+        number += 1
+        try append(device.members)
     }
 
-    /// A file that cannot be read is kept for its owner, out of the way.
-    private func setAside(_ stage: Stage, _ name: String) throws(Failure) {
-        guard Files.exists(path(stage, name)) else { return }
-        try move(name, from: stage, to: .failed)
-    }
-
-    private func move(_ name: String, from: Stage, to: Stage) throws(Failure) {
-        try systemCalls { () throws(SystemError) in
-            try Files.makeFolder("\(folder)/\(to.rawValue)")
-            try Files.rename(path(from, name), path(to, name))
-        }
-    }
-
-    /// Puts a notification off until `moment`, with what its devices have said so far.
-    package func postpone(_ notification: Notification, until moment: Timestamp) throws(Failure) {
-        var later = notification
-        later.notBefore = moment
-        try write(later, to: .active)
-        try systemCalls { () throws(SystemError) in
-            try Files.makeFolder("\(folder)/waiting")
-            try Files.rename(path(.active, later.id), path(.waiting, later.id))
-            try Files.synchronizeFolder("\(folder)/waiting")
-        }
-    }
-
-    /// Ends a notification: its receipt is on disk before its file goes.
-    package func settle(_ notification: Notification, at now: Timestamp) throws(Failure) {
-        let receipt = receipt(of: notification)
-        try systemCalls { () throws(SystemError) in
-            try Files.makeFolder(Files.parent(of: receipt))
-            try Files.replace(receipt, with: notification.receipt(finished: now))
-        }
-        Files.remove(path(.active, notification.id))
-    }
-
-    private func receipt(of notification: Notification) -> String {
-        "\(receipts)/\(CalendarDate(notification.accepted).dayText)/\(notification.id).json"
-    }
-
-    /// Removes the receipts of days that ended more than 30 days ago.
-    package func removeOldReceipts(at now: Timestamp) throws(Failure) {
-        let oldest = CalendarDate(now - .days(30)).dayText
-        try systemCalls { () throws(SystemError) in
-            for day in try Files.names(in: receipts) where day.utf8.count == 10 && day < oldest {
-                try Files.removeFolder("\(receipts)/\(day)")
-            }
-        }
+    mutating func flush() throws(Failure) {
+        try systemCalls { () throws(SystemError) in try file.write(bytes) }
+        bytes.removeAll(keepingCapacity: true)
     }
 }

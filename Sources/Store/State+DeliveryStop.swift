@@ -1,33 +1,73 @@
 import Turnstone
 
-/// Why nothing is pushed: a push service refuses what identifies this installation.
-package struct DeliveryStop: Equatable {
-    /// The push service's own word, such as `InvalidProviderToken`.
+/// Why nothing is pushed through a push service: it refuses what identifies this installation, or cannot be
+/// reached.
+package struct DeliveryStop: Equatable, Sendable {
+    /// The push service, such as `apns`.
+    package let service: String
+    /// The push service's own word, such as `InvalidProviderToken`, or why no connection can be made.
     package let reason: String
     package let since: Timestamp
+    /// Until when nothing is tried, as long as the settings stay the same; `nil` where each run tries.
+    package let until: Timestamp?
+    /// Tells the settings that were refused from others.
+    package let settings: String
 
-    package init(reason: String, since: Timestamp) {
+    package init(
+        service: String, reason: String, since: Timestamp, until: Timestamp?, settings: String
+    ) {
+        self.service = service
         self.reason = reason
         self.since = since
+        self.until = until
+        self.settings = settings
+    }
+
+    /// Whether nothing is to be tried with these settings yet.
+    package func holds(for settings: String, at now: Timestamp) -> Bool {
+        // A clock that was set back must not make it last.
+        guard let until, self.settings == settings else { return false }
+        return now < until && until - now <= .hours(1)
     }
 }
 
 extension State {
     private var stopName: DocumentName { DocumentName(single: "delivery") }
 
-    package func deliveryStop() throws(Failure) -> DeliveryStop? {
-        guard let note = try notes.read(stopName)?.content,
-            let reason = note["stopped"]?.string, let since = note["since"]?.timestamp
-        else { return nil }
-        return DeliveryStop(reason: reason, since: since)
+    /// The push services that nothing goes to now.
+    package func deliveryStops() throws(Failure) -> [DeliveryStop] {
+        let services = try notes.read(stopName)?.content["stopped"]?.object?.members ?? []
+        return services.compactMap { service in
+            guard let members = service.value.object, let reason = members["reason"]?.string,
+                let since = members["since"]?.timestamp
+            else { return nil }
+            return DeliveryStop(
+                service: service.name, reason: reason, since: since,
+                until: members["until"]?.timestamp, settings: members["settings"]?.string ?? "")
+        }
     }
 
-    /// Notes that delivery has stopped, or with `nil` that it goes on. A stop that lasts keeps its start.
-    package func note(_ stop: DeliveryStop?) throws(Failure) {
-        guard try deliveryStop()?.reason != stop?.reason else { return }
+    package func deliveryStop(of service: String) throws(Failure) -> DeliveryStop? {
+        try deliveryStops().first { $0.service == service }
+    }
+
+    /// Notes that a service has stopped, or with `nil` that it goes on. A stop that lasts keeps its start.
+    package func note(_ stop: DeliveryStop?, of service: String) throws(Failure) {
+        let known = try deliveryStop(of: service)
+        guard known != stop else { return }
         try notes.update(stopName) { note in
-            note.content["stopped"] = stop.map { .string($0.reason) }
-            note.content["since"] = stop.map { JSONValue($0.since) }
+            var services = note.content["stopped"]?.object ?? [:]
+            services[service] = stop.map { stop in
+                let isSame = known?.reason == stop.reason
+                var members: JSONObject = [
+                    "reason": .string(stop.reason),
+                    "since": JSONValue(isSame ? known?.since ?? stop.since : stop.since),
+                    "settings": .string(stop.settings),
+                ]
+                members["until"] = stop.until.map { JSONValue($0) }
+                return .object(members)
+            }
+            note.content["stopped"] = .object(services)
         }
     }
 }

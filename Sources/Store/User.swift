@@ -32,6 +32,8 @@ package struct Device: Equatable {
     package var registered: Timestamp
     /// Since when it is not pushed to, after APNs called its token bad.
     package var quarantined: Timestamp?
+    /// When a push service last took a push to it, as far as that was noted.
+    package var reached: Timestamp?
     private var unknown = JSONObject()
 
     package init(_ token: DeviceToken, environment: APNsEnvironment? = nil, registered: Timestamp) {
@@ -84,6 +86,7 @@ extension Device {
             self.environment = environment
         }
         quarantined = members.take("quarantined_at")?.timestamp
+        reached = members.take("reached_at")?.timestamp
         unknown = members.rest
     }
 
@@ -92,6 +95,7 @@ extension Device {
         members["environment"] = environment.map { .string($0.rawValue) }
         members["registered_at"] = JSONValue(registered)
         members["quarantined_at"] = quarantined.map { JSONValue($0) }
+        members["reached_at"] = reached.map { JSONValue($0) }
         return members.adding(unknown)
     }
 }
@@ -102,5 +106,13 @@ extension User {
         guard notice > notices else { return }
         ledger.merge(turns)
         notices = notice
+    }
+
+    /// Notes that a push service has taken pushes to some of the devices.
+    package mutating func noteReached(_ tokens: [DeviceToken], at moment: Timestamp) {
+        lastNotification = moment
+        for index in devices.indices where tokens.contains(devices[index].token) {
+            devices[index].reached = moment
+        }
     }
 }

@@ -56,7 +56,7 @@ package struct TurnNotifier {
             guard let notification = notification(judgement, user, player) else {
                 return Told(judgement: judgement)
             }
-            try spool.accept(notification)
+            try spool.accept(notification, to: deliveries(user))
             user.notices += 1
             user.ledger.mark(judgement.new, notice: user.notices)
             return Told(judgement: judgement, notice: notification.id)
@@ -93,10 +93,17 @@ package struct TurnNotifier {
             push: PushContent(
                 type: "alert", priority: 10, collapseID: notice.collapseID,
                 payload: notice.payload),
-            deliveries: user.devices.filter { $0.quarantined == nil }.map {
-                Delivery(token: $0.token, environment: $0.environment)
-            },
             turns: Notification.TurnsTold(
                 notice: number, turns: TurnLedger().marking(judgement.new, notice: number)))
+    }
+
+    /// To the user's devices, those that were reached before first.
+    private func deliveries(_ user: User) -> [Delivery] {
+        let deliveries = user.devices.filter { $0.quarantined == nil }.map { device in
+            Delivery(
+                token: device.token, environment: device.environment,
+                isProven: device.reached != nil)
+        }
+        return deliveries.filter(\.isProven) + deliveries.filter { !$0.isProven }
     }
 }

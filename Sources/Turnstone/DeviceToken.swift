@@ -17,7 +17,9 @@ package struct DeviceToken: Hashable, Sendable {
 
 extension DeviceToken: CustomStringConvertible {
     /// The first eight digits: a whole token in a log lets its reader push to someone.
-    package var description: String { "\(firstDigits(8, of: hex))…" }
+    package var start: String { firstDigits(8, of: hex) }
+
+    package var description: String { "\(start)…" }
 }
 
 /// A player's number on Online-Go.com.

@@ -98,12 +98,45 @@ package final class FileDescriptor {
         return bytes
     }
 
-    /// Writes a few bytes at an offset in one call. C: `pwrite(2)`.
+    /// Writes all of `bytes` at an offset. C: `pwrite(2)`.
     package func write(_ bytes: [UInt8], at offset: Int) throws(SystemError) {
-        let count = bytes.withUnsafeBytes { buffer in
-            retried { pwrite(number, buffer.baseAddress, bytes.count, off_t(offset)) }
+        var done = 0
+        while done < bytes.count {
+            let count = bytes.withUnsafeBytes { buffer in
+                retried {
+                    pwrite(
+                        number, buffer.baseAddress! + done, bytes.count - done,
+                        off_t(offset + done))
+                }
+            }
+            guard count >= 0 else { throw SystemError("write", path) }
+            done += count
         }
-        guard count == bytes.count else { throw SystemError("write", path) }
+    }
+
+    /// Makes the file's bytes and its size durable, and nothing else of it. C: `fdatasync(2)`.
+    package func synchronizeData() throws(SystemError) {
+        guard retried({ fdatasync(number) }) == 0 else { throw SystemError("fdatasync", path) }
+    }
+
+    /// Sets blocks aside for `count` bytes from `offset` on, beyond the file's end, which stays where
+    /// it is: writing there cannot fail for want of room. C: `fallocate(2)`.
+    ///
+    /// - Returns: whether the file system can do so.
+    package func reserve(_ count: Int, at offset: Int) throws(SystemError) -> Bool {
+        let result = retried {
+            fallocate(number, Int32(cunix_keep_size), off_t(offset), off_t(count))
+        }
+        if result == 0 { return true }
+        guard Errno.current == .notSupported else { throw SystemError("reserve", path) }
+        return false
+    }
+
+    /// Makes the file end at `size`, and gives back what was set aside behind it. C: `ftruncate(2)`.
+    package func truncate(to size: Int) throws(SystemError) {
+        guard retried({ ftruncate(number, off_t(size)) }) == 0 else {
+            throw SystemError("truncate", path)
+        }
     }
 
     /// Makes the file's bytes durable. C: `fsync(2)`.

@@ -1,4 +1,5 @@
 import CUnix
+import Turnstone
 
 /// The file system's verbs, each with the path in its error.
 package enum Files {
@@ -23,22 +24,49 @@ package enum Files {
         _ path: String, with bytes: [UInt8], durably: Bool = true
     ) throws(SystemError) {
         let temporary = path + ".new"
-        try write(bytes, to: temporary, durably: durably)
+        do throws(SystemError) {
+            let file = try FileDescriptor.open(temporary, .anew)
+            try file.write(bytes)
+            if durably { try file.synchronize() }
+        } catch {
+            remove(temporary)  // half a file takes up room on a disk that may be full
+            throw error
+        }
         try rename(temporary, path)
         if durably { try synchronizeFolder(of: path) }
     }
 
-    private static func write(
-        _ bytes: [UInt8], to path: String, durably: Bool
-    ) throws(SystemError) {
-        do throws(SystemError) {
-            let file = try FileDescriptor.open(path, .anew)
-            try file.write(bytes)
-            if durably { try file.synchronize() }
+    /// The same for what is too long to be in memory at once: `write` writes all of it to the file that it
+    /// is given. Where it throws, nothing is replaced.
+    package static func replace(
+        _ path: String, write: (FileDescriptor) throws(Failure) -> Void
+    ) throws(Failure) {
+        let temporary = path + ".new"
+        do throws(Failure) {
+            let file = try systemCalls { () throws(SystemError) in
+                try FileDescriptor.open(temporary, .anew)
+            }
+            try write(file)
+            try systemCalls { () throws(SystemError) in try file.synchronize() }
         } catch {
-            remove(path)  // half a file takes up room on a disk that may be full
+            remove(temporary)
             throw error
         }
+        try systemCalls { () throws(SystemError) in
+            try rename(temporary, path)
+            try synchronizeFolder(of: path)
+        }
+    }
+
+    /// How much may still be written to the file system that holds the path: bytes, and files.
+    /// C: `statvfs(3)`.
+    package static func room(at path: String) throws(SystemError) -> (bytes: UInt64, files: UInt64)
+    {
+        var status = statvfs()
+        guard statvfs(path, &status) == 0 else { throw SystemError("statvfs", path) }
+        // File systems that make inodes as they need them state none.
+        let files = status.f_files == 0 ? UInt64.max : UInt64(status.f_favail)
+        return (UInt64(status.f_bavail) * UInt64(status.f_frsize), files)
     }
 
     /// C: `rename(2)`.
@@ -89,16 +117,9 @@ package enum Files {
     /// The names in a folder, without `.` and `..`, in no order; none where it is missing.
     /// C: `readdir(3)`.
     package static func names(in folder: String) throws(SystemError) -> [String] {
-        guard let stream = opendir(folder) else {
-            guard Errno.current == .noEntry else { throw SystemError("list", folder) }
-            return []
-        }
-        defer { closedir(stream) }
+        let list = FolderList(folder)
         var names: [String] = []
-        while let entry = readdir(stream) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name.0) { String(cString: $0) }
-            if name != ".", name != ".." { names.append(name) }
-        }
+        while let name = try list.next() { names.append(name) }
         return names
     }
 
@@ -116,6 +137,17 @@ package enum Files {
         return String(decoding: bytes[(slash + 1)...], as: UTF8.self)
     }
 
+    /// Changes when the file does, or another takes its name; `nil` where there is none. C: `stat(2)`.
+    package static func stamp(of path: String) -> [Int64]? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        let changed = status.st_mtim
+        return [
+            Int64(status.st_ino), Int64(status.st_size), Int64(changed.tv_sec),
+            Int64(changed.tv_nsec),
+        ]
+    }
+
     /// Makes an absolute path of what a symbolic link (such as `/proc/self/exe`) names.
     /// C: `readlink(2)`.
     package static func target(ofLink path: String) -> String? {
@@ -131,6 +163,9 @@ package enum Files {
 }
 
 extension Files {
+    /// Removes a folder if nothing is in it. C: `rmdir(2)`.
+    package static func removeEmptyFolder(_ folder: String) { _ = rmdir(folder) }
+
     /// Removes a folder and the files in it, but no folders in it. C: `rmdir(2)`.
     package static func removeFolder(_ folder: String) throws(SystemError) {
         for name in try names(in: folder) { remove("\(folder)/\(name)") }

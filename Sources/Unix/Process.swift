@@ -22,6 +22,13 @@ package enum ThisProcess {
 
     package static var id: Int32 { getpid() }
 
+    /// The most memory that it has had, in KiB. C: `getrusage(2)`.
+    package static var mostMemory: Int {
+        var usage = rusage()
+        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        return Int(usage.ru_maxrss)
+    }
+
     /// Its executable's absolute path.
     package static var executable: String? { Files.target(ofLink: "/proc/self/exe") }
 

@@ -17,6 +17,8 @@ package struct Errno: Equatable, Sendable {
     package static let interrupted = Errno(rawValue: EINTR)
     package static let wouldBlock = Errno(rawValue: EWOULDBLOCK)
     package static let notDirectory = Errno(rawValue: ENOTDIR)
+    package static let notSupported = Errno(rawValue: EOPNOTSUPP)
+    package static let notEmpty = Errno(rawValue: ENOTEMPTY)
     package static let nameTooLong = Errno(rawValue: ENAMETOOLONG)
 
     /// Whether the same call may succeed soon, after room was made or load has gone.
@@ -42,6 +44,7 @@ private let names: [(Int32, String)] = [
     (EIO, "EIO"), (EISDIR, "EISDIR"), (ELOOP, "ELOOP"), (EMFILE, "EMFILE"),
     (ENAMETOOLONG, "ENAMETOOLONG"), (ENETUNREACH, "ENETUNREACH"), (ENFILE, "ENFILE"),
     (ENOENT, "ENOENT"), (ENOMEM, "ENOMEM"), (ENOSPC, "ENOSPC"), (ENOTDIR, "ENOTDIR"),
+    (ENOTEMPTY, "ENOTEMPTY"),
     (EPERM, "EPERM"), (EPIPE, "EPIPE"), (EROFS, "EROFS"), (ESTALE, "ESTALE"),
     (ETIMEDOUT, "ETIMEDOUT"),
 ]

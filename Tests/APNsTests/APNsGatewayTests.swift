@@ -58,7 +58,7 @@ import Unix
             stage.server.send(Frames.reset(stage.server.requests[count - 1], code: 7))
         }
         try stage.play { stage.sender.backlog == 0 }
-        #expect(stage.verdicts[1] == .noAnswer("refused by the server"))
+        #expect(stage.verdicts[1] == .notSent("refused by the server"))
         #expect(stage.server.connections == 1)
     }
 
@@ -104,7 +104,9 @@ import Unix
         stage.server.send(
             Frames.answer(1, status: "403", body: #"{"reason":"ExpiredProviderToken"}"#))
         try stage.play { stage.sender.backlog == 0 }
-        #expect(stage.outcomes == Array(repeating: .later(pause: .minutes(20)), count: 3))
+        #expect(stage.outcomes == Array(repeating: .notSent, count: 3))
+        #expect(stage.sender.trouble?.reason == "ExpiredProviderToken")
+        #expect(stage.sender.room == 0)
         #expect(stage.server.connections == 1)
         #expect(tokens.rejected == [nil, "one"])
     }
@@ -116,7 +118,7 @@ import Unix
         stage.server.send(
             Frames.answer(1, status: "403", body: #"{"reason":"InvalidProviderToken"}"#))
         try stage.play { stage.sender.backlog == 0 }
-        #expect(stage.outcomes == [.stopQueue, .noVerdict, .noVerdict])
+        #expect(stage.outcomes == [.stopQueue, .notSent, .notSent])
         #expect(stage.server.requests.count == 1)
     }
 
@@ -127,7 +129,7 @@ import Unix
         stage.sender.giveBackUnsent("ending")
         stage.server.send(Frames.answer(1))
         try stage.play { stage.sender.backlog == 0 }
-        #expect(stage.outcomes == [Self.accepted, .noVerdict, .noVerdict])
+        #expect(stage.outcomes == [Self.accepted, .notSent, .notSent])
         stage.sender.close()
     }
 
@@ -161,6 +163,6 @@ import Unix
         var settled: [APNsGateway.Settled] = []
         for _ in 0..<1000 where sender.backlog > 0 { settled += try sender.step(milliseconds: 10) }
         #expect(Set(settled.map(\.tag)) == [1, 2, 3, -1, -2, -3])
-        #expect(settled.allSatisfy { $0.verdict == .noAnswer("ECONNREFUSED") })
+        #expect(settled.allSatisfy { $0.verdict == .notSent("ECONNREFUSED") })
     }
 }

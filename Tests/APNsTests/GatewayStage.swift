@@ -36,7 +36,7 @@ final class GatewayStage {
             if let failure = tokens.failure { throw failure }
             return ProviderToken(
                 text: tokens.current, keyID: "ABC123DEFG", teamID: "TEAM123456",
-                minted: Timestamp(seconds: 0))
+                minted: Timestamp(seconds: 0), fingerprint: "")
         }
     }
 

@@ -122,6 +122,26 @@ final class World {
         }
     }
 
+    /// The receipts' lines, in their order.
+    func receipts() throws -> [JSONObject] {
+        let files = state.files().filter { $0.key.hasPrefix("receipts/") }.sorted {
+            $0.key < $1.key
+        }
+        return try files.flatMap { file in
+            try file.value.split(separator: UInt8(ascii: "\n")).map { line in
+                guard let members = try JSON.parse(Array(line)).object else {
+                    throw TestFailure("a line of \(file.key) is no object")
+                }
+                return members
+            }
+        }
+    }
+
+    /// What is in the spool, by its path there.
+    func spooled() -> [String] {
+        state.files().keys.filter { $0.hasPrefix("spool/") && $0.hasSuffix(".jsonl") }
+    }
+
     /// Every document of the state folder that does not parse.
     func damagedDocuments() -> [String] {
         state.files().filter { name, bytes in

@@ -7,7 +7,7 @@ import Turnstone
 ///
 /// | member | meaning |
 /// |---|---|
-/// | `given` | files of the state folder before: a JSON value, or a text as it stands. `version.json` is there unless it is `null` here |
+/// | `given` | files of the state folder before: a JSON value, an array of one for each line in a `.jsonl` file, or a text as it stands. `version.json` is there unless it is `null` here |
 /// | `config` | the configuration file's text; it is empty otherwise |
 /// | `environment` | variables beside `TURNSTONE_STATE`, `TURNSTONE_CONFIG` and `TURNSTONE_NOW` (2026-11-21T12:00:00Z), which it may set as well |
 /// | `event`, or `stdin`, or `cgi`, or `watchdog` | the request: a JSON event, raw text, or `{"environment", "body"}` |

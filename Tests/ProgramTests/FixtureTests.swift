@@ -86,7 +86,7 @@ import Turnstone
             for name in names {
                 let bytes = unexplained.removeValue(forKey: name) ?? []
                 #expect(
-                    Pattern.matches(fileValue(bytes), member.value),
+                    Pattern.matches(fileValue(name, bytes), member.value),
                     "\(name): \(String(decoding: bytes, as: UTF8.self))")
             }
         }
@@ -100,7 +100,13 @@ import Turnstone
     }
 
     /// A file's content as fixtures write it down.
-    private func fileValue(_ bytes: [UInt8]) -> JSONValue {
-        (try? JSON.parse(bytes)) ?? .string(String(decoding: bytes, as: UTF8.self))
+    private func fileValue(_ name: String, _ bytes: [UInt8]) -> JSONValue {
+        if name.hasSuffix(".jsonl") {
+            let lines = bytes.split(separator: UInt8(ascii: "\n")).map {
+                try? JSON.parse(Array($0))
+            }
+            if lines.allSatisfy({ $0 != nil }) { return .array(lines.compactMap { $0 }) }
+        }
+        return (try? JSON.parse(bytes)) ?? .string(String(decoding: bytes, as: UTF8.self))
     }
 }

@@ -11,86 +11,197 @@ import Turnstone
     let now = Scratch.now
     private var spool: Spool { scratch.spool }
 
-    @Test("a drainer takes over what a killed one had in its hands, as it was")
-    func resumed() throws {
-        try spool.accept(Scratch.full())
-        let claimed = try spool.claim(limit: 1)
-        #expect(try Spool(state: scratch.folder.path).resume(at: now) == claimed)
-        #expect(scratch.files == ["spool/active/n1.json"])
+    /// A drainer that has an accepted push on record, and then is no more.
+    private func halfDone() throws -> (Intake, SpoolFile) {
+        try spool.accept(Scratch.full(), to: Scratch.devices)
+        let intake = try scratch.intake()
+        let file = try #require(try intake.next(in: .normal))
+        let devices = try file.rest()
+        intake.log.append(Scratch.accepted(), of: devices[0], in: file)
+        intake.log.append(Scratch.accepted(nil), of: devices[1], in: file)
+        try intake.log.commit()
+        return (intake, file)
     }
 
-    @Test("what has its receipt is not sent again")
-    func afterTheReceipt() throws {
-        try spool.accept(Scratch.notification())
-        let claimed = try spool.claim(limit: 1)
-        let text = try #require(scratch.folder.read("spool/active/n1.json"))
-        try spool.settle(claimed[0], at: now)
-        try scratch.folder.write(text, to: "spool/active/n1.json")
-        #expect(try spool.resume(at: now).isEmpty)
-        #expect(scratch.files == ["receipts/2026-11-21/n1.json"])
+    @Test("a drainer takes up what a killed one was at, without what has its outcome")
+    func resumed() throws {
+        _ = try halfDone()
+        let file = try #require(try scratch.intake().next(in: .normal))
+        #expect(file.notification == Scratch.full())
+        #expect(try file.rest().map(\.number) == [1])
+        #expect(file.isReached)
+    }
+
+    @Test("the same after a checkpoint in between, which leaves out nothing that is needed")
+    func checkpoint() throws {
+        let (intake, file) = try halfDone()
+        intake.leave(file)
+        try intake.noteCheckpoint()
+        let next = try scratch.intake()
+        try next.noteCheckpoint()
+        #expect(try scratch.lines("spool/checkpoint.json").isEmpty, "all is needed")
+        let again = try #require(try scratch.intake().next(in: .normal))
+        #expect(try again.rest().map(\.number) == [1])
+    }
+
+    @Test("when all is over, the receipts need not be read again")
+    func afterTheEnd() throws {
+        let (intake, file) = try halfDone()
+        intake.log.append(
+            Scratch.accepted(.gone), of: Scratch.devices[1].numbered(1), in: file)
+        try intake.log.commit()
+        intake.finish(file, at: now)
+        try intake.log.commit()
+        try intake.noteCheckpoint()
+        let size = try #require(scratch.folder.read("receipts/2026-11-21.jsonl")).count
+        let checkpoint = try scratch.lines("spool/checkpoint.json").first
+        #expect(checkpoint?["offset"] == .integer(Int64(size)))
+        #expect(checkpoint?["day"] == "2026-11-21")
+    }
+
+    @Test("what has all its outcomes has nothing left to send")
+    func settled() throws {
+        let (intake, file) = try halfDone()
+        intake.log.append(
+            Scratch.accepted(.gone), of: Scratch.devices[1].numbered(1), in: file)
+        try intake.log.commit()
+        let again = try #require(try scratch.intake().next(in: .normal))
+        #expect(try again.rest().isEmpty && again.isReached)
+    }
+
+    @Test(
+        "of a notification that was put off and not taken away, only the later one counts",
+        arguments: [false, true])
+    func putOffTwice(isDue: Bool) throws {
+        let (intake, file) = try halfDone()
+        let before = try #require(scratch.folder.read("spool/ready/normal/n1.jsonl"))
+        intake.endPass(file, until: now + .seconds(5))
+        try intake.log.commit()
+        try intake.putOff(file, until: now + .seconds(5))
+        try scratch.folder.write(before, to: "spool/ready/normal/n1.jsonl")
+        let next = try scratch.intake()
+        #expect(try next.all(in: .normal).isEmpty)
+        #expect(try next.allDue(at: now + .seconds(isDue ? 5 : 4)).count == (isDue ? 1 : 0))
+        #expect(
+            scratch.files.filter { $0.hasSuffix(".jsonl") } == [
+                "receipts/2026-11-21.jsonl", "spool/waiting/1795262405000/n1.jsonl",
+            ])
+    }
+
+    @Test("a pass that is over and was not put off is done again, without what has its outcome")
+    func notPutOff() throws {
+        let (intake, file) = try halfDone()
+        intake.endPass(file, until: now + .seconds(5))
+        try intake.log.commit()
+        let again = try #require(try scratch.intake().next(in: .normal))
+        #expect(try again.rest().map(\.number) == [1])
+        #expect(again.pass == 1)
+    }
+
+    @Test("receipts that somebody has spoilt hold up nothing")
+    func spoilt() throws {
+        _ = try halfDone()
+        let text = try #require(scratch.folder.read("receipts/2026-11-21.jsonl"))
+        try scratch.folder.write(
+            Array("nonsense\n[]\n{\"id\":7}\n{\"id\":\"n1\",\"n\":-1}\n".utf8) + text,
+            to: "receipts/2026-11-21.jsonl")
+        try scratch.folder.write("x", to: "spool/checkpoint.json")
+        let again = try #require(try scratch.intake().next(in: .normal))
+        #expect(try again.rest().map(\.number) == [1])
     }
 
     @Test("an acceptance that was never made is no notification")
     func beforeTheRename() throws {
-        try scratch.folder.write(#"{"version":1"#, to: "spool/ready/n1.json.new")
+        try scratch.folder.write(#"{"version":1"#, to: "spool/ready/normal/n1.jsonl.new")
         #expect(try spool.find("n1") == nil)
-        #expect(try !spool.hasReady() && spool.claim(limit: 9).isEmpty)
-        #expect(scratch.files == ["spool/ready/n1.json.new"])
+        #expect(try !spool.hasReady() && scratch.intake().all(in: .normal).isEmpty)
+        #expect(scratch.files == ["spool/ready/normal/n1.jsonl.new"])
     }
 
     @Test(
         "what nobody can read is kept out of the way, and holds up nothing",
         arguments: [
-            "", "{", "[]", "{}", #"{"version":2,"id":"bad"}"#,
-            #"{"version":1,"id":"bad","user":"","accepted_at":1,"expires_at":2,"push":{},"devices":[]}"#,
-        ], ["ready", "active", "waiting"])
-    func unreadable(text: String, stage: String) throws {
-        try scratch.folder.write(text, to: "spool/\(stage)/bad.json")
-        try spool.accept(Scratch.notification("good"))
-        let taken = try spool.resume(at: now) + spool.claimDue(at: now) + spool.claim(limit: 9)
-        #expect(taken.map(\.id) == ["good"])
-        #expect(scratch.files == ["spool/active/good.json", "spool/failed/bad.json"])
-        #expect(scratch.folder.read("spool/failed/bad.json") == Array(text.utf8))
+            "", "{", "[]\n", "{}\n", "{\"version\":2,\"id\":\"bad\"}\n",
+            #"{"version":1,"id":"bad","user":"","accepted_at":1,"expires_at":2,"push":{}}"# + "\n",
+        ], ["ready/normal", "ready/urgent", "ready/bulk", "waiting/1795262400000"])
+    func unreadable(text: String, folder: String) throws {
+        try scratch.folder.write(text, to: "spool/\(folder)/bad.jsonl")
+        try spool.accept(Scratch.notification("good"), to: Scratch.devices)
+        let intake = try scratch.intake()
+        let taken =
+            try [Lane.urgent, .normal, .bulk].flatMap { try intake.all(in: $0) }
+            + intake.allDue(at: now)
+        #expect(taken.map(\.notification.id) == ["good"])
+        #expect(
+            scratch.files == ["spool/failed/bad.jsonl", "spool/ready/normal/good.jsonl"])
+        #expect(scratch.folder.read("spool/failed/bad.jsonl") == Array(text.utf8))
     }
 
     @Test(
         "a notification with a member of another type is unreadable",
         arguments: [
-            ("user", 1), ("accepted_at", "now"), ("expires_at", .null), ("push", []),
-            ("devices", [7]), ("devices", [["device": "xyz"]]),
-            ("devices", [["device": "ab", "attempts": [7]]]),
-            ("turns", 7), ("version", 2), ("id", "another"),
+            (0, "user", 1), (0, "accepted_at", "now"), (0, "expires_at", .null), (0, "push", []),
+            (0, "turns", 7), (0, "version", 2), (0, "id", "another"),
+        ] as [(Int, String, JSONValue)])
+    func memberTypes(line: Int, name: String, value: JSONValue) throws {
+        try change(line, name, value)
+        #expect(try scratch.intake().all(in: .normal).isEmpty)
+        #expect(scratch.files == ["spool/failed/n1.jsonl"])
+    }
+
+    @Test(
+        "and so is a device",
+        arguments: [
+            ("device", "xyz"), ("device", 7), ("n", "1"), ("n", -1), ("n", 4_294_967_296),
         ] as [(String, JSONValue)])
-    func memberTypes(name: String, value: JSONValue) throws {
-        try spool.accept(Scratch.full())
-        let text = try #require(scratch.folder.read("spool/ready/n1.json"))
-        var members = try #require(try JSON.parse(text).object)
-        members[name] = value
-        try scratch.folder.write(JSON.text(.object(members)), to: "spool/ready/n1.json")
-        #expect(try spool.claim(limit: 9).isEmpty)
-        #expect(scratch.files == ["spool/failed/n1.json"])
+    func deviceTypes(name: String, value: JSONValue) throws {
+        try change(2, name, value)
+        let file = try #require(try scratch.intake().next(in: .normal))
+        #expect(try file.next()?.number == 0)
+        #expect(cause { _ = try file.next() } == "corrupt")
+    }
+
+    /// Changes a member in a line of an accepted notification.
+    private func change(_ line: Int, _ name: String, _ value: JSONValue) throws {
+        try spool.accept(Scratch.full(), to: Scratch.devices)
+        var lines = try scratch.lines("spool/ready/normal/n1.jsonl")
+        lines[line][name] = value
+        let text = lines.flatMap { JSON.text(.object($0)) + [UInt8(ascii: "\n")] }
+        try scratch.folder.write(text, to: "spool/ready/normal/n1.jsonl")
+    }
+
+    @Test("a file whose end is missing is not taken for a shorter one")
+    func cut() throws {
+        try spool.accept(Scratch.full(), to: Scratch.devices)
+        let text = try #require(scratch.folder.read("spool/ready/normal/n1.jsonl"))
+        try scratch.folder.write(Array(text.dropLast(3)), to: "spool/ready/normal/n1.jsonl")
+        let file = try #require(try scratch.intake().next(in: .normal))
+        #expect(cause { _ = try file.rest() } == "corrupt")
     }
 
     @Test("what others put beside the notifications stays where it is")
     func strangers() throws {
-        try scratch.folder.write("x", to: "spool/ready/readme.txt")
-        #expect(try !spool.hasReady() && spool.claim(limit: 9).isEmpty)
-        #expect(scratch.files == ["spool/ready/readme.txt"])
+        try scratch.folder.write("x", to: "spool/ready/normal/readme.txt")
+        #expect(try !spool.hasReady() && scratch.intake().all(in: .normal).isEmpty)
+        #expect(scratch.files == ["spool/ready/normal/readme.txt"])
     }
 
     @Test("a spool that does not exist yet is empty")
     func nothing() throws {
         #expect(try spool.find("n1") == nil)
-        #expect(try spool.resume(at: now).isEmpty && spool.claimDue(at: now).isEmpty)
+        let intake = try scratch.intake()
+        #expect(try intake.all(in: .bulk).isEmpty && intake.allDue(at: now).isEmpty)
         #expect(try !spool.hasWork(at: now) && spool.nextDue() == nil)
+        try intake.noteCheckpoint()
         #expect(scratch.files.isEmpty)
     }
 
     @Test("a notification is its owner's alone")
     func mode() throws {
-        try spool.accept(Scratch.notification())
+        try spool.accept(Scratch.notification(), to: Scratch.devices)
         for (name, mode) in [
-            ("spool", 0o700), ("spool/ready", 0o700), ("spool/ready/n1.json", 0o600),
+            ("spool", 0o700), ("spool/ready/normal", 0o700),
+            ("spool/ready/normal/n1.jsonl", 0o600),
         ] {
             let facts = try FileManager.default.attributesOfItem(
                 atPath: "\(scratch.folder.path)/\(name)")

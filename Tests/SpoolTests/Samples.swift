@@ -1,7 +1,8 @@
 import JSON
-import Spool
 import TestSupport
 import Turnstone
+
+@testable import Spool
 
 /// A spool of one test's own.
 struct Scratch {
@@ -16,36 +17,82 @@ struct Scratch {
     /// The spool's and the receipts' files.
     var files: [String] { folder.files().keys.sorted() }
 
-    /// A notification to two devices.
-    static func notification(_ id: String = "n1") -> Notification {
-        Notification(
+    /// What a drainer has in hand that begins now.
+    func intake(at moment: Timestamp = now) throws -> Intake {
+        let intake = Intake(spool: spool, log: ReceiptLog(state: folder.path))
+        try intake.recover(at: moment)
+        return intake
+    }
+
+    /// The lines of a file.
+    func lines(_ name: String) throws -> [JSONObject] {
+        let bytes = folder.read(name) ?? []
+        return try bytes.split(separator: UInt8(ascii: "\n")).compactMap {
+            try JSON.parse(Array($0)).object
+        }
+    }
+
+    static func notification(_ id: String = "n1", aps: JSONObject = [:]) -> Notification {
+        var members: JSONObject = ["alert": "It's your turn"]
+        for member in aps.members { members[member.name] = member.value }
+        return Notification(
             id: id, user: UserID("42")!, accepted: now, expires: now + .hours(1),
             push: PushContent(
                 type: "alert", priority: 10, collapseID: "turns-42",
-                payload: ["aps": ["alert": "It's your turn"], "game_id": 1]),
-            deliveries: [
-                Delivery(token: tokens[0], environment: nil),
-                Delivery(token: tokens[1], environment: .production),
-            ])
+                payload: ["aps": .object(members), "game_id": 1]))
     }
 
     /// A notification with everything in it that can be in one.
     static func full(_ id: String = "n1") -> Notification {
-        var notification = notification(id)
-        notification.notBefore = now + .minutes(1)
-        notification.deliveries[0].attempts = [
-            Delivery.Attempt(at: now, status: nil, reason: nil, pushID: "p0"),
-            Delivery.Attempt(
-                at: now + .seconds(1), status: 410, reason: "Unregistered", pushID: "p0"),
-        ]
-        notification.deliveries[0].outcome = .gone
-        notification.deliveries[1].outcome = .accepted
-        let game = Game(id: 7)
+        let plain = notification(id)
         return Notification(
-            id: id, user: notification.user, accepted: notification.accepted,
-            expires: notification.expires, push: notification.push,
-            deliveries: notification.deliveries,
-            turns: .init(notice: 3, turns: TurnLedger().marking([game], notice: 3)))
+            id: id, user: plain.user, accepted: plain.accepted, expires: plain.expires,
+            push: plain.push,
+            turns: .init(notice: 3, turns: TurnLedger().marking([Game(id: 7)], notice: 3)))
+    }
+
+    /// Its two devices, one of which has everything that a device can have.
+    static let devices = [
+        Delivery(token: tokens[0], environment: nil),
+        Delivery(
+            token: tokens[1], environment: .production, user: UserID("43")!, badge: 5,
+            isProven: true),
+    ]
+
+    static func accepted(_ outcome: Outcome? = .accepted, at moment: Timestamp = now) -> Attempt {
+        Attempt(at: moment, pushID: "p", status: outcome == nil ? 503 : 200, outcome: outcome)
+    }
+}
+
+extension Delivery {
+    func numbered(_ number: Int) -> Delivery {
+        var delivery = self
+        delivery.number = number
+        return delivery
+    }
+}
+
+extension SpoolFile {
+    /// All devices that are left.
+    func rest() throws -> [Delivery] {
+        var rest: [Delivery] = []
+        while let delivery = try next() { rest.append(delivery) }
+        return rest
+    }
+}
+
+extension Intake {
+    /// Everything in a lane that is not in hand.
+    func all(in lane: Lane) throws -> [SpoolFile] {
+        var all: [SpoolFile] = []
+        while let file = try next(in: lane) { all.append(file) }
+        return all
+    }
+
+    func allDue(at moment: Timestamp) throws -> [SpoolFile] {
+        var all: [SpoolFile] = []
+        while let file = try nextDue(at: moment) { all.append(file) }
+        return all
     }
 }
 

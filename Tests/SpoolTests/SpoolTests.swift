@@ -1,7 +1,9 @@
+import Foundation
 import Spool
 import TestSupport
 import Testing
 import Turnstone
+import Unix
 
 @Suite struct SpoolTests {
     let scratch = Scratch()
@@ -9,85 +11,132 @@ import Turnstone
     private var spool: Spool { scratch.spool }
 
     private func accept(_ ids: String...) throws {
-        for id in ids { try spool.accept(Scratch.notification(id)) }
+        for id in ids { try spool.accept(Scratch.notification(id), to: Scratch.devices) }
     }
 
-    @Test(
-        "what was accepted can be found, unchanged, at every stage",
-        arguments: [Scratch.notification(), Scratch.full()])
-    func found(notification: Notification) throws {
+    @Test("what was accepted can be found and taken, unchanged")
+    func found() throws {
         #expect(try spool.find("n1") == nil)
-        try spool.accept(notification)
-        #expect(try spool.find("n1") == notification)
-        #expect(try spool.claim(limit: 1) == [notification])
-        #expect(try spool.find("n1") == notification)
-        try spool.postpone(notification, until: now + .seconds(5))
-        #expect(try spool.find("n1")?.notBefore == now + .seconds(5))
-        try spool.settle(notification, at: now)
+        try spool.accept(Scratch.full(), to: Scratch.devices)
+        #expect(try spool.find("n1") == Scratch.full())
+        let file = try #require(try scratch.intake().next(in: .normal))
+        #expect(file.notification == Scratch.full())
+        let devices = try file.rest()
+        #expect(devices.map(\.number) == [0, 1])
+        #expect(devices.map(\.token) == Scratch.tokens)
+        #expect(devices[1].environment == .production && devices[1].badge == 5)
+        #expect(devices[1].isProven && !devices[0].isProven)
+        #expect(devices.map { file.user(of: $0)?.text } == ["42", "43"])
+        #expect(file.isExhausted)
     }
 
     @Test("accepting an id again replaces it, whatever a killed program has left of it")
     func again() throws {
-        try scratch.folder.write("half of", to: "spool/ready/n1.json.new")
+        try scratch.folder.write("half of", to: "spool/ready/normal/n1.jsonl.new")
         try accept("n1", "n1")
-        #expect(scratch.files == ["spool/ready/n1.json"])
+        #expect(scratch.files == ["spool/ready/normal/n1.jsonl"])
     }
 
-    @Test("a file is in one folder at a time")
-    func stages() throws {
+    @Test(
+        "a lane is for what a notification says and for how many it is",
+        arguments: [
+            ([:], "alert", 1, "normal"), ([:], "alert", 100, "normal"), ([:], "alert", 101, "bulk"),
+            (["interruption-level": "time-sensitive"], "alert", 2, "urgent"),
+            (["interruption-level": "critical"], "alert", 2, "urgent"),
+            (["interruption-level": "active"], "alert", 2, "normal"),
+            (["interruption-level": "critical"], "alert", 101, "bulk"),
+            (["event": "end"], "liveactivity", 1, "urgent"),
+            (["event": "update"], "liveactivity", 1, "normal"),
+            (["event": "end"], "alert", 1, "normal"),
+        ] as [(JSONObject, String, Int, String)])
+    func lanes(aps: JSONObject, type: String, count: Int, lane: String) throws {
+        var notification = Scratch.notification(aps: aps)
+        notification.push.type = type
+        try spool.accept(
+            notification, to: repeatElement(Scratch.devices[0], count: count))
+        #expect(scratch.files == ["spool/ready/\(lane)/n1.jsonl"])
+    }
+
+    @Test("a notification to many devices is read piece by piece and misses none")
+    func bulk() throws {
+        let count = 3000
+        try spool.accept(
+            Scratch.notification(),
+            to: (0..<count).lazy.map { number in
+                Delivery(token: DeviceToken(String(10_000_000 + number))!, environment: nil)
+            })
+        let file = try #require(try scratch.intake().next(in: .bulk))
+        #expect(try file.rest().map(\.number) == Array(0..<count))
+    }
+
+    @Test("what is put off waits in the folder of its moment, with one attempt more")
+    func putOff() throws {
         try accept("n1")
-        #expect(try spool.hasReady())
-        let claimed = try spool.claim(limit: 10)
-        #expect(scratch.files == ["spool/active/n1.json"])
-        #expect(try !spool.hasReady() && spool.hasWork(at: now))
-        try spool.postpone(claimed[0], until: now + .seconds(5))
-        #expect(scratch.files == ["spool/waiting/n1.json"])
+        let intake = try scratch.intake()
+        let file = try #require(try intake.next(in: .normal))
+        let devices = try file.rest()
+        intake.log.append(Scratch.accepted(), of: devices[0], in: file)
+        intake.log.append(Scratch.accepted(nil), of: devices[1], in: file)
+        let moment = Intake.moment(for: now + .milliseconds(4300), now: now)
+        intake.endPass(file, until: moment)
+        try intake.log.commit()
+        try intake.putOff(file, until: moment)
+        #expect(
+            scratch.files.filter { $0.hasPrefix("spool/") } == [
+                "spool/waiting/1795262405000/n1.jsonl"
+            ])
+        #expect(try spool.find("n1") == Scratch.notification())
         #expect(try !spool.hasWork(at: now + .seconds(4)) && spool.hasWork(at: now + .seconds(5)))
         #expect(try spool.nextDue() == now + .seconds(5))
-        #expect(try spool.claimDue(at: now + .seconds(4)).isEmpty)
-        let due = try spool.claimDue(at: now + .seconds(5))
-        #expect(scratch.files == ["spool/active/n1.json"])
-        try spool.settle(due[0], at: now)
-        #expect(scratch.files == ["receipts/2026-11-21/n1.json"])
+        #expect(try intake.allDue(at: now + .seconds(4)).isEmpty)
+        let due = try #require(try intake.allDue(at: now + .seconds(5)).first)
+        #expect(due.pass == 2 && due.isReached)
+        let rest = try due.rest()
+        #expect(rest.map(\.number) == [1] && rest.map(\.attempts) == [1])
+        intake.log.append(Scratch.accepted(.gone), of: rest[0], in: due)
+        try intake.log.commit()
+        intake.finish(due, at: now)
         #expect(try !spool.hasWork(at: now + .days(1)) && spool.nextDue() == nil)
+        #expect(!Files.exists("\(scratch.folder.path)/spool/waiting/1795262405000"))
     }
 
-    @Test("a claim takes no more than its limit, and all in the end")
-    func limit() throws {
-        try accept("a", "b", "c", "d", "e")
-        var claimed: [String] = []
-        for count in [2, 2, 1, 0] {
-            let some = try spool.claim(limit: count == 1 ? 2 : max(count, 1))
-            #expect(some.count == count)
-            claimed += some.map(\.id)
-        }
-        #expect(claimed.sorted() == ["a", "b", "c", "d", "e"])
+    @Test(
+        "few folders serve many wishes",
+        arguments: [(1, 1000), (1000, 1000), (1001, 2000), (600_000, 600_000), (600_001, 660_000)]
+            as [(Int64, Int64)])
+    func moments(wish: Int64, moment: Int64) {
+        #expect(
+            Intake.moment(for: now + .milliseconds(wish), now: now) == now + .milliseconds(moment))
     }
 
-    @Test("the earliest of those that wait says when")
-    func earliest() throws {
+    @Test("a lane is gone through without what is in hand, again and again")
+    func taken() throws {
         try accept("a", "b", "c")
-        for notification in try spool.claim(limit: 3) {
-            let seconds: Int64 = notification.id == "b" ? 1 : 9
-            try spool.postpone(notification, until: now + .seconds(seconds))
-        }
-        #expect(try spool.nextDue() == now + .seconds(1))
-        #expect(try spool.claimDue(at: now + .seconds(2)).map(\.id) == ["b"])
-        #expect(try spool.nextDue() == now + .seconds(9))
+        let intake = try scratch.intake()
+        let first = try intake.all(in: .normal)
+        #expect(Set(first.map(\.notification.id)) == ["a", "b", "c"])
+        try accept("d")
+        #expect(try intake.all(in: .normal).map(\.notification.id) == ["d"])
+        intake.leave(first[0])
+        #expect(
+            try intake.all(in: .normal).map(\.notification.id) == [first[0].notification.id])
     }
 
-    @Test("a postponed notification keeps what its devices have said")
-    func attempts() throws {
-        try accept("n1")
-        var notification = try #require(try spool.claim(limit: 1).first)
-        notification.deliveries[0].outcome = .accepted
-        notification.deliveries[1].attempts = [
-            Delivery.Attempt(at: now, status: 503, reason: "ServiceUnavailable", pushID: "p")
-        ]
-        try spool.postpone(notification, until: now)
-        let due = try #require(try spool.claimDue(at: now).first)
-        #expect(due.deliveries == notification.deliveries)
-        #expect(!due.isSettled)
+    @Test("many that wait for one moment are taken one by one")
+    func manyDue() throws {
+        let intake = try scratch.intake()
+        for number in 0..<50 { try accept("n\(number)") }
+        for file in try intake.all(in: .normal) {
+            _ = try file.rest()
+            try intake.putOff(file, until: now + .seconds(Int64(file.notification.id.count)))
+        }
+        var ids: Set<String> = []
+        for file in try intake.allDue(at: now + .minutes(1)) {
+            ids.insert(file.notification.id)
+            intake.finish(file, at: now)
+        }
+        #expect(ids.count == 50)
+        #expect(try spool.nextDue() == nil)
     }
 
     @Test("one drainer is elected at a time")
@@ -95,37 +144,26 @@ import Turnstone
         let first = try spool.election()
         #expect(first != nil)
         #expect(try Spool(state: scratch.folder.path).election() == nil)
-        first?.unlock()
+        first?.end()
         #expect(try Spool(state: scratch.folder.path).election() != nil)
     }
 
-    @Test("a receipt says what became of it, without whole tokens and without what it said")
-    func receipt() throws {
-        try spool.accept(Scratch.full())
-        let notification = try #require(try spool.claim(limit: 1).first)
-        try spool.settle(notification, at: now + .seconds(9))
-        let text = String(
-            decoding: scratch.folder.read("receipts/2026-11-21/n1.json") ?? [], as: UTF8.self)
-        #expect(text.hasSuffix("\n"))
-        #expect(text.contains(#""device":"a1b2c3d4…""#) && text.contains(#""outcome":"gone""#))
-        #expect(
-            text.contains(#""finished_at":1795262409000"#)
-                && text.contains(#""reason":"Unregistered""#))
-        for secret in ["your turn", "a1b2c3d4e5", "0102030405"] { #expect(!text.contains(secret)) }
-    }
-
-    @Test("receipts go when their day ended more than 30 days ago")
-    func oldReceipts() throws {
-        for day in ["2026-10-21", "2026-10-22", "2026-11-21", "2025-12-31"] {
-            try scratch.folder.write("{}", to: "receipts/\(day)/a.json")
-        }
-        try scratch.folder.write("mine", to: "receipts/notes.txt")
-        try spool.removeOldReceipts(at: now)
-        #expect(
-            scratch.files == [
-                "receipts/2026-10-22/a.json", "receipts/2026-11-21/a.json", "receipts/notes.txt",
-            ])
-        try Spool(state: "\(scratch.folder.path)/none").removeOldReceipts(at: now)
+    @Test("a drainer without a sign of life is stuck, one that has ended is not")
+    func stuck() throws {
+        let election = try #require(try spool.election())
+        #expect(try spool.stuckDrainer(at: now) == nil, "it has not begun")
+        election.beat(at: now)
+        #expect(try spool.stuckDrainer(at: now + .seconds(60)) == nil)
+        let stuck = try #require(try spool.stuckDrainer(at: now + .seconds(61)))
+        #expect(stuck.since == now && stuck.process == Int(ThisProcess.id))
+        election.beat(at: now + .minutes(5))
+        #expect(try spool.stuckDrainer(at: now + .minutes(6)) == nil)
+        // A clock that was set back.
+        election.beat(at: now)
+        #expect(try spool.stuckDrainer(at: now + .seconds(9)) == nil)
+        election.end()
+        #expect(try spool.stuckDrainer(at: now + .hours(1)) == nil)
+        #expect(try spool.election() != nil, "asking takes the lock from nobody")
     }
 
     @Test("a program starts the drainer unless that is somebody else's part")

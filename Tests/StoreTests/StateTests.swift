@@ -61,18 +61,34 @@ import Unix
         #expect(folder.read("deep/down/version.json") == Array(#"{"version":1}"#.utf8))
     }
 
-    @Test("a stop of delivery is known until it is taken back, and keeps its start")
+    private func stop(_ service: String, since: Int64) -> DeliveryStop {
+        DeliveryStop(
+            service: service, reason: "InvalidProviderToken",
+            since: Timestamp(milliseconds: since), until: Timestamp(milliseconds: 1000),
+            settings: "a")
+    }
+
+    @Test("a service's stop is known until it is taken back, keeps its start, and is its own")
     func deliveryStop() throws {
         let state = try state([("TURNSTONE_STATE", folder.path)])
-        #expect(try state.deliveryStop() == nil)
-        try state.note(
-            DeliveryStop(reason: "InvalidProviderToken", since: Timestamp(milliseconds: 1)))
-        try state.note(
-            DeliveryStop(reason: "InvalidProviderToken", since: Timestamp(milliseconds: 2)))
-        #expect(try state.deliveryStop()?.since == Timestamp(milliseconds: 1))
-        #expect(try state.deliveryStop()?.reason == "InvalidProviderToken")
-        try state.note(nil)
-        #expect(try state.deliveryStop() == nil)
+        #expect(try state.deliveryStops().isEmpty)
+        try state.note(stop("apns", since: 1), of: "apns")
+        try state.note(stop("apns", since: 2), of: "apns")
+        try state.note(stop("other", since: 3), of: "other")
+        #expect(try state.deliveryStop(of: "apns") == stop("apns", since: 1))
+        try state.note(nil, of: "apns")
+        #expect(try state.deliveryStops() == [stop("other", since: 3)])
+    }
+
+    @Test(
+        "a stop holds for the settings that were refused, until its time is over",
+        arguments: [
+            ("a", 999, true), ("a", 1000, false), ("b", 999, false), ("a", -3_600_001, false),
+        ]
+            as [(String, Int64, Bool)])
+    func stopHolds(settings: String, now: Int64, holds: Bool) {
+        let stop = stop("apns", since: 1)
+        #expect(stop.holds(for: settings, at: Timestamp(milliseconds: now)) == holds)
     }
 
     @Test("requests to OGS get times at a steady distance, whoever asks")

@@ -7,8 +7,7 @@ import Unix
 
 /// Apple's push service, with the provider token that all processes share.
 final class APNsProvider {
-    private let settings: APNsSettings
-    private let variables: Variables
+    let settings: APNsSettings
     private let sender: APNsSender
     /// What was submitted and has no verdict, by its tag.
     private var pushes: [Int: Push] = [:]
@@ -16,7 +15,6 @@ final class APNsProvider {
 
     init(_ settings: APNsSettings, _ variables: Variables, state: State) throws(Failure) {
         self.settings = settings
-        self.variables = variables
         sender = try APNsSender(settings) { (rejected) throws(Failure) in
             try Self.sharedToken(
                 settings, rejected: rejected, state: state, now: Environment.now(variables))
@@ -40,38 +38,33 @@ final class APNsProvider {
         }
     }
 
+    var trouble: APNsGateway.Trouble? { sender.trouble }
+
     func step(
-        next: () -> Push?, verdict: (Push, Verdict) throws(Failure) -> Void
+        milliseconds: Int64, at now: Timestamp, next: () throws(Failure) -> Push?,
+        verdict: (Push, Verdict) throws(Failure) -> Void
     ) throws(Failure) {
-        let now = try Environment.now(variables)
-        while sender.wantsMore, let push = next() {
-            do throws(Failure) {
-                try submit(push)
-            } catch {
+        var room = sender.room
+        while room > 0, let push = try next() {
+            room -= 1
+            do throws(Failure) { try submit(push) } catch {
                 try verdict(push, Verdict(refused: error))
             }
         }
-        for settled in try sender.step(milliseconds: 20) {
+        for settled in try sender.step(milliseconds: milliseconds) {
             guard let push = pushes.removeValue(forKey: settled.tag) else { continue }
             try verdict(
                 push,
-                Verdict(
-                    settled.verdict, attempt: push.delivery.attempts.count + 1,
-                    random: randomBytes(1)[0], at: now))
+                Verdict(settled.verdict, attempt: push.delivery.attempts + 1, at: now))
         }
     }
 
     private func submit(_ push: Push) throws(Failure) {
-        let content = push.notification.push
-        guard let type = PushType(rawValue: content.type) else {
-            throw Failure(
-                .refused(.malformed), "unable to push: unknown push type", cause: "InvalidPushType")
-        }
+        let notification = push.job.notification
         let request = try APNsRequest(
-            token: push.delivery.token, id: push.id,
-            payload: APNsPayload(content.payload, type: type), bundle: settings.bundleID,
-            priority: content.priority, expiration: push.notification.expires,
-            collapseID: content.collapseID)
+            token: push.delivery.token, id: push.id, payload: push.encodedPayload(),
+            bundle: settings.bundleID, priority: notification.push.priority,
+            expiration: notification.expires, collapseID: notification.push.collapseID)
         lastTag += 1
         pushes[lastTag] = push
         sender.submit(request, in: push.delivery.environment, tag: lastTag)

@@ -15,10 +15,11 @@ struct FileProvider {
     }
 
     func step(
-        next: () -> Push?, verdict: (Push, Verdict) throws(Failure) -> Void
+        milliseconds: Int64, next: () throws(Failure) -> Push?,
+        verdict: (Push, Verdict) throws(Failure) -> Void
     ) throws(Failure) {
         var isIdle = true
-        while let push = next() {
+        while let push = try next() {
             isIdle = false
             let text = JSON.text(document(push)) + [UInt8(ascii: "\n")]
             try systemCalls { () throws(SystemError) in
@@ -28,20 +29,21 @@ struct FileProvider {
             StandardStreams.writeOutput(text)
             try verdict(push, .written)
         }
-        if isIdle { MonotonicClock.sleep(milliseconds: 20) }
+        if isIdle { MonotonicClock.sleep(milliseconds: milliseconds) }
     }
 
     /// What would have been sent: the header fields by their names, and the payload.
     private func document(_ push: Push) -> JSONValue {
-        let content = push.notification.push
+        let notification = push.job.notification
+        let content = notification.push
         var document: JSONObject = [
             "device": .string(push.delivery.token.hex), "apns-id": .string(push.id),
             "apns-push-type": .string(content.type),
             "apns-priority": .integer(Int64(content.priority)),
-            "apns-expiration": .integer(push.notification.expires.seconds),
+            "apns-expiration": .integer(notification.expires.seconds),
         ]
         document["apns-collapse-id"] = content.collapseID.map { .string($0) }
-        document["payload"] = content.payload
+        document["payload"] = push.payload
         return .object(document)
     }
 }

@@ -17,17 +17,46 @@ enum Provider {
         }
     }
 
-    /// Hands out pushes and takes in verdicts, waiting up to 20 ms where there is nothing else to do.
-    func step(
-        next: () -> Push?, verdict: (Push, Verdict) throws(Failure) -> Void
-    ) throws(Failure) {
+    /// Under which its stops are noted.
+    var name: String {
         switch self {
-        case .files(let provider): try provider.step(next: next, verdict: verdict)
-        case .apns(let provider): try provider.step(next: next, verdict: verdict)
+        case .files: "file"
+        case .apns: "apns"
         }
     }
 
-    /// Hands nothing more out: what is not sent yet comes back without a verdict.
+    /// Tells its settings from others.
+    var settings: String {
+        switch self {
+        case .files: ""
+        case .apns(let provider): provider.settings.fingerprint
+        }
+    }
+
+    /// Why nothing can be pushed for now.
+    var trouble: String? {
+        switch self {
+        case .files: nil
+        case .apns(let provider): provider.trouble?.reason
+        }
+    }
+
+    /// Hands out pushes and takes in verdicts.
+    ///
+    /// - Parameter milliseconds: how long it may wait where there is nothing else to do.
+    func step(
+        milliseconds: Int64, at now: Timestamp, next: () throws(Failure) -> Push?,
+        verdict: (Push, Verdict) throws(Failure) -> Void
+    ) throws(Failure) {
+        switch self {
+        case .files(let provider):
+            try provider.step(milliseconds: milliseconds, next: next, verdict: verdict)
+        case .apns(let provider):
+            try provider.step(milliseconds: milliseconds, at: now, next: next, verdict: verdict)
+        }
+    }
+
+    /// Hands nothing more out: what is not sent yet comes back.
     func giveBackUnsent() {
         if case .apns(let provider) = self { provider.giveBackUnsent() }
     }

@@ -1,21 +1,43 @@
 import APNs
 import Spool
 import Turnstone
+import Unix
 
 /// One notification on its way to one device.
 struct Push {
-    let notification: Notification
-    let index: Int
+    let job: Job
+    let delivery: Delivery
     /// `apns-id`.
     let id: String
 
-    init(_ notification: Notification, _ index: Int) {
-        self.notification = notification
-        self.index = index
-        id = pushID(notification: notification.id, token: notification.deliveries[index].token)
+    init(_ job: Job, _ delivery: Delivery) {
+        self.job = job
+        self.delivery = delivery
+        id = pushID(notification: job.notification.id, token: delivery.token)
     }
 
-    var delivery: Delivery { notification.deliveries[index] }
+    /// What the app receives.
+    var payload: JSONValue {
+        let common = job.notification.push.payload
+        guard let badge = delivery.badge, var members = common.object,
+            var aps = members["aps"]?.object
+        else { return common }
+        aps["badge"] = .integer(Int64(badge))
+        members["aps"] = .object(aps)
+        return .object(members)
+    }
+
+    /// The same as APNs takes it.
+    func encodedPayload() throws(Failure) -> APNsPayload {
+        if delivery.badge == nil, let common = job.payload { return common }
+        guard let type = PushType(rawValue: job.notification.push.type) else {
+            throw Failure(
+                .refused(.malformed), "unable to push: unknown push type", cause: "InvalidPushType")
+        }
+        let encoded = try APNsPayload(payload, type: type)
+        if delivery.badge == nil { job.payload = encoded }
+        return encoded
+    }
 }
 
 /// What a push service, or what stands in for one, said to a push.
@@ -27,8 +49,10 @@ struct Verdict {
     var change: CleanUp.Change?
 
     enum Meaning {
-        case settled(Delivery.Outcome)
+        case settled(Outcome)
         case later(Interval)
+        /// It was not tried: nothing is known that was not known before.
+        case notSent
         case stop
     }
 }
@@ -36,8 +60,7 @@ struct Verdict {
 extension Verdict {
     /// - Parameters:
     ///   - attempt: which one this was: 1 for the first.
-    ///   - random: any byte, for the pause until the next.
-    init(_ verdict: APNsVerdict, attempt: Int, random: UInt8, at moment: Timestamp) {
+    init(_ verdict: APNsVerdict, attempt: Int, at moment: Timestamp) {
         status = verdict.status
         reason = verdict.reason
         switch verdict.outcome {
@@ -50,9 +73,11 @@ extension Verdict {
             meaning = .settled(.quarantined)
             change = .quarantine(since: moment)
         case .later(let pause):
-            meaning = .later(backOff(pause, attempt: attempt, random: random))
+            meaning = .later(backOff(pause, attempt: attempt, random: randomBytes(1)[0]))
         case .noVerdict, .renewToken:
-            meaning = .later(backOff(.seconds(1), attempt: attempt, random: random))
+            meaning = .later(
+                backOff(.seconds(1), attempt: attempt, random: randomBytes(1)[0]))
+        case .notSent: meaning = .notSent
         case .stopQueue: meaning = .stop
         }
     }
@@ -64,9 +89,11 @@ extension Verdict {
         meaning = .settled(.refused)
     }
 
+    static let expired = Verdict(status: nil, reason: nil, meaning: .settled(.expired))
+
     static let written = Verdict(status: 200, reason: nil, meaning: .settled(.accepted))
 
-    private init(status: Int, reason: String?, meaning: Meaning) {
+    private init(status: Int?, reason: String?, meaning: Meaning) {
         self.status = status
         self.reason = reason
         self.meaning = meaning

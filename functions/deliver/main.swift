@@ -18,7 +18,7 @@ run { (schedule) throws(Failure) in
     let linger = try schedule.variables.number("DELIVER_LINGER_SECONDS", standard: 5, in: 0...3600)
     let provider = try Provider(schedule.variables, state: state)
     ThisProcess.holdEnd()
-    let drainer = Drainer(
-        state: state, variables: schedule.variables, provider: provider, log: schedule.log)
+    let drainer = try Drainer(
+        Configuration(schedule.variables), state: state, provider: provider, log: schedule.log)
     return try drainer.drain(linger: .seconds(Int64(linger)))
 }

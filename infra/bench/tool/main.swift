@@ -3,6 +3,8 @@
 //   commit FOLDER COUNT NUMBER        commits COUNT times to the document of user NUMBER, of some 800 bytes
 //   players FOLDER COUNT SECONDS      makes a state folder with players who were looked at SECONDS ago
 //   discard ADDRESS COUNT AUTHORITY   fetches as many players' games as check-turns would, and throws them away
+//   accept FOLDER COUNT [ONES]        accepts one notification to COUNT devices, or COUNT to one device each without fsync; prints
+//                                     the milliseconds and the most memory, in KiB
 //   answers FOLDER COUNT              writes made-up answers of 70 to 300 KB, named 00.json and on
 
 import Turnstone
@@ -17,6 +19,8 @@ do throws(Failure) {
         try makePlayers(in: words[2], count: number(words[3]), lookedSecondsAgo: number(words[4]))
     case "discard" where words.count >= 5:
         try discard(words[2], count: number(words[3]), authority: words[4])
+    case "accept" where words.count >= 4:
+        try accept(in: words[2], count: number(words[3]), each: words.count > 4)
     case "answers" where words.count >= 4: try writeAnswers(in: words[2], count: number(words[3]))
     default: throw .malformed("usage: see the head of main.swift")
     }

@@ -1,0 +1,107 @@
+import JSON
+import Turnstone
+import Unix
+
+extension Intake {
+    /// Reads in the receipts what earlier drainers have done with what is still in the spool, and goes on
+    /// writing behind it.
+    package func recover(at now: Timestamp) throws(Failure) {
+        held = [:]
+        recovered = [:]
+        stuck = [:]
+        let known = try checkpoint.read()
+        try log.replay(from: known) { (id, event, position) throws(Failure) in
+            var progress = recovered.removeValue(forKey: id) ?? Progress()
+            progress.start = progress.start ?? position
+            switch event {
+            case .attempt(let number, let outcome):
+                if outcome != nil { progress.settled.insert(number) }
+                if outcome == .accepted { progress.isReached = true }
+            case .putOff(let pass): progress.endedPass = pass
+            case .finished: if try spool.path(of: id) == nil { return }
+            }
+            recovered[id] = progress
+        }
+        for (id, progress) in recovered where progress.endedPass > 0 {
+            try removeOutdated(id)
+        }
+        let today = CalendarDate(now).dayText
+        // What is open may be told of in later days' receipts than today's, where the clock was wrong.
+        let last = recovered.isEmpty ? today : max(today, try log.days().last ?? today)
+        try log.open(last)
+        if let known, last < known.day { try checkpoint.write(log.position) }
+    }
+
+    /// A crash after what is left was put off, and before the file that it came from was gone, leaves both.
+    private func removeOutdated(_ id: String) throws(Failure) {
+        var newest: SpoolFile?
+        for path in try spool.paths(of: id) {
+            guard let file = try SpoolFile.open(path) else { continue }
+            let older = (newest?.pass ?? 0) < file.pass ? newest : file
+            if (newest?.pass ?? 0) < file.pass { newest = file }
+            if let older { Files.remove(older.path) }
+        }
+    }
+
+    /// Lets the next drainer read the receipts from here on, or from the first line about anything that is
+    /// still in the spool.
+    ///
+    /// - Parameter distance: how many bytes of receipts are worth it.
+    package func noteCheckpoint(after distance: Int = 0) throws(Failure) {
+        // Only what is durable may be left behind.
+        guard log.pendingBytes == 0, checkpoint.isWorthwhile(log.position, distance) else { return }
+        for id in Array(recovered.keys) where try spool.path(of: id) == nil { recovered[id] = nil }
+        let starts =
+            held.values.compactMap { $0.progress.start } + recovered.values.compactMap { $0.start }
+            + stuck.values.compactMap { $0.start }
+        let position = starts.min() ?? log.position
+        guard checkpoint.isNew(position) else { return }
+        // What is over must not come back after a power cut: nothing would say that it is over.
+        try spool.synchronizeFolders()
+        try checkpoint.write(position)
+    }
+}
+
+/// From where on a drainer has to read the receipts: `checkpoint.json`.
+final class Checkpoint {
+    private let path: String
+    private var last: ReceiptLog.Position?
+    private var asked: ReceiptLog.Position?
+
+    init(_ spool: Spool) {
+        path = "\(spool.folder)/checkpoint.json"
+    }
+
+    /// - Returns: `nil` where there is none: all receipts are to be read then.
+    func read() throws(Failure) -> ReceiptLog.Position? {
+        let bytes = try systemCalls { () throws(SystemError) in try Files.contents(path) }
+        guard let members = bytes.flatMap({ members($0) }), let day = members["day"]?.string,
+            let offset = members["offset"]?.integer, offset >= 0
+        else { return nil }
+        last = ReceiptLog.Position(day: day, offset: Int(offset))
+        return last
+    }
+
+    /// Whether so much was written since this was last asked for that it is worth looking for a new position.
+    func isWorthwhile(_ end: ReceiptLog.Position, _ distance: Int) -> Bool {
+        if let asked, asked.day == end.day, asked.offset + distance > end.offset { return false }
+        asked = end
+        return true
+    }
+
+    func isNew(_ position: ReceiptLog.Position) -> Bool {
+        last.map { $0 != position } ?? (position.offset > 0)
+    }
+
+    func write(_ position: ReceiptLog.Position) throws(Failure) {
+        try systemCalls { () throws(SystemError) in
+            try Files.replace(
+                path,
+                with: line([
+                    "version": 1, "day": .string(position.day),
+                    "offset": .integer(Int64(position.offset)),
+                ]))
+        }
+        last = position
+    }
+}

@@ -1,0 +1,27 @@
+import Turnstone
+
+/// How soon a notification is to be delivered: all of one lane's go before any of the next one's.
+package enum Lane: String, Sendable {
+    /// Time-sensitive and critical alerts, and the end of a Live Activity.
+    case urgent
+    /// All else, to a few devices.
+    case normal
+    /// To more devices than ``most``: it would hold up the others.
+    case bulk
+
+    static let all = [Lane.urgent, .normal, .bulk]
+
+    /// The most devices of a notification that is not bulk.
+    package static let most = 100
+}
+
+extension Notification {
+    /// The lane that it takes.
+    package func lane(devices: Int) -> Lane {
+        if devices > Lane.most { return .bulk }
+        let aps = push.payload.object?["aps"]?.object
+        let level = aps?["interruption-level"]?.string
+        let isEnd = push.type == "liveactivity" && aps?["event"]?.string == "end"
+        return isEnd || level == "time-sensitive" || level == "critical" ? .urgent : .normal
+    }
+}

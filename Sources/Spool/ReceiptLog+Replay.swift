@@ -1,0 +1,63 @@
+import JSON
+import Turnstone
+import Unix
+
+extension ReceiptLog {
+    /// What a line tells a drainer that comes later.
+    enum Event {
+        case attempt(number: Int, Outcome?)
+        case putOff(pass: Int)
+        case finished
+    }
+
+    /// Reads what was noted from a position on, of all days in their order.
+    ///
+    /// A line that is none is passed over: it was never made durable whole, or somebody else wrote it.
+    func replay(
+        from start: Position?,
+        _ note: (_ id: String, Event, Position) throws(Failure) -> Void
+    ) throws(Failure) {
+        for day in try days() where day >= start?.day ?? "" {
+            let offset = day == start?.day ? start?.offset ?? 0 : 0
+            try replay(day, from: offset, note)
+        }
+    }
+
+    private func replay(
+        _ day: String, from start: Int,
+        _ note: (_ id: String, Event, Position) throws(Failure) -> Void
+    ) throws(Failure) {
+        let file = try systemCalls { () throws(SystemError) in
+            try FileDescriptor.open(path(day), .read)
+        }
+        var offset = start
+        var rest: [UInt8] = []
+        while true {
+            let more = try systemCalls { () throws(SystemError) in
+                try file.read(upTo: 1 << 18, at: offset + rest.count)
+            }
+            if more.isEmpty { return }
+            rest += more
+            var lineStart = 0
+            while let end = rest[lineStart...].firstIndex(of: UInt8(ascii: "\n")) {
+                if let (id, event) = event(Array(rest[lineStart..<end])) {
+                    try note(id, event, Position(day: day, offset: offset + lineStart))
+                }
+                lineStart = end + 1
+            }
+            rest.removeFirst(lineStart)
+            offset += lineStart
+        }
+    }
+
+    private func event(_ line: [UInt8]) -> (String, Event)? {
+        guard let members = members(line), let id = members["id"]?.string else { return nil }
+        if let number = members["n"]?.integer, number >= 0 {
+            return (
+                id, .attempt(number: Int(number), members["outcome"]?.string.flatMap(Outcome.init))
+            )
+        }
+        if let pass = members["pass"]?.integer { return (id, .putOff(pass: Int(pass))) }
+        return members["finished_at"] == nil ? nil : (id, .finished)
+    }
+}

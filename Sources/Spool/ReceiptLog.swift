@@ -1,0 +1,134 @@
+import Turnstone
+import Unix
+
+/// The receipts of a day, a line for each event, written at the end by the drainer alone: what became of
+/// each push, and so what a drainer that comes after a crash need not do again.
+///
+/// Lines are gathered by ``append(_:of:in:)`` and hold from ``commit()`` on, which makes many of them durable
+/// at once.
+package final class ReceiptLog {
+    /// A place in the receipts.
+    package struct Position: Comparable, Sendable {
+        /// Such as `2026-11-21`.
+        let day: String
+        let offset: Int
+
+        package static func < (left: Position, right: Position) -> Bool {
+            (left.day, left.offset) < (right.day, right.offset)
+        }
+    }
+
+    let folder: String
+    private var file: FileDescriptor?
+    private var day = ""
+    /// Where the next commit writes.
+    private var end = 0
+    /// Until where there is room that nobody can take from us.
+    private var reserved = 0
+    private var canReserve = true
+    private var pending: [UInt8] = []
+
+    /// What one commit's lines and those of all pushes in flight take at most.
+    private static let reserve = 1 << 20
+
+    /// - Parameter state: the state folder.
+    package init(state: String) {
+        folder = "\(state)/receipts"
+    }
+
+    /// The bytes that wait for ``commit()``.
+    package var pendingBytes: Int { pending.count }
+
+    var position: Position { Position(day: day, offset: end + pending.count) }
+
+    func path(_ day: String) -> String { "\(folder)/\(day).jsonl" }
+
+    /// Goes on at the end of a day's receipts; half a line that a crash has left there goes.
+    func open(_ day: String) throws(Failure) {
+        self.day = day
+        end = 0
+        file = nil
+        if Files.exists(path(day)) { try open() }
+        reserved = end
+    }
+
+    /// The file is made when there is something to write.
+    private func open() throws(Failure) {
+        try systemCalls { () throws(SystemError) in
+            try Files.makeFolder(folder)
+            let isNew = !Files.exists(path(day))
+            let file = try FileDescriptor.open(path(day), .update)
+            if isNew { try Files.synchronizeFolder(folder) }
+            end = try endOfLines(file)
+            try file.truncate(to: end)
+            self.file = file
+        }
+    }
+
+    /// Goes on in the receipts of the next day, when it has come. A clock that is set back changes nothing:
+    /// what is written later is never in an earlier day's.
+    package func turnPage(at now: Timestamp) throws(Failure) {
+        let today = CalendarDate(now).dayText
+        guard pending.isEmpty, today > day else { return }
+        close()
+        try open(today)
+    }
+
+    /// Makes sure that what will have to be noted of the pushes in flight can be noted, however full the disk
+    /// gets meanwhile. To be called before pushes are sent.
+    package func makeRoom() throws(Failure) {
+        guard canReserve, position.offset + Self.reserve / 2 > reserved else { return }
+        if file == nil { try open() }
+        try systemCalls { () throws(SystemError) in
+            let start = max(reserved, position.offset)
+            canReserve = try file?.reserve(Self.reserve, at: start) ?? false
+            reserved = start + Self.reserve
+        }
+    }
+
+    /// Makes what was appended durable.
+    ///
+    /// - Throws: nothing is lost then: the next call writes it again, at the same place.
+    package func commit() throws(Failure) {
+        guard !pending.isEmpty else { return }
+        if file == nil { try open() }
+        try systemCalls { () throws(SystemError) in
+            try file?.write(pending, at: end)
+            try file?.synchronizeData()
+        }
+        end += pending.count
+        pending.removeAll(keepingCapacity: true)
+    }
+
+    /// Gives back the room that was set aside.
+    package func close() {
+        do throws(SystemError) { try file?.truncate(to: end) } catch {}
+        file = nil
+    }
+
+    func append(_ bytes: [UInt8]) { pending += bytes }
+
+    /// Removes the receipts of days that ended more than 30 days ago.
+    package func removeOld(at now: Timestamp) throws(Failure) {
+        let oldest = CalendarDate(now - .days(30)).dayText
+        for day in try days() where day < oldest && day < self.day { Files.remove(path(day)) }
+    }
+
+    /// The days of which there are receipts, the oldest first.
+    func days() throws(Failure) -> [String] {
+        let names = try systemCalls { () throws(SystemError) in try Files.names(in: folder) }
+        return names.compactMap { idOfFile($0) }.filter { $0.utf8.count == 10 }.sorted()
+    }
+}
+
+/// Where the last whole line ends.
+private func endOfLines(_ file: FileDescriptor) throws(SystemError) -> Int {
+    var end = try file.size()
+    while end > 0 {
+        let start = max(0, end - 65_536)
+        let bytes = try file.read(upTo: end - start, at: start)
+        if let last = bytes.lastIndex(of: UInt8(ascii: "\n")) { return start + last + 1 }
+        end = start
+    }
+    return 0
+}

@@ -1,0 +1,71 @@
+import JSON
+import Turnstone
+import Unix
+
+/// The right to be the one drainer, given up with the last reference to it.
+///
+/// Its file says who holds it and when that process last gave a sign of life:
+/// `{"pid": 4711, "beat": 1795262400000}`.
+package final class Election {
+    private let file: FileDescriptor
+    private var last: Timestamp?
+
+    fileprivate init(_ file: FileDescriptor) {
+        self.file = file
+    }
+
+    /// Gives a sign of life, at most one a second.
+    package func beat(at now: Timestamp) {
+        if let last, (now - last).milliseconds >= 0, now - last < .seconds(1) { return }
+        last = now
+        let sign: JSONObject = [
+            "pid": .integer(Int64(ThisProcess.id)), "beat": JSONValue(now),
+        ]
+        // It says nothing but that this process is alive: what cannot be written now is soon written again.
+        do throws(SystemError) {
+            let bytes = line(sign)
+            try file.write(bytes, at: 0)
+            try file.truncate(to: bytes.count)
+        } catch {}
+    }
+
+    /// Lets another process be elected.
+    package func end() { file.unlock() }
+}
+
+/// A drainer that holds the election and gives no sign of life.
+package struct StuckDrainer: Equatable, Sendable {
+    package let process: Int
+    package let since: Timestamp
+
+    /// So long may one step of a drainer take: it waits for locks, and for a slow disk.
+    package static let patience = Interval.seconds(60)
+}
+
+extension Spool {
+    private var lockPath: String { "\(folder)/drainer.lock" }
+
+    /// The right to be the drainer, or `nil` where another process has it.
+    package func election() throws(Failure) -> Election? {
+        try systemCalls { () throws(SystemError) -> Election? in
+            try Files.makeFolder(folder)
+            let file = try FileDescriptor.open(lockPath, .update)
+            guard try file.tryLock() else { return nil }
+            return Election(file)
+        }
+    }
+
+    /// The drainer that does nothing any more though nobody else may do its work, if there is one.
+    package func stuckDrainer(at now: Timestamp) throws(Failure) -> StuckDrainer? {
+        let bytes = try systemCalls { () throws(SystemError) in try Files.contents(lockPath) }
+        guard let members = bytes.flatMap({ members($0) }), let beat = members["beat"]?.timestamp,
+            let process = members["pid"]?.integer, now - beat > StuckDrainer.patience
+        else { return nil }
+        // An old sign is all that most drainers leave. The lock is taken for an instant only then, when no
+        // working drainer could miss it.
+        let isHeld = try systemCalls { () throws(SystemError) in
+            try !FileDescriptor.open(lockPath, .read).tryLock()
+        }
+        return isHeld ? StuckDrainer(process: Int(process), since: beat) : nil
+    }
+}

@@ -1,0 +1,37 @@
+import CUnix
+
+/// The names in a folder, a few at a time, however many there are: a folder of a million files costs no
+/// more memory than one of ten.
+///
+/// C: `readdir(3)`.
+package final class FolderList {
+    private let folder: String
+    private var stream: OpaquePointer?
+
+    package init(_ folder: String) {
+        self.folder = folder
+    }
+
+    deinit { close() }
+
+    /// The next name, in no order and without `.` and `..`; `nil` at the end, after which it begins anew,
+    /// and where the folder is missing. What is added or removed meanwhile may be among them.
+    package func next() throws(SystemError) -> String? {
+        if stream == nil { stream = opendir(folder) }
+        guard let stream else {
+            guard Errno.current == .noEntry else { throw SystemError("list", folder) }
+            return nil
+        }
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name.0) { String(cString: $0) }
+            if name != ".", name != ".." { return name }
+        }
+        close()
+        return nil
+    }
+
+    private func close() {
+        if let stream { closedir(stream) }
+        stream = nil
+    }
+}

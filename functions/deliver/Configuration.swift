@@ -1,0 +1,40 @@
+import Edge
+import Turnstone
+import Unix
+
+/// The configuration, which may change while a drainer runs: keys are rotated.
+struct Configuration {
+    private(set) var variables: Variables
+    private var stamps: [[Int64]?]
+    private var looked = MonotonicClock.milliseconds
+
+    init(_ variables: Variables) {
+        self.variables = variables
+        stamps = Self.stamps(of: variables)
+    }
+
+    /// Whether one of its files has changed, as far as ``look()`` has seen.
+    private(set) var isChanging = false
+
+    /// Looks, once a second.
+    mutating func look() {
+        let moment = MonotonicClock.milliseconds
+        guard moment - looked >= 1000 else { return }
+        looked = moment
+        if Self.stamps(of: variables) != stamps { isChanging = true }
+    }
+
+    /// Reads it anew; where that fails it stays as it was.
+    mutating func reload() throws(Failure) {
+        isChanging = false
+        stamps = Self.stamps(of: variables)
+        variables = try Environment.variables()
+        stamps = Self.stamps(of: variables)
+    }
+
+    private static func stamps(of variables: Variables) -> [[Int64]?] {
+        let key = variables.text("APNS_KEY_PATH")
+        let authorities = variables.text("APNS_CA_FILE")
+        return [variables.file, key, authorities].map { $0.flatMap { Files.stamp(of: $0) } }
+    }
+}

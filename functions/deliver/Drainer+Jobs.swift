@@ -1,0 +1,108 @@
+import Spool
+import Store
+import Turnstone
+import Unix
+
+extension Drainer {
+    /// To be called when a job may be over.
+    func noteEnd(of job: Job) {
+        guard job.isPassOver, !job.isPassNoted else { return }
+        job.isPassNoted = true
+        if job.left > 0, !job.isDamaged {
+            intake.endPass(job.file, until: moment(of: job))
+            oldestNote = oldestNote ?? MonotonicClock.milliseconds
+        }
+        ended.append(job)
+    }
+
+    private func moment(of job: Job) -> Timestamp {
+        Intake.moment(for: job.notBefore ?? now, now: now)
+    }
+
+    /// Makes the receipts durable when there are many, when they have waited for 5 ms, or when nothing more is
+    /// to be expected.
+    func commitIfDue() throws(Failure) {
+        let moment = MonotonicClock.milliseconds
+        if let failingSince, moment - failingSince < 100 { return }
+        let isOld = oldestNote.map { moment - $0 >= 5 } ?? false
+        guard isOld || inFlight == 0 || receipts.pendingBytes >= 1 << 18 else { return }
+        do throws(Failure) { try receipts.commit() } catch { return try noteFailing(error) }
+        failingSince = nil
+        failedCommits = 0
+        oldestNote = nil
+        letGo()
+        try receipts.turnPage(at: now)
+        try intake.noteCheckpoint(after: 16 << 20)
+    }
+
+    /// A disk that fails may work again in a moment, and until then nothing is sent. What it never takes is lost,
+    /// and will be asked of the push service once more.
+    private func noteFailing(_ failure: Failure) throws(Failure) {
+        let moment = MonotonicClock.milliseconds
+        if failingSince == nil { log.failure(failure) }
+        failedCommits += 1
+        if failedCommits > 50 { throw failure }
+        failingSince = moment
+    }
+
+    /// Puts off or ends the jobs whose verdicts are durable.
+    private func letGo() {
+        let jobs = ended
+        ended = []
+        for job in jobs {
+            do throws(Failure) { try letGo(job) } catch {
+                log.failure(error)
+                stubborn.append((job, MonotonicClock.milliseconds + 1000))
+            }
+        }
+    }
+
+    private func letGo(_ job: Job) throws(Failure) {
+        if job.isDamaged { return try intake.setAside(job.file) }
+        if job.left > 0 {
+            try intake.putOff(job.file, until: moment(of: job))
+            summary.waiting += 1
+            return
+        }
+        try tellUser(of: job)
+        intake.finish(job.file, at: now)
+        oldestNote = oldestNote ?? MonotonicClock.milliseconds
+        summary.delivered += 1
+        var fields: JSONObject = ["id": .string(job.notification.id)]
+        fields["user"] = job.notification.user.map { .string($0.text) }
+        log.event("delivered", fields)
+    }
+
+    /// Notes in the user's document what must be there before the notification goes.
+    private func tellUser(of job: Job) throws(Failure) {
+        guard let told = job.notification.turns, let user = job.notification.user else { return }
+        try state.users.update(DocumentName(user)) { document in
+            document.adopt(told.turns, notice: told.notice)
+            if job.file.isReached { document.noteReached(job.reached, at: now) }
+        }
+    }
+
+    func retryStubborn() {
+        let moment = MonotonicClock.milliseconds
+        ended += stubborn.filter { $0.moment <= moment }.map { $0.job }
+        stubborn.removeAll { $0.moment <= moment }
+    }
+
+    func setAside(_ job: Job, _ failure: Failure) throws(Failure) {
+        log.failure(failure)
+        guard failure.cause == "corrupt" else { throw failure }
+        try intake.setAside(job.file)
+    }
+
+    /// Ends a run: what was taken and not ended is left to the next one.
+    func close() throws(Failure) {
+        for job in queue.removeAll() { intake.leave(job.file) }
+        for (job, _) in stubborn { intake.leave(job.file) }
+        stubborn = []
+        try receipts.commit()
+        oldestNote = nil
+        try intake.noteCheckpoint()
+        try receipts.removeOld(at: now)
+        receipts.close()
+    }
+}

@@ -1,0 +1,81 @@
+import Spool
+import Store
+import Turnstone
+import Unix
+
+extension Drainer {
+    func note(_ verdict: Verdict, of push: Push) throws(Failure) {
+        inFlight -= 1
+        let job = push.job
+        switch verdict.meaning {
+        case .notSent:
+            // It stays in hand, unless it is only its own gateway that cannot be reached.
+            if isEnding || provider.trouble != nil || configuration.isChanging {
+                return queue.putBack((job, push.delivery))
+            }
+            job.retry(notBefore: now + .seconds(5))
+        case .settled(let outcome):
+            append(verdict, of: push, outcome)
+            summary.count(outcome)
+            cleanUp.note(push, verdict)
+            if outcome == .accepted { try noteAccepted(push) }
+        case .later(let interval):
+            append(verdict, of: push, nil)
+            job.retry(notBefore: now + interval)
+        case .stop:
+            append(verdict, of: push, nil)
+            job.retry(notBefore: now)
+            try stop(verdict.reason ?? "unknown", until: now + .minutes(5))
+        }
+        job.open -= 1
+        noteEnd(of: job)
+    }
+
+    private func append(_ verdict: Verdict, of push: Push, _ outcome: Outcome?) {
+        oldestNote = oldestNote ?? MonotonicClock.milliseconds
+        receipts.append(
+            Attempt(
+                at: now, pushID: push.id, status: verdict.status, reason: verdict.reason,
+                outcome: outcome), of: push.delivery, in: push.job.file)
+    }
+
+    private func noteAccepted(_ push: Push) throws(Failure) {
+        if push.job.notification.turns != nil { push.job.reached.append(push.delivery.token) }
+        guard isStopNoted else { return }
+        try state.note(nil, of: provider.name)
+        isStopNoted = false
+    }
+
+    // MARK: Stops
+
+    /// Ends the run: nothing more will be taken before somebody acts.
+    private func stop(_ reason: String, until moment: Timestamp?) throws(Failure) {
+        guard obstacle == nil else { return }
+        obstacle = Failure(
+            .later(seconds: 300), "unable to deliver: the push service says \(reason)",
+            cause: reason)
+        try noteStop(reason, until: moment)
+    }
+
+    private func noteStop(_ reason: String, until moment: Timestamp?) throws(Failure) {
+        let stop = DeliveryStop(
+            service: provider.name, reason: reason, since: now, until: moment,
+            settings: provider.settings)
+        try state.note(stop, of: provider.name)
+    }
+
+    /// Whether the provider refused these settings so lately that it need not be asked again.
+    func isStopped() throws(Failure) -> Bool {
+        try state.deliveryStop(of: provider.name)?.holds(for: provider.settings, at: now) ?? false
+    }
+
+    /// Ends the run where the provider cannot be reached: what there is to do waits where it is.
+    func noteTrouble() throws(Failure) {
+        guard obstacle == nil, !queue.isEmpty, let reason = provider.trouble else { return }
+        obstacle = Failure(
+            .later(seconds: 30), "unable to deliver: no connection to the push service: \(reason)",
+            cause: reason)
+        let isTokenRefused = reason == "ExpiredProviderToken"
+        try noteStop(reason, until: isTokenRefused ? now + .minutes(20) : nil)
+    }
+}

@@ -1,0 +1,38 @@
+import APNs
+import Spool
+import Turnstone
+
+/// A notification in the drainer's hands, for one pass over its devices.
+final class Job {
+    let file: SpoolFile
+    let lane: Lane
+    /// Deliveries that were taken out of the file and have no verdict.
+    var open = 0
+    /// Deliveries that have a verdict and no outcome.
+    private(set) var left = 0
+    /// When the first of them wants to be tried again.
+    private(set) var notBefore: Timestamp?
+    /// Whether the receipts say that the pass is over.
+    var isPassNoted = false
+    /// Whether its file turned out to be damaged half-way.
+    var isDamaged = false
+    /// The devices that a push service took it for in this pass; only where the user has to know.
+    var reached: [DeviceToken] = []
+    /// What is sent to each device without a badge of its own.
+    var payload: APNsPayload?
+
+    init(_ file: SpoolFile, _ lane: Lane) {
+        self.file = file
+        self.lane = lane
+    }
+
+    var notification: Notification { file.notification }
+
+    var isPassOver: Bool { open == 0 && (file.isExhausted || isDamaged) }
+
+    /// Counts a delivery that is to be tried again, not before a moment.
+    func retry(notBefore moment: Timestamp) {
+        left += 1
+        notBefore = min(notBefore ?? moment, moment)
+    }
+}

@@ -1,0 +1,23 @@
+import Spool
+import Turnstone
+
+/// What a run came to.
+struct Summary {
+    /// Notifications of which every device has its outcome.
+    var delivered = 0
+    /// Notifications that were put off.
+    var waiting = 0
+    private var outcomes: [Outcome: Int] = [:]
+
+    mutating func count(_ outcome: Outcome) { outcomes[outcome, default: 0] += 1 }
+
+    var members: JSONObject {
+        var members: JSONObject = [
+            "delivered": .integer(Int64(delivered)), "waiting": .integer(Int64(waiting)),
+        ]
+        for outcome in [Outcome.accepted, .refused, .gone, .quarantined] {
+            members[outcome.rawValue] = .integer(Int64(outcomes[outcome] ?? 0))
+        }
+        return members
+    }
+}

@@ -1,0 +1,70 @@
+import Crypto
+import Spool
+import Store
+import Turnstone
+import Unix
+
+/// A notification of some 300 bytes, whose badge is each device's own, so that no payload is like another.
+func accept(in folder: String, count: Int64, each: Bool) throws(Failure) {
+    let state = try state(in: folder)
+    let spool = Spool(state: state.folder)
+    let now = Timestamp.systemNow
+    let start = MonotonicClock.milliseconds
+    if each {
+        try acceptEach(count, in: spool, at: now)
+    } else {
+        try spool.accept(notification(-1, at: now), to: (0..<count).lazy.map { delivery($0) })
+    }
+    let gone = MonotonicClock.milliseconds - start
+    StandardStreams.writeOutput(Array("\(gone) \(ThisProcess.mostMemory)\n".utf8))
+}
+
+/// Copies of an accepted notification's file under other ids: a million `fsync` would take ten minutes.
+private func acceptEach(_ count: Int64, in spool: Spool, at now: Timestamp) throws(Failure) {
+    let first = notification(0, at: now)
+    try spool.accept(first, to: [delivery(0)])
+    let folder = "\(spool.folder)/ready/normal"
+    try systemCalls { () throws(SystemError) in
+        guard let text = try Files.contents("\(folder)/\(first.id).jsonl") else { return }
+        for number in 1..<max(1, count) {
+            let id = stableUUID("bench \(now.milliseconds) \(number)")
+            let copy = replacing(first.id, by: id, in: text)
+            try FileDescriptor.open("\(folder)/\(id).jsonl", .anew).write(copy)
+        }
+    }
+}
+
+/// - Parameter old: is in the text once, and as long as the new one.
+private func replacing(_ old: String, by new: String, in text: [UInt8]) -> [UInt8] {
+    let pattern = Array(old.utf8)
+    var text = text
+    let start = text.indices.first { text[$0...].starts(with: pattern) } ?? 0
+    text.replaceSubrange(start..<(start + pattern.count), with: new.utf8)
+    return text
+}
+
+private func delivery(_ number: Int64) -> Delivery {
+    // 64 hex digits, as Apple's tokens have.
+    let token = hex(SHA256.hash(Array("device \(number)".utf8)))
+    guard let token = DeviceToken(token) else { preconditionFailure("hex digits are a token") }
+    return Delivery(
+        token: token, environment: nil, user: UserID("user-\(number)"), badge: Int(number % 90 + 1),
+        isProven: true)
+}
+
+private func notification(_ number: Int64, at now: Timestamp) -> Notification {
+    let text =
+        "A sentence of the length that people write when they have something to say to each other, and then a "
+        + "little more of it, so that the whole payload has some three hundred bytes"
+    return Notification(
+        id: stableUUID("bench \(now.milliseconds) \(number)"), user: nil, accepted: now,
+        expires: now + .days(1),
+        push: PushContent(
+            type: "alert", priority: 10, collapseID: nil,
+            payload: [
+                "aps": [
+                    "alert": ["title": "From the bench", "body": .string(text)], "badge": 0,
+                    "sound": "default",
+                ]
+            ]))
+}
