@@ -133,7 +133,8 @@ let checks: [Target] = [
     .testTarget(name: "TurnstoneTests", dependencies: ["Turnstone", "JSON", "OGS"]),
     .testTarget(
         name: "ProgramTests", dependencies: ["TestSupport", "JSON", "Crypto", "Unix", "Turnstone"]),
-    .testTarget(name: "MainJobTests", dependencies: ["TestSupport", "JSON", "Turnstone", "Unix"]),
+    .testTarget(
+        name: "MainJobTests", dependencies: ["TestSupport", "Spool", "JSON", "Turnstone", "Unix"]),
     .testTarget(
         name: "SimulatorTests",
         dependencies: [

@@ -40,6 +40,48 @@ package struct APNsPayload: Equatable, Sendable {
         bytes = shortened
         isShortened = true
     }
+
+    fileprivate init(_ bytes: [UInt8], _ type: PushType) {
+        self.type = type
+        self.bytes = bytes
+        isShortened = false
+    }
+}
+
+/// A payload for many devices of which each has a badge of its own: it is encoded once, and each badge put in.
+package struct APNsBadgedPayload {
+    private let payload: JSONValue
+    private let type: PushType
+    /// What comes before the badge and after it; `nil` where the badge has to be put into the values.
+    private let parts: (before: ArraySlice<UInt8>, after: ArraySlice<UInt8>)?
+
+    /// - Parameter payload: an object with an object `aps` in it.
+    package init(_ payload: JSONValue, type: PushType) {
+        self.payload = payload
+        self.type = type
+        // A number that nobody means, where the badge will be.
+        let mark = Int64.min + 4711
+        let text = JSON.text(payload.replacingBadge(mark))
+        let pattern = Array(String(mark).utf8)
+        let places = text.indices.filter { text[$0...].starts(with: pattern) }
+        parts =
+            places.count == 1
+            ? (text[..<places[0]], text[(places[0] + pattern.count)...]) : nil
+    }
+
+    /// - Throws: as ``APNsPayload/init(_:type:)``.
+    package func payload(badge: Int) throws(Failure) -> APNsPayload {
+        let longest = type.payloadLimit - 20
+        guard type == .alert, let parts, parts.before.count + parts.after.count <= longest else {
+            return try APNsPayload(payload.replacingBadge(Int64(badge)), type: type)
+        }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(parts.before.count + parts.after.count + 20)
+        bytes += parts.before
+        bytes += String(badge).utf8
+        bytes += parts.after
+        return APNsPayload(bytes, type)
+    }
 }
 
 /// The longest form that fits, if cutting the text alone is enough.
@@ -64,6 +106,13 @@ private func shorten(_ payload: JSONValue, to limit: Int) -> [UInt8]? {
 }
 
 extension JSONValue {
+    fileprivate func replacingBadge(_ badge: Int64) -> JSONValue {
+        guard var payload = object, var aps = payload["aps"]?.object else { return self }
+        aps["badge"] = .integer(badge)
+        payload["aps"] = .object(aps)
+        return .object(payload)
+    }
+
     fileprivate var alertText: String? {
         let alert = object?["aps"]?.object?["alert"]
         return alert?.string ?? alert?.object?["body"]?.string

@@ -65,13 +65,24 @@ package final class APNsSender {
     /// - Returns: the pushes that got their verdict.
     /// - Throws: what the token source throws.
     package func step(milliseconds: Int64) throws(Failure) -> [APNsGateway.Settled] {
-        var settled: [APNsGateway.Settled] = []
         var until = MonotonicClock.milliseconds + milliseconds
-        for (_, gateway) in gateways { settled += try gateway.step(until: &until) }
+        let settled = try stepAll(until: &until)
         guard settled.isEmpty else { return settled }
         APNsGateway.wait(
             for: gateways.map(\.gateway), milliseconds: until - MonotonicClock.milliseconds)
-        for (_, gateway) in gateways { settled += try gateway.step(until: &until) }
+        return try stepAll(until: &until)
+    }
+
+    /// A gateway's failure waits for the next call where verdicts have come from another.
+    private func stepAll(until: inout Int64) throws(Failure) -> [APNsGateway.Settled] {
+        var settled: [APNsGateway.Settled] = []
+        var failure: Failure?
+        for (_, gateway) in gateways {
+            do throws(Failure) { settled += try gateway.step(until: &until) } catch {
+                failure = error
+            }
+        }
+        if settled.isEmpty, let failure { throw failure }
         return settled
     }
 

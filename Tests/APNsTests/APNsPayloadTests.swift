@@ -58,4 +58,21 @@ import Turnstone
             try APNsPayload(["aps": ["alert": "short"], "x": .string(long)], type: .alert)
         }
     }
+
+    @Test(
+        "a badge of its own is put in as if the payload had been encoded with it",
+        arguments: [
+            ["aps": ["alert": "Hello", "badge": 3, "sound": "default"], "x": 1],
+            ["aps": ["alert": "Hello"]], ["aps": [:]],
+            ["aps": ["alert": "Hello"], "x": -9_223_372_036_854_771_097],
+            ["aps": ["alert": .string(String(repeating: "é", count: 3000)), "badge": 1]],
+        ] as [JSONValue], [0, 7, 1_000_000])
+    func badges(payload: JSONValue, badge: Int) throws {
+        var members = try #require(payload.object)
+        var aps = try #require(members["aps"]?.object)
+        aps["badge"] = .integer(Int64(badge))
+        members["aps"] = .object(aps)
+        let whole = try APNsPayload(.object(members), type: .alert)
+        #expect(try APNsBadgedPayload(payload, type: .alert).payload(badge: badge) == whole)
+    }
 }

@@ -12,6 +12,8 @@ final class World {
     /// API keys by player.
     private var keys: [Int64: String] = [:]
     var variables: [String: String] = [:]
+    /// Variables that are not in the environment though they usually are.
+    var hidden: Set<String> = []
 
     init(_ options: [String] = []) throws {
         simulator = try Simulator(options)
@@ -30,7 +32,8 @@ final class World {
             "TURNSTONE_NOW": "\(now)", "TURNSTONE_DELIVER": "external",
             "DELIVER_LINGER_SECONDS": "0", "MASTER_API_KEY": "master",
         ]
-        return base.merging(simulator.environment) { $1 }.merging(variables) { $1 }
+        let all = base.merging(simulator.environment) { $1 }.merging(variables) { $1 }
+        return all.filter { !hidden.contains($0.key) }
     }
 
     func start(_ program: String, _ event: JSONValue? = nil) throws -> RunningProgram {

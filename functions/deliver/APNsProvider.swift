@@ -41,19 +41,19 @@ final class APNsProvider {
     var trouble: APNsGateway.Trouble? { sender.trouble }
 
     func step(
-        milliseconds: Int64, at now: Timestamp, next: () throws(Failure) -> Push?,
-        verdict: (Push, Verdict) throws(Failure) -> Void
+        milliseconds: Int64, at now: Timestamp, next: () -> Push?,
+        verdict: (Push, Verdict) -> Void
     ) throws(Failure) {
         var room = sender.room
-        while room > 0, let push = try next() {
+        while room > 0, let push = next() {
             room -= 1
             do throws(Failure) { try submit(push) } catch {
-                try verdict(push, Verdict(refused: error))
+                verdict(push, Verdict(refused: error))
             }
         }
         for settled in try sender.step(milliseconds: milliseconds) {
             guard let push = pushes.removeValue(forKey: settled.tag) else { continue }
-            try verdict(
+            verdict(
                 push,
                 Verdict(settled.verdict, attempt: push.delivery.attempts + 1, at: now))
         }

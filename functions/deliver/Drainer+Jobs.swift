@@ -25,14 +25,21 @@ extension Drainer {
         let moment = MonotonicClock.milliseconds
         if let failingSince, moment - failingSince < 100 { return }
         let isOld = oldestNote.map { moment - $0 >= 5 } ?? false
-        guard isOld || inFlight == 0 || receipts.pendingBytes >= 1 << 18 else { return }
-        do throws(Failure) { try receipts.commit() } catch { return try noteFailing(error) }
+        guard isOld || inFlight == 0 || intake.log.pendingBytes >= 1 << 18 else { return }
+        do throws(Failure) { try intake.log.commit() } catch { return try noteFailing(error) }
         failingSince = nil
         failedCommits = 0
         oldestNote = nil
         letGo()
-        try receipts.turnPage(at: now)
-        try intake.noteCheckpoint(after: 16 << 20)
+        orLog { () throws(Failure) in
+            try intake.log.turnPage(at: now)
+            try intake.noteCheckpoint(after: 16 << 20)
+        }
+    }
+
+    /// Does what can as well be done later.
+    private func orLog(_ work: () throws(Failure) -> Void) {
+        do throws(Failure) { try work() } catch { log.failure(error) }
     }
 
     /// A disk that fails may work again in a moment, and until then nothing is sent. What it never takes is lost,
@@ -99,10 +106,12 @@ extension Drainer {
         for job in queue.removeAll() { intake.leave(job.file) }
         for (job, _) in stubborn { intake.leave(job.file) }
         stubborn = []
-        try receipts.commit()
+        try intake.log.commit()
         oldestNote = nil
-        try intake.noteCheckpoint()
-        try receipts.removeOld(at: now)
-        receipts.close()
+        orLog { () throws(Failure) in
+            try intake.noteCheckpoint()
+            try intake.log.removeOld(at: now)
+        }
+        intake.log.close()
     }
 }

@@ -4,7 +4,7 @@ import Turnstone
 import Unix
 
 extension Drainer {
-    func note(_ verdict: Verdict, of push: Push) throws(Failure) {
+    func note(_ verdict: Verdict, of push: Push) {
         inFlight -= 1
         let job = push.job
         switch verdict.meaning {
@@ -18,14 +18,14 @@ extension Drainer {
             append(verdict, of: push, outcome)
             summary.count(outcome)
             cleanUp.note(push, verdict)
-            if outcome == .accepted { try noteAccepted(push) }
+            if outcome == .accepted { noteAccepted(push) }
         case .later(let interval):
             append(verdict, of: push, nil)
             job.retry(notBefore: now + interval)
         case .stop:
             append(verdict, of: push, nil)
             job.retry(notBefore: now)
-            try stop(verdict.reason ?? "unknown", until: now + .minutes(5))
+            stop(verdict.reason ?? "unknown", until: now + .minutes(5))
         }
         job.open -= 1
         noteEnd(of: job)
@@ -33,35 +33,40 @@ extension Drainer {
 
     private func append(_ verdict: Verdict, of push: Push, _ outcome: Outcome?) {
         oldestNote = oldestNote ?? MonotonicClock.milliseconds
-        receipts.append(
+        intake.log.append(
             Attempt(
                 at: now, pushID: push.id, status: verdict.status, reason: verdict.reason,
                 outcome: outcome), of: push.delivery, in: push.job.file)
     }
 
-    private func noteAccepted(_ push: Push) throws(Failure) {
+    private func noteAccepted(_ push: Push) {
         if push.job.notification.turns != nil { push.job.reached.append(push.delivery.token) }
         guard isStopNoted else { return }
-        try state.note(nil, of: provider.name)
         isStopNoted = false
+        note(nil)
+    }
+
+    /// Notes in the state folder whether the provider's queue has stopped. Where that fails, the next run tells.
+    private func note(_ stop: DeliveryStop?) {
+        do throws(Failure) { try state.note(stop, of: provider.name) } catch { log.failure(error) }
     }
 
     // MARK: Stops
 
     /// Ends the run: nothing more will be taken before somebody acts.
-    private func stop(_ reason: String, until moment: Timestamp?) throws(Failure) {
+    private func stop(_ reason: String, until moment: Timestamp?) {
         guard obstacle == nil else { return }
         obstacle = Failure(
             .later(seconds: 300), "unable to deliver: the push service says \(reason)",
             cause: reason)
-        try noteStop(reason, until: moment)
+        noteStop(reason, until: moment)
     }
 
-    private func noteStop(_ reason: String, until moment: Timestamp?) throws(Failure) {
-        let stop = DeliveryStop(
-            service: provider.name, reason: reason, since: now, until: moment,
-            settings: provider.settings)
-        try state.note(stop, of: provider.name)
+    private func noteStop(_ reason: String, until moment: Timestamp?) {
+        note(
+            DeliveryStop(
+                service: provider.name, reason: reason, since: now, until: moment,
+                settings: provider.settings))
     }
 
     /// Whether the provider refused these settings so lately that it need not be asked again.
@@ -70,12 +75,12 @@ extension Drainer {
     }
 
     /// Ends the run where the provider cannot be reached: what there is to do waits where it is.
-    func noteTrouble() throws(Failure) {
+    func noteTrouble() {
         guard obstacle == nil, !queue.isEmpty, let reason = provider.trouble else { return }
         obstacle = Failure(
             .later(seconds: 30), "unable to deliver: no connection to the push service: \(reason)",
             cause: reason)
         let isTokenRefused = reason == "ExpiredProviderToken"
-        try noteStop(reason, until: isTokenRefused ? now + .minutes(20) : nil)
+        noteStop(reason, until: isTokenRefused ? now + .minutes(20) : nil)
     }
 }

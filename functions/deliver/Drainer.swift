@@ -12,7 +12,6 @@ final class Drainer {
     let state: State
     let spool: Spool
     let intake: Intake
-    let receipts: ReceiptLog
     let log: Log
     var configuration: Configuration
     var provider: Provider
@@ -46,8 +45,7 @@ final class Drainer {
         self.provider = provider
         self.log = log
         spool = Spool(state: state.folder)
-        receipts = ReceiptLog(state: state.folder)
-        intake = Intake(spool: spool, log: receipts)
+        intake = Intake(spool: spool, log: ReceiptLog(state: state.folder))
         cleanUp = CleanUp(state: state, log: log)
         now = try Environment.now(configuration.variables)
     }
@@ -94,18 +92,19 @@ final class Drainer {
             now = try Environment.now(configuration.variables)
             election.beat(at: now)
             try turn()
-            guard inFlight == 0, ended.isEmpty, receipts.pendingBytes == 0 else {
+            guard inFlight == 0, ended.isEmpty, intake.log.pendingBytes == 0 else {
                 idleSince = MonotonicClock.milliseconds
                 continue
             }
             if isEnding { break }
             // What cannot be sent now waits where it is, as if there were nothing.
-            if provider.trouble == nil, !queue.isEmpty || !stubborn.isEmpty {
+            if provider.trouble == nil, !queue.isEmpty {
                 idleSince = MonotonicClock.milliseconds
+            } else if MonotonicClock.milliseconds - idleSince >= linger.milliseconds {
+                break
             }
-            if MonotonicClock.milliseconds - idleSince >= linger.milliseconds { break }
         }
-        try noteTrouble()
+        noteTrouble()
         try close()
     }
 
@@ -117,18 +116,26 @@ final class Drainer {
             provider.giveBackUnsent()
             if configuration.isChanging, inFlight == 0 { reconfigure() }
         } else {
-            try claim()
-            if !queue.isEmpty { makeRoom() }
+            orEnd { () throws(Failure) in try claim() }
+            // A full disk ends the run before it can lose a verdict.
+            if !queue.isEmpty { orEnd { () throws(Failure) in try intake.log.makeRoom() } }
         }
         let isSending = !isEnding && !configuration.isChanging && failingSince == nil
-        try provider.step(
-            milliseconds: oldestNote == nil ? 20 : 2, at: now,
-            next: { () throws(Failure) in isSending ? try self.nextPush() : nil },
-            verdict: { (push, verdict) throws(Failure) in try self.note(verdict, of: push) })
+        orEnd { () throws(Failure) in
+            try provider.step(
+                milliseconds: oldestNote == nil ? 20 : 2, at: now,
+                next: { isSending ? self.nextPush() : nil },
+                verdict: { self.note($1, of: $0) })
+        }
         for job in queue.takeExhausted() { noteEnd(of: job) }
         retryStubborn()
         try commitIfDue()
         cleanUp.carryOutSome()
+    }
+
+    /// Ends the run where something fails that all of it needs: what is in flight still comes home.
+    private func orEnd(_ work: () throws(Failure) -> Void) {
+        do throws(Failure) { try work() } catch { obstacle = obstacle ?? error }
     }
 
     /// Goes on with the configuration as it is now; with the old one, if the new one is of no use.
@@ -168,14 +175,8 @@ final class Drainer {
         do throws(Failure) { try queue.append(job) } catch { try setAside(job, error) }
     }
 
-    /// Sets room aside for the receipts of what will be in flight; a full disk ends the run before it can lose
-    /// a verdict.
-    private func makeRoom() {
-        do throws(Failure) { try receipts.makeRoom() } catch { obstacle = error }
-    }
-
-    private func nextPush() throws(Failure) -> Push? {
-        while receipts.pendingBytes < 1 << 19 {
+    private func nextPush() -> Push? {
+        while intake.log.pendingBytes < 1 << 19 {
             let entry: PushQueue.Entry?
             do throws(Failure) { entry = try queue.popFirst() } catch {
                 log.failure(error)
@@ -185,7 +186,7 @@ final class Drainer {
             inFlight += 1
             let push = Push(entry.job, entry.delivery)
             if entry.job.notification.expires > now { return push }
-            try note(.expired, of: push)
+            note(.expired, of: push)
         }
         return nil
     }

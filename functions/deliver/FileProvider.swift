@@ -15,21 +15,28 @@ struct FileProvider {
     }
 
     func step(
-        milliseconds: Int64, next: () throws(Failure) -> Push?,
-        verdict: (Push, Verdict) throws(Failure) -> Void
+        milliseconds: Int64, next: () -> Push?,
+        verdict: (Push, Verdict) -> Void
     ) throws(Failure) {
         var isIdle = true
-        while let push = try next() {
+        while let push = next() {
             isIdle = false
-            let text = JSON.text(document(push)) + [UInt8(ascii: "\n")]
-            try systemCalls { () throws(SystemError) in
-                try Files.makeFolder(folder)
-                try Files.replace("\(folder)/\(push.id).json", with: text)
+            do throws(Failure) { try write(push) } catch {
+                verdict(push, .notSent)
+                throw error
             }
-            StandardStreams.writeOutput(text)
-            try verdict(push, .written)
+            verdict(push, .written)
         }
         if isIdle { MonotonicClock.sleep(milliseconds: milliseconds) }
+    }
+
+    private func write(_ push: Push) throws(Failure) {
+        let text = JSON.text(document(push)) + [UInt8(ascii: "\n")]
+        try systemCalls { () throws(SystemError) in
+            try Files.makeFolder(folder)
+            try Files.replace("\(folder)/\(push.id).json", with: text)
+        }
+        StandardStreams.writeOutput(text)
     }
 
     /// What would have been sent: the header fields by their names, and the payload.

@@ -20,6 +20,8 @@ final class Job {
     var reached: [DeviceToken] = []
     /// What is sent to each device without a badge of its own.
     var payload: APNsPayload?
+    /// What is sent to the others.
+    var badgedPayload: APNsBadgedPayload?
 
     init(_ file: SpoolFile, _ lane: Lane) {
         self.file = file

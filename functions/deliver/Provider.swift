@@ -45,8 +45,8 @@ enum Provider {
     ///
     /// - Parameter milliseconds: how long it may wait where there is nothing else to do.
     func step(
-        milliseconds: Int64, at now: Timestamp, next: () throws(Failure) -> Push?,
-        verdict: (Push, Verdict) throws(Failure) -> Void
+        milliseconds: Int64, at now: Timestamp, next: () -> Push?,
+        verdict: (Push, Verdict) -> Void
     ) throws(Failure) {
         switch self {
         case .files(let provider):

@@ -29,13 +29,19 @@ struct Push {
 
     /// The same as APNs takes it.
     func encodedPayload() throws(Failure) -> APNsPayload {
-        if delivery.badge == nil, let common = job.payload { return common }
-        guard let type = PushType(rawValue: job.notification.push.type) else {
+        let content = job.notification.push
+        guard let type = PushType(rawValue: content.type) else {
             throw Failure(
                 .refused(.malformed), "unable to push: unknown push type", cause: "InvalidPushType")
         }
-        let encoded = try APNsPayload(payload, type: type)
-        if delivery.badge == nil { job.payload = encoded }
+        if let badge = delivery.badge {
+            let badged = job.badgedPayload ?? APNsBadgedPayload(content.payload, type: type)
+            job.badgedPayload = badged
+            return try badged.payload(badge: badge)
+        }
+        if let common = job.payload { return common }
+        let encoded = try APNsPayload(content.payload, type: type)
+        job.payload = encoded
         return encoded
     }
 }
@@ -90,6 +96,8 @@ extension Verdict {
     }
 
     static let expired = Verdict(status: nil, reason: nil, meaning: .settled(.expired))
+
+    static let notSent = Verdict(status: nil, reason: nil, meaning: .notSent)
 
     static let written = Verdict(status: 200, reason: nil, meaning: .settled(.accepted))
 

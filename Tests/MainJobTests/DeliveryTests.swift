@@ -1,0 +1,262 @@
+import JSON
+import Spool
+import TestSupport
+import Testing
+import Turnstone
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// From accepted notifications to receipts, with the built `deliver` and the simulated APNs.
+@Suite struct DeliveryTests {
+    private func deliver(_ world: World, exitCode: Int32 = 0) throws -> JSONObject {
+        try world.run("deliver", exitCode: exitCode)
+    }
+
+    @Test("each device of a large notification has its verdict, once, whatever it is")
+    func largeAndMixed() throws {
+        let world = try World()
+        try world.accept("a", devices: 1...1500)
+        let now = world.now
+        for number in 1...1500 where number % 10 < 3 {
+            let kind = ["gone", "bad", "other-topic"][number % 10]
+            try world.simulator.perform([
+                "do": "token", "token": .string(token(number)), "is": .string(kind),
+                "since": .integer(now),
+            ])
+        }
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 40])
+        let first = try deliver(world)
+        #expect(first["waiting"] == 1, "\(first)")
+        #expect(world.spooled().allSatisfy { $0.hasPrefix("spool/waiting/") })
+        try world.advance(seconds: 20 * 60)
+        #expect(try deliver(world)["delivered"] == 1)
+
+        let outcomes = try world.outcomes()
+        #expect(outcomes.count == 1500)
+        for number in 1...1500 {
+            let expected = ["gone", "quarantined", "refused"]
+            let outcome = number % 10 < 3 ? expected[number % 10] : "accepted"
+            #expect(outcomes[number - 1] == [outcome])
+        }
+        #expect(try world.receipts().filter { $0["status"] == 503 }.count == 40)
+        let report = try world.simulator.apns()
+        #expect(report["accepted"] == 1050)
+        #expect(report["distinct_ids"] == 1050)
+        #expect(world.spooled().isEmpty)
+    }
+
+    @Test("urgent ones go first, and a large one last")
+    func lanes() throws {
+        let world = try World()
+        try world.accept("large", devices: 1...200)
+        try world.accept("small", devices: 201...203)
+        try world.accept(
+            "urgent", devices: 204...206, aps: ["interruption-level": "time-sensitive"])
+        _ = try deliver(world)
+        let tokens = try world.simulator.pushes().compactMap { $0["token"]?.string }
+        #expect(tokens.count == 206)
+        #expect(Set(tokens.prefix(3)) == Set((204...206).map { token($0) }))
+        #expect(Set(tokens.dropFirst(3).prefix(3)) == Set((201...203).map { token($0) }))
+    }
+
+    @Test("devices that are known to be good go first")
+    func provenFirst() throws {
+        let world = try World()
+        for number in 1...4 {
+            try world.accept("n\(number)", devices: number...number, isProven: number == 3)
+        }
+        _ = try deliver(world)
+        #expect(try world.simulator.pushes().first?["token"] == .string(token(3)))
+    }
+
+    @Test("SIGTERM finishes what is in flight, leaves the rest, and nothing is sent twice")
+    func ended() throws {
+        let world = try World(["--streams", "10"])
+        try world.accept("a", devices: 1...400)
+        try world.simulator.perform(["do": "apns-fault", "kind": "delay", "ms": 30, "every": 1])
+        let program = try world.start("deliver")
+        try world.simulator.perform(["do": "wait", "pushes": 20, "ms": 60_000])
+        program.send(SIGTERM)
+        let ended = try program.end()
+        #expect(ended.exitCode == 0, "\(ended.stderr)")
+        let sent = try world.simulator.apns()["accepted"]?.integer ?? 0
+        #expect((20..<400).contains(sent))
+        #expect(try world.outcomes().count == sent)
+        try world.simulator.perform(["do": "clear"])
+        _ = try deliver(world)
+        #expect(try world.simulator.apns()["requests"] == 400)
+        #expect(try world.outcomes().count == 400)
+    }
+
+    @Test("what a killed drainer left is sent again only where its answer was not on record")
+    func killed() throws {
+        let world = try World(["--streams", "10"])
+        try world.accept("a", devices: 1...400)
+        try world.simulator.perform(["do": "apns-fault", "kind": "delay", "ms": 30, "every": 1])
+        let program = try world.start("deliver")
+        try world.simulator.perform(["do": "wait", "pushes": 50, "ms": 60_000])
+        program.send(SIGKILL)
+        _ = try program.end()
+        let known = try world.outcomes().count
+        #expect(known > 0)
+        try world.simulator.perform(["do": "clear"])
+        _ = try deliver(world)
+        let report = try world.simulator.apns()
+        #expect(report["distinct_ids"] == 400)
+        // Only what was in flight, or answered and not yet synced.
+        let accepted = report["accepted"]?.integer ?? 0
+        #expect(accepted <= 400 + 50)
+        #expect(try world.outcomes().allSatisfy { $0.value == ["accepted"] })
+        #expect(try world.outcomes().count == 400)
+    }
+
+    @Test("a drainer that is stopped in its tracks is reported, and goes on when it may")
+    func stuck() throws {
+        let world = try World(["--streams", "1"])
+        try world.accept("a", devices: 1...30)
+        try world.simulator.perform(["do": "apns-fault", "kind": "delay", "ms": 30, "every": 1])
+        let program = try world.start("deliver")
+        try world.simulator.perform(["do": "wait", "pushes": 2, "ms": 60_000])
+        #expect(try world.health().status == 200)
+        program.send(SIGSTOP)
+        try world.advance(seconds: 61)
+        let health = try world.health()
+        let problem = health.json?.object?["problems"]?.array?.first?.object
+        #expect(problem?["problem"] == "drainer stuck")
+        #expect(problem?["process"] == .integer(Int64(program.id)))
+        let second = try world.start("deliver").end()
+        #expect(second.exitCode == 0)
+        #expect(second.stderr.contains("gives no sign of life"))
+        program.send(SIGCONT)
+        #expect(try program.end().exitCode == 0)
+        #expect(try world.outcomes().count == 30)
+        #expect(try world.health().status == 200)
+    }
+
+    @Test("a gateway that is not there costs nothing but time, and health says so")
+    func unreachable() throws {
+        let world = try World()
+        try world.accept("a", devices: 1...3)
+        world.variables["APNS_BASE_URL"] = "https://127.0.0.1:1"
+        _ = try deliver(world, exitCode: 111)
+        let problem = try world.health().json?.object?["problems"]?.array?.first?.object
+        #expect(problem?["problem"] == "delivery stopped")
+        #expect(problem?["reason"] == "ECONNREFUSED")
+        #expect(try world.receipts().isEmpty, "nothing was tried")
+        world.variables = [:]
+        _ = try deliver(world)
+        #expect(try world.outcomes().count == 3)
+        #expect(try world.health().status == 200)
+    }
+
+    @Test("a rotated key is followed without a restart")
+    func rotated() throws {
+        let world = try World()
+        let config = TemporaryFolder()
+        let path = "\(config.path)/turnstone.env"
+        // The environment's own values would win over the file's.
+        var lines = world.simulator.environment.filter { $0.key.hasPrefix("APNS_") }
+        world.hidden = Set(lines.keys)
+        func configure() throws {
+            let text = lines.map { "\($0.key)=\($0.value)\n" }.joined()
+            try config.write(text, to: "turnstone.env")
+        }
+        try configure()
+        world.variables = ["TURNSTONE_CONFIG": path, "DELIVER_LINGER_SECONDS": "60"]
+        try world.accept("a", devices: 1...2)
+        let program = try world.start("deliver")
+        try world.simulator.perform(["do": "wait", "pushes": 2, "ms": 60_000])
+
+        let key = try world.simulator.perform([
+            "do": "key", "key_id": "OTHERKEY01", "team_id": "TURNSTONE1",
+        ])
+        lines["APNS_KEY_PATH"] = key["apns_key"]?.string
+        lines["APNS_KEY_ID"] = "OTHERKEY01"
+        try configure()
+        var follows = false
+        while !follows {
+            try world.accept("b", devices: 3...3)
+            try world.simulator.perform(["do": "wait", "pushes": 3, "ms": 60_000])
+            follows = try world.simulator.apns()["provider_tokens"] == 2
+            if !follows { usleep(100_000) }
+        }
+        program.send(SIGTERM)
+        let ended = try program.end()
+        #expect(ended.exitCode == 0)
+        #expect(ended.stderr.contains("follows the changed configuration"))
+        #expect(try world.simulator.apns()["connections"] == 2)
+    }
+
+    @Test("what nobody wants any more is not sent")
+    func expired() throws {
+        let world = try World()
+        try world.accept("a", devices: 1...150)
+        try world.advance(seconds: 3601)
+        #expect(try deliver(world)["delivered"] == 1)
+        #expect(try world.simulator.apns()["requests"] == 0)
+        #expect(try world.outcomes().allSatisfy { $0.value == ["expired"] })
+        #expect(try world.outcomes().count == 150)
+    }
+
+    @Test("a large file that is damaged half-way is kept, and holds up nothing else")
+    func damaged() throws {
+        let world = try World()
+        try world.accept("a", devices: 1...1200)
+        let path = "spool/ready/bulk/\(World.id("a")).jsonl"
+        var bytes = try #require(world.state.read(path))
+        bytes.replaceSubrange((bytes.count - 40)..<(bytes.count - 39), with: [0])
+        try world.state.write(bytes, to: path)
+        try world.accept("b", devices: 1300...1300)
+        #expect(try deliver(world)["delivered"] == 1)
+        #expect(world.spooled() == ["spool/failed/\(World.id("a")).jsonl"])
+        #expect(try world.outcomes("a").count == 1199)
+        #expect(try world.outcomes("b").count == 1)
+    }
+}
+
+extension World {
+    static func id(_ name: String) -> String {
+        let digits = String(repeating: "0", count: 12) + String(name.hashValue.magnitude, radix: 16)
+        return "7c9f2a54-1f0e-8b34-9a11-\(digits.suffix(12))"
+    }
+
+    /// Accepts a notification as an endpoint would.
+    func accept(
+        _ name: String, devices: ClosedRange<Int>, aps: JSONObject = [:], isProven: Bool = false
+    ) throws {
+        var members: JSONObject = ["alert": "Hello"]
+        for member in aps.members { members[member.name] = member.value }
+        let accepted = Timestamp(milliseconds: now)
+        let notification = Notification(
+            id: Self.id(name), user: UserID("7"), accepted: accepted,
+            expires: accepted + .hours(1),
+            push: PushContent(
+                type: "alert", priority: 10, collapseID: nil, payload: ["aps": .object(members)]))
+        try Spool(state: state.path).accept(
+            notification,
+            to: devices.map { number in
+                guard let device = DeviceToken(token(number)) else {
+                    throw TestFailure("no token")
+                }
+                return Delivery(token: device, environment: nil, isProven: isProven)
+            })
+    }
+
+    /// What is on record as the outcomes of each device.
+    func outcomes(_ name: String = "a") throws -> [Int: [String]] {
+        var outcomes: [Int: [String]] = [:]
+        for line in try receipts() where line["id"] == .string(Self.id(name)) {
+            guard let number = line["n"]?.integer, let outcome = line["outcome"]?.string else {
+                continue
+            }
+            outcomes[Int(number), default: []].append(outcome)
+        }
+        return outcomes
+    }
+
+    func health() throws -> Answer {
+        try Answer(event: start("health", ["method": "GET", "path": "/health"]).end().stdout)
+    }
+}
