@@ -54,7 +54,7 @@ struct HostedFixture: CustomStringConvertible {
         var given = members["given"]?.object ?? [:]
         if given["version.json"] == nil { given["version.json"] = ["version": 1] }
         for file in given.members where file.value != .null {
-            let text = file.value.string ?? String(decoding: JSON.text(file.value), as: UTF8.self)
+            let text = FixtureFile(file.name).text(file.value)
             try site.state.write(filled(text, site), to: file.name)
         }
     }
@@ -71,9 +71,9 @@ struct HostedFixture: CustomStringConvertible {
             }
             for name in names {
                 let bytes = unexplained.removeValue(forKey: name) ?? []
-                let text = String(decoding: bytes, as: UTF8.self)
-                let value = (try? JSON.parse(bytes)) ?? .string(text)
-                if !Pattern.matches(value, member.value) { faults.append("\(name) holds \(text)") }
+                if !Pattern.matches(FixtureFile(name).value(bytes), member.value) {
+                    faults.append("\(name) holds \(String(decoding: bytes, as: UTF8.self))")
+                }
             }
         }
         for (name, bytes) in unexplained where before[name] != bytes {

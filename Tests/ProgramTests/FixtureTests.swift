@@ -86,7 +86,7 @@ import Turnstone
             for name in names {
                 let bytes = unexplained.removeValue(forKey: name) ?? []
                 #expect(
-                    Pattern.matches(fileValue(name, bytes), member.value),
+                    Pattern.matches(FixtureFile(name).value(bytes), member.value),
                     "\(name): \(String(decoding: bytes, as: UTF8.self))")
             }
         }
@@ -97,16 +97,5 @@ import Turnstone
         for name in before.keys where after[name] == nil && then[name] != .null {
             Issue.record("\(name) is gone")
         }
-    }
-
-    /// A file's content as fixtures write it down.
-    private func fileValue(_ name: String, _ bytes: [UInt8]) -> JSONValue {
-        if name.hasSuffix(".jsonl") {
-            let lines = bytes.split(separator: UInt8(ascii: "\n")).map {
-                try? JSON.parse(Array($0))
-            }
-            if lines.allSatisfy({ $0 != nil }) { return .array(lines.compactMap { $0 }) }
-        }
-        return (try? JSON.parse(bytes)) ?? .string(String(decoding: bytes, as: UTF8.self))
     }
 }

@@ -26,15 +26,8 @@ struct Installation: Sendable {
         var files = fixture.given
         if files["version.json"] == nil { files["version.json"] = ["version": 1] }
         for file in files.members where file.value != .null {
-            try state.write(text(of: file.value, in: file.name), to: file.name)
+            try state.write(FixtureFile(file.name).text(file.value), to: file.name)
         }
-    }
-
-    private func text(of value: JSONValue, in name: String) -> String {
-        if name.hasSuffix(".jsonl"), let lines = value.array {
-            return lines.map { JSON.line($0) + "\n" }.joined()
-        }
-        return value.string ?? JSON.line(value)
     }
 
     private mutating func configure(_ config: String, _ more: [String: String]) throws {
