@@ -136,9 +136,11 @@ package final class APNsGateway {
         while inFlight < room, let item = queue.popFirst() {
             guard fly(item, on: connection, now: now) else {
                 queue.prepend(item)
-                return
+                break
             }
         }
+        // Whoever has verdicts to note may take its time before it comes again.
+        connection.flush()
     }
 
     private func connect(now: Int64) throws(Failure) {

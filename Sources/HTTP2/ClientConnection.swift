@@ -66,7 +66,7 @@ package final class ClientConnection {
 
     package var goAway: GoAway? { session.goAway }
 
-    /// Queues a request; ``step(now:)`` or ``wait(for:milliseconds:)`` sends it.
+    /// Queues a request; ``flush()``, ``step(now:)`` or ``wait(for:milliseconds:)`` sends it.
     ///
     /// - Parameters:
     ///   - tag: comes back with the request's event.
@@ -217,8 +217,8 @@ package final class ClientConnection {
         }
     }
 
-    /// Writes as much as the socket takes.
-    private func flush() {
+    /// Sends what was submitted, as much as the socket takes.
+    package func flush() {
         guard state == .open || state == .ending else { return }
         wantsWrite = false
         while true {

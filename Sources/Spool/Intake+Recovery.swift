@@ -75,7 +75,8 @@ final class Checkpoint {
     /// - Returns: `nil` where there is none: all receipts are to be read then.
     func read() throws(Failure) -> ReceiptLog.Position? {
         let bytes = try systemCalls { () throws(SystemError) in try Files.contents(path) }
-        guard let members = bytes.flatMap({ members($0) }), let day = members["day"]?.string,
+        guard let members = bytes.flatMap({ members(of: $0[...]) }),
+            let day = members["day"]?.string,
             let offset = members["offset"]?.integer, offset >= 0
         else { return nil }
         last = ReceiptLog.Position(day: day, offset: Int(offset))

@@ -33,7 +33,10 @@ package final class Intake {
     package func next(in lane: Lane) throws(Failure) -> SpoolFile? {
         guard let list = lists.first(where: { $0.lane == lane })?.list else { return nil }
         while true {
-            guard let name = try name(in: list) else { return nil }
+            guard let name = try name(in: list) else {
+                list.removeIfWorn()
+                return nil
+            }
             if let file = try take(spool.ready(lane), name) { return file }
         }
     }

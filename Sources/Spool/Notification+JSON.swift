@@ -88,8 +88,3 @@ extension Delivery {
 
 /// A value as one line.
 func line(_ members: JSONObject) -> [UInt8] { JSON.text(.object(members)) + [UInt8(ascii: "\n")] }
-
-/// A line's object; `nil` where it is none.
-func members(_ line: [UInt8]) -> JSONObject? {
-    do throws(JSONError) { return try JSON.parse(line).object } catch { return nil }
-}

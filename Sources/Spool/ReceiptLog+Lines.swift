@@ -106,8 +106,3 @@ private struct LineBuilder {
         return bytes
     }
 }
-
-/// Whether a byte stands for itself in a JSON text.
-private func isPlain(_ byte: UInt8) -> Bool {
-    (0x20...0x7e).contains(byte) && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
-}

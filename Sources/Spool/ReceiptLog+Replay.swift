@@ -1,4 +1,3 @@
-import JSON
 import Turnstone
 import Unix
 
@@ -40,7 +39,7 @@ extension ReceiptLog {
             rest += more
             var lineStart = 0
             while let end = rest[lineStart...].firstIndex(of: UInt8(ascii: "\n")) {
-                if let (id, event) = event(Array(rest[lineStart..<end])) {
+                if let (id, event) = event(rest[lineStart..<end]) {
                     try note(id, event, Position(day: day, offset: offset + lineStart))
                 }
                 lineStart = end + 1
@@ -50,8 +49,8 @@ extension ReceiptLog {
         }
     }
 
-    private func event(_ line: [UInt8]) -> (String, Event)? {
-        guard let members = members(line), let id = members["id"]?.string else { return nil }
+    private func event(_ line: ArraySlice<UInt8>) -> (String, Event)? {
+        guard let members = members(of: line), let id = members["id"]?.string else { return nil }
         if let number = members["n"]?.integer, number >= 0 {
             return (
                 id, .attempt(number: Int(number), members["outcome"]?.string.flatMap(Outcome.init))

@@ -58,7 +58,8 @@ extension Spool {
     /// The drainer that does nothing any more though nobody else may do its work, if there is one.
     package func stuckDrainer(at now: Timestamp) throws(Failure) -> StuckDrainer? {
         let bytes = try systemCalls { () throws(SystemError) in try Files.contents(lockPath) }
-        guard let members = bytes.flatMap({ members($0) }), let beat = members["beat"]?.timestamp,
+        guard let members = bytes.flatMap({ members(of: $0[...]) }),
+            let beat = members["beat"]?.timestamp,
             let process = members["pid"]?.integer, now - beat > StuckDrainer.patience
         else { return nil }
         // An old sign is all that most drainers leave. The lock is taken for an instant only then, when no

@@ -44,11 +44,21 @@ package struct Spool {
     func write(
         _ path: String, lines: (inout LineWriter) throws(Failure) -> Void
     ) throws(Failure) {
-        try systemCalls { () throws(SystemError) in try Files.makeFolder(Files.parent(of: path)) }
-        try Files.replace(path) { (file) throws(Failure) in
-            var writer = LineWriter(file)
-            try lines(&writer)
-            try writer.flush()
+        // The drainer removes worn folders: one may go between being made and being used.
+        for isLast in [false, false, true] {
+            try systemCalls { () throws(SystemError) in
+                try Files.makeFolder(Files.parent(of: path))
+            }
+            do throws(Failure) {
+                return try Files.replace(path) { (file) throws(Failure) in
+                    var writer = LineWriter(file)
+                    try lines(&writer)
+                    try writer.flush()
+                }
+            } catch {
+                // Nothing has been written then: without its folder the file cannot even be made.
+                guard error.cause == Errno.noEntry.name, !isLast else { throw error }
+            }
         }
     }
 

@@ -46,7 +46,7 @@ package final class SpoolFile {
         self.file = file
         isSmall = file == nil
         buffer = start[...]
-        guard let line = takeLine(from: &buffer), let members = members(Array(line)),
+        guard let line = takeLine(from: &buffer), let members = members(of: line),
             let notification = Notification(members)
         else { throw corrupt(path) }
         self.notification = notification
@@ -59,7 +59,9 @@ package final class SpoolFile {
     /// - Throws: `corrupt` where a line is no device.
     package func next() throws(Failure) -> Delivery? {
         while let line = try nextLine() {
-            guard let delivery = members(line).flatMap(Delivery.init) else { throw corrupt(path) }
+            guard let delivery = members(of: line).flatMap(Delivery.init) else {
+                throw corrupt(path)
+            }
             guard !progress.settled.contains(delivery.number) else { continue }
             count += 1
             return delivery
@@ -69,9 +71,9 @@ package final class SpoolFile {
         return nil
     }
 
-    private func nextLine() throws(Failure) -> [UInt8]? {
+    private func nextLine() throws(Failure) -> ArraySlice<UInt8>? {
         while true {
-            if let line = takeLine(from: &buffer) { return Array(line) }
+            if let line = takeLine(from: &buffer) { return line }
             guard let file else {
                 // A file is written whole: what is left without an end of line is not ours.
                 guard buffer.isEmpty else { throw corrupt(path) }

@@ -30,6 +30,13 @@ package final class FolderList {
         return nil
     }
 
+    /// Removes the folder if nothing is in it and it has grown to more than a megabyte: most file systems never
+    /// make a folder's list shorter, so that reading an empty one that once held a million names takes long.
+    package func removeIfWorn() {
+        guard let size = Files.stamp(of: folder)?[1], size > 1 << 20 else { return }
+        Files.removeEmptyFolder(folder)
+    }
+
     private func close() {
         if let stream { closedir(stream) }
         stream = nil

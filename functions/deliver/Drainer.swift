@@ -150,19 +150,26 @@ final class Drainer {
         } catch { log.failure(error) }
     }
 
-    /// Takes over more work: at once while there is more than what was taken, else every 20 ms.
+    /// Takes over more work: at once while there is more than what was taken, else every 20 ms. Neither what has
+    /// waited nor what is new shuts the other out, and neither what is urgent.
     private func claim() throws(Failure) {
         let moment = MonotonicClock.milliseconds
         guard queue.smallCount < 500, moment - lastClaim >= 20 else { return }
-        while queue.smallCount < 1000, let file = try intake.nextDue(at: now) {
-            try take(file, file.lane)
-        }
         var isAll = true
-        for lane in [Lane.urgent, .normal] {
-            while queue.smallCount < 1000, let file = try intake.next(in: lane) {
-                try take(file, lane)
-            }
-            isAll = isAll && queue.smallCount < 1000
+        for round in 0..<500 {
+            guard let file = try intake.next(in: .urgent) else { break }
+            try take(file, .urgent)
+            isAll = isAll && round < 499
+        }
+        for round in 0..<250 {
+            guard let file = try intake.nextDue(at: now) else { break }
+            try take(file, file.lane)
+            isAll = isAll && round < 249
+        }
+        for round in 0..<500 {
+            guard let file = try intake.next(in: .normal) else { break }
+            try take(file, .normal)
+            isAll = isAll && round < 499
         }
         while queue.bulkCount < PushQueue.mostBulk, let file = try intake.next(in: .bulk) {
             try take(file, .bulk)
