@@ -3,6 +3,7 @@ import Spool
 import TestSupport
 import Testing
 import Turnstone
+import Unix
 
 #if canImport(Glibc)
     import Glibc
@@ -149,6 +150,42 @@ import Turnstone
         _ = try deliver(world)
         #expect(try world.outcomes().count == 3)
         #expect(try world.health().status == 200)
+    }
+
+    @Test("while a stop holds nothing is tried, and afterwards it is")
+    func stopHolds() throws {
+        let world = try World()
+        try world.accept("a", devices: 1...3)
+        world.variables["APNS_TEAM_ID"] = "WRONGTEAM1"
+        _ = try deliver(world, exitCode: 111)
+        let asked = try world.simulator.apns()["requests"]
+        #expect(try deliver(world)["accepted"] == 0)
+        #expect(try world.simulator.apns()["requests"] == asked)
+        try world.advance(seconds: 301)
+        _ = try deliver(world, exitCode: 111)
+        #expect(try world.simulator.apns()["requests"] != asked)
+    }
+
+    @Test("what cannot be ended now does not keep a drainer busy, and is ended by a later one")
+    func stubborn() throws {
+        let world = try World()
+        try world.beginGame()
+        try world.register(token(1), of: 1)
+        try world.move()
+        try world.advance(seconds: 31)
+        try world.run("check-turns")
+        let name = try #require(
+            world.state.files().keys.first { $0.hasPrefix("users/") && $0.hasSuffix("/1.json") })
+        let lock = try FileDescriptor.open(
+            "\(world.state.path)/\(name).lock", .update)
+        #expect(try lock.tryLock())
+        #expect(try deliver(world)["delivered"] == 0)
+        #expect(world.spooled().count == 1)
+        lock.unlock()
+        #expect(try deliver(world)["delivered"] == 1)
+        #expect(world.spooled().isEmpty)
+        #expect(try world.simulator.apns()["requests"] == 1, "it was sent once")
+        #expect(try world.document(1)["last_notification_time"] == .integer(world.now))
     }
 
     @Test("a rotated key is followed without a restart")

@@ -104,6 +104,7 @@ extension Drainer {
     /// Ends a run: what was taken and not ended is left to the next one.
     func close() throws(Failure) {
         for job in queue.removeAll() { intake.leave(job.file) }
+        hasLeftWork = !stubborn.isEmpty || intake.isStuck
         for (job, _) in stubborn { intake.leave(job.file) }
         stubborn = []
         try intake.log.commit()

@@ -25,6 +25,8 @@ final class Drainer {
     var ended: [Job] = []
     /// Jobs that could not be put off or ended, and when that is tried again.
     var stubborn: [(job: Job, moment: Int64)] = []
+    /// Whether the last round ended with something that is over and still in the spool.
+    var hasLeftWork = false
     /// The moment of the present turn.
     var now: Timestamp
     private var lastClaim: Int64 = 0
@@ -70,7 +72,9 @@ final class Drainer {
     }
 
     private func isWorkLeft() throws(Failure) -> Bool {
-        guard obstacle == nil, !ThisProcess.isEndWanted else { return false }
+        // What this run could not let go of, it would find again and again.
+        guard obstacle == nil, !ThisProcess.isEndWanted, !hasLeftWork else { return false }
+        if try isStopped() { return false }
         return try spool.hasReady()
     }
 
