@@ -226,6 +226,28 @@ import Unix
         #expect(try world.simulator.apns()["connections"] == 2)
     }
 
+    @Test("the log of a drainer that goes on and on is begun anew when it gets long")
+    func log() throws {
+        let world = try World()
+        try world.beginGame()
+        try world.register(token(1), of: 1)
+        try world.move()
+        world.variables = ["TURNSTONE_DELIVER": "spawn", "DELIVER_LINGER_SECONDS": "60"]
+        try world.advance(seconds: 31)
+        try world.run("check-turns")
+        try world.simulator.perform(["do": "wait", "pushes": 1, "ms": 60_000])
+        let lock = try #require(world.state.read("spool/drainer.lock"))
+        let process = try #require(try JSON.parse(lock).object?["pid"]?.integer)
+        try world.state.write(String(repeating: "x", count: 1 << 20) + "\n", to: "filler")
+        try FileDescriptor.open("\(world.state.path)/deliver.log", .append).write(
+            world.state.read("filler") ?? [])
+        while world.state.read("deliver.log.1") == nil { usleep(50_000) }
+        kill(pid_t(process), SIGTERM)
+        while try Spool(state: world.state.path).election() == nil { usleep(10_000) }
+        #expect((world.state.read("deliver.log.1")?.count ?? 0) > 1 << 20)
+        #expect((world.state.read("deliver.log")?.count ?? 0) < 1 << 20)
+    }
+
     @Test("what nobody wants any more is not sent")
     func expired() throws {
         let world = try World()

@@ -38,7 +38,7 @@ extension Drainer {
     }
 
     /// Does what can as well be done later.
-    private func orLog(_ work: () throws(Failure) -> Void) {
+    func orLog(_ work: () throws(Failure) -> Void) {
         do throws(Failure) { try work() } catch { log.failure(error) }
     }
 
@@ -67,17 +67,23 @@ extension Drainer {
     private func letGo(_ job: Job) throws(Failure) {
         if job.isDamaged { return try intake.setAside(job.file) }
         if job.left > 0 {
-            try intake.putOff(job.file, until: moment(of: job))
+            let moment = moment(of: job)
+            try intake.putOff(job.file, until: moment)
             summary.waiting += 1
-            return
+            return logEvent("put off", job, ["until": .string(CalendarDate(moment).text)])
         }
         try tellUser(of: job)
         intake.finish(job.file, at: now)
         oldestNote = oldestNote ?? MonotonicClock.milliseconds
         summary.delivered += 1
+        logEvent("delivered", job)
+    }
+
+    private func logEvent(_ event: String, _ job: Job, _ more: JSONObject = [:]) {
         var fields: JSONObject = ["id": .string(job.notification.id)]
         fields["user"] = job.notification.user.map { .string($0.text) }
-        log.event("delivered", fields)
+        for member in more.members { fields[member.name] = member.value }
+        log.event(event, fields)
     }
 
     /// Notes in the user's document what must be there before the notification goes.

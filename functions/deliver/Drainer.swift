@@ -30,6 +30,7 @@ final class Drainer {
     /// The moment of the present turn.
     var now: Timestamp
     private var lastClaim: Int64 = 0
+    private var lastLook = MonotonicClock.milliseconds
     /// Why nothing more is sent.
     var obstacle: Failure?
     /// Whether the state folder says that the provider's queue has stopped.
@@ -95,6 +96,7 @@ final class Drainer {
         while true {
             now = try Environment.now(configuration.variables)
             election.beat(at: now)
+            lookAround()
             try turn()
             guard inFlight == 0, ended.isEmpty, intake.log.pendingBytes == 0 else {
                 idleSince = MonotonicClock.milliseconds
@@ -112,10 +114,18 @@ final class Drainer {
         try close()
     }
 
+    /// What is done once a second.
+    private func lookAround() {
+        let moment = MonotonicClock.milliseconds
+        guard moment - lastLook >= 1000 else { return }
+        lastLook = moment
+        configuration.look()
+        orLog { () throws(Failure) in try spool.keepLogShort() }
+    }
+
     var isEnding: Bool { obstacle != nil || ThisProcess.isEndWanted }
 
     private func turn() throws(Failure) {
-        configuration.look()
         if isEnding || configuration.isChanging {
             provider.giveBackUnsent()
             if configuration.isChanging, inFlight == 0 { reconfigure() }
