@@ -111,6 +111,14 @@ import Unix
         #expect(accepted <= 400 + 50)
         #expect(try world.outcomes().allSatisfy { $0.value == ["accepted"] })
         #expect(try world.outcomes().count == 400)
+        // And the receipts say so.
+        let repeats = try world.receipts().filter { $0["repeat"] == true }
+        var times: [String: Int] = [:]
+        for id in try world.acceptedIDs() { times[id, default: 0] += 1 }
+        for (id, count) in times where count > 1 {
+            #expect(count == 2 && repeats.contains { $0["apns_id"] == .string(id) })
+        }
+        #expect(repeats.allSatisfy { $0["outcome"] == "accepted" })
     }
 
     @Test("a drainer that is stopped in its tracks is reported, and goes on when it may")
@@ -145,10 +153,11 @@ import Unix
         let problem = try world.health().json?.object?["problems"]?.array?.first?.object
         #expect(problem?["problem"] == "delivery stopped")
         #expect(problem?["reason"] == "ECONNREFUSED")
-        #expect(try world.receipts().isEmpty, "nothing was tried")
+        #expect(try world.receipts().allSatisfy { $0["apns_id"] == nil }, "nothing was tried")
         world.variables = [:]
         _ = try deliver(world)
         #expect(try world.outcomes().count == 3)
+        #expect(try world.receipts().allSatisfy { $0["repeat"] == nil })
         #expect(try world.health().status == 200)
     }
 

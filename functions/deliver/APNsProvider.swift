@@ -42,7 +42,7 @@ final class APNsProvider {
 
     func step(
         milliseconds: Int64, at now: Timestamp, next: () -> Push?,
-        verdict: (Push, Verdict) -> Void
+        beforeSending: () throws(Failure) -> Void, verdict: (Push, Verdict) -> Void
     ) throws(Failure) {
         var room = sender.room
         while room > 0, let push = next() {
@@ -51,12 +51,21 @@ final class APNsProvider {
                 verdict(push, Verdict(refused: error))
             }
         }
-        for settled in try sender.step(milliseconds: milliseconds) {
-            guard let push = pushes.removeValue(forKey: settled.tag) else { continue }
-            verdict(
-                push,
-                Verdict(settled.verdict, attempt: push.delivery.attempts + 1, at: now))
+        do throws(Failure) { try beforeSending() } catch {
+            giveBackUnsent()
+            for settled in try sender.step(milliseconds: 0) { note(settled, at: now, verdict) }
+            throw error
         }
+        for settled in try sender.step(milliseconds: milliseconds) {
+            note(settled, at: now, verdict)
+        }
+    }
+
+    private func note(
+        _ settled: APNsGateway.Settled, at now: Timestamp, _ verdict: (Push, Verdict) -> Void
+    ) {
+        guard let push = pushes.removeValue(forKey: settled.tag) else { return }
+        verdict(push, Verdict(settled.verdict, attempt: push.delivery.attempts + 1, at: now))
     }
 
     private func submit(_ push: Push) throws(Failure) {

@@ -139,6 +139,7 @@ final class Drainer {
             try provider.step(
                 milliseconds: oldestNote == nil ? 20 : 2, at: now,
                 next: { isSending ? self.nextPush() : nil },
+                beforeSending: { () throws(Failure) in try self.intake.log.write() },
                 verdict: { self.note($1, of: $0) })
         }
         for job in queue.takeExhausted() { noteEnd(of: job) }
@@ -206,8 +207,12 @@ final class Drainer {
             guard let entry else { return nil }
             inFlight += 1
             let push = Push(entry.job, entry.delivery)
-            if entry.job.notification.expires > now { return push }
-            note(.expired, of: push)
+            guard entry.job.notification.expires > now else {
+                note(.expired, of: push)
+                continue
+            }
+            intake.log.append(sending: entry.delivery, in: entry.job.file, at: now)
+            return push
         }
         return nil
     }
