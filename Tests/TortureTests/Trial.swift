@@ -1,0 +1,106 @@
+import JSON
+import TestSupport
+import Turnstone
+
+/// One time that a fault is tried, in a state folder of its own.
+final class Trial {
+    let ground: Ground
+    let state: TemporaryFolder
+    private(set) var now: Int64
+    var variables: [String: String] = [:]
+    /// What ran without a fault and failed all the same.
+    private(set) var complaints: [String] = []
+
+    init(ground: Ground, state: TemporaryFolder, now: Int64) {
+        self.ground = ground
+        self.state = state
+        self.now = now
+    }
+
+    /// Moves everybody's clock.
+    func advance(seconds: Int64) throws {
+        now += seconds * 1000
+        try ground.simulator.perform(["do": "clock", "now": .integer(now)])
+    }
+
+    var environment: [String: String] {
+        let base = [
+            "TURNSTONE_STATE": state.path, "TURNSTONE_CONFIG": "/dev/null",
+            "TURNSTONE_NOW": "\(now)", "TURNSTONE_DELIVER": "external",
+            "DELIVER_LINGER_SECONDS": "0", "MASTER_API_KEY": "master",
+        ]
+        return base.merging(ground.simulator.environment) { $1 }.merging(variables) { $1 }
+    }
+
+    /// - Parameter fault: what strace does to the program.
+    func start(
+        _ program: String, _ event: JSONValue? = nil, fault: Fault? = nil
+    ) throws -> RunningProgram {
+        let entries = environment.map { "\($0.key)=\($0.value)" }
+        let input = event.map { JSON.text($0) } ?? []
+        guard let fault else { return try Programs.start(program, input: input, entries: entries) }
+        return try Programs.start(
+            at: Fault.tracer, fault.arguments + [Programs.path(program)], input: input,
+            entries: entries)
+    }
+
+    /// Runs a program that nothing hinders.
+    @discardableResult
+    func run(_ program: String, _ event: JSONValue? = nil) throws -> EndedProgram {
+        let ended = try start(program, event).end()
+        if ended.exitCode != 0 {
+            complaints.append("\(program) ends with \(ended.exitCode): \(ended.stderr)")
+        }
+        return ended
+    }
+
+    /// Runs of both programs as a timer starts them, until nothing waits any more, and one more of each.
+    ///
+    /// Ten minutes between them are more than any pause.
+    func finish() throws {
+        ground.simulator.clear()
+        for _ in 0..<12 {
+            try advance(seconds: 601)
+            try run("check-turns")
+            try run("deliver")
+            if spooled().isEmpty, Receipts(state).settled.count >= ground.tokens.count { break }
+        }
+        try advance(seconds: 601)
+        try run("check-turns")
+        try run("deliver")
+    }
+
+    /// Finishes, and judges.
+    func verdict(
+        settledBefore: Set<String>? = nil, mayLoseAnswers: Bool = false
+    ) throws -> Verdict {
+        let settled = settledBefore ?? Receipts(state).settled
+        try finish()
+        return try Verdict(of: self, settledBefore: settled, mayLoseAnswers: mayLoseAnswers)
+    }
+
+    // MARK: The state folder
+
+    /// Every document that does not parse or was set aside.
+    func damagedDocuments() -> [String] {
+        state.files().filter { name, bytes in
+            name.contains(".corrupt-")
+                || (name.hasSuffix(".json") && (try? JSON.parse(bytes).object) == nil)
+        }.map { "damaged: \($0.key)" }
+    }
+
+    /// What is in the spool and not over.
+    func spooled() -> [String] {
+        state.files().keys.filter {
+            $0.hasPrefix("spool/") && $0.dropFirst(6).contains("/") && !$0.hasSuffix(".new")
+        }
+    }
+}
+
+extension Simulator {
+    /// Ends all trouble, and takes up to a thousand streams again.
+    func clear() {
+        _ = try? perform(["do": "clear"])
+        _ = try? perform(["do": "settings", "streams": 1000])
+    }
+}
