@@ -19,15 +19,19 @@ final class Ground {
     let simulator: Simulator
     let tokens: Set<String>
     private let before = TemporaryFolder()
+    /// A device of player 1 that is not registered yet, where one was asked for.
+    let newcomer: String?
+    /// Player 1's.
+    private(set) var apiKey = ""
     private let players: Int
     private let begin: Int64 = 1_795_262_400_000
 
-    init(players: Int, devices: Int, _ point: Point) throws {
+    init(players: Int, devices: Int, _ point: Point, hasNewcomer: Bool = false) throws {
         simulator = try Simulator()
         self.players = players
-        var tokens: [String] = []
-        for number in 0..<(players * devices) { tokens.append(token(number)) }
-        self.tokens = Set(tokens)
+        let tokens = (0..<players * devices).map(token)
+        newcomer = hasNewcomer ? token(players * devices) : nil
+        self.tokens = Set(tokens + [newcomer].compactMap { $0 })
         let first = trial(in: before)
         var variables = Variables()
         variables.offer("TURNSTONE_STATE", before.path)
@@ -36,6 +40,7 @@ final class Ground {
             let devices = tokens[(player - 1) * devices..<player * devices]
             try register(Array(devices), of: Int64(player), state)
         }
+        if hasNewcomer { apiKey = try first.makeKey(of: "1") }
         guard point == .queued else { return }
         try setUp()
         try first.advance(seconds: 1)

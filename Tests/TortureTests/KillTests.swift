@@ -1,34 +1,60 @@
-import JSON
 import TestSupport
 import Testing
-import Turnstone
 
 /// `kill -9` before each system call of a program, and then undisturbed runs.
 @Suite(.enabled(if: Fault.isPossible, "strace is not installed"))
 struct KillTests {
     @Test("a drainer killed at any system call loses nothing and sends nothing twice that it noted")
     func killDeliver() throws {
-        try killAtEachCall(
-            of: "deliver", Row("kill -9 at each system call of deliver"), .queued)
+        let ground = try Ground(players: 3, devices: 2, .queued)
+        try killAtEachCall(ground, "deliver", Row("`kill -9` at each system call of `deliver`"))
     }
 
     @Test("a cycle killed at any system call loses no turn and tells none twice")
     func killCheckTurns() throws {
+        let ground = try Ground(players: 3, devices: 2, .registered)
         try killAtEachCall(
-            of: "check-turns", Row("kill -9 at each system call of check-turns"), .registered)
+            ground, "check-turns", Row("`kill -9` at each system call of `check-turns`"))
     }
 
-    private func killAtEachCall(of program: String, _ row: Row, _ point: Ground.Point) throws {
-        let ground = try Ground(players: 3, devices: 2, point)
-        let calls = try Fault.calls { _ = try ground.trial().start(program, fault: $0).end() }
-        for call in Length.sample(calls, few: 16) {
+    @Test("a registration killed at any system call holds if it was answered, and can be made again")
+    func killRegister() throws {
+        let ground = try Ground(players: 2, devices: 1, .registered, hasNewcomer: true)
+        try killAtEachCall(ground, "register", Row("`kill -9` at each system call of `register`"))
+    }
+
+    private func killAtEachCall(_ ground: Ground, _ program: String, _ row: Row) throws {
+        let calls = try ground.calls(of: program)
+        for call in Length.isLong ? calls : Length.sample(calls.filter(\.isWriting), few: 12) {
             let trial = try ground.trial()
-            let ended = try trial.start(program, fault: .kill(before: call)).end()
-            let isKilled = ended.exitCode == -9
+            let isKilled = try trial.run(program, under: .kill(before: call)) == -9
             row.count(
                 try trial.verdict(mayLoseAnswers: isKilled), "killed before \(call)",
                 hasStruck: isKilled)
         }
         try row.report()
+    }
+}
+
+extension Ground {
+    /// The system calls of a program that nothing hinders.
+    func calls(of program: String) throws -> [Fault.Call] {
+        let trial = try trial()
+        return try Fault.calls(
+            of: program, program == "register" ? trial.registration : nil, in: trial)
+    }
+}
+
+extension Trial {
+    /// Runs a program under a fault. A client whose registration was not answered makes it again.
+    ///
+    /// - Returns: how the program ended.
+    func run(_ program: String, under fault: Fault) throws -> Int32 {
+        guard program == "register" else {
+            return try start(program, fault: fault).end().exitCode
+        }
+        let ended = try start(program, registration, fault: fault).end()
+        if (try? Answer(event: ended.stdout))?.status != 200 { try run(program, registration) }
+        return ended.exitCode
     }
 }

@@ -54,6 +54,28 @@ final class Trial {
         return ended
     }
 
+    /// An API key of a player's.
+    func makeKey(of player: String) throws -> String {
+        let event: JSONValue = [
+            "method": "POST", "path": "/generate-api-key",
+            "body": ["user_id": .string(player), "master_key": "master"],
+        ]
+        let answer = try Answer(event: run("generate-api-key", event).stdout)
+        guard let key = answer.json?.object?["api_key"]?.string else {
+            throw TestFailure("no key: \(answer.body)")
+        }
+        return key
+    }
+
+    /// The request that registers the ground's newcomer.
+    var registration: JSONValue {
+        [
+            "method": "POST", "path": "/register",
+            "headers": ["X-API-Key": .string(ground.apiKey)],
+            "body": ["user_id": "1", "device_token": .string(ground.newcomer ?? "")],
+        ]
+    }
+
     /// Runs of both programs as a timer starts them, until nothing waits any more, and one more of each.
     ///
     /// Ten minutes between them are more than any pause.
