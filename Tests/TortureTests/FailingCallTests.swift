@@ -37,7 +37,7 @@ struct FailingCallTests {
                 let fault = Fault.failure(of: call, with: error, onward: isLasting)
                 _ = try trial.run(program, under: fault)
                 row.count(
-                    try trial.verdict(mayLoseAnswers: program == "deliver"), "\(fault)",
+                    try trial.verdict(), "\(fault)",
                     losesAnswers: program == "deliver")
             }
         }

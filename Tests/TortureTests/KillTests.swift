@@ -29,7 +29,7 @@ struct KillTests {
             let trial = try ground.trial()
             let isKilled = try trial.run(program, under: .kill(before: call)) == -9
             row.count(
-                try trial.verdict(mayLoseAnswers: isKilled), "killed before \(call)",
+                try trial.verdict(), "killed before \(call)",
                 hasStruck: isKilled)
         }
         try row.report()

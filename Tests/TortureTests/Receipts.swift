@@ -11,6 +11,8 @@ struct Receipts {
         let pushID: String
         let status: Int64?
         let outcome: String?
+        /// Whether a drainer that was killed may have sent the same push before.
+        let isRepeat: Bool
     }
 
     private(set) var lines: [Line] = []
@@ -32,9 +34,11 @@ struct Receipts {
     /// The ids of the pushes that have their outcome.
     var settled: Set<String> { Set(lines.filter { $0.outcome != nil }.map(\.pushID)) }
 
-    /// How often the receipts say of a push that its answer was lost.
-    func lostAnswers(of pushID: String) -> Int {
-        lines.count { $0.pushID == pushID && $0.status == nil && $0.outcome == nil }
+    /// Whether the receipts say of a push that it may have been sent so often, since answers were lost.
+    func tell(of pushID: String, sent count: Int) -> Bool {
+        let lines = lines.filter { $0.pushID == pushID }
+        let lost = lines.count { $0.status == nil && $0.outcome == nil }
+        return lost >= count - 1 || lines.contains { $0.isRepeat }
     }
 }
 
@@ -49,5 +53,6 @@ extension Receipts.Line {
         pushID = members["apns_id"]?.string ?? ""
         status = members["status"]?.integer
         outcome = members["outcome"]?.string
+        isRepeat = members["repeat"] == true
     }
 }

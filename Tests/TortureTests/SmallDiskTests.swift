@@ -32,7 +32,7 @@ struct SmallDiskTests {
                 let trial = try ground.trial()
                 try trial.run(program, on: .full(but: pages))
                 row.count(
-                    try trial.verdict(mayLoseAnswers: true), "\(program), \(pages) free pages")
+                    try trial.verdict(), "\(program), \(pages) free pages")
             }
         }
         try row.report()

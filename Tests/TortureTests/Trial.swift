@@ -92,13 +92,14 @@ final class Trial {
         try run("deliver")
     }
 
-    /// Finishes, and judges.
-    func verdict(
-        settledBefore: Set<String>? = nil, mayLoseAnswers: Bool = false
-    ) throws -> Verdict {
-        let settled = settledBefore ?? Receipts(state).settled
+    /// Finishes, and judges: what had its outcome before that must not be sent again, either.
+    func verdict() throws -> Verdict {
+        let settled = Receipts(state).settled
+        let before = try ground.simulator.acceptances()
         try finish()
-        return try Verdict(of: self, settledBefore: settled, mayLoseAnswers: mayLoseAnswers)
+        let after = try ground.simulator.acceptances()
+        for id in settled where after[id] != before[id] { complaints.append("sent again: \(id)") }
+        return try Verdict(of: self)
     }
 
     // MARK: The state folder
@@ -120,6 +121,13 @@ final class Trial {
 }
 
 extension Simulator {
+    /// How often each push was taken, by its id.
+    fileprivate func acceptances() throws -> [String: Int64] {
+        let report = try perform(["do": "report", "ids": true])["apns"]?.object
+        let ids = report?["ids"]?.object?.members ?? []
+        return Dictionary(uniqueKeysWithValues: ids.map { ($0.name, $0.value.integer ?? 0) })
+    }
+
     /// Ends all trouble, and takes up to a thousand streams again.
     func clear() {
         _ = try? perform(["do": "clear"])

@@ -14,18 +14,13 @@ struct Verdict {
     /// What else is not as it should be.
     private(set) var wrong: [String] = []
 
-    /// - Parameters:
-    ///   - settledBefore: what had its outcome when the fault was over; it may not be asked for again.
-    ///   - mayLoseAnswers: whether a killed or hindered program may not have noted which answers it missed.
-    init(
-        of trial: Trial, settledBefore: Set<String>, mayLoseAnswers: Bool
-    ) throws {
+    init(of trial: Trial) throws {
         expected = trial.ground.tokens.count
         let receipts = Receipts(trial.state)
         let taken = try trial.ground.simulator.pushes().filter { $0["accepted"] == true }
         let byDevice = Dictionary(grouping: taken) { $0["token"]?.string ?? "" }
         for token in trial.ground.tokens {
-            check(token, byDevice[token] ?? [], receipts, settledBefore, mayLoseAnswers)
+            check(token, byDevice[token] ?? [], receipts)
         }
         for token in byDevice.keys where !trial.ground.tokens.contains(token) {
             wrong.append("a push to nobody's device \(token)")
@@ -36,8 +31,7 @@ struct Verdict {
     }
 
     private mutating func check(
-        _ token: String, _ taken: [JSONObject], _ receipts: Receipts, _ settled: Set<String>,
-        _ mayLoseAnswers: Bool
+        _ token: String, _ taken: [JSONObject], _ receipts: Receipts
     ) {
         let lines = receipts.lines.filter { token.hasPrefix($0.device) }
         let outcomes = lines.compactMap(\.outcome)
@@ -52,11 +46,10 @@ struct Verdict {
         let collapsed = Set(taken.map { $0["headers"]?.object?["apns-collapse-id"]?.string })
         if collapsed.count > 1 { wrong.append("\(token): collapse ids \(collapsed)") }
         guard taken.count > 1 else { return }
-        let isNoted = receipts.lostAnswers(of: id) >= taken.count - 1
-        if isNoted || (mayLoseAnswers && !settled.contains(id)) {
+        if receipts.tell(of: id, sent: taken.count) {
             repeated += taken.count - 1
         } else {
-            repeatedForNothing.append("\(token): \(taken.count) times")
+            repeatedForNothing.append("\(token): \(taken.count) times, \(lines)")
         }
     }
 }
