@@ -16,6 +16,8 @@ import Testing
             try FileManager.default.createSymbolicLink(
                 atPath: other, withDestinationPath: trial.state.path)
             defer { try? FileManager.default.removeItem(atPath: other) }
+            try ground.simulator.perform(["do": "settings", "streams": 2])
+            try ground.simulator.perform(["do": "apns-fault", "kind": "delay", "ms": 5])
             for _ in 0..<4 {
                 try trial.advance(seconds: 31)
                 var running: [RunningProgram] = []

@@ -40,10 +40,11 @@ struct Fault: CustomStringConvertible {
 
     /// - Parameter faster: what strace does not do when it is to send a signal: looking at no other calls.
     private init(_ call: Call, _ effect: String, _ range: String, _ faster: [String] = []) {
-        arguments = faster + [
-            "-f", "-qq", "-o", "/dev/null", "-e", "trace=\(call.name)", "-e",
-            "inject=\(call.name):\(effect):when=\(call.number)\(range)", "--",
-        ]
+        arguments =
+            faster + [
+                "-f", "-qq", "-o", "/dev/null", "-e", "trace=\(call.name)", "-e",
+                "inject=\(call.name):\(effect):when=\(call.number)\(range)", "--",
+            ]
         description = "\(effect) at \(call)\(range)"
     }
 

@@ -30,35 +30,36 @@ import Turnstone
 
     @Test("GOAWAY after any stream loses nothing and repeats nothing")
     func goaway() throws {
-        let faults = Length.sample(Self.places, few: 8).flatMap {
+        let faults = Length.sample(Self.places, few: 5).flatMap {
             [goAway($0, [:]), goAway($0, ["each": true])]
         }
         try attempt(
             Row("GOAWAY after the n-th stream, n = 1…200, with unprocessed streams"),
-            Ground(players: 5, devices: 50, .queued), faults, losesAnswers: false)
+            Ground(players: 5, devices: 44, .queued), faults, losesAnswers: false)
     }
 
     @Test("GOAWAY after any stream with the connection's end loses nothing")
     func goawayAbrupt() throws {
-        let faults = Length.sample(Self.places, few: 8).flatMap { number in
+        let faults = Length.sample(Self.places, few: 5).flatMap { number in
             [
-                [["do": "apns-fault", "kind": "delay", "ms": 20]] + goAway(number, ["abrupt": true]),
+                [["do": "apns-fault", "kind": "delay", "ms": 20]]
+                    + goAway(number, ["abrupt": true]),
                 goAway(number, ["abrupt": true, "code": 2, "reason": "InternalServerError"]),
             ]
         }
         try attempt(
             Row("GOAWAY after the n-th stream and the connection's end, answers under way"),
-            Ground(players: 5, devices: 50, .queued), faults)
+            Ground(players: 5, devices: 44, .queued), faults)
     }
 
     @Test("GOAWAY when nothing is left to be done costs nothing")
     func goawayProcessed() throws {
-        let faults = Length.sample(Self.places, few: 8).map { number -> [JSONObject] in
+        let faults = Length.sample(Self.places, few: 5).map { number -> [JSONObject] in
             [["do": "settings", "streams": 1]] + goAway(number, [:])
         }
         try attempt(
             Row("GOAWAY after the n-th stream, n = 1…200, one stream at a time"),
-            Ground(players: 5, devices: 50, .queued), faults, losesAnswers: false)
+            Ground(players: 5, devices: 44, .queued), faults, losesAnswers: false)
     }
 
     @Test("RST_STREAM of any code, of pushes that were taken and of others")
@@ -95,12 +96,14 @@ import Turnstone
         }
         try attempt(
             Row("SETTINGS that lower the limit to 1 in the middle and raise it again"),
-            Ground(players: 5, devices: 50, .queued), faults, losesAnswers: false)
+            Ground(players: 5, devices: 44, .queued), faults, losesAnswers: false)
     }
 
     @Test("an answer before the body is sent")
     func early() throws {
-        let faults = [500, 503, 429].map { [["do": "early", "status": .integer($0)]] as [JSONObject] }
+        let faults = [500, 503, 429].map {
+            [["do": "early", "status": .integer($0)]] as [JSONObject]
+        }
         try attempt(
             Row("answers before the body is sent: 500, 503, 429"),
             Ground(players: 3, devices: 20, .queued), faults, losesAnswers: false)

@@ -17,7 +17,8 @@ struct KillTests {
             ground, "check-turns", Row("`kill -9` at each system call of `check-turns`"))
     }
 
-    @Test("a registration killed at any system call holds if it was answered, and can be made again")
+    @Test(
+        "a registration killed at any system call holds if it was answered, and can be made again")
     func killRegister() throws {
         let ground = try Ground(players: 2, devices: 1, .registered, hasNewcomer: true)
         try killAtEachCall(ground, "register", Row("`kill -9` at each system call of `register`"))

@@ -33,10 +33,12 @@ struct Receipts {
 
     /// The ids of the pushes that have their outcome.
     var settled: Set<String> { Set(lines.filter { $0.outcome != nil }.map(\.pushID)) }
+}
 
+extension [Receipts.Line] {
     /// Whether the receipts say of a push that it may have been sent so often, since answers were lost.
     func tell(of pushID: String, sent count: Int) -> Bool {
-        let lines = lines.filter { $0.pushID == pushID }
+        let lines = filter { $0.pushID == pushID }
         let lost = lines.count { $0.status == nil && $0.outcome == nil }
         return lost >= count - 1 || lines.contains { $0.isRepeat }
     }

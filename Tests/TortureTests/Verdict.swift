@@ -19,8 +19,9 @@ struct Verdict {
         let receipts = Receipts(trial.state)
         let taken = try trial.ground.simulator.pushes().filter { $0["accepted"] == true }
         let byDevice = Dictionary(grouping: taken) { $0["token"]?.string ?? "" }
+        let lines = Dictionary(grouping: receipts.lines, by: \.device)
         for token in trial.ground.tokens {
-            check(token, byDevice[token] ?? [], receipts)
+            check(token, byDevice[token] ?? [], lines[String(token.prefix(8))] ?? [])
         }
         for token in byDevice.keys where !trial.ground.tokens.contains(token) {
             wrong.append("a push to nobody's device \(token)")
@@ -31,9 +32,8 @@ struct Verdict {
     }
 
     private mutating func check(
-        _ token: String, _ taken: [JSONObject], _ receipts: Receipts
+        _ token: String, _ taken: [JSONObject], _ lines: [Receipts.Line]
     ) {
-        let lines = receipts.lines.filter { token.hasPrefix($0.device) }
         let outcomes = lines.compactMap(\.outcome)
         let ids = Set(taken.compactMap { $0["apns_id"]?.string })
         guard let id = ids.first, outcomes.contains("accepted") else {
@@ -46,7 +46,7 @@ struct Verdict {
         let collapsed = Set(taken.map { $0["headers"]?.object?["apns-collapse-id"]?.string })
         if collapsed.count > 1 { wrong.append("\(token): collapse ids \(collapsed)") }
         guard taken.count > 1 else { return }
-        if receipts.tell(of: id, sent: taken.count) {
+        if lines.tell(of: id, sent: taken.count) {
             repeated += taken.count - 1
         } else {
             repeatedForNothing.append("\(token): \(taken.count) times, \(lines)")
