@@ -30,15 +30,19 @@ struct FailingCallTests {
         let isRegistration = program == "register"
         let ground = try Ground(
             players: 2, devices: isRegistration ? 1 : 2, point, hasNewcomer: isRegistration)
-        let calls = try ground.calls(of: program).filter(\.isWriting)
-        for call in Length.sample(calls, few: 6) {
-            for isLasting in [false, true] {
-                let trial = try ground.trial()
-                let fault = Fault.failure(of: call, with: error, onward: isLasting)
-                _ = try trial.run(program, under: fault)
-                row.count(
-                    try trial.verdict(), "\(fault)",
-                    losesAnswers: program == "deliver")
+        let preludes: [Prelude] = program == "deliver" ? [.none, .busyGateway, .waited] : [.none]
+        for prelude in preludes {
+            let calls = try ground.calls(of: program, after: prelude).filter(\.isWriting)
+            for call in Length.sample(calls, few: preludes.count > 1 ? 2 : 4) {
+                for isLasting in [false, true] {
+                    let trial = try ground.trial()
+                    try prelude.play(trial)
+                    let fault = Fault.failure(of: call, with: error, onward: isLasting)
+                    _ = try trial.run(program, under: fault)
+                    row.count(
+                        try trial.verdict(), "\(fault), \(prelude)",
+                        losesAnswers: program == "deliver")
+                }
             }
         }
         try row.report()

@@ -30,7 +30,7 @@ import Turnstone
 
     @Test("GOAWAY after any stream loses nothing and repeats nothing")
     func goaway() throws {
-        let faults = Length.sample(Self.places, few: 5).flatMap {
+        let faults = Length.sample(Self.places, few: 4).flatMap {
             [goAway($0, [:]), goAway($0, ["each": true])]
         }
         try attempt(
@@ -40,7 +40,7 @@ import Turnstone
 
     @Test("GOAWAY after any stream with the connection's end loses nothing")
     func goawayAbrupt() throws {
-        let faults = Length.sample(Self.places, few: 5).flatMap { number in
+        let faults = Length.sample(Self.places, few: 4).flatMap { number in
             [
                 [["do": "apns-fault", "kind": "delay", "ms": 20]]
                     + goAway(number, ["abrupt": true]),
@@ -54,7 +54,7 @@ import Turnstone
 
     @Test("GOAWAY when nothing is left to be done costs nothing")
     func goawayProcessed() throws {
-        let faults = Length.sample(Self.places, few: 5).map { number -> [JSONObject] in
+        let faults = Length.sample(Self.places, few: 4).map { number -> [JSONObject] in
             [["do": "settings", "streams": 1]] + goAway(number, [:])
         }
         try attempt(

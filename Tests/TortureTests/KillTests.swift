@@ -24,14 +24,39 @@ struct KillTests {
         try killAtEachCall(ground, "register", Row("`kill -9` at each system call of `register`"))
     }
 
-    private func killAtEachCall(_ ground: Ground, _ program: String, _ row: Row) throws {
-        let calls = try ground.calls(of: program)
-        for call in Length.isLong ? calls : Length.sample(calls.filter(\.isWriting), few: 12) {
+    @Test("a drainer that takes over from a killed one, and is killed at any system call itself")
+    func killTakeover() throws {
+        let ground = try Ground(players: 3, devices: 2, .queued)
+        let row = Row("`kill -9` at each system call of the `deliver` after a killed one")
+        try killAtEachCall(ground, "deliver", row, .killedDrainer)
+    }
+
+    @Test("a drainer killed while it puts off what the gateway was too busy for")
+    func killPuttingOff() throws {
+        let ground = try Ground(players: 3, devices: 2, .queued)
+        let row = Row("`kill -9` at each system call of a `deliver` that gets 503 for half")
+        try killAtEachCall(ground, "deliver", row, .busyGateway)
+    }
+
+    @Test("a drainer killed while it delivers what has waited")
+    func killAfterWaiting() throws {
+        let ground = try Ground(players: 3, devices: 2, .queued)
+        let row = Row(
+            "`kill -9` at each system call of the `deliver` after one that got 503 for half")
+        try killAtEachCall(ground, "deliver", row, .waited)
+    }
+
+    private func killAtEachCall(
+        _ ground: Ground, _ program: String, _ row: Row, _ prelude: Prelude = .none
+    ) throws {
+        let calls = try ground.calls(of: program, after: prelude)
+        for call in Length.isLong ? calls : Length.sample(calls.filter(\.isWriting), few: 8) {
             let trial = try ground.trial()
+            try prelude.play(trial)
             let isKilled = try trial.run(program, under: .kill(before: call)) == -9
             row.count(
                 try trial.verdict(), "killed before \(call)",
-                hasStruck: isKilled)
+                hasStruck: isKilled || prelude == .killedDrainer)
         }
         try row.report()
     }
@@ -39,8 +64,9 @@ struct KillTests {
 
 extension Ground {
     /// The system calls of a program that nothing hinders.
-    func calls(of program: String) throws -> [Fault.Call] {
+    func calls(of program: String, after prelude: Prelude = .none) throws -> [Fault.Call] {
         let trial = try trial()
+        try prelude.play(trial)
         return try Fault.calls(
             of: program, program == "register" ? trial.registration : nil, in: trial)
     }
