@@ -62,12 +62,12 @@ private func replacing(_ old: String, by new: String, in text: [UInt8]) -> [UInt
     return text
 }
 
-func delivery(_ number: Int64, badge: Int64? = nil) -> Delivery {
+func delivery(_ number: Int64, badge: Int64? = nil, user: String? = nil) -> Delivery {
     // 64 hex digits, as Apple's tokens have.
     let token = hex(SHA256.hash(Array("device \(number)".utf8)))
     guard let token = DeviceToken(token) else { preconditionFailure("hex digits are a token") }
     return Delivery(
-        token: token, environment: nil, user: UserID("user-\(number)"),
+        token: token, environment: nil, user: UserID(user ?? "user-\(number)"),
         badge: Int((badge ?? number) % 90 + 1),
         isProven: true)
 }

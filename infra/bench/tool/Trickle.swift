@@ -23,5 +23,5 @@ private func accept(_ number: Int64, urgently isUrgent: Bool, in spool: Spool) t
         id: stableUUID("trickle \(name) \(number) \(now.milliseconds)"), user: UserID(name),
         accepted: now, expires: now + .days(1),
         push: content(level: isUrgent ? "time-sensitive" : nil))
-    try spool.accept(notification, to: [delivery(number)])
+    try spool.accept(notification, to: [delivery(number, user: name)])
 }
