@@ -63,6 +63,9 @@ package final class ClientConnection {
     /// How many requests the server takes at once; 0 while it has not said.
     package var maximumStreams: Int { session.maximumStreams }
 
+    /// How many bytes of bodies the server has room for, beyond those that were submitted.
+    package var credit: Int { max(0, session.credit) }
+
     /// Requests without an event so far.
     package var openRequests: Int { session.openRequests }
 
@@ -73,9 +76,12 @@ package final class ClientConnection {
     /// - Parameters:
     ///   - tag: comes back with the request's event.
     ///   - fields: `:method`, `:scheme`, `:authority` and `:path` first.
-    /// - Returns: whether an event will follow; if not, nothing was sent.
+    /// - Returns: whether an event will follow; if not, nothing was sent: the connection takes no more, or none until
+    ///   the server has made room for the body.
     package func submit(tag: Int, _ fields: HeaderFields, body: [UInt8], now: Int64) -> Bool {
-        guard state == .open else { return false }
+        guard state == .open, session.unwritten == 0 || body.count <= session.credit else {
+            return false
+        }
         return session.submit(tag: tag, fields, body: body, now: now)
     }
 
