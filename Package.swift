@@ -144,6 +144,8 @@ let checks: [Target] = [
         dependencies: [
             "TestSupport", "HTTP2", "Crypto", "JSON", "Unix", "Turnstone", "simulator",
         ]),
+    .testTarget(
+        name: "TortureTests", dependencies: ["TestSupport", "Store", "JSON", "Unix", "Turnstone"]),
     .testTarget(name: "HostTests", dependencies: ["TestSupport", "JSON", "Turnstone"]),
     tests("Unix", and: ["TestSupport"]),
     tests("JSON"),

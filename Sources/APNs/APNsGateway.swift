@@ -48,6 +48,8 @@ package final class APNsGateway {
     private var freePlaces: [Int] = []
     private var settled: [Settled] = []
     private var fields = HeaderFields()
+    /// How long the last body was: the next ones will be alike.
+    private var lastSize = 300
 
     package init(
         _ address: APNsSettings.Address, _ context: TLSContext,
@@ -68,8 +70,10 @@ package final class APNsGateway {
     package var room: Int {
         if trouble != nil { return 0 }
         // The first one makes the connection.
-        let size = connection.map { window.size(server: $0.maximumStreams) } ?? 1
-        return max(0, size - backlog)
+        guard let connection, connection.state == .open else { return max(0, 1 - backlog) }
+        let streams = window.size(server: connection.maximumStreams) - backlog
+        let bodies = connection.credit / lastSize - queue.count
+        return max(0, min(streams, inFlight == 0 ? max(1, bodies) : bodies))
     }
 
     /// What stands in the way: the gateway cannot be reached, or refuses the newest token that we may have.
@@ -166,6 +170,7 @@ package final class APNsGateway {
         guard
             connection.submit(tag: place, fields, body: item.request.payload.bytes, now: now)
         else { return false }
+        lastSize = max(1, item.request.payload.bytes.count)
         if freePlaces.popLast() == nil { flying.append(item) } else { flying[place] = item }
         return true
     }

@@ -14,7 +14,11 @@ extension Intake {
             var progress = recovered.removeValue(forKey: id) ?? Progress()
             progress.start = progress.start ?? position
             switch event {
+            case .sending(let numbers):
+                for number in numbers { progress.unanswered.insert(number) }
+            case .notSent(let number): progress.unanswered.remove(number)
             case .attempt(let number, let outcome):
+                progress.unanswered.remove(number)
                 if outcome != nil { progress.settled.insert(number) }
                 if outcome == .accepted { progress.isReached = true }
             case .putOff(let pass): progress.endedPass = pass

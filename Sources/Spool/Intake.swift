@@ -28,6 +28,9 @@ package final class Intake {
         lists = Lane.all.map { ($0, FolderList(spool.ready($0))) }
     }
 
+    /// Whether there is anything that could not be taken out of the spool though it is over.
+    package var isStuck: Bool { !stuck.isEmpty }
+
     /// The next notification of a lane that is not in hand; `nil` where the lane's folder was read to its
     /// end, after which it is read from the start.
     package func next(in lane: Lane) throws(Failure) -> SpoolFile? {

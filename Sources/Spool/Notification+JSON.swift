@@ -62,7 +62,7 @@ extension PushContent {
 
 extension Delivery {
     init?(_ members: JSONObject) {
-        guard let number = members["n"]?.integer, (0..<Int64(1 << 32)).contains(number),
+        guard let number = members["n"]?.integer.flatMap(Int.init(exactly:)), isNumber(number),
             let token = members["device"]?.string.flatMap(DeviceToken.init)
         else { return nil }
         self.init(
@@ -71,7 +71,7 @@ extension Delivery {
             user: members["user"]?.string.flatMap(UserID.init),
             badge: members["badge"]?.integer.map { Int($0) },
             isProven: members["proven"]?.bool ?? false)
-        self.number = Int(number)
+        self.number = number
         attempts = Int(members["attempts"]?.integer ?? 0)
     }
 

@@ -18,4 +18,10 @@ struct NumberSet {
         count += 1
         return true
     }
+
+    mutating func remove(_ number: Int) {
+        guard contains(number) else { return }
+        words[number >> 6] &= ~(1 << UInt64(number & 63))
+        count -= 1
+    }
 }

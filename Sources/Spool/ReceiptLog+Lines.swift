@@ -25,32 +25,78 @@ package struct Attempt: Equatable, Sendable {
 }
 
 extension ReceiptLog {
+    /// Deliveries of one notification with numbers that follow on each other.
+    struct Sending {
+        let file: SpoolFile
+        let at: Timestamp
+        let first: Int
+        var last: Int
+    }
+
+    /// Notes that a push is about to be sent. ``write()`` follows before it is, so that whoever sends it again after
+    /// a crash knows that it may have been sent.
+    package func append(sending delivery: Delivery, in file: SpoolFile, at now: Timestamp) {
+        if let same = sending, same.file === file, delivery.number == same.last + 1 {
+            sending?.last += 1
+            return
+        }
+        flushSending()
+        sending = Sending(file: file, at: now, first: delivery.number, last: delivery.number)
+    }
+
+    func flushSending() {
+        guard let noted = sending else { return }
+        sending = nil
+        var line = begin(noted.file)
+        line.add("at", Int(noted.at.milliseconds))
+        line.add("from", noted.first)
+        line.add("to", noted.last)
+        append(line.end())
+    }
+
+    /// Notes that a push was not sent after all.
+    package func append(notSent delivery: Delivery, in file: SpoolFile) {
+        flushSending()
+        var line = begin(file)
+        line.add("n", delivery.number)
+        line.add("not_sent", true)
+        append(line.end())
+    }
+
     /// Notes what a push service said of a push.
     package func append(_ attempt: Attempt, of delivery: Delivery, in file: SpoolFile) {
-        if file.progress.start == nil { file.progress.start = position }
+        flushSending()
+        var line = begin(file)
+        let isRepeat = file.progress.unanswered.contains(delivery.number)
+        file.progress.unanswered.remove(delivery.number)
         if let outcome = attempt.outcome {
             file.progress.settled.insert(delivery.number)
             if outcome == .accepted { file.progress.isReached = true }
         }
-        var line = LineBuilder()
-        line.add("id", text: file.notification.id)
         line.add("n", delivery.number)
         if let user = file.user(of: delivery) { line.add("user", text: user.text) }
         line.add("device", text: delivery.token.start)
         line.add("at", Int(attempt.at.milliseconds))
         line.add("apns_id", text: attempt.pushID)
+        if isRepeat { line.add("repeat", true) }
         if let status = attempt.status { line.add("status", status) }
         if let reason = attempt.reason { line.add("reason", text: reason) }
         if let outcome = attempt.outcome { line.add("outcome", text: outcome.rawValue) }
         append(line.end())
     }
 
-    /// Notes that a pass is over and what is left waits until a moment.
-    func append(putOff file: SpoolFile, until moment: Timestamp) {
+    /// The first line about a notification is where a later drainer has to begin to read.
+    private func begin(_ file: SpoolFile) -> LineBuilder {
         if file.progress.start == nil { file.progress.start = position }
-        file.progress.endedPass = file.pass
         var line = LineBuilder()
         line.add("id", text: file.notification.id)
+        return line
+    }
+
+    /// Notes that a pass is over and what is left waits until a moment.
+    func append(putOff file: SpoolFile, until moment: Timestamp) {
+        file.progress.endedPass = file.pass
+        var line = begin(file)
         line.add("pass", file.pass)
         line.add("until", Int(moment.milliseconds))
         append(line.end())
@@ -58,8 +104,7 @@ extension ReceiptLog {
 
     /// Notes that every device has its outcome.
     func append(finished file: SpoolFile, at now: Timestamp) {
-        var line = LineBuilder()
-        line.add("id", text: file.notification.id)
+        var line = begin(file)
         if let user = file.notification.user { line.add("user", text: user.text) }
         line.add("accepted_at", Int(file.notification.accepted.milliseconds))
         line.add("finished_at", Int(now.milliseconds))
@@ -79,6 +124,11 @@ private struct LineBuilder {
     mutating func add(_ name: StaticString, _ number: Int) {
         begin(name)
         bytes.append(contentsOf: String(number).utf8)
+    }
+
+    mutating func add(_ name: StaticString, _ flag: Bool) {
+        begin(name)
+        bytes.append(contentsOf: (flag ? "true" : "false").utf8)
     }
 
     mutating func add(_ name: StaticString, text: String) {

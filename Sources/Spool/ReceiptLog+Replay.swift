@@ -4,6 +4,8 @@ import Unix
 extension ReceiptLog {
     /// What a line tells a drainer that comes later.
     enum Event {
+        case sending(ClosedRange<Int>)
+        case notSent(number: Int)
         case attempt(number: Int, Outcome?)
         case putOff(pass: Int)
         case finished
@@ -51,12 +53,20 @@ extension ReceiptLog {
 
     private func event(_ line: ArraySlice<UInt8>) -> (String, Event)? {
         guard let members = members(of: line), let id = members["id"]?.string else { return nil }
-        if let number = members["n"]?.integer, number >= 0 {
-            return (
-                id, .attempt(number: Int(number), members["outcome"]?.string.flatMap(Outcome.init))
-            )
+        if let number = members["n"]?.integer.flatMap(Int.init(exactly:)), isNumber(number) {
+            if members["not_sent"] != nil { return (id, .notSent(number: number)) }
+            return (id, .attempt(number: number, members["outcome"]?.string.flatMap(Outcome.init)))
+        }
+        if let first = members["from"]?.integer.flatMap(Int.init(exactly:)), isNumber(first),
+            let last = members["to"]?.integer.flatMap(Int.init(exactly:)), isNumber(last),
+            first <= last
+        {
+            return (id, .sending(first...last))
         }
         if let pass = members["pass"]?.integer { return (id, .putOff(pass: Int(pass))) }
         return members["finished_at"] == nil ? nil : (id, .finished)
     }
 }
+
+/// Whether a notification can have a device of this number.
+func isNumber(_ number: Int) -> Bool { (0..<(1 << 32)).contains(number) }

@@ -26,10 +26,15 @@ package final class ReceiptLog {
     /// Until where there is room that nobody can take from us.
     private var reserved = 0
     private var canReserve = true
+    /// What follows there.
     private var pending: [UInt8] = []
+    /// How much of that was written and is not durable.
+    private var written = 0
+    /// What is about to be sent and is not among `pending` yet.
+    var sending: Sending?
 
     /// What one commit's lines and those of all pushes in flight take at most.
-    private static let reserve = 1 << 20
+    private static let reserve = 4 << 20
 
     /// - Parameter state: the state folder.
     package init(state: String) {
@@ -37,7 +42,7 @@ package final class ReceiptLog {
     }
 
     /// The bytes that wait for ``commit()``.
-    package var pendingBytes: Int { pending.count }
+    package var pendingBytes: Int { pending.count + (sending == nil ? 0 : 1) }
 
     var position: Position { Position(day: day, offset: end + pending.count) }
 
@@ -69,7 +74,7 @@ package final class ReceiptLog {
     /// what is written later is never in an earlier day's.
     package func turnPage(at now: Timestamp) throws(Failure) {
         let today = CalendarDate(now).dayText
-        guard pending.isEmpty, today > day else { return }
+        guard pendingBytes == 0, today > day else { return }
         close()
         try open(today)
     }
@@ -86,18 +91,33 @@ package final class ReceiptLog {
         }
     }
 
+    /// Writes what was appended, so that it outlives this process, but not the system.
+    package func write() throws(Failure) {
+        flushSending()
+        guard written < pending.count else { return }
+        if file == nil { try open() }
+        try systemCalls { () throws(SystemError) in
+            try file?.write(Array(pending[written...]), at: end + written)
+        }
+        written = pending.count
+    }
+
     /// Makes what was appended durable.
     ///
     /// - Throws: nothing is lost then: the next call writes it again, at the same place.
     package func commit() throws(Failure) {
-        guard !pending.isEmpty else { return }
-        if file == nil { try open() }
-        try systemCalls { () throws(SystemError) in
-            try file?.write(pending, at: end)
-            try file?.synchronizeData()
+        do throws(Failure) {
+            try write()
+            guard !pending.isEmpty else { return }
+            try systemCalls { () throws(SystemError) in try file?.synchronizeData() }
+        } catch {
+            // After a failed sync nobody knows what is on the disk.
+            written = 0
+            throw error
         }
         end += pending.count
         pending.removeAll(keepingCapacity: true)
+        written = 0
     }
 
     /// Gives back the room that was set aside.

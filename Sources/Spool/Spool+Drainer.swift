@@ -21,12 +21,23 @@ extension Spool {
         }
         guard let executable = ThisProcess.executable else { return nil }
         let deliver = "\(Files.parent(of: executable))/deliver"
-        let log = "\(Files.parent(of: folder))/deliver.log"
         return try systemCalls { () throws(SystemError) in
             try shorten(log)
             return try ChildProcess.start(
                 deliver, environment: ThisProcess.environment.filter { !isOfRequest($0.name) },
                 output: output, errors: .file(log))
+        }
+    }
+
+    private var log: String { "\(Files.parent(of: folder))/deliver.log" }
+
+    /// Begins the log anew when it has become long, if it is this process that writes it: a drainer may go on for
+    /// months.
+    package func keepLogShort() throws(Failure) {
+        guard StandardStreams.errorsGo(to: log) else { return }
+        try systemCalls { () throws(SystemError) in
+            try shorten(log)
+            try StandardStreams.sendErrors(to: log)
         }
     }
 

@@ -100,6 +100,8 @@ package final class SpoolFile {
 /// How far a notification has come, as the receipts tell.
 struct Progress {
     var settled = NumberSet()
+    /// Those of which an earlier drainer noted that it was about to send to them, and no answer.
+    var unanswered = NumberSet()
     /// Whether the push service took it for a device.
     var isReached = false
     /// Where the receipts first tell of it.

@@ -29,6 +29,20 @@ package enum StandardStreams {
         write(Array(text.utf8), to: 2)
     }
 
+    /// Whether what is written to standard error goes into this file.
+    package static func errorsGo(to path: String) -> Bool {
+        var errors = stat()
+        var file = stat()
+        return fstat(2, &errors) == 0 && stat(path, &file) == 0 && errors.st_ino == file.st_ino
+            && errors.st_dev == file.st_dev
+    }
+
+    /// Writes to the end of a file from now on whatever goes to standard error. C: `dup2(2)`.
+    package static func sendErrors(to path: String) throws(SystemError) {
+        let file = try FileDescriptor.open(path, .append)
+        guard retried({ dup2(file.number, 2) }) >= 0 else { throw SystemError("dup2", path) }
+    }
+
     /// Whether standard output and standard error are one socket.
     private static var isClientOnErrors: Bool {
         var output = stat()

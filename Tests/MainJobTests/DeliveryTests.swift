@@ -3,6 +3,7 @@ import Spool
 import TestSupport
 import Testing
 import Turnstone
+import Unix
 
 #if canImport(Glibc)
     import Glibc
@@ -110,6 +111,14 @@ import Turnstone
         #expect(accepted <= 400 + 50)
         #expect(try world.outcomes().allSatisfy { $0.value == ["accepted"] })
         #expect(try world.outcomes().count == 400)
+        // And the receipts say so.
+        let repeats = try world.receipts().filter { $0["repeat"] == true }
+        var times: [String: Int] = [:]
+        for id in try world.acceptedIDs() { times[id, default: 0] += 1 }
+        for (id, count) in times where count > 1 {
+            #expect(count == 2 && repeats.contains { $0["apns_id"] == .string(id) })
+        }
+        #expect(repeats.allSatisfy { $0["outcome"] == "accepted" })
     }
 
     @Test("a drainer that is stopped in its tracks is reported, and goes on when it may")
@@ -144,11 +153,48 @@ import Turnstone
         let problem = try world.health().json?.object?["problems"]?.array?.first?.object
         #expect(problem?["problem"] == "delivery stopped")
         #expect(problem?["reason"] == "ECONNREFUSED")
-        #expect(try world.receipts().isEmpty, "nothing was tried")
+        #expect(try world.receipts().allSatisfy { $0["apns_id"] == nil }, "nothing was tried")
         world.variables = [:]
         _ = try deliver(world)
         #expect(try world.outcomes().count == 3)
+        #expect(try world.receipts().allSatisfy { $0["repeat"] == nil })
         #expect(try world.health().status == 200)
+    }
+
+    @Test("while a stop holds nothing is tried, and afterwards it is")
+    func stopHolds() throws {
+        let world = try World()
+        try world.accept("a", devices: 1...3)
+        world.variables["APNS_TEAM_ID"] = "WRONGTEAM1"
+        _ = try deliver(world, exitCode: 111)
+        let asked = try world.simulator.apns()["requests"]
+        #expect(try deliver(world)["accepted"] == 0)
+        #expect(try world.simulator.apns()["requests"] == asked)
+        try world.advance(seconds: 301)
+        _ = try deliver(world, exitCode: 111)
+        #expect(try world.simulator.apns()["requests"] != asked)
+    }
+
+    @Test("what cannot be ended now does not keep a drainer busy, and is ended by a later one")
+    func stubborn() throws {
+        let world = try World()
+        try world.beginGame()
+        try world.register(token(1), of: 1)
+        try world.move()
+        try world.advance(seconds: 31)
+        try world.run("check-turns")
+        let name = try #require(
+            world.state.files().keys.first { $0.hasPrefix("users/") && $0.hasSuffix("/1.json") })
+        let lock = try FileDescriptor.open(
+            "\(world.state.path)/\(name).lock", .update)
+        #expect(try lock.tryLock())
+        #expect(try deliver(world)["delivered"] == 0)
+        #expect(world.spooled().count == 1)
+        lock.unlock()
+        #expect(try deliver(world)["delivered"] == 1)
+        #expect(world.spooled().isEmpty)
+        #expect(try world.simulator.apns()["requests"] == 1, "it was sent once")
+        #expect(try world.document(1)["last_notification_time"] == .integer(world.now))
     }
 
     @Test("a rotated key is followed without a restart")
@@ -187,6 +233,28 @@ import Turnstone
         #expect(ended.exitCode == 0)
         #expect(ended.stderr.contains("follows the changed configuration"))
         #expect(try world.simulator.apns()["connections"] == 2)
+    }
+
+    @Test("the log of a drainer that goes on and on is begun anew when it gets long")
+    func log() throws {
+        let world = try World()
+        try world.beginGame()
+        try world.register(token(1), of: 1)
+        try world.move()
+        world.variables = ["TURNSTONE_DELIVER": "spawn", "DELIVER_LINGER_SECONDS": "60"]
+        try world.advance(seconds: 31)
+        try world.run("check-turns")
+        try world.simulator.perform(["do": "wait", "pushes": 1, "ms": 60_000])
+        let lock = try #require(world.state.read("spool/drainer.lock"))
+        let process = try #require(try JSON.parse(lock).object?["pid"]?.integer)
+        try world.state.write(String(repeating: "x", count: 1 << 20) + "\n", to: "filler")
+        try FileDescriptor.open("\(world.state.path)/deliver.log", .append).write(
+            world.state.read("filler") ?? [])
+        while world.state.read("deliver.log.1") == nil { usleep(50_000) }
+        kill(pid_t(process), SIGTERM)
+        while try Spool(state: world.state.path).election() == nil { usleep(10_000) }
+        #expect((world.state.read("deliver.log.1")?.count ?? 0) > 1 << 20)
+        #expect((world.state.read("deliver.log")?.count ?? 0) < 1 << 20)
     }
 
     @Test("what nobody wants any more is not sent")

@@ -32,6 +32,27 @@ import Turnstone
         #expect(file.isReached)
     }
 
+    @Test(
+        "what may have been sent and has no answer on record is a repeat, what was not sent is none",
+        arguments: [false, true])
+    func unanswered(isNotSent: Bool) throws {
+        try spool.accept(Scratch.full(), to: Scratch.devices)
+        let intake = try scratch.intake()
+        let file = try #require(try intake.next(in: .normal))
+        for device in try file.rest() { intake.log.append(sending: device, in: file, at: now) }
+        intake.log.append(Scratch.accepted(nil), of: Scratch.devices[0].numbered(0), in: file)
+        if isNotSent { intake.log.append(notSent: Scratch.devices[1].numbered(1), in: file) }
+        try intake.log.write()
+        let next = try scratch.intake()
+        let again = try #require(try next.next(in: .normal))
+        for device in try again.rest() {
+            next.log.append(Scratch.accepted(), of: device, in: again)
+        }
+        try next.log.commit()
+        let repeats = try scratch.lines("receipts/2026-11-21.jsonl").filter { $0["repeat"] == true }
+        #expect(repeats.map { $0["n"] } == (isNotSent ? [] : [1]))
+    }
+
     @Test("the same after a checkpoint in between, which leaves out nothing that is needed")
     func checkpoint() throws {
         let (intake, file) = try halfDone()

@@ -62,6 +62,27 @@ import Turnstone
         #expect(stat("\(scratch.folder.path)/\(today)", &status) == 0 && status.st_blocks <= 16)
     }
 
+    @Test("what is about to be sent is on record before, neighbours in one line")
+    func sending() throws {
+        try scratch.spool.accept(
+            Scratch.notification(), to: repeatElement(Scratch.devices[0], count: 5))
+        let intake = try scratch.intake()
+        let file = try #require(try intake.next(in: .normal))
+        let devices = try file.rest()
+        for number in [0, 1, 2, 4] {
+            intake.log.append(sending: devices[number], in: file, at: now)
+        }
+        #expect(intake.log.pendingBytes > 0)
+        try intake.log.write()
+        let first: JSONObject = ["id": "n1", "at": 1_795_262_400_000, "from": 0, "to": 2]
+        let second: JSONObject = ["id": "n1", "at": 1_795_262_400_000, "from": 4, "to": 4]
+        #expect(try scratch.lines(today) == [first, second])
+        intake.log.append(Scratch.accepted(), of: devices[0], in: file)
+        try intake.log.commit()
+        #expect(try scratch.lines(today).count == 3)
+        #expect(intake.log.pendingBytes == 0)
+    }
+
     @Test("half a line that a crash left is overwritten")
     func torn() throws {
         try scratch.folder.write("{\"a\":1}\n{\"b\":", to: today)

@@ -34,8 +34,18 @@ package enum Programs {
         _ name: String, _ arguments: [String] = [], input: [UInt8] = [],
         inputStaysOpen: Bool = false, entries: [String]
     ) throws -> RunningProgram {
+        try start(
+            at: path(name), arguments, input: input, inputStaysOpen: inputStaysOpen,
+            entries: entries)
+    }
+
+    /// Starts a program that is not ours, such as one that starts ours.
+    package static func start(
+        at path: String, _ arguments: [String] = [], input: [UInt8] = [],
+        inputStaysOpen: Bool = false, entries: [String]
+    ) throws -> RunningProgram {
         try RunningProgram(
-            path(name), arguments, input: input, inputStaysOpen: inputStaysOpen, entries: entries)
+            path, arguments, input: input, inputStaysOpen: inputStaysOpen, entries: entries)
     }
 }
 

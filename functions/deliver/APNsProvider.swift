@@ -42,8 +42,10 @@ final class APNsProvider {
 
     func step(
         milliseconds: Int64, at now: Timestamp, next: () -> Push?,
-        verdict: (Push, Verdict) -> Void
+        beforeSending: () throws(Failure) -> Void, verdict: (Push, Verdict) -> Void
     ) throws(Failure) {
+        var isIdle = try noteSettled(at: now, verdict)
+        // Only now is it known how much the gateway takes.
         var room = sender.room
         while room > 0, let push = next() {
             room -= 1
@@ -51,12 +53,31 @@ final class APNsProvider {
                 verdict(push, Verdict(refused: error))
             }
         }
-        for settled in try sender.step(milliseconds: milliseconds) {
-            guard let push = pushes.removeValue(forKey: settled.tag) else { continue }
-            verdict(
-                push,
-                Verdict(settled.verdict, attempt: push.delivery.attempts + 1, at: now))
+        do throws(Failure) { try beforeSending() } catch {
+            giveBackUnsent()
+            _ = try noteSettled(at: now, verdict)
+            throw error
         }
+        isIdle = try noteSettled(at: now, verdict) && isIdle
+        if isIdle { sender.wait(milliseconds: milliseconds) }
+    }
+
+    /// Sends and receives, without waiting.
+    ///
+    /// - Returns: whether there was no verdict.
+    private func noteSettled(
+        at now: Timestamp, _ verdict: (Push, Verdict) -> Void
+    ) throws(Failure) -> Bool {
+        let settled = try sender.exchange()
+        for settled in settled { note(settled, at: now, verdict) }
+        return settled.isEmpty
+    }
+
+    private func note(
+        _ settled: APNsGateway.Settled, at now: Timestamp, _ verdict: (Push, Verdict) -> Void
+    ) {
+        guard let push = pushes.removeValue(forKey: settled.tag) else { return }
+        verdict(push, Verdict(settled.verdict, attempt: push.delivery.attempts + 1, at: now))
     }
 
     private func submit(_ push: Push) throws(Failure) {

@@ -6,7 +6,6 @@ import Unix
 struct Configuration {
     private(set) var variables: Variables
     private var stamps: [[Int64]?]
-    private var looked = MonotonicClock.milliseconds
 
     init(_ variables: Variables) {
         self.variables = variables
@@ -16,11 +15,7 @@ struct Configuration {
     /// Whether one of its files has changed, as far as ``look()`` has seen.
     private(set) var isChanging = false
 
-    /// Looks, once a second.
     mutating func look() {
-        let moment = MonotonicClock.milliseconds
-        guard moment - looked >= 1000 else { return }
-        looked = moment
         if Self.stamps(of: variables) != stamps { isChanging = true }
     }
 

@@ -9,6 +9,7 @@ extension Drainer {
         let job = push.job
         switch verdict.meaning {
         case .notSent:
+            intake.log.append(notSent: push.delivery, in: job.file)
             // It stays in hand, unless it is only its own gateway that cannot be reached.
             if isEnding || provider.trouble != nil || configuration.isChanging {
                 return queue.putBack((job, push.delivery))

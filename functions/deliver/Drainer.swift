@@ -25,9 +25,12 @@ final class Drainer {
     var ended: [Job] = []
     /// Jobs that could not be put off or ended, and when that is tried again.
     var stubborn: [(job: Job, moment: Int64)] = []
+    /// Whether the last round ended with something that is over and still in the spool.
+    var hasLeftWork = false
     /// The moment of the present turn.
     var now: Timestamp
     private var lastClaim: Int64 = 0
+    private var lastLook = MonotonicClock.milliseconds
     /// Why nothing more is sent.
     var obstacle: Failure?
     /// Whether the state folder says that the provider's queue has stopped.
@@ -70,7 +73,9 @@ final class Drainer {
     }
 
     private func isWorkLeft() throws(Failure) -> Bool {
-        guard obstacle == nil, !ThisProcess.isEndWanted else { return false }
+        // What this run could not let go of, it would find again and again.
+        guard obstacle == nil, !ThisProcess.isEndWanted, !hasLeftWork else { return false }
+        if try isStopped() { return false }
         return try spool.hasReady()
     }
 
@@ -91,6 +96,7 @@ final class Drainer {
         while true {
             now = try Environment.now(configuration.variables)
             election.beat(at: now)
+            lookAround()
             try turn()
             guard inFlight == 0, ended.isEmpty, intake.log.pendingBytes == 0 else {
                 idleSince = MonotonicClock.milliseconds
@@ -108,10 +114,18 @@ final class Drainer {
         try close()
     }
 
+    /// What is done once a second.
+    private func lookAround() {
+        let moment = MonotonicClock.milliseconds
+        guard moment - lastLook >= 1000 else { return }
+        lastLook = moment
+        configuration.look()
+        orLog { () throws(Failure) in try spool.keepLogShort() }
+    }
+
     var isEnding: Bool { obstacle != nil || ThisProcess.isEndWanted }
 
     private func turn() throws(Failure) {
-        configuration.look()
         if isEnding || configuration.isChanging {
             provider.giveBackUnsent()
             if configuration.isChanging, inFlight == 0 { reconfigure() }
@@ -125,6 +139,7 @@ final class Drainer {
             try provider.step(
                 milliseconds: oldestNote == nil ? 20 : 2, at: now,
                 next: { isSending ? self.nextPush() : nil },
+                beforeSending: { () throws(Failure) in try self.intake.log.write() },
                 verdict: { self.note($1, of: $0) })
         }
         for job in queue.takeExhausted() { noteEnd(of: job) }
@@ -183,7 +198,7 @@ final class Drainer {
     }
 
     private func nextPush() -> Push? {
-        while intake.log.pendingBytes < 1 << 19 {
+        while intake.log.pendingBytes < 1 << 20 {
             let entry: PushQueue.Entry?
             do throws(Failure) { entry = try queue.popFirst() } catch {
                 log.failure(error)
@@ -192,8 +207,12 @@ final class Drainer {
             guard let entry else { return nil }
             inFlight += 1
             let push = Push(entry.job, entry.delivery)
-            if entry.job.notification.expires > now { return push }
-            note(.expired, of: push)
+            guard entry.job.notification.expires > now else {
+                note(.expired, of: push)
+                continue
+            }
+            intake.log.append(sending: entry.delivery, in: entry.job.file, at: now)
+            return push
         }
         return nil
     }

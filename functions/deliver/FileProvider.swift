@@ -15,13 +15,16 @@ struct FileProvider {
     }
 
     func step(
-        milliseconds: Int64, next: () -> Push?,
+        milliseconds: Int64, next: () -> Push?, beforeSending: () throws(Failure) -> Void,
         verdict: (Push, Verdict) -> Void
     ) throws(Failure) {
         var isIdle = true
         while let push = next() {
             isIdle = false
-            do throws(Failure) { try write(push) } catch {
+            do throws(Failure) {
+                try beforeSending()
+                try write(push)
+            } catch {
                 verdict(push, .notSent)
                 throw error
             }

@@ -43,16 +43,23 @@ enum Provider {
 
     /// Hands out pushes and takes in verdicts.
     ///
-    /// - Parameter milliseconds: how long it may wait where there is nothing else to do.
+    /// - Parameters:
+    ///   - milliseconds: how long it may wait where there is nothing else to do.
+    ///   - beforeSending: called between pushes are handed out and they are sent. Where it throws they are not sent,
+    ///     and come back.
     func step(
         milliseconds: Int64, at now: Timestamp, next: () -> Push?,
-        verdict: (Push, Verdict) -> Void
+        beforeSending: () throws(Failure) -> Void, verdict: (Push, Verdict) -> Void
     ) throws(Failure) {
         switch self {
         case .files(let provider):
-            try provider.step(milliseconds: milliseconds, next: next, verdict: verdict)
+            try provider.step(
+                milliseconds: milliseconds, next: next, beforeSending: beforeSending,
+                verdict: verdict)
         case .apns(let provider):
-            try provider.step(milliseconds: milliseconds, at: now, next: next, verdict: verdict)
+            try provider.step(
+                milliseconds: milliseconds, at: now, next: next, beforeSending: beforeSending,
+                verdict: verdict)
         }
     }
 

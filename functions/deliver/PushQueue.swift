@@ -25,12 +25,13 @@ struct PushQueue {
 
     var isEmpty: Bool { smallCount == 0 && bulk.isEmpty && again.count == 0 }
 
+    /// - Throws: where a small notification's file is damaged: nothing of it is in the queue then.
     mutating func append(_ job: Job) throws(Failure) {
         guard job.lane != .bulk else { return bulk.append(job) }
-        while let delivery = try job.file.next() {
-            job.open += 1
-            append((job, delivery))
-        }
+        var deliveries: [Delivery] = []
+        while let delivery = try job.file.next() { deliveries.append(delivery) }
+        job.open = deliveries.count
+        for delivery in deliveries { append((job, delivery)) }
         exhausted.append(job)
     }
 
