@@ -180,6 +180,8 @@ let package = Package(
     dependencies: isEmbedded
         ? [] : [.package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")],
     targets: doors + foundation + endpoints
-        + (isEmbedded ? [] : modules + programs + simulator + bench + (fuzzer == nil ? checks : []) + [fuzzing]),
+        + (isEmbedded
+            ? []
+            : modules + programs + simulator + bench + (fuzzer == nil ? checks : []) + [fuzzing]),
     swiftLanguageModes: [.v6]
 )

@@ -7,7 +7,9 @@ import Turnstone
 /// The first byte says how many requests there are, and how the rest is cut into reads. Whatever comes, each
 /// request has exactly one outcome in the end, and no piece of output is larger than its buffer reckons with.
 @Sendable func http2(_ bytes: [UInt8]) -> String? {
-    guard let plan = bytes.first, let session = try? ClientSession(ClientLimits()) else { return nil }
+    guard let plan = bytes.first, let session = try? ClientSession(ClientLimits()) else {
+        return nil
+    }
     var submitted = 0
     for number in 0..<Int(plan & 3) where session.submit(submitted, bodyOf: number * 20_000) {
         submitted += 1

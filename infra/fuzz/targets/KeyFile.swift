@@ -39,7 +39,9 @@ private func key(_ file: [UInt8]) -> String? {
 
 private func settings(_ text: String) -> String? {
     if let bytes = base64Decoded(text), base64(bytes) != text { return "base64 has two forms" }
-    if let bytes = base64URLDecoded(text), base64URL(bytes) != text { return "base64 has two forms" }
+    if let bytes = base64URLDecoded(text), base64URL(bytes) != text {
+        return "base64 has two forms"
+    }
     var variables = Variables()
     variables.offer("APNS_KEY", text)
     variables.offer("APNS_KEY_ID", "ABCDEFGHIJ")
