@@ -148,7 +148,7 @@ let checks: [Target] = [
         name: "TortureTests", dependencies: ["TestSupport", "Store", "JSON", "Unix", "Turnstone"]),
     .testTarget(name: "HostTests", dependencies: ["TestSupport", "JSON", "Turnstone"]),
     tests("Unix", and: ["TestSupport"]),
-    tests("JSON"),
+    tests("JSON", and: ["TestSupport"]),
     tests("Crypto"),
     tests("HTTP2", and: ["TestSupport", "Unix"]),
     tests("APNs", and: ["TestSupport", "JSON", "Crypto"]),

@@ -34,7 +34,7 @@ package final class APNsSender {
         context = try .client(authorities: settings.authorities)
     }
 
-    /// How many more pushes could be sent now, to the configured environment.
+    /// How many more pushes are wanted now, to the configured environment.
     ///
     /// Those to the other one wait in line: a gateway that does not answer holds up its own only.
     package var room: Int {
