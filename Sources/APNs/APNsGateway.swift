@@ -65,15 +65,18 @@ package final class APNsGateway {
     /// Pushes without a verdict.
     package var backlog: Int { queue.count + inFlight }
 
-    /// How many more pushes could be sent now. More than that would only wait here, where nothing urgent
-    /// overtakes them.
+    /// So many pushes may wait here for room in the server's window: while it works, the next ones are made.
+    private static let ahead = 256
+
+    /// How many more pushes are wanted now. More than that would only wait here, where nothing urgent overtakes
+    /// them.
     package var room: Int {
         if trouble != nil { return 0 }
         // The first one makes the connection.
         guard let connection, connection.state == .open else { return max(0, 1 - backlog) }
         let streams = window.size(server: connection.maximumStreams) - backlog
-        let bodies = connection.credit / lastSize - queue.count
-        return max(0, min(streams, inFlight == 0 ? max(1, bodies) : bodies))
+        let bodies = connection.credit / lastSize + Self.ahead - queue.count
+        return max(0, min(streams, bodies))
     }
 
     /// What stands in the way: the gateway cannot be reached, or refuses the newest token that we may have.

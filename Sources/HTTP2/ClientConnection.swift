@@ -137,8 +137,9 @@ package final class ClientConnection {
         case .connecting: return deadline
         case .closed: return now
         case .open, .ending:
-            let silence =
+            var silence =
                 session.openRequests > 0 ? session.limits.silence : session.limits.idleness
+            if writeFault != nil { silence = session.limits.ping }
             let sign = pingDeadline ?? lastReceived + silence
             if sign <= now { checkLife(now: now) }
             return min(session.expire(now: now) ?? .max, pingDeadline ?? lastReceived + silence)
@@ -207,7 +208,10 @@ package final class ClientConnection {
         receive(now: now)
         flush()
         // What the server has said before it stopped listening may still be on its way: a GOAWAY and answers.
-        if writeFault != nil { receive(now: now) }
+        if let writeFault {
+            receive(now: now)
+            if session.openRequests == 0 { fail(writeFault) }
+        }
         if session.goAway != nil, state == .open { state = .ending }
         if session.isDone { fail("ended") }
     }

@@ -78,10 +78,10 @@ final class Trial {
 
     /// Runs of both programs as a timer starts them, until nothing waits any more, and one more of each.
     ///
-    /// Ten minutes between them are more than any pause.
+    /// Pauses double from seconds to hours, as after provider tokens that came too soon.
     func finish() throws {
         ground.simulator.clear()
-        for _ in 0..<12 {
+        for _ in 0..<40 {
             try advance(seconds: 601)
             try run("check-turns")
             try run("deliver")

@@ -1,4 +1,3 @@
-import Edge
 import Spool
 import Store
 import Turnstone
@@ -7,7 +6,6 @@ import Unix
 extension Drainer {
     func note(_ verdict: Verdict, of push: Push) {
         inFlight -= 1
-        refreshNow()
         let job = push.job
         switch verdict.meaning {
         case .notSent:
@@ -32,13 +30,6 @@ extension Drainer {
         }
         job.open -= 1
         noteEnd(of: job)
-    }
-
-    /// The provider may have waited since the turn began: an answer comes when it comes.
-    private func refreshNow() {
-        guard !isNowFresh else { return }
-        isNowFresh = true
-        do throws(Failure) { now = try Environment.now(configuration.variables) } catch {}
     }
 
     private func append(_ verdict: Verdict, of push: Push, _ outcome: Outcome?) {

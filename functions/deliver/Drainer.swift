@@ -29,8 +29,6 @@ final class Drainer {
     var hasLeftWork = false
     /// The moment of the present turn.
     var now: Timestamp
-    /// Whether that was asked for since the provider has waited.
-    var isNowFresh = false
     private var lastClaim: Int64 = 0
     private var lastLook = MonotonicClock.milliseconds
     /// Why nothing more is sent.
@@ -144,7 +142,6 @@ final class Drainer {
                 beforeSending: { () throws(Failure) in try self.intake.log.write() },
                 verdict: { self.note($1, of: $0) })
         }
-        isNowFresh = false
         for job in queue.takeExhausted() { noteEnd(of: job) }
         retryStubborn()
         try commitIfDue()
