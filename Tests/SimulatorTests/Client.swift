@@ -55,6 +55,13 @@ final class Client {
         for request in requests {
             var fields = HeaderFields()
             for (name, value) in request { fields.append(name, value) }
+            // The server makes room as it reads.
+            let deadline = MonotonicClock.milliseconds + 20_000
+            while connection.state == .open, connection.credit < body.utf8.count,
+                MonotonicClock.milliseconds < deadline
+            {
+                turn()
+            }
             guard
                 connection.submit(
                     tag: tag, fields, body: Array(body.utf8), now: MonotonicClock.milliseconds)
