@@ -12,7 +12,8 @@ package enum Programs {
 
     /// What programs are run by, such as valgrind and its options: `TURNSTONE_WRAP`, words between blanks.
     private static let wrap =
-        ProcessInfo.processInfo.environment["TURNSTONE_WRAP"]?.split(separator: " ").map(String.init)
+        ProcessInfo.processInfo.environment["TURNSTONE_WRAP"]?.split(separator: " ").map(
+            String.init)
         ?? []
 
     /// Runs a program to its end, with its standard input given at once and then closed.
