@@ -5,15 +5,20 @@ import Testing
 
 @Suite(.enabled(if: JSONTestSuite.isThere, "TURNSTONE_VECTORS is not set"))
 struct SuiteTests {
-    /// Takes all of a value: what is not stepped over.
-    private func walk(_ scanner: inout JSONScanner) throws(JSONScanner.Malformed) {
-        if scanner.isObject() {
+    /// Takes all of a value but what is nested deeper than anything that OGS sends, which is stepped over: a test's
+    /// thread has a small stack.
+    private func walk(
+        _ scanner: inout JSONScanner, levels: Int = 16
+    ) throws(JSONScanner.Malformed) {
+        if levels == 0 {
+            try scanner.skip()
+        } else if scanner.isObject() {
             try scanner.forEachMember { (scanner, _) throws(JSONScanner.Malformed) in
-                try walk(&scanner)
+                try walk(&scanner, levels: levels - 1)
             }
         } else if scanner.isArray() {
             try scanner.forEachElement { (scanner) throws(JSONScanner.Malformed) in
-                try walk(&scanner)
+                try walk(&scanner, levels: levels - 1)
             }
         } else if scanner.isText() {
             _ = try scanner.text()

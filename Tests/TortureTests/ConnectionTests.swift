@@ -96,7 +96,7 @@ import Turnstone
         arguments: Length.isLong ? [nil, 0, 1, 2, 20, 59] : [nil, 20])
     func deaf(after: Int?) async throws {
         try await onItsOwnThread {
-            let place = after.map { "after \($0) requests" } ?? "before the handshake"
+            let place = after.map { "after request \($0)" } ?? "before the handshake"
             let row = Row("a gateway that stops reading \(place)", test: "deaf")
             let ground = try Ground(players: 3, devices: 20, .queued)
             let trial = try ground.trial()

@@ -112,6 +112,12 @@ final class Trial {
         }.map { "damaged: \($0.key)" }
     }
 
+    /// Whether something waits in the spool, and all of it long enough.
+    func isDue() -> Bool {
+        let moments = spooled().compactMap { $0.split(separator: "/").dropLast().last }
+        return !moments.isEmpty && moments.allSatisfy { (Int64($0) ?? .max) <= now }
+    }
+
     /// What is in the spool and not over.
     func spooled() -> [String] {
         state.files().keys.filter {
