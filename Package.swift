@@ -71,9 +71,10 @@ let foundation: [Target] = [
     module("Turnstone", on: []),
     module("Unix", on: ["CUnix"]),
     module("JSON", on: ["CJansson"]),
-    // Endpoints hash and sign nothing: without the signatures their programs have a seventh of the size.
-    module(
-        "Crypto", on: ["COpenSSL"], exclude: isEmbedded ? ["ES256.swift"] : []),
+    module("Crypto", on: ["COpenSSL"]),
+    // A module of its own: programs that need no signatures have a seventh of the size without them.
+    module("Signatures", on: ["Crypto", "COpenSSL"]),
+    module("JWT", on: ["Signatures", "Crypto", "JSON", "Unix"]),
     module("Edge", on: ["Unix", "JSON", "Crypto"]),
     module("Store", on: ["Unix", "JSON", "Crypto"], exclude: ["FORMAT.md"]),
     module("Spool", on: ["Unix", "JSON", "Crypto"], exclude: ["FORMAT.md"]),
@@ -92,7 +93,7 @@ let modules: [Target] = [
     module("HTTP", on: ["CCurl"]),
     module("HTTP2", on: ["CNGHTTP2", "COpenSSL", "Unix"]),
     module("OGS", on: ["HTTP", "Unix", "JSON"]),
-    module("APNs", on: ["HTTP2", "Crypto", "JSON", "Unix"]),
+    module("APNs", on: ["HTTP2", "Signatures", "Crypto", "JSON", "Unix"]),
     module("Turns", on: ["Store", "Spool", "OGS", "Crypto", "Unix"]),
 ]
 
@@ -108,7 +109,7 @@ let simulator: [Target] = [
     .executableTarget(
         name: "simulator",
         dependencies: [
-            "HTTP2", "Crypto", "JSON", "Unix", "Turnstone",
+            "HTTP2", "Signatures", "Crypto", "JSON", "Unix", "Turnstone",
             .product(name: "ArgumentParser", package: "swift-argument-parser"),
         ],
         path: "Sources/Simulator", exclude: ["README.md"])
@@ -132,20 +133,24 @@ let checks: [Target] = [
         name: "TestSupport", dependencies: ["Unix", "JSON", "Turnstone"], path: "Tests/TestSupport"),
     .testTarget(name: "TurnstoneTests", dependencies: ["Turnstone", "JSON", "OGS"]),
     .testTarget(
-        name: "ProgramTests", dependencies: ["TestSupport", "JSON", "Crypto", "Unix", "Turnstone"]),
+        name: "ProgramTests",
+        dependencies: ["TestSupport", "Signatures", "JSON", "Crypto", "Unix", "Turnstone"]),
     .testTarget(
         name: "MainJobTests", dependencies: ["TestSupport", "Spool", "JSON", "Turnstone", "Unix"]),
     .testTarget(
         name: "SimulatorTests",
         dependencies: [
-            "TestSupport", "HTTP2", "Crypto", "JSON", "Unix", "Turnstone", "simulator",
+            "TestSupport", "HTTP2", "Signatures", "Crypto", "JSON", "Unix", "Turnstone",
+            "simulator",
         ]),
     .testTarget(name: "HostTests", dependencies: ["TestSupport", "JSON", "Turnstone"]),
     tests("Unix", and: ["TestSupport"]),
     tests("JSON"),
     tests("Crypto"),
+    tests("Signatures", and: ["Crypto", "JSON", "TestSupport"]),
+    tests("JWT", and: ["Signatures", "Crypto", "JSON", "TestSupport"]),
     tests("HTTP2", and: ["TestSupport", "Unix"]),
-    tests("APNs", and: ["TestSupport", "JSON", "Crypto"]),
+    tests("APNs", and: ["TestSupport", "JSON", "Signatures", "Crypto"]),
     tests("OGS", and: ["TestSupport", "JSON"]),
     tests("Edge", and: ["JSON"]),
     tests("Store", and: ["TestSupport", "JSON", "Unix"]),
