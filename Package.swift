@@ -13,6 +13,10 @@ let release = BuildSettingCondition.when(configuration: .release)
 let embeddedLibraries = Context.environment["TURNSTONE_EMBEDDED"]
 let isEmbedded = embeddedLibraries != nil
 
+// TURNSTONE_FUZZ, the toolchain's libFuzzer without its main function, adds the program `fuzz` and leaves the
+// tests out, with which it shares sources. `infra/fuzz/run` sets it.
+let fuzzer = Context.environment["TURNSTONE_FUZZ"]
+
 /// The toolchain has no static library for Embedded Swift, hence `-no-static-stdlib`.
 let compilation: [SwiftSetting] =
     isEmbedded
@@ -143,9 +147,12 @@ let checks: [Target] = [
             "TestSupport", "HTTP2", "Signatures", "Crypto", "JSON", "Unix", "Turnstone",
             "simulator",
         ]),
+    .testTarget(
+        name: "TortureTests", dependencies: ["TestSupport", "Store", "JSON", "Unix", "Turnstone"]),
+    .testTarget(name: "SystemdTests"),
     .testTarget(name: "HostTests", dependencies: ["TestSupport", "JSON", "Turnstone"]),
     tests("Unix", and: ["TestSupport"]),
-    tests("JSON"),
+    tests("JSON", and: ["TestSupport"]),
     tests("Crypto"),
     tests("Signatures", and: ["Crypto", "JSON", "TestSupport"]),
     tests("JWT", and: ["Signatures", "Crypto", "JSON", "TestSupport"]),
@@ -157,11 +164,30 @@ let checks: [Target] = [
     tests("Spool", and: ["TestSupport", "JSON", "Unix"]),
 ]
 
+let fuzzed: [Target.Dependency] = [
+    "Edge", "JSON", "OGS", "HTTP2", "Crypto", "APNs", "Turnstone", "Unix",
+]
+
+/// The parsers' fuzz targets: driven by libFuzzer, or once over the corpus as a test.
+let fuzzing: Target =
+    if let fuzzer {
+        .executableTarget(
+            name: "fuzz", dependencies: fuzzed, path: "infra/fuzz",
+            exclude: ["corpus", "replay", "run", "keep"], sources: ["targets", "driver"],
+            linkerSettings: [.unsafeFlags([fuzzer, "-use-ld=lld"]), .linkedLibrary("stdc++")])
+    } else {
+        .testTarget(
+            name: "FuzzTests", dependencies: fuzzed, path: "infra/fuzz",
+            exclude: ["corpus", "driver", "run", "keep"], sources: ["targets", "replay"])
+    }
+
 let package = Package(
     name: "turnstone",
     dependencies: isEmbedded
         ? [] : [.package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")],
     targets: doors + foundation + endpoints
-        + (isEmbedded ? [] : modules + programs + simulator + bench + checks),
+        + (isEmbedded
+            ? []
+            : modules + programs + simulator + bench + (fuzzer == nil ? checks : []) + [fuzzing]),
     swiftLanguageModes: [.v6]
 )

@@ -48,6 +48,8 @@ package final class APNsGateway {
     private var freePlaces: [Int] = []
     private var settled: [Settled] = []
     private var fields = HeaderFields()
+    /// How long the last body was: the next ones will be alike.
+    private var lastSize = 300
 
     package init(
         _ address: APNsSettings.Address, _ context: TLSContext,
@@ -63,13 +65,18 @@ package final class APNsGateway {
     /// Pushes without a verdict.
     package var backlog: Int { queue.count + inFlight }
 
-    /// How many more pushes could be sent now. More than that would only wait here, where nothing urgent
-    /// overtakes them.
+    /// So many pushes may wait here for room in the server's window: while it works, the next ones are made.
+    private static let ahead = 256
+
+    /// How many more pushes are wanted now. More than that would only wait here, where nothing urgent overtakes
+    /// them.
     package var room: Int {
         if trouble != nil { return 0 }
         // The first one makes the connection.
-        let size = connection.map { window.size(server: $0.maximumStreams) } ?? 1
-        return max(0, size - backlog)
+        guard let connection, connection.state == .open else { return max(0, 1 - backlog) }
+        let streams = window.size(server: connection.maximumStreams) - backlog
+        let bodies = connection.credit / lastSize + Self.ahead - queue.count
+        return max(0, min(streams, bodies))
     }
 
     /// What stands in the way: the gateway cannot be reached, or refuses the newest token that we may have.
@@ -166,6 +173,7 @@ package final class APNsGateway {
         guard
             connection.submit(tag: place, fields, body: item.request.payload.bytes, now: now)
         else { return false }
+        lastSize = max(1, item.request.payload.bytes.count)
         if freePlaces.popLast() == nil { flying.append(item) } else { flying[place] = item }
         return true
     }

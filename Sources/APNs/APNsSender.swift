@@ -7,6 +7,9 @@ import Unix
 ///     while sender.room > 0, let push = … { sender.submit(push.request, in: push.environment, tag: …) }
 ///     for settled in try sender.step(milliseconds: 100) { note(settled.verdict, of: settled.tag) }
 ///
+/// Whoever wants to use at once what was received uses the parts of a step: ``exchange()`` and
+/// ``wait(milliseconds:)``.
+///
 /// To end: submit no more, go on until ``backlog`` is 0, ``close()``. To end in a hurry,
 /// ``giveBackUnsent(_:)`` first: what is in flight still gets its verdict.
 package final class APNsSender {
@@ -14,6 +17,8 @@ package final class APNsSender {
     private let context: TLSContext
     private let limits: ClientLimits
     private let token: APNsGateway.TokenSource
+    /// When something has to be done though nothing arrives (the ``MonotonicClock``'s milliseconds).
+    private var moment = Int64.max
     private var gateways: [(environment: APNsEnvironment, gateway: APNsGateway)] = []
 
     /// - Parameter token: is asked for each connection. It takes the shared record's lock, decides by
@@ -29,7 +34,7 @@ package final class APNsSender {
         context = try .client(authorities: settings.authorities)
     }
 
-    /// How many more pushes could be sent now, to the configured environment.
+    /// How many more pushes are wanted now, to the configured environment.
     ///
     /// Those to the other one wait in line: a gateway that does not answer holds up its own only.
     package var room: Int {
@@ -65,12 +70,26 @@ package final class APNsSender {
     /// - Returns: the pushes that got their verdict.
     /// - Throws: what the token source throws.
     package func step(milliseconds: Int64) throws(Failure) -> [APNsGateway.Settled] {
-        var until = MonotonicClock.milliseconds + milliseconds
-        let settled = try stepAll(until: &until)
+        let settled = try exchange()
         guard settled.isEmpty else { return settled }
+        wait(milliseconds: milliseconds)
+        return try exchange()
+    }
+
+    /// Waits until there is something to receive, or to be done.
+    package func wait(milliseconds: Int64) {
+        let until = min(moment, MonotonicClock.milliseconds + milliseconds)
         APNsGateway.wait(
             for: gateways.map(\.gateway), milliseconds: until - MonotonicClock.milliseconds)
-        return try stepAll(until: &until)
+    }
+
+    /// Sends and receives what can be without waiting.
+    ///
+    /// - Returns: the pushes that got their verdict.
+    /// - Throws: what the token source throws.
+    package func exchange() throws(Failure) -> [APNsGateway.Settled] {
+        moment = .max
+        return try stepAll(until: &moment)
     }
 
     /// A gateway's failure waits for the next call where verdicts have come from another.

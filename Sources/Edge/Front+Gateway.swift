@@ -5,10 +5,13 @@ import Unix
 // The arguments are ignored: a query without `=` becomes arguments (section 4.4).
 
 extension Front {
-    func gatewayRequest(from input: inout Input, bodyLimit: Int) throws(Failure) -> RawRequest {
+    func gatewayRequest(
+        _ variables: [(name: String, value: String)] = ThisProcess.environment,
+        from input: inout Input, bodyLimit: Int
+    ) throws(Failure) -> RawRequest {
         var request = RawRequest(method: "", target: "")
         var length: String?
-        for (name, value) in ThisProcess.environment {
+        for (name, value) in variables {
             switch name {
             case "REQUEST_METHOD": request.method = value
             case "REQUEST_URI": request.target = value

@@ -13,6 +13,13 @@ struct Input {
         deadline = MonotonicClock.milliseconds + patience
     }
 
+    /// An input that has come to its end: these bytes, and nothing from standard input.
+    init(_ bytes: [UInt8]) {
+        buffer = bytes
+        ended = true
+        deadline = 0
+    }
+
     /// Whether nothing has come and nothing will.
     var isEmpty: Bool { ended && start == buffer.count }
 

@@ -28,10 +28,12 @@ package final class ClientConnection {
     private var isHandshaking = false
     /// What the connection waits for, beside something to read.
     private var wantsWrite = true
+    /// Why nothing can be sent any more.
+    private var writeFault: String?
     private var deadline: Int64
     private var lastReceived: Int64
     private var pingDeadline: Int64?
-    private let input = UnsafeMutableRawBufferPointer.allocate(byteCount: 16_384, alignment: 16)
+    private let input: UnsafeMutableRawBufferPointer
     private var output = OutputBuffer()
 
     /// Resolves the host's name and begins to connect.
@@ -51,6 +53,8 @@ package final class ClientConnection {
         }
         deadline = now + limits.connect
         lastReceived = now
+        // Not before what may fail: without an object there is no `deinit`.
+        input = .allocate(byteCount: 16_384, alignment: 16)
         connectToNext("no address", now: now)
     }
 
@@ -60,6 +64,9 @@ package final class ClientConnection {
 
     /// How many requests the server takes at once; 0 while it has not said.
     package var maximumStreams: Int { session.maximumStreams }
+
+    /// How many bytes of bodies the server has room for, beyond those that were submitted.
+    package var credit: Int { max(0, session.credit) }
 
     /// Requests without an event so far.
     package var openRequests: Int { session.openRequests }
@@ -71,9 +78,12 @@ package final class ClientConnection {
     /// - Parameters:
     ///   - tag: comes back with the request's event.
     ///   - fields: `:method`, `:scheme`, `:authority` and `:path` first.
-    /// - Returns: whether an event will follow; if not, nothing was sent.
+    /// - Returns: whether an event will follow; if not, nothing was sent: the connection takes no more, or none until
+    ///   the server has made room for the body.
     package func submit(tag: Int, _ fields: HeaderFields, body: [UInt8], now: Int64) -> Bool {
-        guard state == .open else { return false }
+        guard state == .open, session.unwritten == 0 || body.count <= session.credit else {
+            return false
+        }
         return session.submit(tag: tag, fields, body: body, now: now)
     }
 
@@ -129,8 +139,9 @@ package final class ClientConnection {
         case .connecting: return deadline
         case .closed: return now
         case .open, .ending:
-            let silence =
+            var silence =
                 session.openRequests > 0 ? session.limits.silence : session.limits.idleness
+            if writeFault != nil { silence = session.limits.ping }
             let sign = pingDeadline ?? lastReceived + silence
             if sign <= now { checkLife(now: now) }
             return min(session.expire(now: now) ?? .max, pingDeadline ?? lastReceived + silence)
@@ -138,6 +149,7 @@ package final class ClientConnection {
     }
 
     private func checkLife(now: Int64) {
+        if let writeFault { return fail(writeFault) }
         if pingDeadline != nil { return fail("the server does not answer a PING") }
         pingDeadline = now + session.limits.ping
         session.ping()
@@ -197,6 +209,11 @@ package final class ClientConnection {
     private func exchange(now: Int64) {
         receive(now: now)
         flush()
+        // What the server has said before it stopped listening may still be on its way: a GOAWAY and answers.
+        if let writeFault {
+            receive(now: now)
+            if session.openRequests == 0 { fail(writeFault) }
+        }
         if session.goAway != nil, state == .open { state = .ending }
         if session.isDone { fail("ended") }
     }
@@ -219,7 +236,7 @@ package final class ClientConnection {
 
     /// Sends what was submitted, as much as the socket takes.
     package func flush() {
-        guard state == .open || state == .ending else { return }
+        guard state == .open || state == .ending, writeFault == nil else { return }
         wantsWrite = false
         while true {
             output.fill(from: session.nextOutput)
@@ -230,10 +247,16 @@ package final class ClientConnection {
             case .wantsWrite:
                 wantsWrite = true
                 return
-            case .closed: return fail("the server closed the connection")
-            case .failed(let reason): return fail(reason)
+            case .closed: return endWriting("the server closed the connection")
+            case .failed(let reason): return endWriting(reason)
             }
         }
+    }
+
+    /// Nothing can be sent any more, while something may still come.
+    private func endWriting(_ reason: String) {
+        writeFault = reason
+        if state == .open { state = .ending }
     }
 
     private func fail(_ reason: String) {

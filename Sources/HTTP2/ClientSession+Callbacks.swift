@@ -50,6 +50,7 @@ extension ClientSession {
             buffer.update(from: $0.baseAddress! + start, count: count)
         }
         streams[place].sent += count
+        unwritten -= count
         if streams[place].sent == streams[place].body.count {
             flags.pointee |= UInt32(NGHTTP2_DATA_FLAG_EOF.rawValue)
         }

@@ -27,6 +27,8 @@ final class ClientSession {
     var openRequests = 0
     var goAway: GoAway?
     var hasSettings = false
+    /// Bytes of bodies that were submitted and not written.
+    var unwritten = 0
     private var free: [Int] = []
     /// The requests in the order of their deadlines, with what tells a place's uses apart.
     private var waiting: [(place: Int, id: Int32)] = []
@@ -55,6 +57,14 @@ final class ClientSession {
         return Int(
             nghttp2_session_get_remote_settings(
                 session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
+    }
+
+    /// Bytes of further bodies that the server's window for the connection has room for (RFC 9113 section 5.2).
+    ///
+    /// What is submitted beyond it waits inside nghttp2, where a body that was cut off by the window's end may be
+    /// overtaken by newer ones until its time is over.
+    var credit: Int {
+        Int(nghttp2_session_get_remote_window_size(session)) - unwritten
     }
 
     var takesRequests: Bool {
@@ -88,6 +98,7 @@ final class ClientSession {
         streams[place].answer.status = 0
         streams[place].isSettled = false
         streams[place].isUnsent = false
+        unwritten += body.count
         waiting.append((place, id))
         openRequests += 1
         return true
@@ -165,6 +176,8 @@ final class ClientSession {
     }
 
     func release(_ place: Int) {
+        unwritten -= streams[place].body.count - streams[place].sent
+        streams[place].sent = streams[place].body.count
         streams[place].id = 0
         free.append(place)
     }

@@ -18,6 +18,8 @@ package final class Server {
     private final class Listener {
         let socket: Socket
         let limits: ServerLimits
+        /// What befalls the next clients, in their order.
+        var handshakeFaults: [HandshakeFault] = []
 
         init(_ socket: consuming Socket, _ limits: ServerLimits) {
             self.socket = socket
@@ -54,14 +56,20 @@ package final class Server {
         polled.removeAll()
         for listener in listeners { polled.add(listener.socket.number) }
         for connection in connections {
-            polled.add(connection.descriptor ?? -1, write: connection.wantsWrite)
+            // A broken connection is always ready, which is of no interest to whoever is deaf.
+            let isPolled = connection.wantsRead || connection.wantsWrite
+            polled.add(
+                isPolled ? connection.descriptor ?? -1 : -1, read: connection.wantsRead,
+                write: connection.wantsWrite)
         }
         let place = other.map { polled.add($0) }
-        let hasMore = connections.contains { $0.hasMore }
+        let hasMore = connections.contains { $0.hasMore && $0.wantsRead }
         polled.wait(milliseconds: hasMore ? 0 : milliseconds)
         // Before new connections join the list: places tell the old ones.
         for (index, connection) in connections.enumerated()
-        where connection.hasMore || polled.canRead(listeners.count + index) {
+        where connection.wantsRead
+            && (connection.hasMore || polled.canRead(listeners.count + index))
+        {
             connection.receive(buffer)
         }
         for (index, listener) in listeners.enumerated() where polled.canRead(index) {
@@ -95,12 +103,23 @@ package final class Server {
         }
     }
 
+    /// Lets the connections of the next clients of a port fail before they are one.
+    package func failHandshakes(listener: Int, _ fault: HandshakeFault, count: Int) {
+        listeners[listener].handshakeFaults += Array(repeating: fault, count: count)
+    }
+
+    /// Ends ``failHandshakes(listener:_:count:)``.
+    package func mendHandshakes(listener: Int) { listeners[listener].handshakeFaults = [] }
+
     private func add(_ socket: consuming Socket, _ index: Int, _ limits: ServerLimits) {
+        let faults = listeners[index].handshakeFaults
+        if !faults.isEmpty { listeners[index].handshakeFaults.removeFirst() }
         accepted += 1
         counts[index].accepted += 1
         do throws(Failure) {
             let stream = try TLSStream.accepted(socket, context)
-            let connection = try ServerConnection(accepted, listener: index, stream, limits)
+            let connection = try ServerConnection(
+                accepted, listener: index, stream, limits, handshakeFault: faults.first)
             connections.append(connection)
         } catch {}  // the client sees its connection closed
     }

@@ -8,6 +8,8 @@ package final class ServerConnection {
     /// Which of the server's ports the client came to.
     package let listener: Int
     package private(set) var isClosed = false
+    /// Whether nothing is read, as if the server hung. What comes meanwhile stays in the socket.
+    package var isDeaf = false
     private let session: ServerSession
     private var stream: TLSStream?
     private var isReady = false
@@ -16,17 +18,23 @@ package final class ServerConnection {
     /// Whether there is more to read that no poll will tell of.
     private(set) var hasMore = false
     private var output = OutputBuffer()
+    private let handshakeFault: HandshakeFault?
 
     init(
-        _ number: Int, listener: Int, _ stream: consuming TLSStream, _ limits: ServerLimits
+        _ number: Int, listener: Int, _ stream: consuming TLSStream, _ limits: ServerLimits,
+        handshakeFault: HandshakeFault? = nil
     ) throws(Failure) {
         self.number = number
         self.listener = listener
+        self.handshakeFault = handshakeFault
         session = try ServerSession(limits)
         self.stream = consume stream
     }
 
     var descriptor: Int32? { stream?.number }
+
+    /// Whether the client's next words are of interest.
+    var wantsRead: Bool { !isDeaf }
 
     /// Requests that came while too many were open.
     package var refusedStreams: Int { session.refusedStreams }
@@ -56,7 +64,10 @@ package final class ServerConnection {
     }
 
     /// Ends the connection at once.
-    package func drop() {
+    ///
+    /// - Parameter resetting: whether the client gets a TCP reset.
+    package func drop(resetting: Bool = false) {
+        if resetting { stream?.resetAtEnd() }
         isClosed = true
         stream = nil
     }
@@ -85,6 +96,11 @@ package final class ServerConnection {
 
     private func shakeHands() -> Bool {
         wantsWrite = false
+        if let handshakeFault, let stream = stream.take() {
+            failHandshake(handshakeFault, stream)
+            drop()
+            return false
+        }
         switch stream?.handshake() {
         case .moved: isReady = true
         case .wantsWrite: wantsWrite = true

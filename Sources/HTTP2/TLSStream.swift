@@ -107,6 +107,17 @@ package struct TLSStream: ~Copyable {
         ERR_clear_error()
     }
 
+    // MARK: What no honest peer does
+
+    /// Lets the connection end with a TCP reset.
+    func resetAtEnd() { socket.resetAtEnd() }
+
+    /// Answers whatever has come with what is no TLS.
+    func speakPlainly(_ bytes: [UInt8]) { socket.send(bytes) }
+
+    /// Takes in what has come without a look at it: with unread bytes the end would be a TCP reset.
+    func discardInput() { socket.discardInput() }
+
     private func explain(_ code: Int32) -> TLSResult {
         let errno = Errno.current
         switch SSL_get_error(session, code) {

@@ -11,6 +11,8 @@ package enum JSON {
     /// Refuses duplicate members, invalid UTF-8, NUL in texts, integers beyond 64 bits, numbers
     /// beyond a double, and nesting beyond ``depthLimit``. C: `json_loadb`.
     package static func parse(_ text: [UInt8]) throws(JSONError) -> JSONValue {
+        // jansson takes a NUL behind the value for the text's end, whatever follows.
+        if let end = text.firstIndex(of: 0) { throw JSONError(of: text, at: end) }
         var problem = json_error_t()
         let flags = size_t(JSON_REJECT_DUPLICATES | JSON_DECODE_ANY)
         let root = (text.isEmpty ? [0] : text).withUnsafeBytes { buffer in
@@ -54,6 +56,15 @@ package struct JSONError: Error, Equatable, Sendable {
     package init(line: Int, column: Int) {
         self.line = line
         self.column = column
+    }
+}
+
+extension JSONError {
+    fileprivate init(of text: [UInt8], at place: Int) {
+        let before = text[..<place]
+        let line = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+        self.init(
+            line: before.count { $0 == UInt8(ascii: "\n") } + 1, column: place - line + 1)
     }
 }
 

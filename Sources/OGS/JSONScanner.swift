@@ -3,8 +3,9 @@ import Turnstone
 /// Walks once over a JSON text, taking what is asked for and stepping over the rest.
 ///
 /// For answers of hundreds of kilobytes of which a few hundred bytes matter: it builds nothing for what it
-/// steps over, and so does not refuse duplicate members or odd numbers in there. What it does hold
-/// against the text is its structure: an answer that was cut is never taken for a shorter one.
+/// steps over, and holds against that only what it needs to find its end: an answer that was cut is never taken for
+/// a shorter one. What it takes is judged as RFC 8259 asks, but for duplicate members, of which the last counts, and
+/// bytes that are no UTF-8, which are replaced.
 struct JSONScanner {
     private let bytes: [UInt8]
     private var place = 0
@@ -128,6 +129,7 @@ struct JSONScanner {
             return nil
         }
         let content = bytes[try textRange()]
+        guard content.allSatisfy({ $0 >= 0x20 }) else { throw Malformed() }
         guard content.contains(UInt8(ascii: "\\")) else {
             return String(decoding: content, as: UTF8.self)
         }
@@ -187,8 +189,11 @@ struct JSONScanner {
         if first == UInt8(ascii: "\"") { return whole(bytes[try textRange()]) }
         let start = place
         try skip()
-        guard first == UInt8(ascii: "-") || (48...57).contains(first) else { return nil }
-        return whole(bytes[start..<place])
+        guard isLiteral(first) else { return nil }
+        let literal = bytes[start..<place]
+        if words.contains(where: { literal.elementsEqual($0.utf8) }) { return nil }
+        guard isNumber(literal) else { throw Malformed() }
+        return whole(literal)
     }
 
     private func whole(_ literal: ArraySlice<UInt8>) -> Int64? {
@@ -277,6 +282,32 @@ private let escapes: [(UInt8, UInt16)] = [
     (UInt8(ascii: "b"), 8), (UInt8(ascii: "f"), 12), (UInt8(ascii: "n"), 10),
     (UInt8(ascii: "r"), 13), (UInt8(ascii: "t"), 9),
 ]
+
+private let words = ["true", "false", "null"]
+
+/// RFC 8259 section 6.
+private func isNumber(_ literal: ArraySlice<UInt8>) -> Bool {
+    var rest = literal
+    func takeDigits() -> Int {
+        let digits = rest.prefix { (48...57).contains($0) }
+        rest = rest[digits.endIndex...]
+        return digits.count
+    }
+    if rest.first == UInt8(ascii: "-") { rest.removeFirst() }
+    let isZero = rest.first == UInt8(ascii: "0")
+    let whole = takeDigits()
+    guard whole == 1 || whole > 1 && !isZero else { return false }
+    if rest.first == UInt8(ascii: ".") {
+        rest.removeFirst()
+        guard takeDigits() > 0 else { return false }
+    }
+    if rest.first == UInt8(ascii: "e") || rest.first == UInt8(ascii: "E") {
+        rest.removeFirst()
+        if rest.first == UInt8(ascii: "+") || rest.first == UInt8(ascii: "-") { rest.removeFirst() }
+        guard takeDigits() > 0 else { return false }
+    }
+    return rest.isEmpty
+}
 
 /// Whether numbers, `true`, `false` and `null` have such bytes.
 private func isLiteral(_ byte: UInt8) -> Bool {

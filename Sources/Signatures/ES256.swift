@@ -21,6 +21,11 @@ package final class ES256PrivateKey {
         guard let read else { throw unusable("it is not an unencrypted private key in PEM form") }
         defer { EVP_PKEY_free(read) }
         self.init(owning: try curveKey(read))
+        // A damaged file may still parse: whatever it signs would be refused later on.
+        guard EC_KEY_check_key(key) == 1 else {
+            ERR_clear_error()
+            throw unusable("its private and its public half do not belong together")
+        }
     }
 
     /// Makes a fresh key.

@@ -13,7 +13,7 @@ final class Gateway {
     }
 
     /// What is known of one connection.
-    private struct Link {
+    struct Link {
         var key: String?
         var isTrusted = false
         /// Whether the answer under way is the first to a valid request.
@@ -40,6 +40,9 @@ final class Gateway {
     var devices: [String: DeviceState] = [:]
     var faults: [GatewayFault] = []
     var leave: Leave?
+    var deafness: GatewayDeafness?
+    /// Changes of the number of streams that are to come, by the number of the request before each.
+    var streamPlans: [(after: Int, streams: Int)] = []
     /// What is answered before the body has come, to every push.
     var early: PushRefusal?
     var journal = PushJournal()
@@ -47,7 +50,7 @@ final class Gateway {
     /// Called for each push that is taken.
     var onPush: ((PushJournal.Entry) -> Void)?
     private(set) var requests = 0
-    private var links: [Int: Link] = [:]
+    private(set) var links: [Int: Link] = [:]
     private var lastPayload: (bytes: [UInt8], kind: String, value: JSONValue)?
 
     init(bundle: String, isDevelopment: Bool, streams: Int) {
@@ -61,9 +64,10 @@ final class Gateway {
     ) -> Reaction? {
         var link = links[connection.number] ?? Link()
         defer { links[connection.number] = link }
-        guard request.stream <= link.last else { return nil }
+        guard request.stream <= link.last, !isDeaf(to: connection.number) else { return nil }
         link.requests += 1
         requests += 1
+        if deafness?.strikes(link.requests) == true { return nil }
         if let leave, link.requests > leave.after {
             link.last = link.newest
             connection.goAway(
@@ -184,7 +188,7 @@ final class Gateway {
         let delay = fault?.delay ?? 0
         switch fault?.effect {
         case .stall: return .stall
-        case .drop: return .drop(after: delay)
+        case .drop(let resetting): return .drop(after: delay, resetting: resetting)
         case .reset(let code): return .reset(code: code, after: delay)
         case .refuse, .delay, nil: break
         }
@@ -215,6 +219,8 @@ final class Gateway {
         faults = []
         leave = nil
         early = nil
+        deafness = nil
+        streamPlans = []
     }
 
     func forgetLinks(except open: [ServerConnection]) {

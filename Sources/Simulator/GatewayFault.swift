@@ -7,7 +7,7 @@ struct GatewayFault {
         case refuse(PushRefusal)
         case stall
         case reset(code: UInt32)
-        case drop
+        case drop(resetting: Bool)
         /// Only late.
         case delay
     }
@@ -42,7 +42,7 @@ struct GatewayFault {
         case "reset":
             let code = try command.number("code") ?? 7  // REFUSED_STREAM
             return .reset(code: UInt32(clamping: code))
-        case "drop": return .drop
+        case "drop": return .drop(resetting: try command.flag("reset"))
         case "delay": return .delay
         default: throw unusable("kind must be status, stall, reset, drop or delay")
         }

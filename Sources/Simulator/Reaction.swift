@@ -8,14 +8,14 @@ enum Reaction {
     case stall
     /// RST_STREAM with that code (RFC 9113 section 7).
     case reset(code: UInt32, after: Int64)
-    /// The TCP connection ends.
-    case drop(after: Int64)
+    /// The TCP connection ends, or is reset.
+    case drop(after: Int64, resetting: Bool = false)
 
     static func answer(_ answer: ServerAnswer) -> Reaction { .answer(answer, after: 0) }
 
     var delay: Int64 {
         switch self {
-        case .answer(_, let delay), .reset(_, let delay), .drop(let delay): delay
+        case .answer(_, let delay), .reset(_, let delay), .drop(let delay, _): delay
         case .stall: 0
         }
     }
@@ -25,7 +25,7 @@ enum Reaction {
         case .answer(let answer, _): connection.answer(stream, answer)
         case .stall: break
         case .reset(let code, _): connection.reset(stream, code: code)
-        case .drop: connection.drop()
+        case .drop(_, let resetting): connection.drop(resetting: resetting)
         }
     }
 }

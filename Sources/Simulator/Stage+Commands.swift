@@ -19,10 +19,12 @@ extension Stage {
         case "clear":
             site.faults = []
             gateway.clearFaults()
+            server.mendHandshakes(listener: 1)
             return [:]
         case "reset":
             site.forget()
             gateway.forget()
+            server.mendHandshakes(listener: 1)
             setClock(nil, advance: nil)
             return [:]
         case "end": return [:]

@@ -25,20 +25,51 @@ extension Stage {
             return [:]
         case "settings":
             let streams = try command.needed("streams", command.number("streams"))
-            gateway.streams = max(0, Int(clamping: streams))
-            for connection in server.connections where connection.listener == 1 {
-                gateway.announceStreams(to: connection)
+            let allowed = max(0, Int(clamping: streams))
+            if let after = try command.number("after") {
+                let count = gateway.requests + max(0, Int(clamping: after))
+                gateway.streamPlans.append((count, allowed))
+            } else {
+                allow(streams: allowed)
             }
+            return [:]
+        case "deaf":
+            let after = try command.number("after").map { Int(clamping: $0) }
+            gateway.deafness = GatewayDeafness(after: after)
+            return [:]
+        case "tls-fault":
+            let text = try command.needed("kind", command.text("kind"))
+            guard let fault = HandshakeFault(rawValue: text) else {
+                throw unusable("kind must be close, reset, garble or cut")
+            }
+            let count = try command.number("count") ?? 1
+            server.failHandshakes(listener: 1, fault, count: Int(min(max(0, count), 1000)))
             return [:]
         case "goaway":
             gateway.leave = try leave(command)
             return [:]
         case "drop":
+            let isReset = try command.flag("reset")
             for connection in server.connections where connection.listener == 1 {
-                connection.drop()
+                connection.drop(resetting: isReset)
             }
             return [:]
         default: return nil
+        }
+    }
+
+    private func allow(streams: Int) {
+        gateway.streams = streams
+        for connection in server.connections where connection.listener == 1 {
+            gateway.announceStreams(to: connection)
+        }
+    }
+
+    /// Lets what was planned happen once enough requests have come.
+    func carryOutPlans() {
+        while let plan = gateway.streamPlans.first, plan.after <= gateway.requests {
+            gateway.streamPlans.removeFirst()
+            allow(streams: plan.streams)
         }
     }
 

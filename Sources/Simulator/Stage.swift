@@ -23,9 +23,10 @@ final class Stage {
     private var shift = Interval(milliseconds: 0)
     private var frozen: Timestamp?
 
-    /// Somebody who waits for pushes.
+    /// Somebody who waits for pushes: for so many accepted ones, and so many that came at all.
     struct Wait {
         let pushes: Int
+        let requests: Int
         let deadline: Int64
         let asker: Asker
     }
@@ -80,11 +81,15 @@ final class Stage {
             let isEarly = gateway.early != nil
             for connection in server.connections where connection.listener == 1 {
                 connection.deliversEarly = isEarly
+                connection.isDeaf = gateway.isDeaf(to: connection.number)
             }
             // Also while an answer waits: whoever waits for it may be gone.
             if server.wait(milliseconds: patience, also: inputIsOpen ? 0 : nil) { listen() }
             if !isOutputWaiting { obey() }
-            for (connection, request) in server.takeRequests() { react(request, connection) }
+            for (connection, request) in server.takeRequests() {
+                react(request, connection)
+                carryOutPlans()
+            }
             carryOutDelayed()
             endWaits()
         }
@@ -200,26 +205,29 @@ final class Stage {
     // MARK: Waiting
 
     private func wait(_ command: JSONObject, _ asker: Asker) throws(Failure) {
-        let pushes = try command.needed("pushes", command.number("pushes"))
+        let pushes = try command.number("pushes")
+        let requests = try command.number("requests")
+        guard pushes != nil || requests != nil else { throw unusable("pushes is missing") }
         let patience = try command.patience() ?? 10_000
         waits.append(
             Wait(
-                pushes: Int(pushes), deadline: MonotonicClock.milliseconds + patience,
-                asker: asker))
+                pushes: Int(clamping: pushes ?? 0), requests: Int(clamping: requests ?? 0),
+                deadline: MonotonicClock.milliseconds + patience, asker: asker))
     }
 
     private func endWaits() {
         guard !waits.isEmpty else { return }
         let now = MonotonicClock.milliseconds
-        let accepted = gateway.journal.accepted
-        let isOver = { (wait: Wait) in accepted >= wait.pushes || wait.deadline <= now }
-        for wait in waits where isOver(wait) {
-            let isReached = accepted >= wait.pushes
+        for wait in waits where isReached(wait) || wait.deadline <= now {
+            let accepted = JSONValue(gateway.journal.accepted)
             answer(
-                ["ok": true, "reached": .bool(isReached), "accepted": JSONValue(accepted)],
-                wait.asker)
+                ["ok": true, "reached": .bool(isReached(wait)), "accepted": accepted], wait.asker)
         }
-        waits.removeAll(where: isOver)
+        waits.removeAll { isReached($0) || $0.deadline <= now }
+    }
+
+    private func isReached(_ wait: Wait) -> Bool {
+        gateway.journal.accepted >= wait.pushes && gateway.requests >= wait.requests
     }
 
     /// Whether the next line has to wait for an earlier one's answer.

@@ -75,13 +75,13 @@ extension ReceiptLog {
         }
         line.add("n", delivery.number)
         if let user = file.user(of: delivery) { line.add("user", text: user.text) }
-        line.add("device", text: delivery.token.start)
+        line.add("device", plain: delivery.token.start)
         line.add("at", Int(attempt.at.milliseconds))
-        line.add("apns_id", text: attempt.pushID)
+        line.add("apns_id", plain: attempt.pushID)
         if isRepeat { line.add("repeat", true) }
         if let status = attempt.status { line.add("status", status) }
         if let reason = attempt.reason { line.add("reason", text: reason) }
-        if let outcome = attempt.outcome { line.add("outcome", text: outcome.rawValue) }
+        if let outcome = attempt.outcome { line.add("outcome", plain: outcome.rawValue) }
         append(line.end())
     }
 
@@ -137,6 +137,16 @@ private struct LineBuilder {
             bytes += JSON.text(.string(text))
             return
         }
+        quote(text)
+    }
+
+    /// For what is known to have nothing in it that needs an escape.
+    mutating func add(_ name: StaticString, plain text: String) {
+        begin(name)
+        quote(text)
+    }
+
+    private mutating func quote(_ text: String) {
         bytes.append(UInt8(ascii: "\""))
         bytes.append(contentsOf: text.utf8)
         bytes.append(UInt8(ascii: "\""))

@@ -34,7 +34,7 @@ package final class ReceiptLog {
     var sending: Sending?
 
     /// What one commit's lines and those of all pushes in flight take at most.
-    private static let reserve = 1 << 20
+    private static let reserve = 4 << 20
 
     /// - Parameter state: the state folder.
     package init(state: String) {

@@ -161,6 +161,30 @@ package struct Socket: ~Copyable {
         return socket
     }
 
+    /// Writes bytes past whatever protocol is spoken over the socket, as many of them as it takes.
+    ///
+    /// C: `send(2)` with `MSG_NOSIGNAL`.
+    package func send(_ bytes: [UInt8]) {
+        _ = CUnix.send(number, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+    }
+
+    /// Throws away what has arrived.
+    ///
+    /// C: `recv(2)`.
+    package func discardInput() {
+        var bytes = [UInt8](repeating: 0, count: 16_384)
+        while recv(number, &bytes, bytes.count, 0) > 0 {}
+    }
+
+    /// Lets the socket's end be a TCP reset: what was not sent yet is dropped.
+    ///
+    /// C: `setsockopt(2)` with `SO_LINGER`.
+    package func resetAtEnd() {
+        var lingering = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(
+            number, SOL_SOCKET, SO_LINGER, &lingering, socklen_t(MemoryLayout<linger>.size))
+    }
+
     /// Frames are gathered before they are written, so that waiting for more would only cost time.
     private func sendAtOnce() {
         var on: Int32 = 1

@@ -55,6 +55,27 @@ import Unix
         #expect(!stage.client.submit(tag: 9, HeaderFields(), body: [], now: stage.now))
     }
 
+    @Test func whatTheServerSaidBeforeItStoppedListeningCounts() throws {
+        let stage = try Stage()
+        try stage.open()
+        try stage.submit(3)
+        try stage.play { stage.server.requests.count == 3 }
+        stage.server.send(
+            Frames.answer(1) + Frames.goAway(last: 3, debugData: #"{"reason":"Shutdown"}"#))
+        try stage.server.step()
+        stage.server.drop()
+        // Nothing is read, and what is written meets a connection that is no more.
+        for _ in 0..<1000 where stage.client.state == .open {
+            try stage.submit(1)
+            stage.client.flush()
+        }
+        #expect(stage.client.state == .ending)
+        try stage.play { stage.client.state.reason != nil }
+        #expect(stage.events.first { $0.tag == 1 }?.answer?.status == 200)
+        #expect(stage.events.contains { $0.tag == 2 && $0.isLost })
+        #expect(stage.events.contains(.refused(tag: 3)))
+    }
+
     @Test func nonsenseFromTheServerEndsTheConnection() throws {
         let stage = try Stage()
         try stage.open()

@@ -118,4 +118,36 @@ import Unix
         #expect(stage.events.allSatisfy { $0.answer?.status == 200 })
         #expect(stage.server.connections == 1)
     }
+
+    @Test func noMoreIsTakenThanTheServerHasRoomFor() throws {
+        let stage = try Stage()
+        try stage.open()
+        let body = [UInt8](repeating: 32, count: 10_000)
+        // The connection's window is 65,535 bytes until the server says otherwise.
+        #expect(stage.client.credit == 65_535)
+        try stage.submit(6, body: body)
+        #expect(stage.client.credit == 5535)
+        var fields = HeaderFields()
+        fields.append(":method", "POST")
+        fields.append(":scheme", "https")
+        fields.append(":authority", "127.0.0.1")
+        fields.append(":path", "/7")
+        #expect(!stage.client.submit(tag: 7, fields, body: body, now: stage.now))
+        try stage.play { stage.server.requests.count == 6 }
+        #expect(stage.client.credit == 5535)
+        stage.server.send(Frames.frame(8, flags: 0, stream: 0, [0, 0, 0x27, 0x10]))
+        try stage.play { stage.client.credit == 15_535 }
+        #expect(stage.client.submit(tag: 7, fields, body: body, now: stage.now))
+        try stage.play { stage.server.requests.count == 7 }
+    }
+
+    @Test func whatIsGivenUpNeedsNoRoom() throws {
+        let stage = try Stage(settings: Frames.settings(window: 1000))
+        try stage.open()
+        try stage.submit(3, body: [UInt8](repeating: 32, count: 5000))
+        try stage.play { stage.client.credit == 65_535 - 15_000 }
+        stage.server.send(Frames.reset(1, code: 8) + Frames.reset(3, code: 8))
+        try stage.play { stage.events.count == 2 }
+        #expect(stage.client.credit == 65_535 - 2000 - 5000)
+    }
 }

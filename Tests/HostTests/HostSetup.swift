@@ -39,7 +39,7 @@ struct HostSetup {
         var server = try String(contentsOfFile: "\(example)/turnstone.conf", encoding: .utf8)
         for (place, here) in Array(changes) + [
             ("/etc/nginx/turnstone/", "\(example)/"), ("127.0.0.1:8080", "127.0.0.1:\(port)"),
-            ("/usr/local/lib/turnstone/", "\(programs)/"),
+            ("/usr/lib/turnstone/", "\(programs)/"),
             ("/etc/turnstone/", "\(folder.path)/"), ("/run/turnstone/", "\(folder.path)/"),
             ("/var/log/nginx/", "\(folder.path)/"),
         ] {

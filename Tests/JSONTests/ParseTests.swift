@@ -26,6 +26,7 @@ import Turnstone
             ("[01]", 1, 2), ("[+1]", 1, 2), ("[.5]", 1, 2), ("[1.]", 1, 3), ("NaN", 1, 3),
             ("\"\u{1}\"", 1, 1), (#""\x""#, 1, 3), (#""\ud800""#, 1, 8), (#""\u0000""#, 1, 8),
             ("18446744073709551616", 1, 20), ("-9223372036854775809", 1, 20), ("1e999", 1, 5),
+            ("1\0", 1, 2), ("{}\n\0{}", 2, 1), ("\0", 1, 1),
         ])
     func fault(text: String, line: Int, column: Int) {
         #expect(throws: JSONError(line: line, column: column)) { try JSON.parse(Array(text.utf8)) }

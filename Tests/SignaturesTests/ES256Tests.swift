@@ -71,6 +71,7 @@ import Turnstone
         (Keys.encrypted, "not an unencrypted private key"),
         (Keys.rsa, "not a key on an elliptic curve"),
         (Keys.otherCurve, "on another curve than P-256"),
+        (Keys.sec1.replacing("uImArX", with: "uImrrX"), "do not belong together"),
     ])
     func whatIsNoKeyIsRefusedWithAReason(pem: String, reason: String) throws {
         let failure = try #require(throws: Failure.self) {

@@ -46,16 +46,33 @@ final class Client {
     /// - Returns: what became of them, in their order.
     func ask(_ requests: [[(String, String)]], body: String = "") throws -> [ClientEvent] {
         let first = tag
+        try send(requests, body: body)
+        return try events(since: first)
+    }
+
+    /// Sends requests, and does not wait for what becomes of them.
+    func send(_ requests: [[(String, String)]], body: String = "") throws {
+        let deadline = MonotonicClock.milliseconds + 20_000
         for request in requests {
             var fields = HeaderFields()
             for (name, value) in request { fields.append(name, value) }
-            guard
-                connection.submit(
-                    tag: tag, fields, body: Array(body.utf8), now: MonotonicClock.milliseconds)
-            else { throw TestFailure("the connection takes no request: \(connection.state)") }
+            while !connection.submit(
+                tag: tag, fields, body: Array(body.utf8), now: MonotonicClock.milliseconds)
+            {
+                // The server's window may be full, which the next turns mend.
+                guard connection.state == .open, MonotonicClock.milliseconds < deadline else {
+                    throw TestFailure("the connection takes no request: \(connection.state)")
+                }
+                turn()
+            }
             tag += 1
         }
-        var events = [ClientEvent?](repeating: nil, count: requests.count)
+        turn()
+    }
+
+    /// What became of the requests from number `first` on, when that is known of all.
+    func events(since first: Int) throws -> [ClientEvent] {
+        var events = [ClientEvent?](repeating: nil, count: tag - first)
         let deadline = MonotonicClock.milliseconds + 20_000
         while events.contains(nil) {
             guard MonotonicClock.milliseconds < deadline else { throw TestFailure("no answer") }

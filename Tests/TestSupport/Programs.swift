@@ -10,6 +10,12 @@ package enum Programs {
 
     package static func path(_ name: String) -> String { "\(folder)/\(name)" }
 
+    /// What programs are run by, such as valgrind and its options: `TURNSTONE_WRAP`, words between blanks.
+    private static let wrap =
+        ProcessInfo.processInfo.environment["TURNSTONE_WRAP"]?.split(separator: " ").map(
+            String.init)
+        ?? []
+
     /// Runs a program to its end, with its standard input given at once and then closed.
     ///
     /// - Parameters:
@@ -34,8 +40,19 @@ package enum Programs {
         _ name: String, _ arguments: [String] = [], input: [UInt8] = [],
         inputStaysOpen: Bool = false, entries: [String]
     ) throws -> RunningProgram {
+        let words = wrap + [path(name)] + arguments
+        return try start(
+            at: words[0], Array(words.dropFirst()), input: input, inputStaysOpen: inputStaysOpen,
+            entries: entries)
+    }
+
+    /// Starts a program that is not ours, such as one that starts ours.
+    package static func start(
+        at path: String, _ arguments: [String] = [], input: [UInt8] = [],
+        inputStaysOpen: Bool = false, entries: [String]
+    ) throws -> RunningProgram {
         try RunningProgram(
-            path(name), arguments, input: input, inputStaysOpen: inputStaysOpen, entries: entries)
+            path, arguments, input: input, inputStaysOpen: inputStaysOpen, entries: entries)
     }
 }
 

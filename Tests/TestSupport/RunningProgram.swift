@@ -32,7 +32,8 @@ package final class RunningProgram {
 
     deinit {
         if !isReaped {
-            kill(id, SIGKILL)
+            // The whole group: strace's end leaves the program that it traces running.
+            kill(-id, SIGKILL)
             waitpid(id, nil, 0)
         }
         for stream in streams where stream >= 0 { close(stream) }
@@ -121,6 +122,8 @@ private func spawn(
     for (number, stream) in streams.enumerated() {
         posix_spawn_file_actions_adddup2(&actions, stream, Int32(number))
     }
+    // Foundation's pipes are not close-on-exec: a simulator would not see its input's end.
+    posix_spawn_file_actions_addclosefrom_np(&actions, 3)
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
@@ -129,8 +132,11 @@ private func spawn(
     posix_spawnattr_setsigmask(&attributes, &signals)
     sigaddset(&signals, SIGPIPE)
     posix_spawnattr_setsigdefault(&attributes, &signals)
+    posix_spawnattr_setpgroup(&attributes, 0)
     posix_spawnattr_setflags(
-        &attributes, Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETSIGDEF))
+        &attributes,
+        Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETSIGDEF)
+            | Int16(POSIX_SPAWN_SETPGROUP))
 
     var arguments = words.map { strdup($0) } + [nil]
     var environment = entries.map { strdup($0) } + [nil]

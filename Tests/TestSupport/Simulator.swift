@@ -86,11 +86,14 @@ package final class Simulator {
     }
 
     private func nextLine() throws -> [UInt8] {
+        var searched = 0
         while true {
-            if let end = received.firstIndex(of: UInt8(ascii: "\n")) {
+            if let end = received[searched...].firstIndex(of: UInt8(ascii: "\n")) {
                 defer { received.removeFirst(end + 1) }
                 return Array(received[..<end])
             }
+            // A report of thousands of pushes comes in many pieces.
+            searched = received.count
             let more = output.fileHandleForReading.availableData
             guard !more.isEmpty else { throw TestFailure("the simulator has ended") }
             received += more

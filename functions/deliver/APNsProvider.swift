@@ -44,6 +44,8 @@ final class APNsProvider {
         milliseconds: Int64, at now: Timestamp, next: () -> Push?,
         beforeSending: () throws(Failure) -> Void, verdict: (Push, Verdict) -> Void
     ) throws(Failure) {
+        var isIdle = try noteSettled(at: now, verdict)
+        // Only now is it known how much the gateway takes.
         var room = sender.room
         while room > 0, let push = next() {
             room -= 1
@@ -53,12 +55,22 @@ final class APNsProvider {
         }
         do throws(Failure) { try beforeSending() } catch {
             giveBackUnsent()
-            for settled in try sender.step(milliseconds: 0) { note(settled, at: now, verdict) }
+            _ = try noteSettled(at: now, verdict)
             throw error
         }
-        for settled in try sender.step(milliseconds: milliseconds) {
-            note(settled, at: now, verdict)
-        }
+        isIdle = try noteSettled(at: now, verdict) && isIdle
+        if isIdle { sender.wait(milliseconds: milliseconds) }
+    }
+
+    /// Sends and receives, without waiting.
+    ///
+    /// - Returns: whether there was no verdict.
+    private func noteSettled(
+        at now: Timestamp, _ verdict: (Push, Verdict) -> Void
+    ) throws(Failure) -> Bool {
+        let settled = try sender.exchange()
+        for settled in settled { note(settled, at: now, verdict) }
+        return settled.isEmpty
     }
 
     private func note(

@@ -198,7 +198,7 @@ final class Drainer {
     }
 
     private func nextPush() -> Push? {
-        while intake.log.pendingBytes < 1 << 19 {
+        while intake.log.pendingBytes < 1 << 20 {
             let entry: PushQueue.Entry?
             do throws(Failure) { entry = try queue.popFirst() } catch {
                 log.failure(error)

@@ -4,16 +4,35 @@ import Store
 import Turnstone
 import Unix
 
+/// What is accepted.
+enum Crowd: String {
+    /// One notification to many devices.
+    case devices
+    /// Many notifications to a device each, without fsync.
+    case ones
+    /// The same, each accepted as it should be.
+    case singly
+    /// One notification to the same device again and again.
+    case same
+}
+
 /// A notification of some 300 bytes, whose badge is each device's own, so that no payload is like another.
-func accept(in folder: String, count: Int64, each: Bool) throws(Failure) {
+func accept(in folder: String, count: Int64, _ crowd: Crowd) throws(Failure) {
     let state = try state(in: folder)
     let spool = Spool(state: state.folder)
     let now = Timestamp.systemNow
     let start = MonotonicClock.milliseconds
-    if each {
-        try acceptEach(count, in: spool, at: now)
-    } else {
+    switch crowd {
+    case .ones: try acceptEach(count, in: spool, at: now)
+    case .singly:
+        for number in 0..<count {
+            try spool.accept(notification(number, at: now), to: [delivery(number)])
+        }
+    case .devices:
         try spool.accept(notification(-1, at: now), to: (0..<count).lazy.map { delivery($0) })
+    case .same:
+        try spool.accept(
+            notification(-1, at: now), to: (0..<count).lazy.map { delivery(0, badge: $0) })
     }
     let gone = MonotonicClock.milliseconds - start
     StandardStreams.writeOutput(Array("\(gone) \(ThisProcess.mostMemory)\n".utf8))
@@ -43,28 +62,31 @@ private func replacing(_ old: String, by new: String, in text: [UInt8]) -> [UInt
     return text
 }
 
-private func delivery(_ number: Int64) -> Delivery {
+func delivery(_ number: Int64, badge: Int64? = nil, user: String? = nil) -> Delivery {
     // 64 hex digits, as Apple's tokens have.
     let token = hex(SHA256.hash(Array("device \(number)".utf8)))
     guard let token = DeviceToken(token) else { preconditionFailure("hex digits are a token") }
     return Delivery(
-        token: token, environment: nil, user: UserID("user-\(number)"), badge: Int(number % 90 + 1),
+        token: token, environment: nil, user: UserID(user ?? "user-\(number)"),
+        badge: Int((badge ?? number) % 90 + 1),
         isProven: true)
 }
 
 private func notification(_ number: Int64, at now: Timestamp) -> Notification {
+    Notification(
+        id: stableUUID("bench \(now.milliseconds) \(number)"), user: nil, accepted: now,
+        expires: now + .days(1), push: content())
+}
+
+func content(level: String? = nil) -> PushContent {
     let text =
         "A sentence of the length that people write when they have something to say to each other, and then a "
         + "little more of it, so that the whole payload has some three hundred bytes"
-    return Notification(
-        id: stableUUID("bench \(now.milliseconds) \(number)"), user: nil, accepted: now,
-        expires: now + .days(1),
-        push: PushContent(
-            type: "alert", priority: 10, collapseID: nil,
-            payload: [
-                "aps": [
-                    "alert": ["title": "From the bench", "body": .string(text)], "badge": 0,
-                    "sound": "default",
-                ]
-            ]))
+    var aps: JSONObject = [
+        "alert": ["title": "From the bench", "body": .string(text)], "badge": 0,
+        "sound": "default",
+    ]
+    aps["interruption-level"] = level.map { .string($0) }
+    return PushContent(
+        type: "alert", priority: 10, collapseID: nil, payload: ["aps": .object(aps)])
 }

@@ -3,8 +3,9 @@
 //   commit FOLDER COUNT NUMBER        commits COUNT times to the document of user NUMBER, of some 800 bytes
 //   players FOLDER COUNT SECONDS      makes a state folder with players who were looked at SECONDS ago
 //   discard ADDRESS COUNT AUTHORITY   fetches as many players' games as check-turns would, and throws them away
-//   accept FOLDER COUNT [ONES]        accepts one notification to COUNT devices, or COUNT to one device each without fsync; prints
-//                                     the milliseconds and the most memory, in KiB
+//   accept FOLDER COUNT [CROWD]       accepts one notification to COUNT devices, or what else Crowd has; prints the milliseconds
+//                                     and the most memory, in KiB
+//   trickle FOLDER COUNT MS           accepts an urgent and an ordinary notification every MS milliseconds, COUNT times
 //   answers FOLDER COUNT              writes made-up answers of 70 to 300 KB, named 00.json and on
 
 import Turnstone
@@ -20,7 +21,12 @@ do throws(Failure) {
     case "discard" where words.count >= 5:
         try discard(words[2], count: number(words[3]), authority: words[4])
     case "accept" where words.count >= 4:
-        try accept(in: words[2], count: number(words[3]), each: words.count > 4)
+        try accept(
+            in: words[2], count: number(words[3]),
+            words.count > 4 ? Crowd(rawValue: words[4]) ?? .devices : .devices)
+    case "trickle" where words.count >= 5:
+        try trickle(
+            into: words[2], count: number(words[3]), milliseconds: number(words[4]))
     case "answers" where words.count >= 4: try writeAnswers(in: words[2], count: number(words[3]))
     default: throw .malformed("usage: see the head of main.swift")
     }

@@ -1,0 +1,60 @@
+import JSON
+import TestSupport
+import Turnstone
+
+/// What the receipts of a state folder say (`Sources/Spool/FORMAT.md`).
+struct Receipts {
+    /// One line about one device.
+    struct Line {
+        let place: String
+        let device: String
+        let pushID: String
+        let status: Int64?
+        let outcome: String?
+        /// Whether a drainer that was killed may have sent the same push before.
+        let isRepeat: Bool
+    }
+
+    private(set) var lines: [Line] = []
+    /// Lines that are none, by their file.
+    private(set) var damaged: [String] = []
+
+    init(_ state: TemporaryFolder) {
+        for (name, bytes) in state.files() where name.hasPrefix("receipts/") {
+            for text in bytes.split(separator: UInt8(ascii: "\n")) {
+                guard let members = try? JSON.parse(Array(text)).object else {
+                    damaged.append("\(name): \(String(decoding: text.prefix(80), as: UTF8.self))")
+                    continue
+                }
+                if let line = Line(members) { lines.append(line) }
+            }
+        }
+    }
+
+    /// The ids of the pushes that have their outcome.
+    var settled: Set<String> { Set(lines.filter { $0.outcome != nil }.map(\.pushID)) }
+}
+
+extension [Receipts.Line] {
+    /// Whether the receipts say of a push that it may have been sent so often, since answers were lost.
+    func tell(of pushID: String, sent count: Int) -> Bool {
+        let lines = filter { $0.pushID == pushID }
+        let lost = lines.count { $0.status == nil && $0.outcome == nil }
+        return lost >= count - 1 || lines.contains { $0.isRepeat }
+    }
+}
+
+extension Receipts.Line {
+    /// - Returns: `nil` where the line is about a notification as a whole.
+    fileprivate init?(_ members: JSONObject) {
+        guard let id = members["id"]?.string, let number = members["n"]?.integer,
+            let device = members["device"]?.string
+        else { return nil }
+        place = "\(id)/\(number)"
+        self.device = String(device.prefix(8))
+        pushID = members["apns_id"]?.string ?? ""
+        status = members["status"]?.integer
+        outcome = members["outcome"]?.string
+        isRepeat = members["repeat"] == true
+    }
+}

@@ -1,0 +1,142 @@
+import JSON
+import TestSupport
+import Turnstone
+
+/// One time that a fault is tried, in a state folder of its own.
+final class Trial {
+    let ground: Ground
+    let state: TemporaryFolder
+    private(set) var now: Int64
+    var variables: [String: String] = [:]
+    /// What ran without a fault and failed all the same.
+    private(set) var complaints: [String] = []
+
+    init(ground: Ground, state: TemporaryFolder, now: Int64) {
+        self.ground = ground
+        self.state = state
+        self.now = now
+    }
+
+    /// Moves everybody's clock.
+    func advance(seconds: Int64) throws {
+        now += seconds * 1000
+        try ground.simulator.perform(["do": "clock", "now": .integer(now)])
+    }
+
+    var environment: [String: String] {
+        let base = [
+            "TURNSTONE_STATE": state.path, "TURNSTONE_CONFIG": "/dev/null",
+            "TURNSTONE_NOW": "\(now)", "TURNSTONE_DELIVER": "external",
+            "DELIVER_LINGER_SECONDS": "0", "MASTER_API_KEY": "master",
+        ]
+        return base.merging(ground.simulator.environment) { $1 }.merging(variables) { $1 }
+    }
+
+    /// - Parameter fault: what strace does to the program.
+    func start(
+        _ program: String, _ event: JSONValue? = nil, fault: Fault? = nil
+    ) throws -> RunningProgram {
+        let entries = environment.map { "\($0.key)=\($0.value)" }
+        let input = event.map { JSON.text($0) } ?? []
+        guard let fault else { return try Programs.start(program, input: input, entries: entries) }
+        return try Programs.start(
+            at: Fault.tracer, fault.arguments + [Programs.path(program)], input: input,
+            entries: entries)
+    }
+
+    /// Runs a program that nothing hinders.
+    @discardableResult
+    func run(_ program: String, _ event: JSONValue? = nil) throws -> EndedProgram {
+        let ended = try start(program, event).end()
+        if ended.exitCode != 0 {
+            complaints.append("\(program) ends with \(ended.exitCode): \(ended.stderr)")
+        }
+        return ended
+    }
+
+    /// An API key of a player's.
+    func makeKey(of player: String) throws -> String {
+        let event: JSONValue = [
+            "method": "POST", "path": "/generate-api-key",
+            "body": ["user_id": .string(player), "master_key": "master"],
+        ]
+        let answer = try Answer(event: run("generate-api-key", event).stdout)
+        guard let key = answer.json?.object?["api_key"]?.string else {
+            throw TestFailure("no key: \(answer.body)")
+        }
+        return key
+    }
+
+    /// The request that registers the ground's newcomer.
+    var registration: JSONValue {
+        [
+            "method": "POST", "path": "/register",
+            "headers": ["X-API-Key": .string(ground.apiKey)],
+            "body": ["user_id": "1", "device_token": .string(ground.newcomer ?? "")],
+        ]
+    }
+
+    /// Runs of both programs as a timer starts them, until nothing waits any more, and one more of each.
+    ///
+    /// Pauses double from seconds to hours, as after provider tokens that came too soon.
+    func finish() throws {
+        ground.simulator.clear()
+        for _ in 0..<40 {
+            try advance(seconds: 601)
+            try run("check-turns")
+            try run("deliver")
+            if spooled().isEmpty, Receipts(state).settled.count >= ground.tokens.count { break }
+        }
+        try advance(seconds: 601)
+        try run("check-turns")
+        try run("deliver")
+    }
+
+    /// Finishes, and judges: what had its outcome before that must not be sent again, either.
+    func verdict() throws -> Verdict {
+        let settled = Receipts(state).settled
+        let before = try ground.simulator.acceptances()
+        try finish()
+        let after = try ground.simulator.acceptances()
+        for id in settled where after[id] != before[id] { complaints.append("sent again: \(id)") }
+        return try Verdict(of: self)
+    }
+
+    // MARK: The state folder
+
+    /// Every document that does not parse or was set aside.
+    func damagedDocuments() -> [String] {
+        state.files().filter { name, bytes in
+            name.contains(".corrupt-")
+                || (name.hasSuffix(".json") && (try? JSON.parse(bytes).object) == nil)
+        }.map { "damaged: \($0.key)" }
+    }
+
+    /// Whether something waits in the spool, and all of it long enough.
+    func isDue() -> Bool {
+        let moments = spooled().compactMap { $0.split(separator: "/").dropLast().last }
+        return !moments.isEmpty && moments.allSatisfy { (Int64($0) ?? .max) <= now }
+    }
+
+    /// What is in the spool and not over.
+    func spooled() -> [String] {
+        state.files().keys.filter {
+            $0.hasPrefix("spool/") && $0.dropFirst(6).contains("/") && !$0.hasSuffix(".new")
+        }
+    }
+}
+
+extension Simulator {
+    /// How often each push was taken, by its id.
+    fileprivate func acceptances() throws -> [String: Int64] {
+        let report = try perform(["do": "report", "ids": true])["apns"]?.object
+        let ids = report?["ids"]?.object?.members ?? []
+        return Dictionary(uniqueKeysWithValues: ids.map { ($0.name, $0.value.integer ?? 0) })
+    }
+
+    /// Ends all trouble, and takes up to a thousand streams again.
+    func clear() {
+        _ = try? perform(["do": "clear"])
+        _ = try? perform(["do": "settings", "streams": 1000])
+    }
+}

@@ -1,0 +1,55 @@
+import JSON
+import TestSupport
+import Turnstone
+
+/// What became of the pushes of one trial, once all is quiet.
+struct Verdict {
+    /// How many devices were to get one push each.
+    let expected: Int
+    /// Devices that got none, or of which the receipts do not say so.
+    private(set) var lost: [String] = []
+    /// Pushes beyond the first that were taken under one id, after an answer that was lost.
+    private(set) var repeated = 0
+    private(set) var repeatedForNothing: [String] = []
+    /// What else is not as it should be.
+    private(set) var wrong: [String] = []
+
+    init(of trial: Trial) throws {
+        expected = trial.ground.tokens.count
+        let receipts = Receipts(trial.state)
+        let taken = try trial.ground.simulator.pushes().filter { $0["accepted"] == true }
+        let byDevice = Dictionary(grouping: taken) { $0["token"]?.string ?? "" }
+        let lines = Dictionary(grouping: receipts.lines, by: \.device)
+        for token in trial.ground.tokens {
+            check(token, byDevice[token] ?? [], lines[String(token.prefix(8))] ?? [])
+        }
+        for token in byDevice.keys where !trial.ground.tokens.contains(token) {
+            wrong.append("a push to nobody's device \(token)")
+        }
+        wrong += receipts.damaged + trial.damagedDocuments()
+        wrong += trial.spooled().map { "left in the spool: \($0)" }
+        wrong += trial.complaints
+    }
+
+    private mutating func check(
+        _ token: String, _ taken: [JSONObject], _ lines: [Receipts.Line]
+    ) {
+        let outcomes = lines.compactMap(\.outcome)
+        let ids = Set(taken.compactMap { $0["apns_id"]?.string })
+        guard let id = ids.first, outcomes.contains("accepted") else {
+            lost.append("\(token): taken \(taken.count) times, outcomes \(outcomes)")
+            return
+        }
+        if ids.count > 1 { repeatedForNothing.append("\(token) under \(ids.sorted())") }
+        if outcomes.count > 1 { wrong.append("\(token): outcomes \(outcomes)") }
+        if Set(lines.map(\.pushID)) != ids { wrong.append("\(token): other ids in the receipts") }
+        let collapsed = Set(taken.map { $0["headers"]?.object?["apns-collapse-id"]?.string })
+        if collapsed.count > 1 { wrong.append("\(token): collapse ids \(collapsed)") }
+        guard taken.count > 1 else { return }
+        if lines.tell(of: id, sent: taken.count) {
+            repeated += taken.count - 1
+        } else {
+            repeatedForNothing.append("\(token): \(taken.count) times, \(lines)")
+        }
+    }
+}

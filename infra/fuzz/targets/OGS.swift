@@ -1,0 +1,18 @@
+import JSON
+import OGS
+import Turnstone
+
+/// The scanner of OGS answers: what the JSON door reads as a list of games is no outage, and a game has an id.
+@Sendable func ogs(_ bytes: [UInt8]) -> String? {
+    let found = ActiveGames(answer: bytes)
+    if let found, let me = PlayerID(number: 42) {
+        guard found.games.allSatisfy({ $0.id > 0 }) else { return "a game has no id" }
+        let judgement = TurnRule.judge(found, ledger: TurnLedger(), player: me, liveToo: true)
+        guard judgement.badge <= found.games.count else { return "more turns than games" }
+    }
+    let listed = (try? JSON.parse(bytes))?.object?["active_games"]?.array
+    guard let listed else { return nil }
+    guard let found else { return "a list of games is taken for an outage" }
+    guard found.games.count + found.skipped == listed.count else { return "a game was lost" }
+    return nil
+}
