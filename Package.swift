@@ -165,7 +165,7 @@ let checks: [Target] = [
 ]
 
 let fuzzed: [Target.Dependency] = [
-    "Edge", "JSON", "OGS", "HTTP2", "Crypto", "APNs", "Turnstone", "Unix",
+    "Edge", "JSON", "OGS", "HTTP2", "Crypto", "Signatures", "APNs", "Turnstone", "Unix",
 ]
 
 /// The parsers' fuzz targets: driven by libFuzzer, or once over the corpus as a test.
