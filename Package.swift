@@ -80,6 +80,7 @@ let foundation: [Target] = [
     module("Signatures", on: ["Crypto", "COpenSSL"]),
     module("JWT", on: ["Signatures", "Crypto", "JSON", "Unix"]),
     module("Edge", on: ["Unix", "JSON", "Crypto"]),
+    module("Callers", on: ["Edge", "JWT"]),
     module("Store", on: ["Unix", "JSON", "Crypto"], exclude: ["FORMAT.md"]),
     module("Spool", on: ["Unix", "JSON", "Crypto"], exclude: ["FORMAT.md"]),
 ]
@@ -159,7 +160,8 @@ let checks: [Target] = [
     tests("HTTP2", and: ["TestSupport", "Unix"]),
     tests("APNs", and: ["TestSupport", "JSON", "Signatures", "Crypto"]),
     tests("OGS", and: ["TestSupport", "JSON"]),
-    tests("Edge", and: ["JSON"]),
+    tests("Edge", and: ["JSON", "Crypto"]),
+    tests("Callers", and: ["Edge", "JWT", "JSON", "Crypto"]),
     tests("Store", and: ["TestSupport", "JSON", "Unix"]),
     tests("Spool", and: ["TestSupport", "JSON", "Unix"]),
 ]
