@@ -92,6 +92,7 @@ let endpoints: [Target] = [
     program("api-keys", links: ["Store"]),
     program("register", links: ["Store"]),
     program("users-by-token", links: ["Store"]),
+    program("live-activity", links: ["Store", "Spool", "JSON", "Crypto", "Unix"]),
 ]
 
 let modules: [Target] = [
