@@ -84,6 +84,7 @@ let foundation: [Target] = [
 ]
 
 let endpoints: [Target] = [
+    program("front", links: []),
     program("health", links: ["Store", "Spool", "Unix"]),
     program("generate-api-key", links: ["Store", "Crypto"]),
     program("rotate-api-key", links: ["Store"]),

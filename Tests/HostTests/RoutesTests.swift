@@ -24,11 +24,17 @@ import Testing
         let list = try String(
             contentsOfFile: "\(Route.repository)/infra/nginx/turnstone-routes.conf", encoding: .utf8
         )
-        #expect(try made() == list)
+        #expect(try made(for: "nginx") == list)
+    }
+
+    @Test func frontsListIsMadeOfIt() throws {
+        let list = try String(
+            contentsOfFile: "\(Route.repository)/functions/front/Routes.swift", encoding: .utf8)
+        #expect(try made(for: "inetd") == list)
     }
 
     @Test func aPrefixGoesBeforeEachPath() throws {
-        let list = try made("/go/push")
+        let list = try made(for: "nginx", "/go/push")
         #expect(list.contains(##""~^/go/push/register/[^/?]+(\?|$)" register;"##))
         #expect(!list.contains(##""~^/register"##))
     }
@@ -42,9 +48,10 @@ import Testing
         #expect(try allowed.sorted() == Route.programs())
     }
 
-    private func made(_ arguments: String...) throws -> String {
+    private func made(for host: String, _ arguments: String...) throws -> String {
         let process = Process()
-        process.executableURL = URL(fileURLWithPath: "\(Route.repository)/infra/nginx/make-routes")
+        process.executableURL = URL(
+            fileURLWithPath: "\(Route.repository)/infra/\(host)/make-routes")
         process.arguments = arguments
         let output = Pipe()
         process.standardOutput = output
