@@ -52,9 +52,14 @@ struct Variant: Sendable {
             else { return nil }
             return request.changed { $0.headers.append(field) }.bytes
         },
+        Variant(name: "a long body", .same) { request in
+            guard !request.body.isEmpty else { return nil }
+            let blanks = [UInt8](repeating: 32, count: request.bodyLimit - request.body.count)
+            return request.changed { $0.body += blanks }.bytes
+        },
         Variant(name: "a large body", .status(413)) { request in
-            let size = ["/api/notify", "/api/events"].contains(request.target) ? 1_100_000 : 70_000
-            return request.changed { $0.body = [UInt8](repeating: 32, count: size) }.bytes
+            let blanks = [UInt8](repeating: 32, count: request.bodyLimit + 1)
+            return request.changed { $0.body = blanks }.bytes
         },
         Variant(name: "a method of our own", .status(405)) { request in
             request.changed { $0.method = "BREW" }.bytes
@@ -83,6 +88,11 @@ struct Variant: Sendable {
 }
 
 extension HostRequest {
+    /// The largest body that is taken, in bytes.
+    fileprivate var bodyLimit: Int {
+        ["/api/notify", "/api/events"].contains(target) ? 1 << 20 : 64 * 1024
+    }
+
     fileprivate func changed(_ change: (inout HostRequest) -> Void) -> HostRequest {
         var request = self
         change(&request)
