@@ -54,6 +54,25 @@ import Testing
         }
     }
 
+    /// Servers let go of it, programs answer with 408: after ten seconds, or somewhat more.
+    @Test func aClientThatSaysNoMoreIsLetGo() throws {
+        let sites = try Host.installed.map { try Site($0) }
+        let connections = try sites.map { site in
+            try Installed.player(at: site)
+            let connection = try site.connect(to: "register")
+            connection.send(Installed.registration(Installed.token).bytes.dropLast(9))
+            return connection
+        }
+        for (site, connection) in zip(sites, connections) {
+            let before = site.state.files()
+            let received = try connection.receive()
+            if !site.host.isServer {
+                #expect(try HostAnswer(received).status == 408, "\(site.host)")
+            }
+            #expect(site.state.files() == before, "\(site.host)")
+        }
+    }
+
     @Test("a request counts even when the client is gone", arguments: Host.installed)
     func goneClients(host: Host) throws {
         let site = try Site(host, replacing: host == .nginx ? ["rate=10r/m": "rate=10000r/s"] : [:])
