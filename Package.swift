@@ -147,6 +147,7 @@ let checks: [Target] = [
         ]),
     .testTarget(
         name: "TortureTests", dependencies: ["TestSupport", "Store", "JSON", "Unix", "Turnstone"]),
+    .testTarget(name: "SystemdTests"),
     .testTarget(name: "HostTests", dependencies: ["TestSupport", "JSON", "Turnstone"]),
     tests("Unix", and: ["TestSupport"]),
     tests("JSON", and: ["TestSupport"]),

@@ -33,7 +33,7 @@ package final class ClientConnection {
     private var deadline: Int64
     private var lastReceived: Int64
     private var pingDeadline: Int64?
-    private let input = UnsafeMutableRawBufferPointer.allocate(byteCount: 16_384, alignment: 16)
+    private let input: UnsafeMutableRawBufferPointer
     private var output = OutputBuffer()
 
     /// Resolves the host's name and begins to connect.
@@ -53,6 +53,8 @@ package final class ClientConnection {
         }
         deadline = now + limits.connect
         lastReceived = now
+        // Not before what may fail: without an object there is no `deinit`.
+        input = .allocate(byteCount: 16_384, alignment: 16)
         connectToNext("no address", now: now)
     }
 

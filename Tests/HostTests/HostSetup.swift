@@ -59,7 +59,6 @@ struct HostSetup {
         }
         text = text.replacing("8080", with: "\(port)")
             .replacing("/usr/lib/turnstone", with: programs)
-            .replacing("/usr/local/lib/turnstone", with: programs)
         let name = file.replacing("/", with: "-")
         try folder.write(text, to: name)
         return "\(folder.path)/\(name)"

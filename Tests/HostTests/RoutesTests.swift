@@ -58,9 +58,9 @@ import Testing
 
     @Test func fcgiwrapMayStartTheirProgramsAndNoOthers() throws {
         let service = try String(
-            contentsOfFile: "\(Route.repository)/infra/nginx/turnstone-fcgi.service",
+            contentsOfFile: "\(Route.repository)/infra/systemd/turnstone-fcgi@.service",
             encoding: .utf8)
-        let allowed = service.matches(of: /-p \/usr\/local\/lib\/turnstone\/([a-z-]+)/)
+        let allowed = service.matches(of: /-p \/usr\/lib\/turnstone\/([a-z-]+)/)
             .map { String($0.output.1) }
         #expect(try allowed.sorted() == Route.programs())
     }
