@@ -140,7 +140,8 @@ let checks: [Target] = [
     .testTarget(
         name: "ProgramTests", dependencies: ["TestSupport", "JSON", "Crypto", "Unix", "Turnstone"]),
     .testTarget(
-        name: "MainJobTests", dependencies: ["TestSupport", "Spool", "JSON", "Turnstone", "Unix"]),
+        name: "MainJobTests",
+        dependencies: ["TestSupport", "Store", "Spool", "JSON", "Turnstone", "Unix"]),
     .testTarget(
         name: "SimulatorTests",
         dependencies: [
