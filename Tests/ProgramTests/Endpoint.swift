@@ -10,8 +10,10 @@ struct Endpoint: CustomTestStringConvertible, Sendable {
     let path: String
     var body: String?
     var needsKey = true
+    /// Whether `front` is started, which hands the request on.
+    var isBehindFront = false
 
-    var testDescription: String { program }
+    var testDescription: String { isBehindFront ? "\(program) behind front" : program }
 
     /// The API key of the player 1783478 in the state that ``installation()`` makes.
     static let key = String(repeating: "0a", count: 32)
@@ -20,7 +22,7 @@ struct Endpoint: CustomTestStringConvertible, Sendable {
     static let secrets = [key, masterKey, token]
 
     /// Every program but those that a timer starts.
-    static let all = [
+    static let alone = [
         Endpoint(program: "health", method: "GET", path: "/health", needsKey: false),
         Endpoint(
             program: "generate-api-key", method: "POST", path: "/generate-api-key",
@@ -34,6 +36,15 @@ struct Endpoint: CustomTestStringConvertible, Sendable {
         Endpoint(program: "check", method: "GET", path: "/check/1783478"),
         Endpoint(program: "diagnostics", method: "GET", path: "/diagnostics/1783478"),
     ]
+
+    /// They, and the same behind `front`.
+    static let all = alone + alone.map(\.behindFront)
+
+    private var behindFront: Endpoint {
+        var endpoint = self
+        endpoint.isBehindFront = true
+        return endpoint
+    }
 
     /// The programs that a timer starts.
     static let scheduled = ["check-turns", "deliver"]
