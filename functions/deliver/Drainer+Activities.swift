@@ -5,6 +5,7 @@ import Turnstone
 extension Drainer {
     /// The verdict of a push that need not be sent any more, or cannot be now.
     func verdictBeforehand(_ push: Push) -> Verdict? {
+        if intake.isCalledOff(push.delivery, in: push.job.file) { return .cancelled }
         do throws(Failure) {
             if push.job.notification.isCarrier, try !load(push) { return .superseded }
         } catch {
