@@ -110,4 +110,8 @@ package enum Outcome: String, Sendable {
     case superseded
     /// It was called off before it was sent.
     case cancelled
+
+    package static let all = [
+        Outcome.accepted, .refused, .gone, .quarantined, .expired, .superseded, .cancelled,
+    ]
 }

@@ -30,6 +30,9 @@ package struct NotificationTrace {
     package internal(set) var isCalledOff = false
     /// Whether its file was put aside, since it could not be read.
     package internal(set) var isDamaged = false
+
+    /// Of a message that is for no device.
+    package static let nothing = NotificationTrace(isFinished: true)
 }
 
 extension Spool {
