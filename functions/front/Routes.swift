@@ -13,4 +13,10 @@ let routes = [
     ProgramRoute("GET", "/check/{user_id}", "check"),
     ProgramRoute("GET", "/diagnostics/{user_id}", "diagnostics"),
     ProgramRoute("GET", "/users-by-token/{device_token}", "users-by-token"),
+    ProgramRoute("POST", "/api/push/live-activity", "live-activity"),
+    ProgramRoute("POST", "/api/notify", "notify"),
+    ProgramRoute("GET", "/api/notify/{id}", "notify"),
+    ProgramRoute("DELETE", "/api/notify/{id}", "notify"),
+    ProgramRoute("POST", "/api/events", "events"),
+    ProgramRoute("GET", "/api/events", "events"),
 ]
