@@ -24,7 +24,8 @@ extension Spool {
         guard try isThere(id) else { return true }
         try systemCalls { () throws(SystemError) in
             try Files.makeFolder(marks)
-            try Files.replace(mark(id), with: [])
+            _ = try FileDescriptor.open(mark(id), .append)
+            try Files.synchronizeFolder(marks)
         }
         let start = MonotonicClock.milliseconds
         while MonotonicClock.milliseconds - start < 2000, try isThere(id) {
