@@ -92,6 +92,12 @@ let endpoints: [Target] = [
     program("api-keys", links: ["Store"]),
     program("register", links: ["Store"]),
     program("users-by-token", links: ["Store"]),
+    program("devices-register", links: ["Store", "Callers"]),
+    program("devices-list", links: ["Store", "Callers"]),
+    program("devices-unregister", links: ["Store", "Callers"]),
+    program("push-register", links: ["Store", "Callers"]),
+    program("push-invalidate", links: ["Store", "Callers"]),
+    program("push-status", links: ["Store", "Callers"]),
 ]
 
 let modules: [Target] = [
