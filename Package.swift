@@ -1,6 +1,7 @@
 // swift-tools-version: 6.2
 //
-// Adding a program: a folder under functions/ with main.swift, README.md and fixtures/, and one line in `programs`.
+// Adding a program: a folder under functions/ with main.swift, README.md and fixtures/, one line in `programs`, and
+// its routes in infra/routes (then infra/make-routes).
 
 // TURNSTONE_EMBEDDED, the folder of the toolchain's static libraries for Embedded Swift, leaves the endpoint
 // programs alone in the package and compiles them, in release, as Embedded Swift: they start in 1.2 times
@@ -86,6 +87,7 @@ let foundation: [Target] = [
 ]
 
 let endpoints: [Target] = [
+    program("front", links: []),
     program("health", links: ["Store", "Spool", "Unix"]),
     program("generate-api-key", links: ["Store", "Crypto"]),
     program("rotate-api-key", links: ["Store"]),
@@ -98,6 +100,7 @@ let endpoints: [Target] = [
     program("push-register", links: ["Store", "Callers"]),
     program("push-invalidate", links: ["Store", "Callers"]),
     program("push-status", links: ["Store", "Callers"]),
+    program("live-activity", links: ["Store", "Spool", "JSON", "Crypto", "Unix"]),
 ]
 
 let modules: [Target] = [
@@ -147,7 +150,8 @@ let checks: [Target] = [
         name: "ProgramTests",
         dependencies: ["TestSupport", "Signatures", "JSON", "Crypto", "Unix", "Turnstone"]),
     .testTarget(
-        name: "MainJobTests", dependencies: ["TestSupport", "Spool", "JSON", "Turnstone", "Unix"]),
+        name: "MainJobTests",
+        dependencies: ["TestSupport", "Store", "Spool", "JSON", "Turnstone", "Unix"]),
     .testTarget(
         name: "SimulatorTests",
         dependencies: [

@@ -47,6 +47,10 @@ int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions
 // So is fallocate(2), with its flag.
 enum { cunix_keep_size = 1 };
 int fallocate(int descriptor, int mode, off_t offset, off_t length);
+// And tee(2), memfd_create(2) and poll(2)'s sign that the other side sends no more.
+ssize_t tee(int from, int to, size_t count, unsigned int flags);
+int memfd_create(const char *name, unsigned int flags);
+enum { cunix_sends_no_more = 0x2000 };
 // SIG_IGN and SIG_DFL are casts.
 static inline void cunix_ignore(int number) { signal(number, SIG_IGN); }
 static inline void cunix_restore(int number) { signal(number, SIG_DFL); }

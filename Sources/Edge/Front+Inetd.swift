@@ -25,7 +25,7 @@ extension Front {
         return request
     }
 
-    private func requestLine(
+    func requestLine(
         _ line: String
     ) throws(Failure) -> (request: RawRequest, version: String) {
         let words = line.utf8.split(separator: 32, omittingEmptySubsequences: false).map {

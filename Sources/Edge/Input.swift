@@ -6,11 +6,18 @@ struct Input {
     private var buffer: [UInt8] = []
     private var start = 0
     private var ended = false
-    private let deadline: Int64
+    private var isLooking: Bool
+    /// By the monotonic clock.
+    let deadline: Int64
 
-    /// - Parameter patience: milliseconds until a client that sends no more is given up.
-    init(patience: Int64) {
-        deadline = MonotonicClock.milliseconds + patience
+    /// - Parameters:
+    ///   - patience: milliseconds until a client that sends no more is given up; fewer where the program
+    ///     that was this process before has waited already.
+    ///   - looking: whether what is read stays there for whoever reads standard input next.
+    init(patience: Int64, looking: Bool = false) {
+        let latest = MonotonicClock.milliseconds + patience
+        deadline = min(latest, inheritedDeadline ?? latest)
+        isLooking = looking
     }
 
     /// An input that has come to its end: these bytes, and nothing from standard input.
@@ -18,6 +25,7 @@ struct Input {
         buffer = bytes
         ended = true
         deadline = 0
+        isLooking = false
     }
 
     /// Whether nothing has come and nothing will.
@@ -36,15 +44,50 @@ struct Input {
     mutating func fill() throws(Failure) -> Bool {
         guard !ended else { return false }
         guard StandardStreams.inputIsReady(within: deadline - MonotonicClock.milliseconds) else {
-            throw .refused(.tooSlow, "the request did not arrive in time")
+            throw tooSlow
         }
-        let bytes: [UInt8]
-        do throws(SystemError) { bytes = try StandardStreams.readInput(upTo: 65_536) } catch {
-            throw .malformed("the request broke off")
+        if isLooking { return try look() }
+        let bytes = try brokenOff { () throws(SystemError) in
+            try StandardStreams.readInput(upTo: 65_536)
         }
         ended = bytes.isEmpty
         buffer += bytes
         return !ended
+    }
+
+    /// Sees more than was seen before, as soon as there is more.
+    private mutating func look() throws(Failure) -> Bool {
+        var isLast = false
+        while true {
+            let seen = try brokenOff { () throws(SystemError) in
+                try StandardStreams.peekInput(upTo: 65_536)
+            }
+            if seen.count > buffer.count {
+                buffer = seen
+                return true
+            }
+            if isLast { break }
+            let left = deadline - MonotonicClock.milliseconds
+            guard left > 0 else { throw tooSlow }
+            // What has been seen is still there, so that waiting for input would not wait.
+            isLast = StandardStreams.inputEnds(within: min(left, 5))
+        }
+        ended = true
+        return false
+    }
+
+    /// From now on reads for good, and from the start.
+    mutating func takeAll() {
+        isLooking = false
+        ended = false
+        buffer = []
+        start = 0
+    }
+
+    /// Lets standard input begin again with all that was read from it.
+    func putBack() throws(Failure) {
+        guard !isLooking else { return }
+        try systemCalls { () throws(SystemError) in try StandardStreams.replaceInput(with: buffer) }
     }
 
     /// Takes exactly `count` bytes.
@@ -84,13 +127,32 @@ struct Input {
     /// throw our answer away on meeting a closed door ("lingering close").
     mutating func drain() {
         let end = MonotonicClock.milliseconds + 1000
-        while !ended, StandardStreams.inputIsReady(within: end - MonotonicClock.milliseconds) {
+        var isOver = ended && !isLooking
+        while !isOver, StandardStreams.inputIsReady(within: end - MonotonicClock.milliseconds) {
             do throws(SystemError) {
-                ended = try StandardStreams.readInput(upTo: 65_536).isEmpty
-            } catch { ended = true }
+                isOver = try StandardStreams.readInput(upTo: 65_536).isEmpty
+            } catch { isOver = true }
         }
     }
 }
 
+/// What ``dispatch(_:)`` tells the program that takes its place: the moment, by the monotonic clock, until
+/// which the client has time.
+let deadlineVariable = "TURNSTONE_DEADLINE"
+
+private var inheritedDeadline: Int64? {
+    for (name, value) in ThisProcess.environment where name == deadlineVariable {
+        return Int64(value)
+    }
+    return nil
+}
+
+private func brokenOff(
+    _ read: () throws(SystemError) -> [UInt8]
+) throws(Failure) -> [UInt8] {
+    do throws(SystemError) { return try read() } catch { throw .malformed("the request broke off") }
+}
+
+private let tooSlow = Failure.refused(.tooSlow, "the request did not arrive in time")
 let tooLarge = Failure.refused(.tooLarge, "the body is too large")
 let headersTooLarge = Failure.refused(.headersTooLarge, "the headers are too large")

@@ -22,20 +22,25 @@ package struct Route {
 
     /// The pattern's values in the path, or `nil` where the path is another one.
     func parameters(in path: [String]) -> [Request.Parameter]? {
-        let parts = segments(of: pattern)
-        guard path.count >= parts.count else { return nil }
-        var found: [Request.Parameter] = []
-        for (part, segment) in zip(parts, path.suffix(parts.count)) {
-            if part.utf8.first == UInt8(ascii: "{") {
-                guard !segment.isEmpty else { return nil }
-                let name = String(decoding: part.utf8.dropFirst().dropLast(), as: UTF8.self)
-                found.append(Request.Parameter(name: name, value: segment))
-            } else if part != segment {
-                return nil
-            }
-        }
-        return found
+        Edge.parameters(of: pattern, in: path)
     }
+}
+
+/// The pattern's values in the path's end, or `nil` where that is another one.
+func parameters(of pattern: String, in path: [String]) -> [Request.Parameter]? {
+    let parts = segments(of: pattern)
+    guard path.count >= parts.count else { return nil }
+    var found: [Request.Parameter] = []
+    for (part, segment) in zip(parts, path.suffix(parts.count)) {
+        if part.utf8.first == UInt8(ascii: "{") {
+            guard !segment.isEmpty else { return nil }
+            let name = String(decoding: part.utf8.dropFirst().dropLast(), as: UTF8.self)
+            found.append(Request.Parameter(name: name, value: segment))
+        } else if part != segment {
+            return nil
+        }
+    }
+    return found
 }
 
 /// The decoded path of a request target (RFC 9112 section 3.2), segment by segment.
@@ -69,7 +74,7 @@ private func schemeEnd(_ bytes: ArraySlice<UInt8>) -> Int? {
     return nil
 }
 
-private func segments(of path: String) -> [String] {
+func segments(of path: String) -> [String] {
     path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).dropFirst()
         .map { String(decoding: $0, as: UTF8.self) }
 }

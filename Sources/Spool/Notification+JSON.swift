@@ -24,6 +24,7 @@ extension Notification {
         }
         self.init(
             id: id, user: user, accepted: accepted, expires: expires, push: push, turns: told)
+        isCarrier = members["carrier"]?.bool ?? false
     }
 
     var members: JSONObject {
@@ -36,6 +37,7 @@ extension Notification {
             members["notice"] = .integer(turns.notice)
             members["turns"] = turns.turns.json
         }
+        members["carrier"] = isCarrier ? true : nil
         return members
     }
 }

@@ -31,6 +31,8 @@ package struct Notification: Equatable, Sendable {
     package var push: PushContent
     /// The player's turns that it tells of.
     package var turns: TurnsTold?
+    /// Whether it carries what the device's ``ActivityFeed`` has when it is sent, in the place of ``push``.
+    package var isCarrier = false
 
     /// What a turn notice does to the player's ledger, for whoever finds the notice before the ledger
     /// knows of it.
@@ -97,4 +99,6 @@ package enum Outcome: String, Sendable {
     case quarantined
     /// Its time was over before the push service took it.
     case expired
+    /// Something newer has taken its place.
+    case superseded
 }

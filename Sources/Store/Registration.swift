@@ -71,13 +71,16 @@ extension Device {
         name = registration.name ?? name
         appVersion = registration.appVersion ?? appVersion
         quarantined = nil
+        refusals = nil
         guard time > registered else { return }
         firstRegistered = created
         registered = time
     }
 
-    /// Whether it is a Live Activity's that nobody can see any more.
+    /// Whether it is a Live Activity's that nobody can see any more, or has been in quarantine for so long that nobody
+    /// misses it.
     fileprivate func isOver(at time: Timestamp) -> Bool {
+        if let quarantined, time - quarantined > .days(30) { return true }
         guard case .liveActivity = kind else { return false }
         // It ends after 8 hours at the latest, and leaves the lock screen 4 hours later.
         return time - registered > .hours(24)

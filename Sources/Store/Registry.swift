@@ -39,14 +39,32 @@ package struct Registry {
         try remove(token, of: user) { $0.registered <= moment }
     }
 
-    /// Stops pushing to a token that its push service calls bad, unless it registered after `moment`.
-    package func quarantine(
-        _ token: DeviceToken, of user: UserID, since moment: Timestamp
+    /// Notes that a push service refused a token for a reason that is the token's own, unless it registered after
+    /// `moment`.
+    ///
+    /// - Parameter isBad: whether the token is none that the service knows: it is not pushed to any more, and
+    ///   forgotten after 30 days in which the app has not registered it again.
+    package func noteRefusal(
+        _ reason: String, of token: DeviceToken, of user: UserID, isBad: Bool, at moment: Timestamp
     ) throws(Failure) {
         try state.users.update(DocumentName(user)) { document in
             for index in document.devices.indices where document.devices[index].token == token {
                 guard document.devices[index].registered <= moment else { continue }
+                document.devices[index].noteRefusal(reason, at: moment)
+                guard isBad else { continue }
                 document.devices[index].quarantined = document.devices[index].quarantined ?? moment
+            }
+        }
+    }
+
+    /// Notes in which environment a token was found that its registration, or the installation, has looked for in
+    /// the other one.
+    package func move(
+        _ token: DeviceToken, of user: UserID, to environment: APNsEnvironment
+    ) throws(Failure) {
+        try state.users.update(DocumentName(user)) { document in
+            for index in document.devices.indices where document.devices[index].token == token {
+                document.devices[index].environment = environment
             }
         }
     }

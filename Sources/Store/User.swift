@@ -42,12 +42,32 @@ package struct Device: Equatable {
     package var quarantined: Timestamp?
     /// When a push service last took a push to it, as far as that was noted.
     package var reached: Timestamp?
+    /// What its push service held against it, since it was registered.
+    package internal(set) var refusals: Refusals?
+    /// What it shows, where the token is a Live Activity's.
+    package var activity: ActivityFeed?
     private var unknown = JSONObject()
 
     package init(_ token: DeviceToken, environment: APNsEnvironment? = nil, registered: Timestamp) {
         self.token = token
         self.environment = environment
         self.registered = registered
+    }
+
+    /// The last refusal's reason and time, and how many there were.
+    package struct Refusals: Equatable {
+        package let reason: String
+        package let last: Timestamp
+        package let count: Int64
+    }
+
+    /// Whether so long nothing was heard of it that it may well be gone: an app registers whenever it is opened.
+    /// (Firebase: tokens end after 270 days without use.)
+    package func isStale(at now: Timestamp) -> Bool { now - registered > .days(270) }
+
+    /// Notes that its push service refused it.
+    package mutating func noteRefusal(_ reason: String, at moment: Timestamp) {
+        refusals = Refusals(reason: reason, last: moment, count: (refusals?.count ?? 0) + 1)
     }
 }
 
@@ -102,6 +122,16 @@ extension Device {
         }
         quarantined = members.take("quarantined_at")?.timestamp
         reached = members.take("reached_at")?.timestamp
+        if let refused = members.take("refused")?.object {
+            guard let reason = refused["reason"]?.string, let last = refused["at"]?.timestamp,
+                let count = refused["count"]?.integer
+            else { return nil }
+            refusals = Refusals(reason: reason, last: last, count: count)
+        }
+        if let json = members.take("activity") {
+            guard let activity = ActivityFeed(json) else { return nil }
+            self.activity = activity
+        }
         unknown = members.rest
     }
 
@@ -116,6 +146,12 @@ extension Device {
         members["registered_at"] = JSONValue(registered)
         members["quarantined_at"] = quarantined.map { JSONValue($0) }
         members["reached_at"] = reached.map { JSONValue($0) }
+        members["refused"] = refusals.map {
+            [
+                "reason": .string($0.reason), "at": JSONValue($0.last), "count": .integer($0.count),
+            ]
+        }
+        members["activity"] = activity.map { $0.json }
         return members.adding(unknown)
     }
 }
@@ -126,6 +162,14 @@ extension User {
         guard notice > notices else { return }
         ledger.merge(turns)
         notices = notice
+    }
+
+    /// What a carrier is to send to a Live Activity: ``ActivityFeed/take(by:now:)``.
+    package mutating func takeActivity(
+        of token: DeviceToken, by carrier: String, now: Timestamp
+    ) -> ActivityFeed.Taken? {
+        guard let index = devices.firstIndex(where: { $0.token == token }) else { return nil }
+        return devices[index].activity?.take(by: carrier, now: now)
     }
 
     /// Notes that a push service has taken pushes to some of the devices.

@@ -83,4 +83,6 @@ extension PlayerID: CustomStringConvertible {
 package enum APNsEnvironment: String, Sendable {
     case development
     case production
+
+    package var other: APNsEnvironment { self == .development ? .production : .development }
 }

@@ -43,6 +43,18 @@ package final class FileDescriptor {
         return FileDescriptor(owning: number, path: path)
     }
 
+    /// A file without a name, which goes with its last descriptor; the position is at its start.
+    /// C: `memfd_create(2)`.
+    package static func inMemory(
+        holding bytes: [UInt8] = []
+    ) throws(SystemError) -> FileDescriptor {
+        let number = memfd_create("turnstone", 1)  // MFD_CLOEXEC
+        guard number >= 0 else { throw SystemError("open", "memory") }
+        let file = FileDescriptor(owning: number, path: "memory")
+        if !bytes.isEmpty { try file.write(bytes, at: 0) }
+        return file
+    }
+
     /// The size in bytes. C: `fstat(2)`.
     package func size() throws(SystemError) -> Int {
         var status = stat()

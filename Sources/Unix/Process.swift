@@ -58,6 +58,18 @@ package enum ThisProcess {
     package static func ignoreBrokenPipes() { cunix_ignore(SIGPIPE) }
 
     package static func exit(_ code: Int32) -> Never { CUnix.exit(code) }
+
+    /// Lets another program take this process over, with its standard streams, and its environment as it is
+    /// but for one variable. C: `execv(3)`, which returns only when it fails.
+    package static func become(
+        _ path: String, adding variable: (name: String, value: String)
+    ) -> SystemError {
+        setenv(variable.name, variable.value, 1)
+        var words = [strdup(path), nil]
+        defer { free(words[0]) }
+        execv(path, &words)
+        return SystemError("start", path)
+    }
 }
 
 /// A program that this one started.

@@ -10,13 +10,62 @@ package enum StandardStreams {
 
     /// The next bytes of standard input; none at its end. C: `read(2)`.
     package static func readInput(upTo count: Int) throws(SystemError) -> [UInt8] {
+        try bytes(upTo: count) { read(0, $0, count) }
+    }
+
+    /// What ``readInput(upTo:)`` would return, or the beginning of it, without taking it; nothing where the
+    /// kind of input does not allow that. C: `recv(2)` with `MSG_PEEK`, `tee(2)`, `pread(2)`.
+    package static func peekInput(upTo count: Int) throws(SystemError) -> [UInt8] {
+        switch inputKind {
+        case socketKind:
+            return try bytes(upTo: count) { recv(0, $0, count, Int32(MSG_PEEK)) }
+        case pipeKind:
+            return try peekPipe(upTo: count)
+        case fileKind:
+            let place = lseek(0, 0, SEEK_CUR)
+            return try bytes(upTo: count) { pread(0, $0, count, place) }
+        default: return []
+        }
+    }
+
+    private static var inputKind: mode_t {
+        var status = stat()
+        return fstat(0, &status) == 0 ? status.st_mode & 0o170000 : 0
+    }
+
+    private static func peekPipe(upTo count: Int) throws(SystemError) -> [UInt8] {
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { throw SystemError("pipe", "standard input") }
+        defer { for end in ends { close(end) } }
+        let copied = retried { tee(0, ends[1], count, 0) }
+        guard copied >= 0 else { throw SystemError("tee", "standard input") }
+        guard copied > 0 else { return [] }
+        return try bytes(upTo: copied) { read(ends[0], $0, copied) }
+    }
+
+    private static func bytes(
+        upTo count: Int, _ read: (UnsafeMutablePointer<UInt8>?) -> Int
+    ) throws(SystemError) -> [UInt8] {
         var result = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-            result = retried { read(0, buffer.baseAddress, count) }
+            result = retried { read(buffer.baseAddress) }
             filled = max(0, result)
         }
         guard result >= 0 else { throw SystemError("read", "standard input") }
         return bytes
+    }
+
+    /// Waits for up to `milliseconds` until nothing more will come than what is there. C: `poll(2)`.
+    package static func inputEnds(within milliseconds: Int64) -> Bool {
+        guard [socketKind, pipeKind].contains(inputKind) else { return true }
+        var waiting = pollfd(fd: 0, events: Int16(cunix_sends_no_more), revents: 0)
+        return retried { poll(&waiting, 1, Int32(clamping: milliseconds)) } > 0
+    }
+
+    /// Makes standard input a file in memory that holds these bytes. C: `memfd_create(2)`, `dup2(2)`.
+    package static func replaceInput(with bytes: [UInt8]) throws(SystemError) {
+        let file = try FileDescriptor.inMemory(holding: bytes)
+        guard retried({ dup2(file.number, 0) }) >= 0 else { throw SystemError("dup2", "input") }
     }
 
     /// Writes all of `bytes`; a reader that went away is no concern of ours.
@@ -48,7 +97,7 @@ package enum StandardStreams {
         var output = stat()
         var errors = stat()
         guard fstat(1, &output) == 0, fstat(2, &errors) == 0 else { return false }
-        return output.st_mode & 0o170000 == 0o140000  // S_IFSOCK
+        return output.st_mode & 0o170000 == socketKind
             && output.st_ino == errors.st_ino
             && output.st_dev == errors.st_dev
     }
@@ -67,3 +116,8 @@ package enum StandardStreams {
     /// Says that no more output follows, while input stays open. C: `shutdown(2)`.
     package static func endOutput() { shutdown(1, Int32(SHUT_WR)) }
 }
+
+// S_IFSOCK, S_IFIFO and S_IFREG, which are macros over macros.
+private let socketKind: mode_t = 0o140000
+private let pipeKind: mode_t = 0o010000
+private let fileKind: mode_t = 0o100000

@@ -27,7 +27,8 @@ final class Connection {
     deinit { if socket >= 0 { close(socket) } }
 
     /// Sends bytes; what a host that has refused already does not take is dropped.
-    func send(_ bytes: [UInt8]) {
+    func send(_ bytes: some Sequence<UInt8>) {
+        let bytes = Array(bytes)
         var sent = 0
         while sent < bytes.count {
             let count = bytes[sent...].withUnsafeBytes {
@@ -37,6 +38,9 @@ final class Connection {
             sent += count
         }
     }
+
+    /// Says that nothing more will be sent.
+    func endSending() { shutdown(socket, Int32(SHUT_WR)) }
 
     /// All that arrives until the host closes the connection.
     func receive() throws -> [UInt8] {

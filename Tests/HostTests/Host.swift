@@ -2,34 +2,46 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What starts our programs when a request arrives.
+/// What starts our programs when a request arrives: each as its folder of `infra` sets it up.
 enum Host: String, CaseIterable {
-    /// nginx and fcgiwrap, as `infra/nginx` sets them up.
+    /// nginx and fcgiwrap.
     case nginx
     /// lighttpd with mod_cgi.
     case lighttpd
-    /// openbsd-inetd: a port for each program.
+    /// Apache with mod_cgid.
+    case apache
+    /// openbsd-inetd, with one line for `front`.
     case inetd
+    /// openbsd-inetd, with a line for each program.
+    case inetdWithoutFront
     /// socat, which hands connections over as an inetd does.
     case socat
+    /// ucspi-tcp's.
+    case tcpserver
+    /// systemd's way to accept connections for a program, without the rest of systemd.
+    case socketActivate
 
     /// The programs that have to be installed for it.
     var programs: [String] {
         switch self {
         case .nginx: ["/usr/sbin/nginx", "/usr/sbin/fcgiwrap"]
         case .lighttpd: ["/usr/sbin/lighttpd"]
-        case .inetd: ["/usr/sbin/inetd"]
+        case .apache: ["/usr/sbin/apache2", "/usr/bin/unshare"]
+        case .inetd, .inetdWithoutFront: ["/usr/sbin/inetd"]
         case .socat: ["/usr/bin/socat"]
+        case .tcpserver: ["/usr/bin/tcpserver"]
+        case .socketActivate: ["/usr/bin/systemd-socket-activate"]
         }
     }
 
     var isInstalled: Bool { programs.allSatisfy(FileManager.default.isExecutableFile) }
 
     /// Whether it reads requests itself, and hands programs only what it takes for one.
-    var isServer: Bool { self == .nginx || self == .lighttpd }
+    var isServer: Bool { [.nginx, .lighttpd, .apache].contains(self) }
 
     /// Those that can be tested on this machine.
     static let installed = allCases.filter(\.isInstalled)
+    static let servers = installed.filter(\.isServer)
 }
 
 extension Trait where Self == ConditionTrait {
@@ -38,39 +50,4 @@ extension Trait where Self == ConditionTrait {
         .enabled(
             if: host.isInstalled, "\(host.programs.joined(separator: " or ")) is not installed")
     }
-}
-
-/// A route of `infra/routes`.
-struct Route: Hashable {
-    let method: String
-    let pattern: String
-    let program: String
-
-    /// The repository's folder.
-    static let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .appendingPathComponent("../..").standardizedFileURL.path
-
-    static func all() throws -> [Route] {
-        try String(contentsOfFile: "\(repository)/infra/routes", encoding: .utf8)
-            .split(separator: "\n").filter { !$0.hasPrefix("#") }
-            .map { line in
-                let words = line.split(separator: " ").map { String($0) }
-                guard words.count == 3 else { throw TestFailure("infra/routes: \(line)") }
-                return Route(method: words[0], pattern: words[1], program: words[2])
-            }
-    }
-
-    /// Whether a path, as it is sent, is one of this route's, whatever the method.
-    func serves(_ target: String) -> Bool {
-        func segments(_ path: some StringProtocol) -> [Substring] {
-            Substring(path).split(separator: "/", omittingEmptySubsequences: false)
-        }
-        let parts = segments(pattern)
-        let sent = segments(target.prefix { $0 != "?" })
-        return parts.count == sent.count
-            && zip(parts, sent).allSatisfy { $0.hasPrefix("{") ? !$1.isEmpty : $0 == $1 }
-    }
-
-    /// The programs that answer requests.
-    static func programs() throws -> [String] { try Set(all().map(\.program)).sorted() }
 }

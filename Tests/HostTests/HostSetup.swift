@@ -7,46 +7,73 @@ struct HostSetup {
     /// By program.
     private(set) var ports: [String: UInt16] = [:]
     private(set) var commands: [[String]] = []
-    private let folder: TemporaryFolder
+    let folder: TemporaryFolder
     /// The folder with the programs.
-    private let programs: String
+    let programs: String
+    private let changes: [String: String]
     /// A file that the host makes when it is ready, beside listening.
     private var sign: String?
 
     var isComplete: Bool { sign.map(FileManager.default.fileExists) ?? true }
 
-    /// - Parameter changes: texts of nginx's configuration, and what stands there instead.
+    /// - Parameter changes: texts of a server's configuration, and what stands there instead.
     init(
         _ host: Host, in folder: TemporaryFolder, programs: String,
         replacing changes: [String: String]
     ) throws {
         self.folder = folder
         self.programs = programs
-        let names = try Route.programs()
+        self.changes = changes
         let port = try Connection.freePort()
-        for name in names { ports[name] = host.isServer ? port : try Connection.freePort() }
+        for name in try Route.programs() {
+            ports[name] = host == .inetdWithoutFront ? try Connection.freePort() : port
+        }
         switch host {
-        case .nginx: try setUpNginx(port: port, changes)
-        case .lighttpd: try setUpLighttpd(port: port)
-        case .inetd: try setUpInetd()
-        case .socat: setUpSocat()
+        case .nginx: try setUpNginx(port)
+        case .lighttpd: try setUpLighttpd(port)
+        case .apache: try setUpApache(port)
+        case .inetd: try setUpInetd(port)
+        case .inetdWithoutFront: try setUpInetdWithoutFront()
+        case .socat: commands = [["sh", try example("inetd/socat", port)]]
+        case .tcpserver: commands = [["sh", try example("inetd/tcpserver", port)]]
+        case .socketActivate:
+            commands = [
+                [
+                    "systemd-socket-activate", "--inetd", "-a", "-l", "127.0.0.1:\(port)",
+                    "-E", "TURNSTONE_CONFIG", "\(programs)/front",
+                ]
+            ]
         }
     }
 
-    /// The files of `infra/nginx` as they are, but for addresses and folders.
-    private mutating func setUpNginx(port: UInt16, _ changes: [String: String]) throws {
-        let example = "\(Route.repository)/infra/nginx"
-        var server = try String(contentsOfFile: "\(example)/turnstone.conf", encoding: .utf8)
-        for (place, here) in Array(changes) + [
-            ("/etc/nginx/turnstone/", "\(example)/"), ("127.0.0.1:8080", "127.0.0.1:\(port)"),
-            ("/usr/lib/turnstone/", "\(programs)/"),
-            ("/etc/turnstone/", "\(folder.path)/"), ("/run/turnstone/", "\(folder.path)/"),
-            ("/var/log/nginx/", "\(folder.path)/"),
-        ] {
-            guard server.contains(place) else { throw TestFailure("infra/nginx has no \(place)") }
-            server = server.replacing(place, with: here)
+    /// Writes a file of `infra` as it is, but for the port, its folders, and what `here` says.
+    ///
+    /// - Returns: where it is now.
+    private func example(
+        _ file: String, _ port: UInt16, _ here: [(String, String)] = []
+    ) throws -> String {
+        var text = try String(contentsOfFile: "\(Self.examples)/\(file)", encoding: .utf8)
+        for (place, here) in Array(changes) + here {
+            guard text.contains(place) else { throw TestFailure("infra/\(file) has no \(place)") }
+            text = text.replacing(place, with: here)
         }
-        try folder.write(server, to: "turnstone.conf")
+        text = text.replacing("8080", with: "\(port)")
+            .replacing("/usr/lib/turnstone", with: programs)
+        let name = file.replacing("/", with: "-")
+        try folder.write(text, to: name)
+        return "\(folder.path)/\(name)"
+    }
+
+    private static let examples = "\(Route.repository)/infra"
+
+    private mutating func setUpNginx(_ port: UInt16) throws {
+        let server = try example(
+            "nginx/turnstone.conf", port,
+            [
+                ("/etc/nginx/turnstone/", "\(Self.examples)/nginx/"),
+                ("/etc/turnstone/", "\(folder.path)/"), ("/run/turnstone/", "\(folder.path)/"),
+                ("/var/log/nginx/", "\(folder.path)/"),
+            ])
         try folder.write(
             """
             \(getuid() == 0 ? "user root;" : "")
@@ -55,7 +82,7 @@ struct HostSetup {
             http {
                 client_body_temp_path body; fastcgi_temp_path fastcgi;
                 proxy_temp_path proxy; uwsgi_temp_path uwsgi; scgi_temp_path scgi;
-                include \(folder.path)/turnstone.conf;
+                include \(server);
             }
             """, to: "nginx.conf")
         let allowed = ports.keys.flatMap { ["-p", "\(programs)/\($0)"] }
@@ -68,49 +95,57 @@ struct HostSetup {
         sign = socket
     }
 
-    /// mod_cgi, with the routes of `infra/routes`.
-    private mutating func setUpLighttpd(port: UInt16) throws {
-        let rules = try Route.all().map { route in
-            let pattern = route.pattern.replacing(/\{[a-z_]+\}/, with: "[^/?]+")
-            return #""^\#(pattern)(\?|$)" => "/programs/\#(route.program)""#
-        }
-        try folder.write(
-            """
-            server.modules = ( "mod_rewrite", "mod_alias", "mod_setenv", "mod_cgi" )
-            server.document-root = "\(folder.path)"
-            server.bind = "127.0.0.1"
-            server.port = \(port)
-            server.errorlog = "\(folder.path)/error.log"
-            server.max-request-size = 64
-            server.http-parseopts = (
-                "url-path-2f-decode" => "disable", "url-path-dotseg-remove" => "disable"
-            )
-            url.rewrite-once = (
-                \(rules.joined(separator: ",\n    "))
-            )
-            alias.url = ( "/programs/" => "\(programs)/" )
-            setenv.add-environment = ( "TURNSTONE_CONFIG" => "\(folder.path)/turnstone.env" )
-            $HTTP["url"] =~ "^/programs/" { cgi.assign = ( "" => "" ) }
-            """, to: "lighttpd.conf")
-        commands = [["lighttpd", "-D", "-f", "\(folder.path)/lighttpd.conf"]]
+    private mutating func setUpLighttpd(_ port: UInt16) throws {
+        let server = try example(
+            "lighttpd/lighttpd.conf", port,
+            [
+                ("/etc/lighttpd/", "\(Self.examples)/lighttpd/"),
+                ("/etc/turnstone/", "\(folder.path)/"), ("/run/", "\(folder.path)/"),
+                ("/var/log/lighttpd/", "\(folder.path)/"),
+                // Nobody here has the account.
+                (#"server.username = "turnstone""#, ""), (#"server.groupname = "turnstone""#, ""),
+            ])
+        commands = [["lighttpd", "-D", "-f", server]]
     }
 
-    private mutating func setUpInetd() throws {
-        // Without a number, a service is off for ten minutes after 256 starts in one.
+    private mutating func setUpApache(_ port: UInt16) throws {
+        let server = try example(
+            "apache/turnstone.conf", port,
+            [
+                ("/etc/apache2/turnstone/", "\(Self.examples)/apache/"),
+                ("/etc/turnstone/", "\(folder.path)/"), ("/var/log/apache2/", "\(folder.path)/"),
+            ])
+        let modules = [
+            "mpm_event", "authz_core", "cgid", "rewrite", "headers", "env", "reqtimeout",
+        ]
+        try folder.write(
+            """
+            ServerRoot \(folder.path)
+            DefaultRuntimeDir \(folder.path)
+            PidFile \(folder.path)/apache.pid
+            ErrorLog \(folder.path)/error.log
+            ServerName localhost
+            \(modules.map { "LoadModule \($0)_module /usr/lib/apache2/modules/mod_\($0).so" }
+                .joined(separator: "\n"))
+            Include \(server)
+            """, to: "apache2.conf")
+        // It refuses to serve as root. In a namespace where we have another number, it need not know.
+        let disguise = getuid() == 0 ? ["unshare", "--user", "--map-user=1", "--map-group=1"] : []
+        commands = [
+            disguise + ["apache2", "-D", "FOREGROUND", "-f", "\(folder.path)/apache2.conf"]
+        ]
+    }
+
+    private mutating func setUpInetd(_ port: UInt16) throws {
+        let table = try example("inetd/inetd.conf", port, [(" turnstone ", " \(NSUserName()) ")])
+        commands = [["inetd", "-i", "-E", table]]
+    }
+
+    private mutating func setUpInetdWithoutFront() throws {
         let lines = ports.map { name, port in
             "127.0.0.1:\(port) stream tcp nowait.60000 \(NSUserName()) \(programs)/\(name) \(name)\n"
         }
         try folder.write(lines.joined(), to: "inetd.conf")
         commands = [["inetd", "-i", "-E", "\(folder.path)/inetd.conf"]]
-    }
-
-    private mutating func setUpSocat() {
-        commands = ports.map { name, port in
-            // `nofork`: the program gets the connection itself.
-            [
-                "socat", "TCP-LISTEN:\(port),bind=127.0.0.1,reuseaddr,fork",
-                "EXEC:\(programs)/\(name),nofork",
-            ]
-        }
     }
 }

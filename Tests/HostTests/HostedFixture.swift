@@ -1,6 +1,7 @@
 import Foundation
 import JSON
 import TestSupport
+import Testing
 import Turnstone
 
 /// A fixture of `functions/NAME/fixtures` that asks in the short form, as an HTTP request.
@@ -38,6 +39,15 @@ struct HostedFixture: CustomStringConvertible {
             .compactMap { try HostedFixture($0, program: program) }
         }
     }
+
+    /// For each route the first fixture that it grants.
+    static func granted() throws -> [HostedFixture] {
+        let fixtures = try all()
+        return try Route.all().compactMap { route in fixtures.first(where: route.grants) }
+    }
+
+    /// Whether the fixture says that files are written.
+    var changesFiles: Bool { members["then"]?.object?.members.isEmpty == false }
 
     /// Brings about what the fixture supposes.
     func install(at site: Site) throws {
@@ -88,6 +98,40 @@ struct HostedFixture: CustomStringConvertible {
     private func filled(_ text: String, _ site: Site) -> String {
         text.replacing("{STATE}", with: site.state.path)
             .replacing("{CONFIG}", with: site.configurationPath)
+    }
+}
+
+extension HostedFixture {
+    /// Records what is not as the fixture says: status, headers, body and files.
+    func check(
+        _ answer: HostAnswer, at site: Site, before: [String: [UInt8]], _ name: Comment
+    ) {
+        let status =
+            request.target.contains("%00")
+            ? HostDifferences.status(of: "an encoded NUL", at: site.host, elsewhere: status)
+            : status
+        #expect(answer.status == status, "\(name): \(answer.text)")
+        #expect(answer.headers["content-type"] == "application/json", name)
+        #expect(answer.headers["cache-control"] == "no-store", name)
+        #expect(answer.headers["x-content-type-options"] == "nosniff", name)
+        if request.method == "HEAD" {
+            #expect(answer.body.isEmpty, name)
+        } else if status < 400, let body {
+            #expect(
+                answer.json.map { Pattern.matches($0, body) } == true, "\(name): \(answer.text)")
+        } else {
+            // The sentence of a refusal may be the host's own.
+            #expect(answer.json?.object?.members.isEmpty == false, "\(name): \(answer.text)")
+        }
+        let faults = faults(of: site.state.files(), before: before)
+        #expect(faults.isEmpty, name)
+    }
+}
+
+extension Route {
+    func grants(_ fixture: HostedFixture) -> Bool {
+        fixture.program == program && (200..<300).contains(fixture.status)
+            && fixture.request.method == method && serves(fixture.request.target)
     }
 }
 

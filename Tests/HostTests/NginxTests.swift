@@ -21,59 +21,6 @@ import Testing
         }
     }
 
-    @Test func aDeviceTokenIsInNoLog() throws {
-        let site = try Site(.nginx)
-        try Installed.player(at: site)
-        for method in ["GET", "PUT"] {
-            for path in ["/users-by-token/\(Installed.token)", "/nothing/\(Installed.token)"] {
-                _ = try site.answer(
-                    HostRequest(method: method, target: path), from: "users-by-token")
-            }
-        }
-        let large = HostRequest(
-            method: "DELETE", target: "/register/\(Installed.token)",
-            body: [UInt8](repeating: 32, count: 70_000))
-        _ = try site.answer(large, from: "register")
-        #expect(site.logs.contains("users-by-token: "))
-        #expect(site.logs.contains(" PUT users-by-token 405 "))
-        #expect(!site.logs.contains(Installed.token))
-    }
-
-    @Test func aProgramGetsNothingButWhatIsListed() throws {
-        let programs = try scripts(#"printf 'Status: 200\r\n\r\n'; env"#)
-        let site = try Site(.nginx, programs: programs.path)
-        let answer = try site.answer(
-            HostRequest(
-                target: "/health?a=b",
-                headers: [("Proxy", "http://127.0.0.1:1"), ("X-API-Key", "k")]),
-            from: "health")
-        let entries = answer.text.split(separator: "\n").map { String($0) }
-        #expect(!entries.contains { $0.hasPrefix("HTTP_PROXY=") && $0 != "HTTP_PROXY=" })
-        #expect(entries.contains("HTTP_X_API_KEY=k"))
-        #expect(entries.contains("REQUEST_URI=/health?a=b"))
-        #expect(entries.contains("TURNSTONE_CONFIG=\(site.configurationPath)"))
-        let others = ["PATH", "PWD", "SHLVL", "_", "FCGI_ROLE", "TURNSTONE_CONFIG", "OLDPWD"]
-        for entry in entries {
-            let name = String(entry.prefix { $0 != "=" })
-            #expect(
-                name.hasPrefix("HTTP_") || others.contains(name) || gatewayVariables.contains(name),
-                "\(name)")
-        }
-    }
-
-    @Test func aProgramThatTakesTooLongIsA504AndGoesOn() throws {
-        let programs = try scripts("while ! [ -e go ]; do sleep 0.01; done; : > done")
-        let site = try Site(
-            .nginx, programs: programs.path,
-            replacing: ["fastcgi_read_timeout 30s": "fastcgi_read_timeout 100ms"])
-        let answer = try site.answer(HostRequest(target: "/health"), from: "health")
-        #expect(answer.status == 504)
-        #expect(answer.json?.object?["error"] != nil)
-        try programs.write("", to: "go")
-        for _ in 0..<1_000 where programs.read("done") == nil { usleep(10_000) }
-        #expect(programs.read("done") != nil)
-    }
-
     @Test func withoutFcgiwrapItIsA503ToComeBackTo() throws {
         let site = try Site(.nginx, replacing: ["fcgi.sock": "none.sock"])
         let answer = try site.answer(HostRequest(target: "/health"), from: "health")
@@ -94,21 +41,4 @@ import Testing
             #expect(try site.answer(request, from: "health").status == status)
         }
     }
-
-    /// Shell scripts in the place of all programs.
-    private func scripts(_ text: String) throws -> TemporaryFolder {
-        let folder = TemporaryFolder()
-        for program in try Route.programs() {
-            try folder.write("#!/bin/sh\ncd '\(folder.path)'\n\(text)\n", to: program)
-            chmod("\(folder.path)/\(program)", 0o755)
-        }
-        return folder
-    }
 }
-
-/// RFC 3875 section 4.1, and what hosts add.
-private let gatewayVariables: Set = [
-    "CONTENT_LENGTH", "CONTENT_TYPE", "GATEWAY_INTERFACE", "QUERY_STRING", "REMOTE_ADDR",
-    "REQUEST_METHOD", "REQUEST_URI", "SCRIPT_FILENAME", "SCRIPT_NAME", "SERVER_NAME", "SERVER_PORT",
-    "SERVER_PROTOCOL", "SERVER_SOFTWARE",
-]

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// One list of routes, which the programs, nginx and fcgiwrap keep to.
+/// One list of routes, which the programs, every host and fcgiwrap keep to.
 @Suite struct RoutesTests {
     @Test func theListIsWhatTheProgramsAnswer() throws {
         let functions = "\(Route.repository)/functions"
@@ -20,17 +20,40 @@ import Testing
         #expect(try Set(Route.all()) == answered)
     }
 
-    @Test func nginxsListIsMadeOfIt() throws {
-        let list = try String(
-            contentsOfFile: "\(Route.repository)/infra/nginx/turnstone-routes.conf", encoding: .utf8
-        )
-        #expect(try made() == list)
+    @Test(
+        "every host's list is made of it",
+        arguments: [
+            ("nginx", "infra/nginx/turnstone-routes.conf"),
+            ("lighttpd", "infra/lighttpd/turnstone-routes.conf"),
+            ("apache", "infra/apache/turnstone-routes.conf"),
+            ("inetd", "functions/front/Routes.swift"),
+        ])
+    func lists(host: String, file: String) throws {
+        let list = try String(contentsOfFile: "\(Route.repository)/\(file)", encoding: .utf8)
+        #expect(try made(for: host) == list)
     }
 
-    @Test func aPrefixGoesBeforeEachPath() throws {
-        let list = try made("/go/push")
-        #expect(list.contains(##""~^/go/push/register/[^/?]+(\?|$)" register;"##))
-        #expect(!list.contains(##""~^/register"##))
+    /// Servers go by the path, and leave methods to the programs.
+    @Test func aPathBelongsToOneProgram() throws {
+        let programs = try Dictionary(grouping: Route.all(), by: \.pattern)
+        for (pattern, routes) in programs {
+            #expect(Set(routes.map(\.program)).count == 1, "\(pattern)")
+        }
+    }
+
+    @Test(
+        "a prefix goes before each path",
+        arguments: [
+            ("nginx", ##""~^/go/push/register/[^/?]+(\?|$)" register;"##),
+            ("lighttpd", ##""^/go/push/register/[^/?]+(\?|$)" => "/programs/register""##),
+            ("apache", "?/go/push/register/[^/? ]+[? ]"),
+        ])
+    func prefixes(host: String, line: String) throws {
+        let list = try made(for: host, "/go/push")
+        #expect(list.contains(line))
+        let paths = try Set(Route.all().map(\.pattern)).count
+        #expect(list.matches(of: /[\^?]\/go\/push\//).count == paths)
+        #expect(try made(for: host, "go;") == "")
     }
 
     @Test func fcgiwrapMayStartTheirProgramsAndNoOthers() throws {
@@ -42,9 +65,10 @@ import Testing
         #expect(try allowed.sorted() == Route.programs())
     }
 
-    private func made(_ arguments: String...) throws -> String {
+    private func made(for host: String, _ arguments: String...) throws -> String {
         let process = Process()
-        process.executableURL = URL(fileURLWithPath: "\(Route.repository)/infra/nginx/make-routes")
+        process.executableURL = URL(
+            fileURLWithPath: "\(Route.repository)/infra/\(host)/make-routes")
         process.arguments = arguments
         let output = Pipe()
         process.standardOutput = output

@@ -16,7 +16,7 @@ final class Site {
 
     /// - Parameters:
     ///   - programs: the folder with the programs to serve.
-    ///   - changes: texts of nginx's configuration, and what stands there instead.
+    ///   - changes: texts of the server's configuration, and what stands there instead.
     init(
         _ host: Host, programs: String = Programs.folder, replacing changes: [String: String] = [:]
     ) throws {

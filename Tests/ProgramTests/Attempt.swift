@@ -28,8 +28,8 @@ struct Attempt: Sendable {
     ) throws -> RunningProgram {
         let environment = installation.environment.map { "\($0.key)=\($0.value)" }
         return try Programs.start(
-            endpoint.program, arguments, input: input, inputStaysOpen: inputStaysOpen,
-            entries: environment + entries)
+            endpoint.isBehindFront ? "front" : endpoint.program, arguments, input: input,
+            inputStaysOpen: inputStaysOpen, entries: environment + entries)
     }
 
     func check(_ ended: EndedProgram, _ status: Int) throws {
@@ -44,7 +44,8 @@ struct Attempt: Sendable {
         if front != .watchdog { #expect(answer.status == status, "\(answer.body)") }
         let sentence = answer.json?.object?["error"]?.string ?? ""
         #expect(!sentence.isEmpty && sentence.utf8.allSatisfy { $0 >= 32 }, "\(answer.body)")
-        #expect(ended.stderr.hasPrefix("\(endpoint.program): "))
+        let speakers = endpoint.isBehindFront ? ["front", endpoint.program] : [endpoint.program]
+        #expect(speakers.contains { ended.stderr.hasPrefix("\($0): ") }, "\(ended.stderr)")
         #expect(ended.stderr.utf8.dropLast().allSatisfy { $0 >= 32 }, "\(ended.stderr)")
         for secret in Endpoint.secrets {
             #expect(!ended.stderr.contains(secret) && !ended.stdout.contains(secret))

@@ -19,22 +19,28 @@ struct Endpoint: CustomTestStringConvertible, Sendable {
         case key
         /// A JSON Web Token.
         case token
+        /// A server key.
+        case server
     }
 
-    var testDescription: String { program }
+    /// Whether `front` is started, which hands the request on.
+    var isBehindFront = false
+
+    var testDescription: String { isBehindFront ? "\(program) behind front" : program }
 
     /// The API key of the player 1783478 in the state that ``installation()`` makes.
     static let key = String(repeating: "0a", count: 32)
     static let masterKey = "the master of this house"
     static let token = "8086057500000000000000000000000000000000000000000000000000000001"
-    static let secrets = [key, masterKey, token, webToken, jwtSecret]
+    static let secrets = [key, masterKey, token, webToken, jwtSecret, serverKey]
+    static let serverKey = "the key of the app backend"
     static let jwtSecret = "the secret of whoever signs tokens"
     /// The same player's JSON Web Token: {"sub": "1783478"}, with HS256.
     static let webToken =
         "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxNzgzNDc4In0.aZSxwW3RZ-JRh1-CqQxZUOY4a7_02Hm7n8GfkMb-WZs"
 
     /// Every program but those that a timer starts.
-    static let all = [
+    static let alone = [
         Endpoint(program: "health", method: "GET", path: "/health", caller: .anyone),
         Endpoint(
             program: "generate-api-key", method: "POST", path: "/generate-api-key",
@@ -61,9 +67,22 @@ struct Endpoint: CustomTestStringConvertible, Sendable {
             body: #"{"token": "\#(token)"}"#, caller: .token),
         Endpoint(
             program: "push-status", method: "GET", path: "/api/push/status", caller: .token),
+        Endpoint(
+            program: "live-activity", method: "POST", path: "/api/push/live-activity",
+            body: #"{"userId": "1783478", "contentState": {}}"#,
+            caller: .server),
         Endpoint(program: "check", method: "GET", path: "/check/1783478"),
         Endpoint(program: "diagnostics", method: "GET", path: "/diagnostics/1783478"),
     ]
+
+    /// They, and the same behind `front`.
+    static let all = alone + alone.map(\.behindFront)
+
+    private var behindFront: Endpoint {
+        var endpoint = self
+        endpoint.isBehindFront = true
+        return endpoint
+    }
 
     /// The programs that a timer starts.
     static let scheduled = ["check-turns", "deliver"]
@@ -77,6 +96,7 @@ struct Endpoint: CustomTestStringConvertible, Sendable {
         case .anyone: nil
         case .key: ("X-API-Key", Self.key)
         case .token: ("Authorization", "Bearer \(Self.webToken)")
+        case .server: ("Authorization", "Key \(Self.serverKey)")
         }
     }
 
@@ -85,6 +105,7 @@ struct Endpoint: CustomTestStringConvertible, Sendable {
         var more = environment
         more["OGS_BASE_URL"] = more["OGS_BASE_URL"] ?? "http://127.0.0.1:1"
         more["MASTER_API_KEY"] = more["MASTER_API_KEY"] ?? masterKey
+        more["TURNSTONE_SERVER_KEY"] = more["TURNSTONE_SERVER_KEY"] ?? serverKey
         more["JWT_SECRET"] = more["JWT_SECRET"] ?? jwtSecret
         let installation = try Installation(environment: more)
         try installation.state.write(#"{"version":1}"#, to: "version.json")

@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    private static let everybody = Endpoint.all.map(\.program) + Endpoint.scheduled
+    private static let everybody = Endpoint.alone.map(\.program) + Endpoint.scheduled
     private static let whoAsksOGS = ["check", "diagnostics", "check-turns"]
     private static let whoTells = ["check", "check-turns"]
 

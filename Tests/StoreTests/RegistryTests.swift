@@ -52,7 +52,7 @@ import Unix
     @Test("registering again renews, and leaves what it does not say")
     func renewed() throws {
         try bind(environment: .production)
-        try registry.quarantine(token, of: id, since: time)
+        try registry.noteRefusal("BadDeviceToken", of: token, of: id, isBad: true, at: time)
         #expect(try devices()[0].quarantined == time)
         #expect(try scratch.state.users.read(scratch.user)?.hasDevice == false)
         try bind(at: time + .minutes(1))
@@ -79,10 +79,12 @@ import Unix
     @Test("a token called bad before its registration is not quarantined")
     func quarantine() throws {
         try bind()
-        try registry.quarantine(token, of: id, since: time - .milliseconds(1))
+        try registry.noteRefusal(
+            "BadDeviceToken", of: token, of: id, isBad: true, at: time - .milliseconds(1))
         #expect(try devices()[0].quarantined == nil)
-        try registry.quarantine(token, of: id, since: time)
-        try registry.quarantine(token, of: id, since: time + .hours(1))
+        try registry.noteRefusal("BadDeviceToken", of: token, of: id, isBad: true, at: time)
+        try registry.noteRefusal(
+            "BadDeviceToken", of: token, of: id, isBad: true, at: time + .hours(1))
         #expect(try devices()[0].quarantined == time)
     }
 

@@ -1,0 +1,37 @@
+import Foundation
+import TestSupport
+
+/// A route of `infra/routes`.
+struct Route: Hashable {
+    let method: String
+    let pattern: String
+    let program: String
+
+    /// The repository's folder.
+    static let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .appendingPathComponent("../..").standardizedFileURL.path
+
+    static func all() throws -> [Route] {
+        try String(contentsOfFile: "\(repository)/infra/routes", encoding: .utf8)
+            .split(separator: "\n").filter { !$0.hasPrefix("#") }
+            .map { line in
+                let words = line.split(separator: " ").map { String($0) }
+                guard words.count == 3 else { throw TestFailure("infra/routes: \(line)") }
+                return Route(method: words[0], pattern: words[1], program: words[2])
+            }
+    }
+
+    /// Whether a path, as it is sent, is one of this route's, whatever the method.
+    func serves(_ target: String) -> Bool {
+        func segments(_ path: some StringProtocol) -> [Substring] {
+            Substring(path).split(separator: "/", omittingEmptySubsequences: false)
+        }
+        let parts = segments(pattern)
+        let sent = segments(target.prefix { $0 != "?" })
+        return parts.count == sent.count
+            && zip(parts, sent).allSatisfy { $0.hasPrefix("{") ? !$1.isEmpty : $0 == $1 }
+    }
+
+    /// The programs that answer requests.
+    static func programs() throws -> [String] { try Set(all().map(\.program)).sorted() }
+}

@@ -1,0 +1,97 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+import Turnstone
+
+/// What `front` hands on. The tables of malformed requests go through it as well.
+@Suite struct FrontTests {
+    /// Fixtures with a status: what a watchdog's program answers, too, but not what a schedule starts.
+    private static let answered = FixtureName.all.filter {
+        !Endpoint.scheduled.contains($0.program) && $0.program != "front"
+    }
+
+    @Test("behind front a program answers as it does alone", arguments: answered)
+    func fixture(name: FixtureName) throws {
+        var here = try Installation()
+        let fixture = try Fixture(name, in: here)
+        try here.prepare(fixture)
+        let before = here.state.files()
+        let ended = try Programs.run(
+            "front", stdin: fixture.request.input, environment: here.environment)
+        #expect(ended.exitCode == fixture.exitCode)
+        let answer = try fixture.request.answer(ended.stdout)
+        if answer.status != nil {
+            #expect(answer.status.map { .integer(Int64($0)) } == fixture.answer?["status"])
+        }
+        if let body = fixture.answer?["body"] {
+            #expect(
+                answer.json.map { Pattern.matches($0, body) } ?? (body == .string(answer.body)),
+                "\(answer.body)")
+        }
+        if fixture.then.members.isEmpty {
+            let after = here.state.files().filter { !$0.key.hasSuffix(".lock") }
+            #expect(after == before.filter { !$0.key.hasSuffix(".lock") })
+        }
+    }
+
+    /// Standard input is a socket in all other tests.
+    @Test(
+        "what a pipe or a file brings is handed on",
+        arguments: ["printf '%s' \"$REQUEST\" | exec \"$FRONT\"", "exec \"$FRONT\" <\"$FILE\""],
+        [
+            "POST /register HTTP/1.1\r\nHost: a\r\n{K}Content-Length: {N}\r\n\r\n{B}",
+            #"{"method":"POST","path":"/register","headers":{"X-API-Key":"{KEY}"},"body":{B}}"#,
+        ])
+    func pipesAndFiles(command: String, request: String) throws {
+        let here = try Endpoint.installation()
+        let body = #"{"user_id": "1783478", "device_token": "\#(Endpoint.token)"}"#
+        let text = request.replacing("{K}", with: "X-API-Key: {KEY}\r\n")
+            .replacing("{KEY}", with: Endpoint.key).replacing("{N}", with: "\(body.utf8.count)")
+            .replacing("{B}", with: body)
+        let folder = TemporaryFolder()
+        try folder.write(text, to: "request")
+        var environment = here.environment
+        environment["REQUEST"] = text
+        environment["FILE"] = "\(folder.path)/request"
+        environment["FRONT"] = Programs.path("front")
+        let ended = try Programs.start(
+            at: "/bin/sh", ["-c", command], entries: environment.map { "\($0.key)=\($0.value)" }
+        ).end()
+        #expect(ended.stdout.contains(#"registered"#), "\(ended.stdout)\(ended.stderr)")
+        let user = String(decoding: here.state.read("users/eb/1783478.json") ?? [], as: UTF8.self)
+        #expect(user.contains(Endpoint.token))
+    }
+
+    @Test func theTimeThatFrontHasWaitedCounts() throws {
+        let folder = TemporaryFolder()
+        try folder.write("#!/bin/sh\necho $TURNSTONE_DEADLINE\n", to: "health")
+        chmod("\(folder.path)/health", 0o755)
+        try FileManager.default.copyItem(
+            atPath: Programs.path("front"), toPath: "\(folder.path)/front")
+        let request = Array("GET /health HTTP/1.1\r\n\r\n".utf8)
+        let ended = try Programs.start(at: "\(folder.path)/front", input: request, entries: [])
+            .end()
+        #expect(Int64(ended.stdout.trimmingCharacters(in: .newlines)) ?? 0 > 0)
+
+        // A program that is told of a moment in the past waits for nobody.
+        let here = try Endpoint.installation()
+        for endpoint in Endpoint.withBody {
+            let input = Array("\(endpoint.method) \(endpoint.path) HTTP/1.1\r\n".utf8)
+            let attempt = Attempt(
+                endpoint: endpoint, front: .http, input: input, entries: ["TURNSTONE_DEADLINE=1"])
+            try attempt.check(attempt.start(in: here, inputStaysOpen: true).end(timeLimit: 8), 408)
+        }
+    }
+
+    @Test func aProgramThatIsNotThereIsA500() throws {
+        let folder = TemporaryFolder()
+        try FileManager.default.copyItem(
+            atPath: Programs.path("front"), toPath: "\(folder.path)/front")
+        let request = Array("GET /health HTTP/1.1\r\n\r\n".utf8)
+        let ended = try Programs.start(at: "\(folder.path)/front", input: request, entries: [])
+            .end()
+        #expect(try Answer(http: ended.stdout).status == 500)
+        #expect(ended.stderr.contains("unable to start \(folder.path)/health: ENOENT"))
+    }
+}
