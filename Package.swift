@@ -151,7 +151,7 @@ let checks: [Target] = [
         dependencies: ["TestSupport", "Signatures", "JSON", "Crypto", "Unix", "Turnstone"]),
     .testTarget(
         name: "MainJobTests",
-        dependencies: ["TestSupport", "Store", "Spool", "JSON", "Turnstone", "Unix"]),
+        dependencies: ["TestSupport", "Store", "Spool", "Crypto", "JSON", "Turnstone", "Unix"]),
     .testTarget(
         name: "SimulatorTests",
         dependencies: [
