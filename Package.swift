@@ -94,6 +94,12 @@ let endpoints: [Target] = [
     program("api-keys", links: ["Store"]),
     program("register", links: ["Store"]),
     program("users-by-token", links: ["Store"]),
+    program("devices-register", links: ["Store", "Callers"]),
+    program("devices-list", links: ["Store", "Callers"]),
+    program("devices-unregister", links: ["Store", "Callers"]),
+    program("push-register", links: ["Store", "Callers"]),
+    program("push-invalidate", links: ["Store", "Callers"]),
+    program("push-status", links: ["Store", "Callers"]),
     program("live-activity", links: ["Store", "Spool", "JSON", "Crypto", "Unix"]),
 ]
 
@@ -145,7 +151,7 @@ let checks: [Target] = [
         dependencies: ["TestSupport", "Signatures", "JSON", "Crypto", "Unix", "Turnstone"]),
     .testTarget(
         name: "MainJobTests",
-        dependencies: ["TestSupport", "Store", "Spool", "JSON", "Turnstone", "Unix"]),
+        dependencies: ["TestSupport", "Store", "Spool", "Crypto", "JSON", "Turnstone", "Unix"]),
     .testTarget(
         name: "SimulatorTests",
         dependencies: [

@@ -28,9 +28,9 @@ struct Variant: Sendable {
                 }
             var chunked = request
             chunked.body = []
-            return chunked.bytes.replacing(
-                "Content-Length: 0\r\n\r\n", with: "Transfer-Encoding: chunked\r\n\r\n")
-                + chunks.joined() + Array("0\r\n\r\n".utf8)
+            chunked.headers.append(("Transfer-Encoding", "chunked"))
+            return chunked.bytes.replacing("Content-Length: 0\r\n", with: "") + chunks.joined()
+                + Array("0\r\n\r\n".utf8)
         },
         Variant(name: "a query", .same) { $0.changed { $0.target += "?--env+x" }.bytes },
         Variant(name: "a proxy", .same) { request in

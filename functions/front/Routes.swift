@@ -13,5 +13,11 @@ let routes = [
     ProgramRoute("GET", "/check/{user_id}", "check"),
     ProgramRoute("GET", "/diagnostics/{user_id}", "diagnostics"),
     ProgramRoute("GET", "/users-by-token/{device_token}", "users-by-token"),
+    ProgramRoute("POST", "/api/devices/register", "devices-register"),
+    ProgramRoute("GET", "/api/devices", "devices-list"),
+    ProgramRoute("DELETE", "/api/devices/{device_token}", "devices-unregister"),
+    ProgramRoute("POST", "/api/push/register", "push-register"),
+    ProgramRoute("DELETE", "/api/push/invalidate", "push-invalidate"),
+    ProgramRoute("GET", "/api/push/status", "push-status"),
     ProgramRoute("POST", "/api/push/live-activity", "live-activity"),
 ]
