@@ -19,15 +19,23 @@ package struct User: Document {
 
     package init() {}
 
-    /// Whether there is somewhere to push to.
-    package var hasDevice: Bool { devices.contains { $0.quarantined == nil } }
+    /// Whether there is somewhere to push a message to.
+    package var hasDevice: Bool { devices.contains { $0.takesMessages } }
 }
 
-/// A device that a user can be reached on.
+/// A device that a user can be reached on, by one of its tokens.
 package struct Device: Equatable {
-    package let token: DeviceToken
+    package internal(set) var token: DeviceToken
+    /// What the token is good for.
+    package var kind = TokenKind.device
+    package var platform = Platform.ios
+    /// What the user calls it.
+    package var name: String?
+    package var appVersion: String?
     /// Where APNs knows the token; `nil` where the installation's setting counts.
     package var environment: APNsEnvironment?
+    /// When the app first registered it; `nil` where that is when it last did.
+    var firstRegistered: Timestamp?
     /// When the app last registered it: a "gone" from before says nothing about it.
     package var registered: Timestamp
     /// Since when it is not pushed to, after APNs called its token bad.
@@ -35,7 +43,7 @@ package struct Device: Equatable {
     /// When a push service last took a push to it, as far as that was noted.
     package var reached: Timestamp?
     /// What its push service held against it, since it was registered.
-    package private(set) var refusals: Refusals?
+    package internal(set) var refusals: Refusals?
     /// What it shows, where the token is a Live Activity's.
     package var activity: ActivityFeed?
     private var unknown = JSONObject()
@@ -60,14 +68,6 @@ package struct Device: Equatable {
     /// Notes that its push service refused it.
     package mutating func noteRefusal(_ reason: String, at moment: Timestamp) {
         refusals = Refusals(reason: reason, last: moment, count: (refusals?.count ?? 0) + 1)
-    }
-
-    /// Registers it anew: what was held against it is forgotten.
-    mutating func renew(_ environment: APNsEnvironment?, at time: Timestamp) {
-        self.environment = environment ?? self.environment
-        registered = max(registered, time)
-        quarantined = nil
-        refusals = nil
     }
 }
 
@@ -104,11 +104,18 @@ extension User {
 extension Device {
     fileprivate init?(_ members: JSONObject) {
         var members = Members(members)
-        guard let token = members.take("token")?.string.flatMap(DeviceToken.init),
+        guard let platform = Platform(&members), let kind = TokenKind(&members),
+            let text = members.take("token")?.string,
+            let token = DeviceToken(text, on: platform),
             let registered = members.take("registered_at")?.timestamp
         else { return nil }
         self.token = token
+        self.kind = kind
+        self.platform = platform
         self.registered = registered
+        name = members.take("name")?.string
+        appVersion = members.take("app_version")?.string
+        firstRegistered = members.take("first_registered_at")?.timestamp
         if let name = members.take("environment")?.string {
             guard let environment = APNsEnvironment(rawValue: name) else { return nil }
             self.environment = environment
@@ -129,8 +136,13 @@ extension Device {
     }
 
     fileprivate var members: JSONObject {
-        var members: JSONObject = ["token": .string(token.hex)]
+        var members: JSONObject = ["token": .string(token.text)]
+        kind.put(into: &members)
+        if platform != .ios { members["platform"] = .string(platform.rawValue) }
+        members["name"] = name.map { .string($0) }
+        members["app_version"] = appVersion.map { .string($0) }
         members["environment"] = environment.map { .string($0.rawValue) }
+        members["first_registered_at"] = firstRegistered.map { JSONValue($0) }
         members["registered_at"] = JSONValue(registered)
         members["quarantined_at"] = quarantined.map { JSONValue($0) }
         members["reached_at"] = reached.map { JSONValue($0) }

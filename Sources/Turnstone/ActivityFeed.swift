@@ -41,7 +41,8 @@ package struct ActivityFeed: Equatable, Sendable {
         package let state: State
         /// The notification that took it.
         package let carrier: String
-        package let moment: Timestamp
+        /// When it was, at the last attempt.
+        package internal(set) var moment: Timestamp
         /// What goes into `aps`' `timestamp`: seconds, each later than the one before.
         package let seconds: Int64
     }
@@ -87,17 +88,19 @@ package struct ActivityFeed: Equatable, Sendable {
 
     /// What a notification is to send now that it is due; `nil` where another one has taken its place.
     ///
-    /// Asked again, it answers the same until a newer state was taken: the one who asked may have been killed.
+    /// Asked again, it answers the same until a newer state is known: whoever asked may have been killed, or the push
+    /// service too busy.
     package mutating func take(by id: String, now: Timestamp) -> Taken? {
-        if let taken, taken.carrier == id { return taken }
-        guard let waiting, carrier?.id == id else { return nil }
-        let new = Taken(
-            state: waiting, carrier: id, moment: now,
-            seconds: max(waiting.moment.seconds, (taken?.seconds ?? 0) + 1))
-        taken = new
-        self.waiting = nil
-        carrier = nil
-        return new
+        if let waiting, carrier?.id == id {
+            let seconds = max(waiting.moment.seconds, (taken?.seconds ?? 0) + 1)
+            taken = Taken(state: waiting, carrier: id, moment: now, seconds: seconds)
+            self.waiting = nil
+            carrier = nil
+        } else {
+            guard waiting == nil, taken?.carrier == id else { return nil }
+            taken?.moment = now
+        }
+        return taken
     }
 }
 

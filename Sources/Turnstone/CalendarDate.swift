@@ -6,10 +6,12 @@ package struct CalendarDate: Equatable, Sendable {
     package let hour: Int
     package let minute: Int
     package let second: Int
+    package let millisecond: Int
 
     package init(_ moment: Timestamp) {
         var seconds = moment.milliseconds / 1000
         if moment.milliseconds % 1000 < 0 { seconds -= 1 }
+        millisecond = Int(((moment.milliseconds % 1000) + 1000) % 1000)
         var days = seconds / 86_400
         if seconds % 86_400 < 0 { days -= 1 }
         let rest = Int(seconds - days * 86_400)
@@ -34,8 +36,13 @@ package struct CalendarDate: Equatable, Sendable {
     package var dayText: String { "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))" }
 
     /// `2026-11-21T14:30:00Z`
-    package var text: String {
-        "\(dayText)T\(padded(hour, 2)):\(padded(minute, 2)):\(padded(second, 2))Z"
+    package var text: String { "\(secondText)Z" }
+
+    /// `2026-11-21T14:30:00.000Z`
+    package var millisecondText: String { "\(secondText).\(padded(millisecond, 3))Z" }
+
+    private var secondText: String {
+        "\(dayText)T\(padded(hour, 2)):\(padded(minute, 2)):\(padded(second, 2))"
     }
 }
 

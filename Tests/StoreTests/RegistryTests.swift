@@ -33,8 +33,8 @@ import Unix
         try bind(Scratch.secondToken)
         #expect(try devices().map(\.token) == [token, Scratch.secondToken])
         #expect(try registry.users(of: token) == [id])
-        #expect(try registry.unbind(token, from: player))
-        #expect(try !registry.unbind(token, from: player))
+        #expect(try registry.unbind(token, from: id))
+        #expect(try !registry.unbind(token, from: id))
         #expect(try devices().map(\.token) == [Scratch.secondToken])
         #expect(try registry.users(of: token).isEmpty)
     }
@@ -44,8 +44,8 @@ import Unix
         try bind()
         try bind(token, Scratch.other)
         #expect(try registry.users(of: token) == [id, UserID(Scratch.other)])
-        #expect(try !registry.unbind(Scratch.secondToken, from: Scratch.other))
-        #expect(try registry.unbind(token, from: player))
+        #expect(try !registry.unbind(Scratch.secondToken, from: UserID(Scratch.other)))
+        #expect(try registry.unbind(token, from: id))
         #expect(try registry.users(of: token) == [UserID(Scratch.other)])
     }
 
@@ -102,7 +102,7 @@ import Unix
         try scratch.state.users.update(scratch.user) { $0.devices = [] }
         #expect(try registry.users(of: token).isEmpty)
         try bind()
-        #expect(try registry.unbind(token, from: player))
+        #expect(try registry.unbind(token, from: id))
         #expect(try scratch.members(Scratch.tokenFile)?["users"] == ["123456"])
     }
 

@@ -50,15 +50,20 @@ import Testing
         #expect(end == .carried(.init(id: "e", due: start)))
     }
 
-    @Test("whoever was killed after taking a state takes the same again, until it is overtaken")
-    func killed() {
+    @Test(
+        "what was taken can be taken again, and opens the window anew, until a newer state is known"
+    )
+    func again() {
         var feed = ActivityFeed()
         _ = update(&feed, 1, after: 0)
         let first = feed.take(by: "1", now: start)
-        _ = update(&feed, 2, after: 1)
-        #expect(feed.take(by: "1", now: start + .seconds(3)) == first)
-        _ = feed.take(by: "2", now: start + .seconds(15))
-        #expect(feed.take(by: "1", now: start + .seconds(16)) == nil)
+        let again = feed.take(by: "1", now: start + .seconds(3))
+        #expect(again?.state == first?.state && again?.seconds == first?.seconds)
+        let due = start + .seconds(18)
+        #expect(update(&feed, 2, after: 4) == .carried(.init(id: "2", due: due)))
+        #expect(feed.take(by: "1", now: start + .seconds(5)) == nil)
+        #expect(feed.take(by: "2", now: due)?.state.aps == aps(2))
+        #expect(feed.take(by: "1", now: start + .seconds(19)) == nil)
     }
 
     @Test("a notification whose state was overtaken takes no other's")

@@ -29,14 +29,15 @@ serve(
             try Spool(state: state.folder).startDrainer(request.variables)
         }
         let user = try state.users.read(DocumentName(UserID(player))) ?? User()
+        let devices = user.devices.filter { $0.kind == .device }
 
         var answer: JSONObject = [
             "user_id": .string("\(player)"),
-            "device_token_registered": .bool(!user.devices.isEmpty),
+            "device_token_registered": .bool(!devices.isEmpty),
         ]
-        answer["device_token_preview"] = user.devices.first.map { .string($0.token.preview) }
+        answer["device_token_preview"] = devices.first.map { .string($0.token.preview) }
         answer["device_stale"] =
-            user.devices.first?.isStale(at: request.time) == true ? .bool(true) : nil
+            devices.first?.isStale(at: request.time) == true ? .bool(true) : nil
         answer["last_notification_time"] = .integer(user.lastNotification?.milliseconds ?? 0)
         answer["monitored_games"] = .array(found.look.found.games.map { summary($0, player) })
         answer["total_active_games"] = .integer(Int64(found.look.found.games.count))
