@@ -31,8 +31,17 @@ package struct Notification: Equatable, Sendable {
     package var push: PushContent
     /// The player's turns that it tells of.
     package var turns: TurnsTold?
-    /// Whether it carries what the device's ``ActivityFeed`` has when it is sent, in the place of ``push``.
-    package var isCarrier = false
+    /// What it carries in the place of ``push``, as the user's document has it when it is sent.
+    package var cargo: Cargo?
+
+    package enum Cargo: String, Sendable {
+        /// What the device's ``ActivityFeed`` has.
+        case activity
+        /// The user's ``HeldMessages``.
+        case messages
+        /// The user's badge.
+        case badge
+    }
 
     /// What a turn notice does to the player's ledger, for whoever finds the notice before the ledger
     /// knows of it.

@@ -136,6 +136,11 @@ extension Verdict {
         Verdict(status: nil, reason: failure.cause, meaning: .later(.seconds(2)))
     }
 
+    /// The user does not want to be told yet.
+    static func waiting(_ pause: Interval) -> Verdict {
+        Verdict(status: nil, reason: "held", meaning: .later(pause))
+    }
+
     static let notSent = Verdict(status: nil, reason: nil, meaning: .notSent)
 
     static let written = Verdict(status: 200, reason: nil, meaning: .settled(.accepted))
