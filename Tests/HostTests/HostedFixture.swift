@@ -50,7 +50,7 @@ struct HostedFixture: CustomStringConvertible {
     var changesFiles: Bool { members["then"]?.object?.members.isEmpty == false }
 
     /// Brings about what the fixture supposes.
-    func install(at site: Site) throws {
+    func install(at site: some FixtureSite) throws {
         var lines: [String] = []
         for member in members["environment"]?.object?.members ?? [] {
             lines.append("\(member.name)='\(member.value.string ?? "")'")
@@ -95,7 +95,7 @@ struct HostedFixture: CustomStringConvertible {
         return faults
     }
 
-    private func filled(_ text: String, _ site: Site) -> String {
+    private func filled(_ text: String, _ site: some FixtureSite) -> String {
         text.replacing("{STATE}", with: site.state.path)
             .replacing("{CONFIG}", with: site.configurationPath)
     }

@@ -72,7 +72,8 @@ struct Handler {
         guard try output.size() <= answerLimit else {
             return failed("TooLarge", "\(name) answers more than Lambda takes")
         }
-        return .answer(lastLine(try output.read(upTo: answerLimit, at: 0)))
+        let answer = lastLine(try output.read(upTo: answerLimit, at: 0))
+        return answer.isEmpty ? failed("NoAnswer", "\(name) answers nothing") : .answer(answer)
     }
 
     /// The answer. What a program prints before that is for whoever reads the log.
