@@ -69,6 +69,14 @@ struct HostedFixture: CustomStringConvertible {
         }
     }
 
+    /// The answer's body, with the site's own paths in it.
+    func body(at site: some FixtureSite) -> JSONValue? {
+        body.flatMap {
+            let text = String(decoding: JSON.text($0), as: UTF8.self)
+            return try? JSON.parse(Array(filled(text, site).utf8))
+        }
+    }
+
     /// What is not as the fixture says in the state folder afterwards, each in a sentence.
     func faults(of after: [String: [UInt8]], before: [String: [UInt8]]) -> [String] {
         let then = members["then"]?.object ?? [:]

@@ -5,14 +5,11 @@ import Testing
 import Turnstone
 
 /// Every fixture that asks in the short form, behind `front`, over every runner of functions: the same status, body
-/// and files as the programs show by themselves, but for what ``differences`` lists.
+/// and files as the programs show by themselves.
 ///
 /// The runners are stand-ins that speak their protocol with the program. What was tried with the real ones is in
 /// their READMEs.
 @Suite struct FunctionRunnerTests {
-    /// Requests that a runner changes on their way, with the statuses that come of it. The runner's README says why.
-    private static let differences: [FunctionRunner: [String: Int]] = [:]
-
     @Test("a runner answers as the fixtures say", arguments: FunctionRunner.allCases)
     func fixtures(runner: FunctionRunner) throws {
         let site = try FunctionSite(runner)
@@ -27,10 +24,9 @@ import Turnstone
                 refused += 1
                 continue
             }
-            let different = Self.differences[runner]?[fixture.request.target]
-            #expect(answer.status == different ?? fixture.status, "\(name): \(answer.body)")
+            #expect(answer.status == fixture.status, "\(name): \(answer.body)")
             #expect(answer.headers["content-type"] == "application/json", name)
-            if different == nil, let body = fixture.body {
+            if let body = fixture.body(at: site) {
                 #expect(
                     answer.json.map { Pattern.matches($0, body) } ?? false,
                     "\(name): \(answer.body)")

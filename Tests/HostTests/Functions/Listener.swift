@@ -39,10 +39,14 @@ final class Listener: Sendable {
         let socket = socket
         Thread.detachNewThread {
             while true {
-                let connection = accept4(socket, nil, nil, Int32(SOCK_CLOEXEC.rawValue))
+                let connection = accept(socket, nil, nil)
                 guard connection >= 0 else { return }
                 Thread.detachNewThread {
-                    defer { close(connection) }
+                    defer {
+                        // Ends the connection even if a program that another test starts just now has inherited it.
+                        shutdown(connection, Int32(SHUT_RDWR))
+                        close(connection)
+                    }
                     guard let request = read(connection) else { return }
                     write(answer(request), to: connection)
                 }
