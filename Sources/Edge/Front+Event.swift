@@ -83,7 +83,7 @@ extension Headers {
     /// API Gateway takes the cookies out of the header fields, and lists them one by one.
     fileprivate mutating func append(cookies: JSONValue?) throws(Failure) {
         guard let cookies = cookies?.array, !cookies.isEmpty else { return }
-        let texts = cookies.compactMap(\.string)
+        let texts = cookies.compactMap { $0.string }
         guard texts.count == cookies.count else {
             throw .malformed("an event's cookie must be a text")
         }

@@ -38,6 +38,7 @@ import Turnstone
                 "trap '' TERM; sleep 60 & sleep 60; wait",
                 .error("TimedOut", "was ended: the function's time was over")
             ),
+            ("trap 'echo {}; exit' TERM; sleep 60 & wait", .answer(Array("{}".utf8))),
             ("exec echo $TURNSTONE_DELIVER", .answer(Array("external".utf8))),
         ] as [(String, RuntimeAPI.Outcome)])
     func outcomes(script: String, expected: RuntimeAPI.Outcome) throws {

@@ -41,23 +41,28 @@ struct Handler {
                 path, environment: environment,
                 input: .open(try .inMemory(holding: invocation.event)), output: .open(output),
                 errors: .inherited)
-            // A quarter of a short time, a second of a long one: to end, and to say so.
-            guard let code = program.end(within: left - min(1000, left / 4)) else {
-                return end(program, within: min(500, left / 8))
+            // A quarter of a short time, three seconds of a long one: to end, and to say so.
+            if let code = program.end(within: left - min(3000, left / 4)) {
+                return try outcome(code, output)
             }
-            return try outcome(code, output)
+            let code = end(program, within: min(2500, left / 8))
+            return code == 0
+                ? try outcome(0, output)
+                : failed("TimedOut", "\(name) was ended: the function's time was over")
         } catch {
             return failed("Start", "unable to \(error.call) \(name): \(error.errno.name)")
         }
     }
 
     /// Ends a program that is too slow. What it has committed stays.
-    private func end(_ program: ChildProcess, within patience: Int64) -> Outcome {
+    ///
+    /// - Returns: 0 where it has come to an end of its own, as `deliver` does when it is asked to.
+    private func end(_ program: ChildProcess, within patience: Int64) -> Int32? {
         program.end(by: .terminate)
-        let ended = program.end(within: patience) != nil
+        let code = program.end(within: patience)
         program.end(by: .kill)
-        if !ended { program.wait() }
-        return failed("TimedOut", "\(name) was ended: the function's time was over")
+        if code == nil { program.wait() }
+        return code
     }
 
     private func outcome(
