@@ -23,9 +23,10 @@ import Testing
 
     @Test("the same programs make the same package")
     func package() throws {
-        let packages = try (0..<2).map { _ in try Package() }
-        #expect(try packages[0].bytes() == packages[1].bytes())
-        let names = try packages[0].unpack()
+        let package = try Package.made.get()
+        #expect(try package.bytes() == Package().bytes())
+        let root = TemporaryFolder()
+        let (task, names) = try package.unpack(under: root.path)
         let programs = try FileManager.default.contentsOfDirectory(
             atPath: "\(Route.repository)/functions")
         #expect(Set(programs + ["bootstrap", "ca-certificates.crt"]).isSubset(of: names))
@@ -33,7 +34,7 @@ import Testing
         #expect(others.allSatisfy { $0.hasPrefix("lib/") }, "\(others)")
         for name in programs + ["bootstrap"] {
             #expect(
-                FileManager.default.isExecutableFile(atPath: "\(packages[0].task)/\(name)"),
+                FileManager.default.isExecutableFile(atPath: "\(task)/\(name)"),
                 "\(name)")
         }
     }
@@ -47,14 +48,14 @@ import Testing
             ("check-turns", "{}", #""due":0"#), ("deliver", "{}", #""waiting":0"#),
         ])
     func alone(handler: String, event: String, answer: String) throws {
-        let package = try Package()
-        _ = try package.unpack()
+        let root = TemporaryFolder()
+        _ = try Package.made.get().unpack(under: root.path)
         let api = try RuntimeAPI()
         defer { api.stop() }
         let script =
             #"mkdir "$1/proc" && mount -t proc proc "$1/proc" && exec chroot "$1" /var/task/bootstrap"#
         let bootstrap = try Programs.start(
-            at: "/usr/bin/unshare", ["--mount", "sh", "-c", script, "sh", package.root],
+            at: "/usr/bin/unshare", ["--mount", "sh", "-c", script, "sh", root.path],
             entries: [
                 "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "AWS_LAMBDA_RUNTIME_API=\(api.address)",
                 "_HANDLER=\(handler)", "TURNSTONE_STATE=/state", "DELIVER_LINGER_SECONDS=0",
@@ -63,16 +64,15 @@ import Testing
             throw TestFailure("\(handler) fails: \(try bootstrap.end().stderr)")
         }
         #expect(String(decoding: bytes, as: UTF8.self).contains(answer))
-        #expect(FileManager.default.fileExists(atPath: "\(package.root)/state/version.json"))
+        #expect(FileManager.default.fileExists(atPath: "\(root.path)/state/version.json"))
     }
 }
 
 /// The zip of the tested programs.
 private struct Package {
+    static let made = Result { try Package() }
+
     private let folder = TemporaryFolder()
-    var root: String { "\(folder.path)/root" }
-    /// Where Lambda unpacks it, under another root.
-    var task: String { "\(root)/var/task" }
     private var file: String { "\(folder.path)/turnstone.zip" }
 
     init() throws {
@@ -88,18 +88,18 @@ private struct Package {
 
     func bytes() throws -> Data { try Data(contentsOf: URL(fileURLWithPath: file)) }
 
-    /// - Returns: the names of the files in it.
-    func unpack() throws -> Set<String> {
+    /// Unpacks it where Lambda does, in another root folder.
+    ///
+    /// - Returns: that place, and the names of the files there.
+    func unpack(under root: String) throws -> (task: String, names: Set<String>) {
+        let task = "\(root)/var/task"
+        try FileManager.default.createDirectory(
+            atPath: task, withIntermediateDirectories: true)
         let ended = try Programs.start(
             at: "/usr/bin/unzip", ["-q", file, "-d", task], entries: []
         ).end()
         guard ended.exitCode == 0 else { throw TestFailure(ended.stderr) }
         let all = FileManager.default.enumerator(atPath: task)?.allObjects as? [String] ?? []
-        return Set(
-            all.filter { name in
-                var isFolder: ObjCBool = false
-                return FileManager.default.fileExists(
-                    atPath: "\(task)/\(name)", isDirectory: &isFolder) && !isFolder.boolValue
-            })
+        return (task, Set(all.filter { $0 != "lib" }))
     }
 }
