@@ -1,6 +1,7 @@
 // swift-tools-version: 6.2
 //
-// Adding a program: a folder under functions/ with main.swift, README.md and fixtures/, and one line in `programs`.
+// Adding a program: a folder under functions/ with main.swift, README.md and fixtures/, one line in `programs`, and
+// its routes in infra/routes (then infra/make-routes).
 
 // TURNSTONE_EMBEDDED, the folder of the toolchain's static libraries for Embedded Swift, leaves the endpoint
 // programs alone in the package and compiles them, in release, as Embedded Swift: they start in 1.2 times
@@ -75,10 +76,12 @@ let foundation: [Target] = [
     module("Turnstone", on: []),
     module("Unix", on: ["CUnix"]),
     module("JSON", on: ["CJansson"]),
-    // Endpoints hash and sign nothing: without the signatures their programs have a seventh of the size.
-    module(
-        "Crypto", on: ["COpenSSL"], exclude: isEmbedded ? ["ES256.swift"] : []),
+    module("Crypto", on: ["COpenSSL"]),
+    // A module of its own: programs that need no signatures have a seventh of the size without them.
+    module("Signatures", on: ["Crypto", "COpenSSL"]),
+    module("JWT", on: ["Signatures", "Crypto", "JSON", "Unix"]),
     module("Edge", on: ["Unix", "JSON", "Crypto"]),
+    module("Callers", on: ["Edge", "JWT"]),
     module("Store", on: ["Unix", "JSON", "Crypto"], exclude: ["FORMAT.md"]),
     module("Spool", on: ["Unix", "JSON", "Crypto"], exclude: ["FORMAT.md"]),
 ]
@@ -91,6 +94,7 @@ let endpoints: [Target] = [
     program("api-keys", links: ["Store"]),
     program("register", links: ["Store"]),
     program("users-by-token", links: ["Store"]),
+    program("live-activity", links: ["Store", "Spool", "JSON", "Crypto", "Unix"]),
 ]
 
 /// What runs the programs where a host speaks a protocol of its own.
@@ -105,7 +109,7 @@ let modules: [Target] = [
     module("HTTP", on: ["CCurl"]),
     module("HTTP2", on: ["CNGHTTP2", "COpenSSL", "Unix"]),
     module("OGS", on: ["HTTP", "Unix", "JSON"]),
-    module("APNs", on: ["HTTP2", "Crypto", "JSON", "Unix"]),
+    module("APNs", on: ["HTTP2", "Signatures", "Crypto", "JSON", "Unix"]),
     module("Turns", on: ["Store", "Spool", "OGS", "Crypto", "Unix"]),
 ]
 
@@ -121,7 +125,7 @@ let simulator: [Target] = [
     .executableTarget(
         name: "simulator",
         dependencies: [
-            "HTTP2", "Crypto", "JSON", "Unix", "Turnstone",
+            "HTTP2", "Signatures", "Crypto", "JSON", "Unix", "Turnstone",
             .product(name: "ArgumentParser", package: "swift-argument-parser"),
         ],
         path: "Sources/Simulator", exclude: ["README.md"])
@@ -145,13 +149,16 @@ let checks: [Target] = [
         name: "TestSupport", dependencies: ["Unix", "JSON", "Turnstone"], path: "Tests/TestSupport"),
     .testTarget(name: "TurnstoneTests", dependencies: ["Turnstone", "JSON", "OGS"]),
     .testTarget(
-        name: "ProgramTests", dependencies: ["TestSupport", "JSON", "Crypto", "Unix", "Turnstone"]),
+        name: "ProgramTests",
+        dependencies: ["TestSupport", "Signatures", "JSON", "Crypto", "Unix", "Turnstone"]),
     .testTarget(
-        name: "MainJobTests", dependencies: ["TestSupport", "Spool", "JSON", "Turnstone", "Unix"]),
+        name: "MainJobTests",
+        dependencies: ["TestSupport", "Store", "Spool", "JSON", "Turnstone", "Unix"]),
     .testTarget(
         name: "SimulatorTests",
         dependencies: [
-            "TestSupport", "HTTP2", "Crypto", "JSON", "Unix", "Turnstone", "simulator",
+            "TestSupport", "HTTP2", "Signatures", "Crypto", "JSON", "Unix", "Turnstone",
+            "simulator",
         ]),
     .testTarget(
         name: "TortureTests", dependencies: ["TestSupport", "Store", "JSON", "Unix", "Turnstone"]),
@@ -160,16 +167,19 @@ let checks: [Target] = [
     tests("Unix", and: ["TestSupport"]),
     tests("JSON", and: ["TestSupport"]),
     tests("Crypto"),
+    tests("Signatures", and: ["Crypto", "JSON", "TestSupport"]),
+    tests("JWT", and: ["Signatures", "Crypto", "JSON", "TestSupport"]),
     tests("HTTP2", and: ["TestSupport", "Unix"]),
-    tests("APNs", and: ["TestSupport", "JSON", "Crypto"]),
+    tests("APNs", and: ["TestSupport", "JSON", "Signatures", "Crypto"]),
     tests("OGS", and: ["TestSupport", "JSON"]),
-    tests("Edge", and: ["JSON"]),
+    tests("Edge", and: ["JSON", "Crypto"]),
+    tests("Callers", and: ["Edge", "JWT", "JSON", "Crypto"]),
     tests("Store", and: ["TestSupport", "JSON", "Unix"]),
     tests("Spool", and: ["TestSupport", "JSON", "Unix"]),
 ]
 
 let fuzzed: [Target.Dependency] = [
-    "Edge", "JSON", "OGS", "HTTP2", "Crypto", "APNs", "Turnstone", "Unix",
+    "Edge", "JSON", "OGS", "HTTP2", "Crypto", "Signatures", "APNs", "Turnstone", "Unix",
 ]
 
 /// The parsers' fuzz targets: driven by libFuzzer, or once over the corpus as a test.

@@ -1,4 +1,5 @@
 import Crypto
+import Signatures
 import Turnstone
 import Unix
 
@@ -13,6 +14,7 @@ package struct APNsSettings {
     /// A file with the certificates to be trusted instead of the system's.
     package let authorities: String?
     private let gateway: Address?
+    private let developmentGateway: Address?
 
     /// A gateway's address.
     package struct Address: Equatable, Sendable {
@@ -35,23 +37,24 @@ package struct APNsSettings {
         keyID = try Self.identifier("APNS_KEY_ID", variables)
         teamID = try Self.identifier("APNS_TEAM_ID", variables)
         bundleID = try Self.bundle(variables)
-        gateway = try Self.gateway(variables)
+        gateway = try Self.gateway("APNS_BASE_URL", variables)
+        developmentGateway = try Self.gateway("APNS_DEVELOPMENT_BASE_URL", variables) ?? gateway
         authorities = try Self.authorities(variables)
     }
 
     /// Where requests of an environment go.
     package func address(of environment: APNsEnvironment) -> Address {
-        if let gateway { return gateway }
-        return switch environment {
-        case .development: Address(host: "api.sandbox.push.apple.com", port: 443)
-        case .production: Address(host: "api.push.apple.com", port: 443)
+        switch environment {
+        case .development:
+            developmentGateway ?? Address(host: "api.sandbox.push.apple.com", port: 443)
+        case .production: gateway ?? Address(host: "api.push.apple.com", port: 443)
         }
     }
 
     /// Tells these settings from others: what was refused under the ones may be taken under the others.
     package var fingerprint: String {
-        let address = gateway.map { "\($0.host):\($0.port)" } ?? ""
-        let whole = [key.fingerprint, keyID, teamID, bundleID, environment.rawValue, address]
+        let addresses = [gateway, developmentGateway].map { $0?.authority ?? "" }
+        let whole = [key.fingerprint, keyID, teamID, bundleID, environment.rawValue] + addresses
         return hex(Array(SHA256.hash(Array(whole.joined(separator: " ").utf8)).prefix(8)))
     }
 
@@ -128,10 +131,12 @@ package struct APNsSettings {
         return path
     }
 
-    private static func gateway(_ variables: Variables) throws(Failure) -> Address? {
-        guard let text = variables.text("APNS_BASE_URL") else { return nil }
+    private static func gateway(
+        _ name: String, _ variables: Variables
+    ) throws(Failure) -> Address? {
+        guard let text = variables.text(name) else { return nil }
         guard let address = Address(text) else {
-            throw variables.wrong("APNS_BASE_URL", "must be https://HOST or https://HOST:PORT")
+            throw variables.wrong(name, "must be https://HOST or https://HOST:PORT")
         }
         return address
     }

@@ -1,5 +1,6 @@
 import Crypto
 import JSON
+import Signatures
 import Turnstone
 
 /// What proves to APNs who we are: a JSON Web Token, signed with the app's key.

@@ -1,19 +1,6 @@
 import Turnstone
 import Unix
 
-/// A route, and the program that answers it.
-package struct ProgramRoute {
-    let method: String
-    let pattern: String
-    let program: String
-
-    package init(_ method: String, _ pattern: String, _ program: String) {
-        self.method = method
-        self.pattern = pattern
-        self.program = program
-    }
-}
-
 /// Lets the program of the request's path, which lies beside this one, take this process over. It finds
 /// standard input, its environment and what is left of the time as if it had been started itself.
 ///
@@ -44,31 +31,6 @@ package func dispatch(_ routes: [ProgramRoute]) -> Never {
 private func become(_ program: String, until deadline: Int64) -> SystemError {
     let folder = Files.parent(of: ThisProcess.executable ?? ".")
     return ThisProcess.become("\(folder)/\(program)", adding: (deadlineVariable, "\(deadline)"))
-}
-
-extension [ProgramRoute] {
-    /// The program of a path. Where the ends of two patterns fit, the longer one is meant: `/check/health`
-    /// is a player's, whatever the program says to that.
-    fileprivate func program(for method: String, _ path: [String]) throws(Failure) -> String {
-        guard !method.isEmpty, method.utf8.allSatisfy(isTokenCharacter) else {
-            throw .malformed("the method is malformed")
-        }
-        var fitting: [ProgramRoute] = []
-        var longest = 0
-        for route in self where parameters(of: route.pattern, in: path) != nil {
-            let length = segments(of: route.pattern).count
-            if length > longest { fitting = [] }
-            longest = Swift.max(length, longest)
-            if length == longest { fitting.append(route) }
-        }
-        guard !fitting.isEmpty else { throw .refused(.notFound, "there is nothing at this path") }
-        let wanted = method == "HEAD" ? "GET" : method
-        if let route = fitting.first(where: { $0.method == wanted }) { return route.program }
-        let allowed = fitting.flatMap { $0.method == "GET" ? ["GET", "HEAD"] : [$0.method] }
-        throw .refused(
-            .methodNotAllowed(allowed: allowed.joined(separator: ", ")),
-            "this path does not take \(method)")
-    }
 }
 
 extension Front {

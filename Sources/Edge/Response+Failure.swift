@@ -18,7 +18,7 @@ extension Response {
             status = 503
         case .broken:
             status = 500
-            sentence = "the server's state needs its operator's attention"
+            sentence = api ? "Server error" : "the server's state needs its operator's attention"
         }
         self.init(
             status: status,
@@ -32,7 +32,7 @@ extension Refusal {
     var status: Int {
         switch self {
         case .malformed: 400
-        case .unauthenticated: 401
+        case .unauthenticated, .unidentified: 401
         case .forbidden: 403
         case .notFound: 404
         case .methodNotAllowed: 405
@@ -50,6 +50,7 @@ extension Refusal {
     var headers: [(name: String, value: String)] {
         switch self {
         case .methodNotAllowed(let allowed): [("Allow", allowed)]
+        case .unidentified(let challenge): [("WWW-Authenticate", challenge)]
         case .unauthenticated: [("WWW-Authenticate", "ApiKey realm=\"turnstone\"")]
         default: []
         }

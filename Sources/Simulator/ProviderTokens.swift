@@ -1,5 +1,6 @@
 import Crypto
 import JSON
+import Signatures
 import Turnstone
 
 /// The check of `authorization`: who signed it, and how often a new one comes.

@@ -1,5 +1,6 @@
 import Crypto
 import HTTP2
+import Signatures
 import Turnstone
 import Unix
 

@@ -113,11 +113,9 @@ package final class Intake {
         remove(file)
     }
 
-    /// The moment that a wish is put off to: few folders serve many wishes, whole seconds for what comes soon and
-    /// whole minutes for what does not.
+    /// The moment that a wish is put off to.
     package static func moment(for wish: Timestamp, now: Timestamp) -> Timestamp {
-        let unit: Int64 = wish - now > .minutes(10) ? 60_000 : 1000
-        return Timestamp(milliseconds: (wish.milliseconds + unit - 1) / unit * unit)
+        roundedUp(wish, from: now)
     }
 
     /// Notes that a pass is over; ``putOff(_:until:)`` follows when that is durable.

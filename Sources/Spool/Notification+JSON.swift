@@ -24,6 +24,10 @@ extension Notification {
         }
         self.init(
             id: id, user: user, accepted: accepted, expires: expires, push: push, turns: told)
+        if let name = members["cargo"] {
+            guard let known = name.string.flatMap(Cargo.init) else { return nil }
+            cargo = known
+        }
     }
 
     var members: JSONObject {
@@ -36,6 +40,7 @@ extension Notification {
             members["notice"] = .integer(turns.notice)
             members["turns"] = turns.turns.json
         }
+        members["cargo"] = cargo.map { .string($0.rawValue) }
         return members
     }
 }

@@ -31,6 +31,17 @@ package struct Notification: Equatable, Sendable {
     package var push: PushContent
     /// The player's turns that it tells of.
     package var turns: TurnsTold?
+    /// What it carries in the place of ``push``, as the user's document has it when it is sent.
+    package var cargo: Cargo?
+
+    package enum Cargo: String, Sendable {
+        /// What the device's ``ActivityFeed`` has.
+        case activity
+        /// The user's ``HeldMessages``.
+        case messages
+        /// The user's badge.
+        case badge
+    }
 
     /// What a turn notice does to the player's ledger, for whoever finds the notice before the ledger
     /// knows of it.
@@ -97,4 +108,6 @@ package enum Outcome: String, Sendable {
     case quarantined
     /// Its time was over before the push service took it.
     case expired
+    /// Something newer has taken its place.
+    case superseded
 }

@@ -25,13 +25,18 @@ package struct Spool {
     /// are known to be good should come first. They are written one by one as the sequence gives them, so
     /// that a hundred thousand need no memory; as soon as there are more than ``Lane/most``, the
     /// notification is bulk.
+    ///
+    /// - Parameter moment: before which it is not sent.
     package func accept(
-        _ notification: Notification, to devices: some Sequence<Delivery>
+        _ notification: Notification, to devices: some Sequence<Delivery>,
+        notBefore moment: Timestamp? = nil
     ) throws(Failure) {
         var rest = devices.makeIterator()
         var first: [Delivery] = []
         while first.count <= Lane.most, let device = rest.next() { first.append(device) }
-        let path = "\(ready(notification.lane(devices: first.count)))/\(notification.id).jsonl"
+        let folder = moment.map { waiting(until: roundedUp($0, from: notification.accepted)) }
+        let path =
+            "\(folder ?? ready(notification.lane(devices: first.count)))/\(notification.id).jsonl"
         try write(path) { (writer) throws(Failure) in
             try writer.append(notification.members)
             var number = 0
@@ -124,6 +129,13 @@ package struct Spool {
 
     /// The earliest moment at which something that waits is to be tried.
     package func nextDue() throws(Failure) -> Timestamp? { try moments().first }
+}
+
+/// The moment that a wish is put off to: few folders serve many wishes, whole seconds for what comes soon and
+/// whole minutes for what does not.
+func roundedUp(_ wish: Timestamp, from now: Timestamp) -> Timestamp {
+    let unit: Int64 = wish - now > .minutes(10) ? 60_000 : 1000
+    return Timestamp(milliseconds: (wish.milliseconds + unit - 1) / unit * unit)
 }
 
 /// The id of the notification in a file of this name; `nil` for a file that is none of the spool's.

@@ -7,7 +7,7 @@ import Unix
 /// One pass asks the push service once about each device that is left. What has no outcome then is written
 /// anew, to wait for the next pass. A small file is read at once, a large one piece by piece.
 package final class SpoolFile {
-    package let notification: Notification
+    package private(set) var notification: Notification
     /// Which pass this is, from 1.
     package let pass: Int
     /// Whether a device was reached in an earlier pass.
@@ -89,6 +89,12 @@ package final class SpoolFile {
 
     /// The lane that a file of unknown length takes.
     package var lane: Lane { notification.lane(devices: isSmall ? 1 : .max) }
+
+    /// Gives a carrier what it is to carry now.
+    package func load(_ push: PushContent, expires: Timestamp) {
+        notification.push = push
+        notification.expires = expires
+    }
 
     /// Whose device it is.
     package func user(of delivery: Delivery) -> UserID? { delivery.user ?? notification.user }

@@ -3,32 +3,16 @@ import Unix
 
 /// Which devices belong to which users.
 ///
-/// The token index is written before the user's document when a device comes, and after it when one
-/// goes, so that a crash between the two leaves an index that names too many; every look-up asks the
-/// users' documents, and mends it.
+/// The indices are written before the user's document when a device comes, and after it when one goes, so
+/// that a crash between the two leaves an index that names too many; every look-up asks the users'
+/// documents, and mends it.
 package struct Registry {
     let state: State
 
-    /// Makes `token` one of the player's devices, as of `time`. Doing it again renews the registration.
-    ///
-    /// - Parameter environment: where APNs knows the token; `nil` leaves what is known of it.
-    package func bind(
-        _ token: DeviceToken, environment: APNsEnvironment?, to player: PlayerID, at time: Timestamp
-    ) throws(Failure) {
-        let user = UserID(player)
-        try addHolder(user, of: token)
-        try state.users.update(DocumentName(user)) { (document) throws(Failure) in
-            if !document.hasDevice {
-                document.record = try state.playerIndex().watch(player, hint: document.record)
-            }
-            document.add(token, environment, registered: time)
-        }
-    }
-
-    /// Ends the player's use of `token`.
-    /// - Returns: whether the device was the player's.
-    package func unbind(_ token: DeviceToken, from player: PlayerID) throws(Failure) -> Bool {
-        try remove(token, of: UserID(player)) { _ in true }
+    /// Ends the user's use of `token`.
+    /// - Returns: whether the device was the user's.
+    package func unbind(_ token: DeviceToken, from user: UserID) throws(Failure) -> Bool {
+        try remove(token, of: user) { _ in true }
     }
 
     /// Removes a device that its push service calls gone since `moment`, unless it registered later.
@@ -40,27 +24,56 @@ package struct Registry {
         try remove(token, of: user) { $0.registered <= moment }
     }
 
-    /// Stops pushing to a token that its push service calls bad, unless it registered after `moment`.
-    package func quarantine(
-        _ token: DeviceToken, of user: UserID, since moment: Timestamp
+    /// Notes that a push service refused a token for a reason that is the token's own, unless it registered after
+    /// `moment`.
+    ///
+    /// - Parameter isBad: whether the token is none that the service knows: it is not pushed to any more, and
+    ///   forgotten after 30 days in which the app has not registered it again.
+    package func noteRefusal(
+        _ reason: String, of token: DeviceToken, of user: UserID, isBad: Bool, at moment: Timestamp
     ) throws(Failure) {
         try state.users.update(DocumentName(user)) { document in
             for index in document.devices.indices where document.devices[index].token == token {
                 guard document.devices[index].registered <= moment else { continue }
+                document.devices[index].noteRefusal(reason, at: moment)
+                guard isBad else { continue }
                 document.devices[index].quarantined = document.devices[index].quarantined ?? moment
+            }
+        }
+    }
+
+    /// Notes in which environment a token was found that its registration, or the installation, has looked for in
+    /// the other one.
+    package func move(
+        _ token: DeviceToken, of user: UserID, to environment: APNsEnvironment
+    ) throws(Failure) {
+        try state.users.update(DocumentName(user)) { document in
+            for index in document.devices.indices where document.devices[index].token == token {
+                document.devices[index].environment = environment
             }
         }
     }
 
     /// The users who have the device, in the order of registration.
     package func users(of token: DeviceToken) throws(Failure) -> [UserID] {
+        try users(by: .token(token))
+    }
+
+    /// The users who have a token of the Live Activity that the app calls so.
+    package func users(ofActivity id: String) throws(Failure) -> [UserID] {
+        try users(by: .activity(id))
+    }
+
+    /// The users who have a token of a Live Activity that shows the session that the app calls so.
+    package func users(ofSession id: String) throws(Failure) -> [UserID] {
+        try users(by: .session(id))
+    }
+
+    private func users(by key: IndexKey) throws(Failure) -> [UserID] {
         var users: [UserID] = []
-        for text in try state.tokens.read(DocumentName(token))?.users ?? [] {
+        for text in try key.shelf(state).read(key.name)?.users ?? [] {
             guard let user = UserID(text) else { continue }
-            let document = try state.users.read(DocumentName(user))
-            if document?.devices.contains(where: { $0.token == token }) == true {
-                users.append(user)
-            }
+            if try has(user, key) { users.append(user) }
         }
         return users
     }
@@ -68,43 +81,36 @@ package struct Registry {
     private func remove(
         _ token: DeviceToken, of user: UserID, where condition: (Device) -> Bool
     ) throws(Failure) -> Bool {
-        let removed = try state.users.update(DocumentName(user)) { document in
-            let before = document.devices.count
+        let removed = try take(token, from: user, where: condition)
+        try forget(removed, of: user)
+        return !removed.isEmpty
+    }
+
+    /// Takes a device out of the user's document, which is all that makes it the user's.
+    func take(
+        _ token: DeviceToken, from user: UserID, where condition: (Device) -> Bool = { _ in true }
+    ) throws(Failure) -> [Device] {
+        guard try has(user, .token(token)) else { return [] }
+        return try state.users.update(DocumentName(user)) { document in
+            let taken = document.devices.filter { $0.token == token && condition($0) }
             document.devices.removeAll { $0.token == token && condition($0) }
-            return document.devices.count < before
-        }
-        if removed { try removeHolder(user, of: token) }
-        return removed
-    }
-
-    private func addHolder(_ user: UserID, of token: DeviceToken) throws(Failure) {
-        let known = try state.tokens.read(DocumentName(token))
-        guard known?.users.contains(user.text) != true else { return }
-        try state.tokens.update(DocumentName(token)) { holders in
-            if !holders.users.contains(user.text) { holders.users.append(user.text) }
+            return taken
         }
     }
 
-    /// Asks the user's document under the index's lock: a registration may have come between.
-    private func removeHolder(_ user: UserID, of token: DeviceToken) throws(Failure) {
-        try state.tokens.update(DocumentName(token)) { (holders) throws(Failure) in
-            let document = try state.users.read(DocumentName(user))
-            guard document?.devices.contains(where: { $0.token == token }) != true else { return }
-            holders.users.removeAll { $0 == user.text }
+    /// Takes the user out of the indices that led to devices, unless one of them leads to another device.
+    func forget(_ devices: [Device], of user: UserID) throws(Failure) {
+        for device in devices {
+            for key in IndexKey.all(device.token, device.kind) {
+                try key.shelf(state).update(key.name) { (holders) throws(Failure) in
+                    // Asked under the index's lock: a registration may have come between.
+                    if try !has(user, key) { holders.users.removeAll { $0 == user.text } }
+                }
+            }
         }
     }
-}
 
-extension User {
-    fileprivate mutating func add(
-        _ token: DeviceToken, _ environment: APNsEnvironment?, registered time: Timestamp
-    ) {
-        guard let index = devices.firstIndex(where: { $0.token == token }) else {
-            devices.append(Device(token, environment: environment, registered: time))
-            return
-        }
-        devices[index].environment = environment ?? devices[index].environment
-        devices[index].registered = max(devices[index].registered, time)
-        devices[index].quarantined = nil
+    private func has(_ user: UserID, _ key: IndexKey) throws(Failure) -> Bool {
+        try state.users.read(DocumentName(user))?.devices.contains { key.finds($0) } ?? false
     }
 }

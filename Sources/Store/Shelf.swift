@@ -54,18 +54,34 @@ package struct Shelf<Content: Document> {
     package func update<Result>(
         _ name: DocumentName, _ change: (inout Content) throws(Failure) -> Result
     ) throws(Failure) -> Result {
+        try holding(name) { (known, commit) throws(Failure) in
+            var content = known
+            let result = try change(&content)
+            try commit(content)
+            return result
+        }
+    }
+
+    /// Holds the document's lock for as long as `body` runs, which may commit it several times: no network, and
+    /// other documents only in the order that FORMAT.md names.
+    func holding<Result>(
+        _ name: DocumentName,
+        _ body: (
+            _ known: Content, _ commit: (Content) throws(Failure) -> Void
+        ) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
         let path = path(name)
         return try Lock.holding(path) { (lock) throws(Failure) in
-            let stored = try current(path, committed: lock.committedRevision())
-            var content = stored.content
-            let result = try change(&content)
-            guard content != stored.content else { return result }
-            let next = Stored(content: content, revision: stored.revision + 1)
-            try systemCalls { () throws(SystemError) in
-                try Files.replace(path, with: next.text, durably: durable)
+            var stored = try current(path, committed: lock.committedRevision())
+            return try body(stored.content) { (content) throws(Failure) in
+                guard content != stored.content else { return }
+                let next = Stored(content: content, revision: stored.revision + 1)
+                try systemCalls { () throws(SystemError) in
+                    try Files.replace(path, with: next.text, durably: durable)
+                }
+                lock.remember(next.revision)
+                stored = next
             }
-            lock.remember(next.revision)
-            return result
         }
     }
 
@@ -165,7 +181,12 @@ package struct DocumentName {
     }
 
     package init(_ token: DeviceToken) {
-        self.init(hash: hex(SHA256.hash(Array(token.hex.utf8))))
+        self.init(hashOf: token.text)
+    }
+
+    /// - Parameter text: of any length and kind.
+    init(hashOf text: String) {
+        self.init(hash: hex(SHA256.hash(Array(text.utf8))))
     }
 
     /// - Parameter single: letters, digits and `-`, for one of a few documents.

@@ -60,7 +60,9 @@ package struct State {
     }
 
     package var users: Shelf<User> { Shelf(folder: "\(folder)/users") }
-    package var tokens: Shelf<TokenHolders> { Shelf(folder: "\(folder)/tokens") }
+    package var tokens: Shelf<Holders> { Shelf(folder: "\(folder)/tokens") }
+    package var activities: Shelf<Holders> { Shelf(folder: "\(folder)/activities") }
+    package var sessions: Shelf<Holders> { Shelf(folder: "\(folder)/sessions") }
     package var keyDocuments: Shelf<Key> { Shelf(folder: "\(folder)/keys") }
     package var looks: Shelf<Look> { Shelf(folder: "\(folder)/looks", durable: false) }
     /// Tokens that all processes share.

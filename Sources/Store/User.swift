@@ -13,33 +13,67 @@ package struct User: Document {
     package var lastNotification: Timestamp?
     /// The SHA-256 of each API key made for the user. An index: the key's document is the truth.
     package var keys: [String] = []
+    /// What the user wants to be told of, and when.
+    package var preferences = Preferences()
+    /// What waits for the user to want to be told.
+    package var held = HeldMessages()
+    /// What the app's icon shows.
+    package var badge: Int64 = 0
     /// Where the player's record is in the player index. A hint, checked when it is used.
     package var record: Int64?
     private var unknown = JSONObject()
 
     package init() {}
 
-    /// Whether there is somewhere to push to.
-    package var hasDevice: Bool { devices.contains { $0.quarantined == nil } }
+    /// Whether there is somewhere to push a message to.
+    package var hasDevice: Bool { devices.contains { $0.takesMessages } }
 }
 
-/// A device that a user can be reached on.
+/// A device that a user can be reached on, by one of its tokens.
 package struct Device: Equatable {
-    package let token: DeviceToken
+    package internal(set) var token: DeviceToken
+    /// What the token is good for.
+    package var kind = TokenKind.device
+    package var platform = Platform.ios
+    /// What the user calls it.
+    package var name: String?
+    package var appVersion: String?
     /// Where APNs knows the token; `nil` where the installation's setting counts.
     package var environment: APNsEnvironment?
+    /// When the app first registered it; `nil` where that is when it last did.
+    var firstRegistered: Timestamp?
     /// When the app last registered it: a "gone" from before says nothing about it.
     package var registered: Timestamp
     /// Since when it is not pushed to, after APNs called its token bad.
     package var quarantined: Timestamp?
     /// When a push service last took a push to it, as far as that was noted.
     package var reached: Timestamp?
+    /// What its push service held against it, since it was registered.
+    package internal(set) var refusals: Refusals?
+    /// What it shows, where the token is a Live Activity's.
+    package var activity: ActivityFeed?
     private var unknown = JSONObject()
 
     package init(_ token: DeviceToken, environment: APNsEnvironment? = nil, registered: Timestamp) {
         self.token = token
         self.environment = environment
         self.registered = registered
+    }
+
+    /// The last refusal's reason and time, and how many there were.
+    package struct Refusals: Equatable {
+        package let reason: String
+        package let last: Timestamp
+        package let count: Int64
+    }
+
+    /// Whether so long nothing was heard of it that it may well be gone: an app registers whenever it is opened.
+    /// (Firebase: tokens end after 270 days without use.)
+    package func isStale(at now: Timestamp) -> Bool { now - registered > .days(270) }
+
+    /// Notes that its push service refused it.
+    package mutating func noteRefusal(_ reason: String, at moment: Timestamp) {
+        refusals = Refusals(reason: reason, last: moment, count: (refusals?.count ?? 0) + 1)
     }
 }
 
@@ -57,6 +91,15 @@ extension User {
         notices = members.take("notices")?.integer ?? 0
         lastNotification = members.take("last_notification_time")?.timestamp
         keys = (members.take("keys")?.array ?? []).compactMap { $0.string }
+        if let json = members.take("preferences") {
+            guard let preferences = Preferences(json) else { return nil }
+            self.preferences = preferences
+        }
+        if let json = members.take("held") {
+            guard let held = HeldMessages(json) else { return nil }
+            self.held = held
+        }
+        badge = members.take("badge")?.integer ?? 0
         record = members.take("record")?.integer
         unknown = members.rest
     }
@@ -68,6 +111,9 @@ extension User {
         members["notices"] = .integer(notices)
         members["last_notification_time"] = lastNotification.map { JSONValue($0) }
         members["keys"] = keys.isEmpty ? nil : .array(keys.map { .string($0) })
+        members["preferences"] = preferences == Preferences() ? nil : preferences.json
+        members["held"] = held == HeldMessages() ? nil : held.json
+        members["badge"] = badge == 0 ? nil : .integer(badge)
         members["record"] = record.map { .integer($0) }
         return members.adding(unknown)
     }
@@ -76,26 +122,54 @@ extension User {
 extension Device {
     fileprivate init?(_ members: JSONObject) {
         var members = Members(members)
-        guard let token = members.take("token")?.string.flatMap(DeviceToken.init),
+        guard let platform = Platform(&members), let kind = TokenKind(&members),
+            let text = members.take("token")?.string,
+            let token = DeviceToken(text, on: platform),
             let registered = members.take("registered_at")?.timestamp
         else { return nil }
         self.token = token
+        self.kind = kind
+        self.platform = platform
         self.registered = registered
+        name = members.take("name")?.string
+        appVersion = members.take("app_version")?.string
+        firstRegistered = members.take("first_registered_at")?.timestamp
         if let name = members.take("environment")?.string {
             guard let environment = APNsEnvironment(rawValue: name) else { return nil }
             self.environment = environment
         }
         quarantined = members.take("quarantined_at")?.timestamp
         reached = members.take("reached_at")?.timestamp
+        if let refused = members.take("refused")?.object {
+            guard let reason = refused["reason"]?.string, let last = refused["at"]?.timestamp,
+                let count = refused["count"]?.integer
+            else { return nil }
+            refusals = Refusals(reason: reason, last: last, count: count)
+        }
+        if let json = members.take("activity") {
+            guard let activity = ActivityFeed(json) else { return nil }
+            self.activity = activity
+        }
         unknown = members.rest
     }
 
     fileprivate var members: JSONObject {
-        var members: JSONObject = ["token": .string(token.hex)]
+        var members: JSONObject = ["token": .string(token.text)]
+        kind.put(into: &members)
+        if platform != .ios { members["platform"] = .string(platform.rawValue) }
+        members["name"] = name.map { .string($0) }
+        members["app_version"] = appVersion.map { .string($0) }
         members["environment"] = environment.map { .string($0.rawValue) }
+        members["first_registered_at"] = firstRegistered.map { JSONValue($0) }
         members["registered_at"] = JSONValue(registered)
         members["quarantined_at"] = quarantined.map { JSONValue($0) }
         members["reached_at"] = reached.map { JSONValue($0) }
+        members["refused"] = refusals.map {
+            [
+                "reason": .string($0.reason), "at": JSONValue($0.last), "count": .integer($0.count),
+            ]
+        }
+        members["activity"] = activity.map { $0.json }
         return members.adding(unknown)
     }
 }
@@ -106,6 +180,14 @@ extension User {
         guard notice > notices else { return }
         ledger.merge(turns)
         notices = notice
+    }
+
+    /// What a carrier is to send to a Live Activity: ``ActivityFeed/take(by:now:)``.
+    package mutating func takeActivity(
+        of token: DeviceToken, by carrier: String, now: Timestamp
+    ) -> ActivityFeed.Taken? {
+        guard let index = devices.firstIndex(where: { $0.token == token }) else { return nil }
+        return devices[index].activity?.take(by: carrier, now: now)
     }
 
     /// Notes that a push service has taken pushes to some of the devices.

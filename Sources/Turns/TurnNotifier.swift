@@ -99,7 +99,7 @@ package struct TurnNotifier {
 
     /// To the user's devices, those that were reached before first.
     private func deliveries(_ user: User) -> [Delivery] {
-        let deliveries = user.devices.filter { $0.quarantined == nil }.map { device in
+        let deliveries = user.devices.filter(\.takesMessages).map { device in
             Delivery(
                 token: device.token, environment: device.environment,
                 isProven: device.reached != nil)

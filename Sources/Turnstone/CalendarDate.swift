@@ -6,10 +6,12 @@ package struct CalendarDate: Equatable, Sendable {
     package let hour: Int
     package let minute: Int
     package let second: Int
+    package let millisecond: Int
 
     package init(_ moment: Timestamp) {
         var seconds = moment.milliseconds / 1000
         if moment.milliseconds % 1000 < 0 { seconds -= 1 }
+        millisecond = Int(((moment.milliseconds % 1000) + 1000) % 1000)
         var days = seconds / 86_400
         if seconds % 86_400 < 0 { days -= 1 }
         let rest = Int(seconds - days * 86_400)
@@ -34,8 +36,42 @@ package struct CalendarDate: Equatable, Sendable {
     package var dayText: String { "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))" }
 
     /// `2026-11-21T14:30:00Z`
-    package var text: String {
-        "\(dayText)T\(padded(hour, 2)):\(padded(minute, 2)):\(padded(second, 2))Z"
+    package var text: String { "\(secondText)Z" }
+
+    /// `2026-11-21T14:30:00.000Z`
+    package var millisecondText: String { "\(secondText).\(padded(millisecond, 3))Z" }
+
+    private var secondText: String {
+        "\(dayText)T\(padded(hour, 2)):\(padded(minute, 2)):\(padded(second, 2))"
+    }
+}
+
+extension Timestamp {
+    /// Reads `2026-11-21T14:30:00Z`, with or without milliseconds, as ``CalendarDate`` writes it.
+    package init?(_ text: String) {
+        let bytes = Array(text.utf8)
+        guard bytes.count == 20 || bytes.count == 24 else { return nil }
+        func number(_ range: Range<Int>) -> Int64? {
+            bytes[range].reduce(0 as Int64?) { sum, byte in
+                guard let sum, (48...57).contains(byte) else { return nil }
+                return sum * 10 + Int64(byte - 48)
+            }
+        }
+        guard let year = number(0..<4), let month = number(5..<7), let day = number(8..<10),
+            let hour = number(11..<13), let minute = number(14..<16), let second = number(17..<19),
+            let millisecond = bytes.count == 24 ? number(20..<23) : 0
+        else { return nil }
+        // The inverse of what CalendarDate does.
+        let shifted = month <= 2 ? year - 1 : year
+        let yearOfEra = shifted % 400
+        let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        let days = shifted / 400 * 146_097 + dayOfEra - 719_468
+        let seconds = days * 86_400 + hour * 3600 + minute * 60 + second
+        self.init(milliseconds: seconds * 1000 + millisecond)
+        // What is no date, such as 30 February, comes back as another.
+        let date = CalendarDate(self)
+        guard text == (bytes.count == 24 ? date.millisecondText : date.text) else { return nil }
     }
 }
 

@@ -14,6 +14,8 @@ package enum Disposition: Equatable, Sendable {
 package enum Refusal: Equatable, Sendable {
     case malformed
     case unauthenticated
+    /// The same, with what the caller should identify by (RFC 9110 section 11.6.1).
+    case unidentified(by: String)
     case forbidden
     case notFound
     /// The route exists for these methods.

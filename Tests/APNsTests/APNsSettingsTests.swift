@@ -1,4 +1,5 @@
 import Crypto
+import Signatures
 import TestSupport
 import Testing
 import Turnstone

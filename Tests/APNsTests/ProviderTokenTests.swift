@@ -1,5 +1,6 @@
 import Crypto
 import JSON
+import Signatures
 import Testing
 import Turnstone
 

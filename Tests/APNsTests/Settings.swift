@@ -1,4 +1,5 @@
 import Crypto
+import Signatures
 import Turnstone
 
 @testable import APNs

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import Signatures
 import TestSupport
 import Testing
 

@@ -79,7 +79,7 @@ import Unix
         try bind(7)
         try records().unwatch(1)
         #expect(try due(at: time).isEmpty)
-        #expect(try scratch.state.registry.unbind(Scratch.token, from: PlayerID(number: 7)!))
+        #expect(try scratch.state.registry.unbind(Scratch.token, from: UserID("7")!))
         try bind(7)
         #expect(try due(at: time) == [7])
         #expect(try records().count == 2)

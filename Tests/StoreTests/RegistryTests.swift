@@ -33,8 +33,8 @@ import Unix
         try bind(Scratch.secondToken)
         #expect(try devices().map(\.token) == [token, Scratch.secondToken])
         #expect(try registry.users(of: token) == [id])
-        #expect(try registry.unbind(token, from: player))
-        #expect(try !registry.unbind(token, from: player))
+        #expect(try registry.unbind(token, from: id))
+        #expect(try !registry.unbind(token, from: id))
         #expect(try devices().map(\.token) == [Scratch.secondToken])
         #expect(try registry.users(of: token).isEmpty)
     }
@@ -44,15 +44,15 @@ import Unix
         try bind()
         try bind(token, Scratch.other)
         #expect(try registry.users(of: token) == [id, UserID(Scratch.other)])
-        #expect(try !registry.unbind(Scratch.secondToken, from: Scratch.other))
-        #expect(try registry.unbind(token, from: player))
+        #expect(try !registry.unbind(Scratch.secondToken, from: UserID(Scratch.other)))
+        #expect(try registry.unbind(token, from: id))
         #expect(try registry.users(of: token) == [UserID(Scratch.other)])
     }
 
     @Test("registering again renews, and leaves what it does not say")
     func renewed() throws {
         try bind(environment: .production)
-        try registry.quarantine(token, of: id, since: time)
+        try registry.noteRefusal("BadDeviceToken", of: token, of: id, isBad: true, at: time)
         #expect(try devices()[0].quarantined == time)
         #expect(try scratch.state.users.read(scratch.user)?.hasDevice == false)
         try bind(at: time + .minutes(1))
@@ -79,10 +79,12 @@ import Unix
     @Test("a token called bad before its registration is not quarantined")
     func quarantine() throws {
         try bind()
-        try registry.quarantine(token, of: id, since: time - .milliseconds(1))
+        try registry.noteRefusal(
+            "BadDeviceToken", of: token, of: id, isBad: true, at: time - .milliseconds(1))
         #expect(try devices()[0].quarantined == nil)
-        try registry.quarantine(token, of: id, since: time)
-        try registry.quarantine(token, of: id, since: time + .hours(1))
+        try registry.noteRefusal("BadDeviceToken", of: token, of: id, isBad: true, at: time)
+        try registry.noteRefusal(
+            "BadDeviceToken", of: token, of: id, isBad: true, at: time + .hours(1))
         #expect(try devices()[0].quarantined == time)
     }
 
@@ -100,7 +102,7 @@ import Unix
         try scratch.state.users.update(scratch.user) { $0.devices = [] }
         #expect(try registry.users(of: token).isEmpty)
         try bind()
-        #expect(try registry.unbind(token, from: player))
+        #expect(try registry.unbind(token, from: id))
         #expect(try scratch.members(Scratch.tokenFile)?["users"] == ["123456"])
     }
 

@@ -15,8 +15,10 @@ package final class Simulator {
     private let output = Pipe()
     private var received: [UInt8] = []
 
-    package init(_ options: [String] = []) throws {
+    /// - Parameter first: another one, whose certificates and key it has.
+    package init(_ options: [String] = [], like first: Simulator? = nil) throws {
         folder = TemporaryFolder()
+        for (name, bytes) in first?.folder.files() ?? [:] { try folder.write(bytes, to: name) }
         process.executableURL = URL(fileURLWithPath: Programs.path("simulator"))
         process.arguments = ["--folder", folder.path, "--until-stdin-ends"] + options
         process.standardInput = input

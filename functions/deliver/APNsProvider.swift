@@ -12,6 +12,8 @@ final class APNsProvider {
     /// What was submitted and has no verdict, by its tag.
     private var pushes: [Int: Push] = [:]
     private var lastTag = 0
+    /// What is to be tried in the other environment.
+    private var probes: [Push] = []
 
     init(_ settings: APNsSettings, _ variables: Variables, state: State) throws(Failure) {
         self.settings = settings
@@ -45,13 +47,14 @@ final class APNsProvider {
         beforeSending: () throws(Failure) -> Void, verdict: (Push, Verdict) -> Void
     ) throws(Failure) {
         var isIdle = try noteSettled(at: now, verdict)
+        let probes = probes
+        self.probes = []
+        for probe in probes { submit(probe, verdict) }
         // Only now is it known how much the gateway takes.
         var room = sender.room
         while room > 0, let push = next() {
             room -= 1
-            do throws(Failure) { try submit(push) } catch {
-                verdict(push, Verdict(refused: error))
-            }
+            submit(push, verdict)
         }
         do throws(Failure) { try beforeSending() } catch {
             giveBackUnsent()
@@ -77,7 +80,20 @@ final class APNsProvider {
         _ settled: APNsGateway.Settled, at now: Timestamp, _ verdict: (Push, Verdict) -> Void
     ) {
         guard let push = pushes.removeValue(forKey: settled.tag) else { return }
-        verdict(push, Verdict(settled.verdict, attempt: push.delivery.attempts + 1, at: now))
+        let answer = Verdict(settled.verdict, attempt: push.delivery.attempts + 1, at: now)
+        if let probe = push.probe { return verdict(push, answer.ofProbe(in: probe, at: now)) }
+        let other = (push.delivery.environment ?? settings.environment).other
+        guard settled.verdict.outcome == .quarantined,
+            settings.address(of: other) != settings.address(of: other.other)
+        else { return verdict(push, answer) }
+        var probe = push
+        probe.probe = other
+        probes.append(probe)
+        verdict(push, .probing(answer))
+    }
+
+    private func submit(_ push: Push, _ verdict: (Push, Verdict) -> Void) {
+        do throws(Failure) { try submit(push) } catch { verdict(push, Verdict(refused: error)) }
     }
 
     private func submit(_ push: Push) throws(Failure) {
@@ -88,7 +104,7 @@ final class APNsProvider {
             expiration: notification.expires, collapseID: notification.push.collapseID)
         lastTag += 1
         pushes[lastTag] = push
-        sender.submit(request, in: push.delivery.environment, tag: lastTag)
+        sender.submit(request, in: push.environment, tag: lastTag)
     }
 
     func giveBackUnsent() { sender.giveBackUnsent("the drainer ends") }

@@ -25,7 +25,10 @@ struct CleanUp {
 
     enum Change {
         case remove(goneSince: Timestamp)
-        case quarantine(since: Timestamp)
+        /// It was refused for its own sake; `isBad`: no environment knows it.
+        case noteRefusal(isBad: Bool, at: Timestamp)
+        /// It was found where it was not looked for at first.
+        case move(to: APNsEnvironment)
     }
 
     init(state: State, log: Log) {
@@ -39,7 +42,7 @@ struct CleanUp {
             return
         }
         let reason = verdict.reason ?? ""
-        failures[reason, default: 0] += 1
+        if verdict.reason != nil { failures[reason, default: 0] += 1 }
         items.append(
             Item(user: user, token: push.delivery.token, reason: reason, change: change))
     }
@@ -67,13 +70,18 @@ struct CleanUp {
 
     private func carryOut(_ item: Item) throws(Failure) {
         let event: String
+        let registry = state.registry
         switch item.change {
         case .remove(let since):
-            let removed = try state.registry.remove(item.token, of: item.user, goneSince: since)
+            let removed = try registry.remove(item.token, of: item.user, goneSince: since)
             event = removed ? "removed a device" : "kept a device that registered again"
-        case .quarantine(let since):
-            try state.registry.quarantine(item.token, of: item.user, since: since)
-            event = "quarantined a device"
+        case .noteRefusal(let isBad, let moment):
+            try registry.noteRefusal(
+                item.reason, of: item.token, of: item.user, isBad: isBad, at: moment)
+            event = isBad ? "quarantined a device" : "noted a device's refusal"
+        case .move(let environment):
+            try registry.move(item.token, of: item.user, to: environment)
+            event = "found a device in \(environment.rawValue)"
         }
         log.event(
             event,

@@ -5,9 +5,14 @@ import Unix
 
 extension Drainer {
     func note(_ verdict: Verdict, of push: Push) {
-        inFlight -= 1
         let job = push.job
+        inFlight -= 1
         switch verdict.meaning {
+        case .probing:
+            append(verdict, of: push, nil)
+            intake.log.append(sending: push.delivery, in: job.file, at: now)
+            inFlight += 1
+            return
         case .notSent:
             intake.log.append(notSent: push.delivery, in: job.file)
             // It stays in hand, unless it is only its own gateway that cannot be reached.

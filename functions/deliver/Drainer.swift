@@ -106,12 +106,23 @@ final class Drainer {
             // What cannot be sent now waits where it is, as if there were nothing.
             if provider.trouble == nil, !queue.isEmpty {
                 idleSince = MonotonicClock.milliseconds
-            } else if MonotonicClock.milliseconds - idleSince >= linger.milliseconds {
-                break
+            } else {
+                let idle = MonotonicClock.milliseconds - idleSince
+                if idle >= linger.milliseconds, try !isSomethingDueSoon(idle, linger) { break }
             }
         }
         noteTrouble()
         try close()
+    }
+
+    /// Whether something waits for a moment so near that nobody else would be there in time. Who does not linger
+    /// is started by something that will.
+    private func isSomethingDueSoon(_ idle: Int64, _ linger: Interval) throws(Failure) -> Bool {
+        let near = ActivityFeed.window.milliseconds + 1000
+        guard linger > .seconds(0), idle < linger.milliseconds + near, provider.trouble == nil,
+            let due = try spool.nextDue()
+        else { return false }
+        return due - now <= .milliseconds(near)
     }
 
     /// What is done once a second.
@@ -207,8 +218,8 @@ final class Drainer {
             guard let entry else { return nil }
             inFlight += 1
             let push = Push(entry.job, entry.delivery)
-            guard entry.job.notification.expires > now else {
-                note(.expired, of: push)
+            if let verdict = verdictBeforehand(push) {
+                note(verdict, of: push)
                 continue
             }
             intake.log.append(sending: entry.delivery, in: entry.job.file, at: now)

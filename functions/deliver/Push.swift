@@ -9,12 +9,17 @@ struct Push {
     let delivery: Delivery
     /// `apns-id`.
     let id: String
+    /// Where it is tried once after its own environment did not know the token.
+    var probe: APNsEnvironment?
 
     init(_ job: Job, _ delivery: Delivery) {
         self.job = job
         self.delivery = delivery
         id = pushID(notification: job.notification.id, token: delivery.token)
     }
+
+    /// Where it is sent; `nil` where the configured environment counts.
+    var environment: APNsEnvironment? { probe ?? delivery.environment }
 
     /// What the app receives.
     var payload: JSONValue {
@@ -59,6 +64,8 @@ struct Verdict {
         case later(Interval)
         /// It was not tried: nothing is known that was not known before.
         case notSent
+        /// It is tried in the other environment now: another verdict will follow.
+        case probing
         case stop
     }
 }
@@ -74,10 +81,14 @@ extension Verdict {
         case .gone(let since):
             meaning = .settled(.gone)
             change = .remove(goneSince: since)
-        case .refused: meaning = .settled(.refused)
+        case .refused:
+            meaning = .settled(.refused)
+            if reason == "DeviceTokenNotForTopic" {
+                change = .noteRefusal(isBad: false, at: moment)
+            }
         case .quarantined:
             meaning = .settled(.quarantined)
-            change = .quarantine(since: moment)
+            change = .noteRefusal(isBad: true, at: moment)
         case .later(let pause):
             meaning = .later(backOff(pause, attempt: attempt, random: randomBytes(1)[0]))
         case .noVerdict, .renewToken:
@@ -88,6 +99,27 @@ extension Verdict {
         }
     }
 
+    /// The verdict of a push's own environment, after which it is tried in the other one.
+    static func probing(_ first: Verdict) -> Verdict {
+        Verdict(status: first.status, reason: first.reason, meaning: .probing)
+    }
+
+    /// What it means when it is the answer of the environment where the token was tried because its own one did
+    /// not know it: that one's answer stands, unless the push was taken, or may be later.
+    func ofProbe(in environment: APNsEnvironment, at moment: Timestamp) -> Verdict {
+        var verdict = self
+        switch meaning {
+        case .settled(.accepted): verdict.change = .move(to: environment)
+        case .settled(.gone), .later: break
+        case .notSent: verdict = Verdict(status: nil, reason: reason, meaning: .later(.minutes(5)))
+        case .settled, .probing, .stop:
+            verdict = Verdict(
+                status: 400, reason: "BadDeviceToken", meaning: .settled(.quarantined))
+            verdict.change = .noteRefusal(isBad: true, at: moment)
+        }
+        return verdict
+    }
+
     /// A push that was refused before it was sent.
     init(refused failure: Failure) {
         status = nil
@@ -96,6 +128,18 @@ extension Verdict {
     }
 
     static let expired = Verdict(status: nil, reason: nil, meaning: .settled(.expired))
+
+    static let superseded = Verdict(status: nil, reason: nil, meaning: .settled(.superseded))
+
+    /// Something of ours was not to be had for it.
+    static func later(_ failure: Failure) -> Verdict {
+        Verdict(status: nil, reason: failure.cause, meaning: .later(.seconds(2)))
+    }
+
+    /// The user does not want to be told yet.
+    static func waiting(_ pause: Interval) -> Verdict {
+        Verdict(status: nil, reason: "held", meaning: .later(pause))
+    }
 
     static let notSent = Verdict(status: nil, reason: nil, meaning: .notSent)
 

@@ -1,7 +1,8 @@
 // GET /diagnostics/{user_id}: what this installation knows of a player, for a screen in the app.
 //
 //   in    X-API-Key
-//   out   200 {"user_id", "device_token_registered", "device_token_preview"?, "last_notification_time": ms, 0 never,
+//   out   200 {"user_id", "device_token_registered", "device_token_preview"?, "device_stale"?: true where the app has
+//         not registered it for 270 days, "last_notification_time": ms, 0 never,
 //         "monitored_games": [{"game_id", "last_move_timestamp": ms, "current_player", "is_your_turn", "game_name"}],
 //         "total_active_games", "server_check_interval": "30s", "last_server_check_time": seconds}
 //   else  400 malformed, 401 unknown key, 403 another user's key, 404 unknown to Online-Go.com,
@@ -28,12 +29,15 @@ serve(
             try Spool(state: state.folder).startDrainer(request.variables)
         }
         let user = try state.users.read(DocumentName(UserID(player))) ?? User()
+        let devices = user.devices.filter { $0.kind == .device }
 
         var answer: JSONObject = [
             "user_id": .string("\(player)"),
-            "device_token_registered": .bool(!user.devices.isEmpty),
+            "device_token_registered": .bool(!devices.isEmpty),
         ]
-        answer["device_token_preview"] = user.devices.first.map { .string($0.token.preview) }
+        answer["device_token_preview"] = devices.first.map { .string($0.token.preview) }
+        answer["device_stale"] =
+            devices.first?.isStale(at: request.time) == true ? .bool(true) : nil
         answer["last_notification_time"] = .integer(user.lastNotification?.milliseconds ?? 0)
         answer["monitored_games"] = .array(found.look.found.games.map { summary($0, player) })
         answer["total_active_games"] = .integer(Int64(found.look.found.games.count))

@@ -13,4 +13,5 @@ let routes = [
     ProgramRoute("GET", "/check/{user_id}", "check"),
     ProgramRoute("GET", "/diagnostics/{user_id}", "diagnostics"),
     ProgramRoute("GET", "/users-by-token/{device_token}", "users-by-token"),
+    ProgramRoute("POST", "/api/push/live-activity", "live-activity"),
 ]

@@ -29,7 +29,8 @@ serve(
     Route("DELETE", "/register/{device_token}") { (request) throws(Failure) in
         let state = try State(request.variables)
         let caller = try state.keys.owner(of: request.apiKey(), at: request.time)
-        guard try state.registry.unbind(request.deviceToken("device_token"), from: caller) else {
+        let token = try request.deviceToken("device_token")
+        guard try state.registry.unbind(token, from: UserID(caller)) else {
             throw .refused(.notFound, "this device is not registered for this user")
         }
         return .ok(["status": "unregistered"])

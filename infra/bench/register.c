@@ -1,11 +1,15 @@
-// `register` in C, as a CGI program: the floor of a registration that is renewed. It does what `strace` shows of
+// `register` in C, as a CGI program or, without a gateway's variables, for one HTTP request on standard input, as
+// an inetd hands over: the floor of a registration that is renewed. It does what `strace` shows of
 // ours: reads the configuration, the version, the key's and the token's document; then, under the
 // user's lock, reads the user's document, changes it and commits.
 
+#define _GNU_SOURCE
 #include "files.h"
 #include <jansson.h>
 #include <openssl/sha.h>
+#include <poll.h>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <time.h>
 
 static void hash(const char *text, char hex[65]) {
@@ -30,11 +34,62 @@ static json_t *stored(const char *state, const char *shelf, const char *name) {
     return document(path);
 }
 
+static int is_gateway;
+
 static int answer(int status, const char *body) {
+    if (is_gateway) printf("Status: %d\r\n", status);
+    else printf("HTTP/1.1 %d -\r\nContent-Length: %zu\r\nConnection: close\r\n", status, strlen(body) + 1);
     printf(
-        "Status: %d\r\nContent-Type: application/json\r\nCache-Control: no-store\r\n"
-        "X-Content-Type-Options: nosniff\r\n\r\n%s\n", status, body);
+        "Content-Type: application/json\r\nCache-Control: no-store\r\n"
+        "X-Content-Type-Options: nosniff\r\n\r\n%s\n", body);
+    fflush(stdout);
+    if (is_gateway) return 0;
+    char rest[4096];
+    shutdown(1, SHUT_WR);
+    struct pollfd input = {.fd = 0, .events = POLLIN};
+    while (poll(&input, 1, 1000) > 0 && read(0, rest, sizeof rest) > 0) {}
     return 0;
+}
+
+// Where a header field's value begins.
+static char *field(char *head, const char *name) {
+    char *place = strcasestr(head, name);
+    return place ? place + strlen(name) : NULL;
+}
+
+// Reads a request's head and its body into `buffer`, and returns where the body begins.
+static char *request(char *buffer, size_t size, const char **key, size_t *length) {
+    size_t have = 0;
+    char *end = NULL, *text;
+    while (!end || have < (size_t)(end - buffer) + *length) {
+        struct pollfd input = {.fd = 0, .events = POLLIN};
+        if (have == size - 1 || poll(&input, 1, 10000) <= 0) return NULL;
+        ssize_t got = read(0, buffer + have, size - 1 - have);
+        if (got <= 0) return NULL;
+        have += got;
+        buffer[have] = 0;
+        if (end || !(end = strstr(buffer, "\r\n\r\n"))) continue;
+        end += 4;
+        *length = (text = field(buffer, "\r\nContent-Length: ")) ? atol(text) : 0;
+        if (*length > 65536 || !(*key = field(buffer, "\r\nX-API-Key: "))) return NULL;
+    }
+    (*(char **)key)[strcspn(*key, "\r")] = 0;
+    return end;
+}
+
+// The same from a gateway.
+static char *gateway_request(char *buffer, size_t size, const char **key, size_t *length) {
+    const char *text = getenv("CONTENT_LENGTH");
+    *key = getenv("HTTP_X_API_KEY");
+    *length = text ? atol(text) : 0;
+    size_t have = 0;
+    if (!*key || *length >= size) return NULL;
+    while (have < *length) {
+        ssize_t got = read(0, buffer + have, *length - have);
+        if (got <= 0) return NULL;
+        have += got;
+    }
+    return buffer;
 }
 
 // The state folder, from the configuration file's first line.
@@ -79,15 +134,14 @@ static void renew(const char *state, const char *user, const char *token) {
 }
 
 int main(void) {
-    const char *key = getenv("HTTP_X_API_KEY"), *length = getenv("CONTENT_LENGTH");
-    char body[65537], digest[65], path[4096];
-    size_t wanted = length ? atol(length) : 0, have = 0;
-    if (!key || wanted >= sizeof body) return answer(400, "{}");
-    while (have < wanted) {
-        ssize_t got = read(0, body + have, wanted - have);
-        if (got <= 0) return answer(400, "{}");
-        have += got;
-    }
+    static char buffer[100000];
+    char digest[65], path[4096];
+    const char *key;
+    size_t have;
+    is_gateway = getenv("GATEWAY_INTERFACE") != NULL;
+    char *body = is_gateway ? gateway_request(buffer, sizeof buffer, &key, &have)
+                            : request(buffer, sizeof buffer, &key, &have);
+    if (!body) return answer(400, "{}");
     const char *state = configured_state();
     snprintf(path, sizeof path, "%s/version.json", state);
     json_t *version = document(path);

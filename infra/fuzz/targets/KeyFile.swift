@@ -1,5 +1,6 @@
 import APNs
 import Crypto
+import Signatures
 import Turnstone
 
 /// A `.p8` file, as a file and as its base64.

@@ -1,4 +1,5 @@
 import Crypto
+import Signatures
 import Testing
 import Turnstone
 

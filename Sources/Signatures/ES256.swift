@@ -1,4 +1,5 @@
 import COpenSSL
+import Crypto
 import Turnstone
 
 /// A private key on the curve P-256: signs as JSON Web Signature's ES256 (RFC 7518 section 3.4).
@@ -110,49 +111,6 @@ package final class ES256PublicKey {
         ECDSA_SIG_set0(parsed, r, s)  // which owns both from here
         defer { ERR_clear_error() }
         return ECDSA_do_verify(SHA256.hash(message), 32, parsed, key) == 1
-    }
-}
-
-private let outOfMemory = Failure(
-    .later(seconds: 5), "unable to make a key: OpenSSL has no memory", cause: "ENOMEM")
-
-private func unusable(_ reason: String) -> Failure {
-    .misconfigured("unable to use the key: \(reason)")
-}
-
-/// Without it OpenSSL would ask for a password at the terminal.
-private func noPassword(
-    _: UnsafeMutablePointer<CChar>?, _: Int32, _: Int32, _: UnsafeMutableRawPointer?
-) -> Int32 { -1 }
-
-private func readPEM(
-    _ text: [UInt8], _ read: (OpaquePointer) -> OpaquePointer?
-) -> OpaquePointer? {
-    text.withUnsafeBytes { bytes in
-        guard let source = BIO_new_mem_buf(bytes.baseAddress, Int32(bytes.count)) else {
-            return nil
-        }
-        defer {
-            BIO_free(source)
-            ERR_clear_error()
-        }
-        return read(source)
-    }
-}
-
-/// - Parameter write: gets where to write, and the key in the form that PEM's writers take.
-private func writePEM(
-    _ key: OpaquePointer, _ write: (OpaquePointer, OpaquePointer) -> Int32
-) -> [UInt8] {
-    guard let sink = BIO_new(BIO_s_mem()), let envelope = EVP_PKEY_new() else { return [] }
-    defer {
-        BIO_free(sink)
-        EVP_PKEY_free(envelope)
-    }
-    guard EVP_PKEY_set1_EC_KEY(envelope, key) == 1, write(sink, envelope) == 1 else { return [] }
-    let length = BIO_ctrl_pending(sink)
-    return [UInt8](unsafeUninitializedCapacity: length) { buffer, count in
-        count = Int(max(0, BIO_read(sink, buffer.baseAddress, Int32(length))))
     }
 }
 

@@ -1,7 +1,7 @@
 import Turnstone
 
-/// Who has registered a device token: an index of the users' documents.
-package struct TokenHolders: Document {
+/// Who is found by a token, a Live Activity or a session: an index of the users' documents.
+package struct Holders: Document {
     package static var version: Int64 { 1 }
 
     /// In the order of registration.

@@ -1,0 +1,41 @@
+import Crypto
+import Turnstone
+
+extension Request {
+    /// Lets the app's own backend pass, which says `Authorization: Key …`, and nobody else.
+    ///
+    /// `TURNSTONE_SERVER_KEY` may hold several keys, parted by commas, while one takes the place of another.
+    ///
+    /// - Throws: unauthenticated without the right key; misconfigured where no key is set, so that nobody passes.
+    package func requireServerKey() throws(Failure) {
+        let name = "TURNSTONE_SERVER_KEY"
+        let keys = (variables.text(name) ?? "").utf8.split(separator: UInt8(ascii: ","))
+            .map { trimmed(String(decoding: Array($0), as: UTF8.self)) }.filter { !$0.isEmpty }
+        guard !keys.isEmpty else { throw variables.wrong(name, "is not set, so nobody may send") }
+        guard let sent = try authorization("key") else {
+            throw .refused(.unidentified(by: serverKeyChallenge), "Access denied")
+        }
+        // Each is compared, so that the time does not tell which one was nearly right.
+        let fitting = keys.count { isEqualInConstantTime($0, sent) }
+        guard fitting > 0 else {
+            throw .refused(.unidentified(by: serverKeyChallenge), "Access denied")
+        }
+    }
+
+    /// Whether the caller says to be the app's own backend, for routes that others may call as well.
+    package func namesServerKey() throws(Failure) -> Bool { try authorization("key") != nil }
+
+    /// What the header `Authorization` says after a scheme's name (RFC 9110 section 11.6.2).
+    ///
+    /// - Parameter scheme: in small letters.
+    /// - Returns: `nil` where the header is missing or has another scheme.
+    package func authorization(_ scheme: String) throws(Failure) -> String? {
+        guard let header = try headers.credential("authorization") else { return nil }
+        let text = trimmed(header)
+        let name = text.utf8.prefix { $0 != 32 }
+        guard lowercased(String(decoding: Array(name), as: UTF8.self)) == scheme else { return nil }
+        return trimmed(String(decoding: Array(text.utf8.dropFirst(name.count)), as: UTF8.self))
+    }
+}
+
+private let serverKeyChallenge = "Key realm=\"turnstone\""

@@ -1,0 +1,43 @@
+import Signatures
+import Turnstone
+import Unix
+
+/// Whose JSON Web Tokens are believed, from the `JWT_…` variables.
+package struct JWTSettings {
+    let keys: JWTKeys
+    let issuer: String?
+    let audience: String?
+    /// The claim that names the user.
+    let userClaim: String
+    /// The cookie that may hold the token.
+    package let cookie: String
+
+    /// - Throws: a sentence that names the variable; where neither `JWT_SECRET` nor `JWT_PUBLIC_KEY_PATH` is set,
+    ///   nobody can be believed, which is worth trying again only when somebody has set one.
+    package init(_ variables: Variables) throws(Failure) {
+        keys = JWTKeys(
+            secret: variables.text("JWT_SECRET").map { Array($0.utf8) },
+            publicKey: try Self.publicKey(variables))
+        guard keys.secret != nil || keys.publicKey != nil else {
+            throw variables.wrong("JWT_SECRET", "must be set, or JWT_PUBLIC_KEY_PATH")
+        }
+        issuer = variables.text("JWT_ISSUER")
+        audience = variables.text("JWT_AUDIENCE")
+        userClaim = variables.text("JWT_USER_CLAIM") ?? "sub"
+        cookie = variables.text("JWT_COOKIE") ?? "authToken"
+    }
+
+    private static func publicKey(_ variables: Variables) throws(Failure) -> SignaturePublicKey? {
+        let name = "JWT_PUBLIC_KEY_PATH"
+        guard let path = variables.text(name) else { return nil }
+        let pem: [UInt8]?
+        do throws(SystemError) { pem = try Files.contents(path) } catch {
+            throw variables.wrong(name, "cannot read the file \(path): \(error.errno.name)")
+        }
+        guard let pem else { throw variables.wrong(name, "there is no file \(path)") }
+        do throws(Failure) { return try SignaturePublicKey(pem: pem) } catch {
+            throw variables.wrong(
+                name, "the file \(path) must hold a public key in PEM form, RSA or on P-256")
+        }
+    }
+}

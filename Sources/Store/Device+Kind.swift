@@ -1,0 +1,65 @@
+import Crypto
+import Turnstone
+
+extension Device {
+    /// When the app first registered it.
+    package var created: Timestamp { firstRegistered ?? registered }
+
+    /// Tells it from all other devices, without saying anything about its token.
+    package var id: String {
+        firstDigits(24, of: hex(SHA256.hash(Array(token.text.utf8))))
+    }
+
+    /// Whether messages to the app may be pushed to it.
+    package var takesMessages: Bool {
+        kind == .device && platform == .ios && quarantined == nil
+    }
+
+    /// The app's name for the Live Activity that the token updates.
+    package var activityID: String? {
+        if case .liveActivity(let activity, _) = kind { activity } else { nil }
+    }
+
+    /// The app's name for what that Live Activity shows.
+    package var sessionID: String? {
+        if case .liveActivity(_, let session) = kind { session } else { nil }
+    }
+
+    /// The type of the Live Activities that the token starts.
+    package var attributesType: String? {
+        if case .liveActivityStart(let type) = kind { type } else { nil }
+    }
+}
+
+extension TokenKind {
+    /// - Returns: `nil` where it is none that this program knows.
+    init?(_ members: inout Members) {
+        let activity = members.take("activity_id")?.string
+        let session = members.take("session_id")?.string
+        let type = members.take("attributes_type")?.string
+        switch (members.take("kind")?.string ?? "device", type) {
+        case ("device", _): self = .device
+        case ("live_activity", _): self = .liveActivity(activity: activity, session: session)
+        case ("live_activity_start", let type?): self = .liveActivityStart(attributesType: type)
+        default: return nil
+        }
+    }
+
+    func put(into members: inout JSONObject) {
+        guard self != .device else { return }
+        members["kind"] = .string(name)
+        switch self {
+        case .device: break
+        case .liveActivity(let activity, let session):
+            members["activity_id"] = activity.map { .string($0) }
+            members["session_id"] = session.map { .string($0) }
+        case .liveActivityStart(let type): members["attributes_type"] = .string(type)
+        }
+    }
+}
+
+extension Platform {
+    init?(_ members: inout Members) {
+        self.init(rawValue: members.take("platform")?.string ?? "ios")
+    }
+}

@@ -1,0 +1,39 @@
+import Turnstone
+
+/// By what a device's user can be found.
+enum IndexKey: Equatable {
+    case token(DeviceToken)
+    case activity(String)
+    case session(String)
+
+    func shelf(_ state: State) -> Shelf<Holders> {
+        switch self {
+        case .token: state.tokens
+        case .activity: state.activities
+        case .session: state.sessions
+        }
+    }
+
+    var name: DocumentName {
+        switch self {
+        case .token(let token): DocumentName(token)
+        case .activity(let id), .session(let id): DocumentName(hashOf: id)
+        }
+    }
+
+    /// Whether it leads to the device.
+    func finds(_ device: Device) -> Bool {
+        switch self {
+        case .token(let token): device.token == token
+        case .activity(let id): device.activityID == id
+        case .session(let id): device.sessionID == id
+        }
+    }
+
+    /// All that lead to a device with this token, in the order in which they are locked.
+    static func all(_ token: DeviceToken, _ kind: TokenKind) -> [IndexKey] {
+        guard case .liveActivity(let activity, let session) = kind else { return [.token(token)] }
+        return [.token(token)] + (activity.map { [.activity($0)] } ?? [])
+            + (session.map { [.session($0)] } ?? [])
+    }
+}

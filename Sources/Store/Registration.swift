@@ -1,0 +1,88 @@
+import Turnstone
+
+/// A token as an app registers it.
+package struct Registration {
+    package let token: DeviceToken
+    package var kind = TokenKind.device
+    package var platform = Platform.ios
+    /// Where APNs knows the token; `nil` leaves what is known of it.
+    package var environment: APNsEnvironment?
+    /// `nil` leaves what is known.
+    package var name: String?
+    /// `nil` leaves what is known.
+    package var appVersion: String?
+    /// The token that this one takes the place of.
+    package var previous: DeviceToken?
+
+    package init(_ token: DeviceToken) {
+        self.token = token
+    }
+
+    /// Whether it says nothing of a device that the indices do not know.
+    func renews(_ device: Device) -> Bool { device.token == token && device.kind == kind }
+
+    /// Takes over what is known of the token from those whose it was.
+    mutating func inherit(_ devices: [Device]) {
+        for device in devices where device.platform == platform {
+            environment = environment ?? device.environment
+        }
+    }
+
+    /// Whether it takes the place of a device: of the one with the previous token, and of that of the same Live
+    /// Activity, since an activity has one token at a time.
+    fileprivate func replaces(_ device: Device) -> Bool {
+        guard device.token != token else { return false }
+        if device.token == previous { return true }
+        guard case .liveActivity(let activity?, _) = kind else { return false }
+        return device.activityID == activity
+    }
+}
+
+extension User {
+    /// Takes in a registration: of a device that is known, of one with a new token, or of a new one.
+    ///
+    /// - Returns: the device, and what the user had before and has not any more.
+    mutating func add(
+        _ registration: Registration, at time: Timestamp
+    ) -> (device: Device, left: [Device]) {
+        let place =
+            devices.firstIndex { $0.token == registration.token }
+            ?? devices.firstIndex { registration.replaces($0) }
+        let before = place.map { devices[$0] }
+        var device = before ?? Device(registration.token, registered: time)
+        device.take(registration, at: time)
+        if let place { devices[place] = device } else { devices.append(device) }
+        var left = before.map { registration.renews($0) ? [] : [$0] } ?? []
+        left += devices.filter { registration.replaces($0) || $0.isOver(at: time) }
+        devices.removeAll { registration.replaces($0) || $0.isOver(at: time) }
+        return (device, left)
+    }
+}
+
+extension Device {
+    fileprivate mutating func take(_ registration: Registration, at time: Timestamp) {
+        if token != registration.token {
+            token = registration.token
+            reached = nil
+        }
+        kind = registration.kind
+        platform = registration.platform
+        environment = registration.environment ?? environment
+        name = registration.name ?? name
+        appVersion = registration.appVersion ?? appVersion
+        quarantined = nil
+        refusals = nil
+        guard time > registered else { return }
+        firstRegistered = created
+        registered = time
+    }
+
+    /// Whether it is a Live Activity's that nobody can see any more, or has been in quarantine for so long that nobody
+    /// misses it.
+    fileprivate func isOver(at time: Timestamp) -> Bool {
+        if let quarantined, time - quarantined > .days(30) { return true }
+        guard case .liveActivity = kind else { return false }
+        // It ends after 8 hours at the latest, and leaves the lock screen 4 hours later.
+        return time - registered > .hours(24)
+    }
+}

@@ -1,0 +1,117 @@
+import Turnstone
+
+extension Registry {
+    /// Makes `token` one of the player's devices, as of `time`, beside whoever else's it is. Doing it again renews
+    /// the registration.
+    ///
+    /// - Parameter environment: where APNs knows the token; `nil` leaves what is known of it.
+    package func bind(
+        _ token: DeviceToken, environment: APNsEnvironment?, to player: PlayerID, at time: Timestamp
+    ) throws(Failure) {
+        let user = UserID(player)
+        var registration = Registration(token)
+        registration.environment = environment
+        let known = try state.tokens.read(DocumentName(token))?.users
+        if known?.contains(user.text) == true,
+            try renew(registration, of: user, at: time) != nil
+        {
+            return
+        }
+        let added = try indexing(user, under: [.token(token)]) { () throws(Failure) in
+            try add(registration, to: user, at: time)
+        }
+        try forget(added.left, of: user)
+    }
+
+    /// Makes a token one of the user's and nobody else's, as of `time`. Doing it again renews the registration.
+    ///
+    /// The others lose it first: a crash before the user has it leaves it with nobody, never with two.
+    package func claim(
+        _ registration: Registration, for user: UserID, at time: Timestamp
+    ) throws(Failure) -> Device {
+        let name = DocumentName(registration.token)
+        if try state.tokens.read(name)?.users == [user.text],
+            let renewed = try renew(registration, of: user, at: time)
+        {
+            return renewed
+        }
+        var lost: [(devices: [Device], user: UserID)] = []
+        let added = try state.tokens.holding(name) { (known, commit) throws(Failure) in
+            var holders = known
+            holders.add(user)
+            try commit(holders)
+            for other in holders.users.compactMap({ UserID($0) }) where other != user {
+                lost.append((try take(registration.token, from: other), other))
+            }
+            var registration = registration
+            registration.inherit(lost.flatMap { $0.devices })
+            let keys = IndexKey.all(registration.token, registration.kind).dropFirst()
+            let added = try indexing(user, under: keys) { () throws(Failure) in
+                try add(registration, to: user, at: time)
+            }
+            holders.users = [user.text]
+            try commit(holders)
+            return added
+        }
+        for other in lost { try forget(other.devices, of: other.user) }
+        try forget(added.left, of: user)
+        return added.device
+    }
+
+    private typealias Added = (device: Device, left: [Device])
+
+    /// Takes in a registration that the indices know already, without their locks.
+    ///
+    /// - Returns: `nil` where they do not.
+    private func renew(
+        _ registration: Registration, of user: UserID, at time: Timestamp
+    ) throws(Failure) -> Device? {
+        let added = try state.users.update(DocumentName(user)) {
+            (document) throws(Failure) -> Added? in
+            // Asked under the user's lock: who claims a token takes it from the user before the indices change.
+            guard document.devices.contains(where: { registration.renews($0) }) else { return nil }
+            return try add(registration, to: user, &document, at: time)
+        }
+        guard let added else { return nil }
+        try forget(added.left, of: user)
+        return added.device
+    }
+
+    private func add(
+        _ registration: Registration, to user: UserID, at time: Timestamp
+    ) throws(Failure) -> Added {
+        try state.users.update(DocumentName(user)) { (document) throws(Failure) in
+            try add(registration, to: user, &document, at: time)
+        }
+    }
+
+    private func add(
+        _ registration: Registration, to user: UserID, _ document: inout User, at time: Timestamp
+    ) throws(Failure) -> Added {
+        let hadDevice = document.hasDevice
+        let added = document.add(registration, at: time)
+        if !hadDevice, document.hasDevice, let player = user.player {
+            document.record = try state.playerIndex().watch(player, hint: document.record)
+        }
+        return added
+    }
+
+    /// Does something with the user named in indices, which nobody clears of the user meanwhile.
+    private func indexing<Result>(
+        _ user: UserID, under keys: ArraySlice<IndexKey>, _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        guard let key = keys.first else { return try body() }
+        return try key.shelf(state).holding(key.name) { (known, commit) throws(Failure) in
+            var holders = known
+            holders.add(user)
+            try commit(holders)
+            return try indexing(user, under: keys.dropFirst(), body)
+        }
+    }
+}
+
+extension Holders {
+    fileprivate mutating func add(_ user: UserID) {
+        if !users.contains(user.text) { users.append(user.text) }
+    }
+}

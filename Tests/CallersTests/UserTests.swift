@@ -1,0 +1,133 @@
+import Crypto
+import JSON
+import Testing
+import Turnstone
+
+@testable import Callers
+@testable import Edge
+
+/// Who calls, and what their browser has to say for them.
+@Suite struct UserTests {
+    private static let secret = "a secret that is long enough for HMAC"
+
+    private static func token(_ claims: JSONValue, secret: String = secret) -> String {
+        let signed =
+            base64URL(JSON.text(["alg": "HS256"])) + "." + base64URL(JSON.text(claims))
+        return signed + "." + base64URL(hmacSHA256(Array(signed.utf8), key: Array(secret.utf8)))
+    }
+
+    private static let ann = token(["sub": "ann"])
+    private static let bob = token(["sub": "bob"])
+
+    /// - Returns: the user's id, or the refusal's name.
+    private func caller(
+        _ headers: [(String, String)], method: String = "POST",
+        variables more: [String: String] = [:]
+    ) -> String {
+        var fields = Headers()
+        for (name, value) in headers { fields.append(name, value) }
+        var variables = Variables()
+        for (name, value) in more { variables.offer(name, value) }
+        variables.offer("JWT_SECRET", Self.secret)
+        let request = Request(
+            method: method, parameters: [], headers: fields, body: .bytes([]),
+            time: Timestamp(milliseconds: 1_795_262_400_000), variables: variables)
+        do { return try request.user().text } catch {
+            switch error.disposition {
+            case .refused(.unidentified(let challenge)): return challenge
+            case .refused(let refusal): return "\(refusal)"
+            default: return "\(error.disposition)"
+            }
+        }
+    }
+
+    private static let unknown = "Bearer realm=\"turnstone\""
+    private static let disbelieved = "Bearer realm=\"turnstone\", error=\"invalid_token\""
+
+    @Test(
+        "a caller is known by the header",
+        arguments: [
+            ("Bearer \(ann)", "ann"), ("bearer  \(ann) ", "ann"), ("Bearer", disbelieved),
+            ("Bearer \(token(["sub": "ann"], secret: "other"))", disbelieved),
+            ("Bearer \(token(["sub": "ann", "exp": 1]))", disbelieved), (ann, unknown),
+            ("Basic YTpi", unknown), ("Key \(ann)", unknown), ("", unknown),
+        ])
+    func header(value: String, user: String) {
+        #expect(caller([("Authorization", value)]) == user)
+    }
+
+    @Test("nobody is known without either, and two headers count for none")
+    func neither() {
+        #expect(caller([]) == Self.unknown)
+        let twice = [("Authorization", "Bearer \(Self.ann)"), ("authorization", "Basic x")]
+        #expect(caller(twice) == "malformed")
+    }
+
+    @Test(
+        "a caller is known by the cookie",
+        arguments: [
+            ("authToken=\(ann)", "ann"), ("a=b; authToken=\(ann); c=d", "ann"),
+            ("a=b;authToken=\(ann)", "ann"), ("authtoken=\(ann)", unknown),
+            ("xauthToken=\(ann)", unknown), ("authToken", unknown), ("authToken=", disbelieved),
+            ("authToken=\(ann); authToken=\(bob)", "malformed"), ("", unknown),
+        ])
+    func cookie(value: String, user: String) {
+        #expect(caller([("Cookie", value)], method: "GET") == user)
+    }
+
+    @Test("the cookie's name is what the configuration says")
+    func cookieName() {
+        let variables = ["JWT_COOKIE": "session"]
+        #expect(
+            caller([("Cookie", "session=\(Self.ann)")], method: "GET", variables: variables)
+                == "ann")
+        #expect(
+            caller([("Cookie", "authToken=\(Self.ann)")], method: "GET", variables: variables)
+                == Self.unknown)
+    }
+
+    @Test("the header goes before the cookie, right or wrong")
+    func both() {
+        let cookie = ("Cookie", "authToken=\(Self.bob)")
+        #expect(caller([("Authorization", "Bearer \(Self.ann)"), cookie]) == "ann")
+        #expect(caller([("Authorization", "Bearer x"), cookie], method: "GET") == Self.disbelieved)
+        #expect(caller([("Authorization", "Basic x"), cookie], method: "GET") == "bob")
+        #expect(caller([("Authorization", "Basic x"), cookie]) == "forbidden")
+    }
+
+    @Test(
+        "by cookie, only a page of our own changes anything",
+        arguments: [
+            ([], false), ([("Sec-Fetch-Site", "same-origin")], true),
+            ([("Sec-Fetch-Site", "same-site")], false), ([("Sec-Fetch-Site", "none")], false),
+            ([("Sec-Fetch-Site", "cross-site")], false), ([("Sec-Fetch-Site", "")], false),
+            ([("Origin", "https://push.example.org")], true),
+            ([("Origin", "http://push.example.org")], true),
+            ([("Origin", "https://push.example.org:8443")], false),
+            ([("Origin", "https://example.org")], false),
+            ([("Origin", "https://push.example.org.evil.net")], false),
+            ([("Origin", "https://evil.net/push.example.org")], false),
+            ([("Origin", "null")], false),
+            (
+                [("Origin", "https://push.example.org"), ("Sec-Fetch-Site", "cross-site")], false
+            ),
+            ([("Origin", "null"), ("Sec-Fetch-Site", "same-origin")], true),
+            ([("Referer", "https://push.example.org/")], false),
+        ] as [([(String, String)], Bool)])
+    func origin(headers: [(String, String)], isOwn: Bool) {
+        let cookie = [("Host", "push.example.org"), ("Cookie", "authToken=\(Self.ann)")]
+        for method in ["POST", "DELETE", "PUT", "PATCH"] {
+            #expect(caller(cookie + headers, method: method) == (isOwn ? "ann" : "forbidden"))
+        }
+        for method in ["GET", "HEAD"] { #expect(caller(cookie + headers, method: method) == "ann") }
+        let bearer = [("Authorization", "Bearer \(Self.ann)")]
+        #expect(caller(bearer + headers) == "ann")
+    }
+
+    @Test("without a host there is no origin of our own")
+    func noHost() {
+        let cookie = ("Cookie", "authToken=\(Self.ann)")
+        #expect(caller([cookie, ("Origin", "https://")]) == "forbidden")
+        #expect(caller([cookie, ("Host", ""), ("Origin", "https://")]) == "forbidden")
+    }
+}

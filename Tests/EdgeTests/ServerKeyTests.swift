@@ -1,0 +1,67 @@
+import Testing
+import Turnstone
+
+@testable import Edge
+
+@Suite struct ServerKeyTests {
+    private func request(_ headers: [(String, String)], keys: String?) -> Request {
+        var fields = Headers()
+        for (name, value) in headers { fields.append(name, value) }
+        var variables = Variables()
+        if let keys { variables.offer("TURNSTONE_SERVER_KEY", keys) }
+        return Request(
+            method: "POST", parameters: [], headers: fields, body: .bytes([]),
+            time: Timestamp(milliseconds: 0), variables: variables)
+    }
+
+    private func disposition(_ headers: [(String, String)], keys: String?) -> Disposition? {
+        do {
+            try request(headers, keys: keys).requireServerKey()
+            return nil
+        } catch { return error.disposition }
+    }
+
+    private static let denied = Disposition.refused(
+        .unidentified(by: "Key realm=\"turnstone\""))
+
+    @Test(
+        "the app's own backend passes with one of its keys",
+        arguments: [
+            ("Key one", "one"), ("key one", "one"), ("KEY  one ", "one"), ("Key one", "two,one"),
+            ("Key one", " one , two "), ("Key two", "one,,two"),
+        ])
+    func passes(header: String, keys: String) {
+        #expect(disposition([("Authorization", header)], keys: keys) == nil)
+    }
+
+    @Test(
+        "nobody else passes",
+        arguments: [
+            ("Key One", "one"), ("Key", "one"), ("Key ", "one"), ("Bearer one", "one"),
+            ("one", "one"), ("Key one,two", "one,two"), ("Keyone", "one"), ("", "one"),
+            ("Key one two", "one"),
+        ])
+    func refused(header: String, keys: String) {
+        #expect(disposition([("Authorization", header)], keys: keys) == Self.denied)
+    }
+
+    @Test("without the header nobody passes, and with two of them neither counts")
+    func headers() {
+        #expect(disposition([("X-API-Key", "one")], keys: "one") == Self.denied)
+        let twice = [("Authorization", "Key one"), ("authorization", "Key one")]
+        #expect(disposition(twice, keys: "one") == .refused(.malformed))
+    }
+
+    @Test("where no key is set, nobody passes", arguments: [nil, "", " ", ",", " , "])
+    func unset(keys: String?) {
+        for header in ["Key ", "Key ,", "Key"] {
+            #expect(disposition([("Authorization", header)], keys: keys) == .misconfigured)
+        }
+    }
+
+    @Test("a caller says which kind it is", arguments: [("Key x", true), ("Bearer x", false)])
+    func named(header: String, isServer: Bool) throws {
+        let request = request([("Authorization", header)], keys: "one")
+        #expect(try request.namesServerKey() == isServer)
+    }
+}

@@ -1,0 +1,163 @@
+import JSON
+import Store
+import TestSupport
+import Testing
+import Turnstone
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// A Live Activity's updates, from many processes to APNs.
+@Suite struct LiveActivityTests {
+    @Test(
+        "of forty updates in a minute one goes out every 15 s, the newest, and at last the end",
+        arguments: [false, true])
+    func fortyUpdates(isDeliverKilled: Bool) throws {
+        let world = try World()
+        try world.registerActivity()
+        let start = world.now / 1000
+        for number in 1...40 {
+            #expect(try world.update(["step": .integer(Int64(number))]).status == 202)
+            if isDeliverKilled { try world.killDeliver(after: number * 3 % 40) }
+            try world.run("deliver")
+            try world.advance(seconds: Int64(number % 2 + 1))
+        }
+        #expect(try world.update(["step": 41], ["event": "end"]).status == 202)
+        try world.run("deliver")
+        // What was held when it ended stays where it is no more.
+        try world.advance(seconds: 60)
+        try world.run("deliver")
+        #expect(world.spooled().isEmpty)
+
+        let pushes = try world.activityPushes()
+        let steps = pushes.map { $0.step }
+        #expect(steps.first == 1 && steps.last == 41)
+        #expect(steps == steps.sorted())
+        #expect(pushes.map { $0.event } == ["update", "update", "update", "update", "end"])
+        for (earlier, later) in zip(pushes, pushes.dropFirst()) {
+            #expect(later.timestamp > earlier.timestamp)
+            if later.event != "end" { #expect(later.time - earlier.time >= 15_000) }
+        }
+        // The state that was the newest when the window opened.
+        for push in pushes.dropFirst().dropLast() {
+            #expect(push.time / 1000 - push.timestamp <= 2, "\(push)")
+        }
+        #expect(pushes.first?.timestamp == start)
+    }
+
+    @Test("eight processes at once leave the newest state, whoever wrote it")
+    func eightProcesses() throws {
+        let world = try World()
+        try world.registerActivity()
+        _ = try world.update(["step": 0])
+        try world.run("deliver")
+        try world.advance(seconds: 1)
+        let second = world.now / 1000
+        let updates = (1...8).shuffled()
+        let programs = try updates.map { number in
+            try world.start(
+                "live-activity",
+                world.updating(
+                    ["step": .integer(Int64(number))],
+                    ["timestamp": .number(Double(second) + Double(number) / 10)]))
+        }
+        for program in programs {
+            #expect(try Answer(event: program.end().stdout).status == 202)
+        }
+        try world.advance(seconds: 15)
+        try world.run("deliver")
+        #expect(try world.activityPushes().map { $0.step } == [0, 8])
+        #expect(world.spooled().isEmpty)
+    }
+
+    @Test(
+        "a busy gateway gets the same state again, unless a newer one is known", arguments: [1, 2])
+    func busy(states: Int) throws {
+        let world = try World()
+        try world.registerActivity()
+        try world.simulator.perform(["do": "apns-fault", "status": 429, "count": 1])
+        for number in 1...states {
+            _ = try world.update(["step": .integer(Int64(number))])
+            try world.run("deliver")
+        }
+        try world.advance(seconds: 16)
+        try world.run("deliver")
+        #expect(try world.activityPushes().map { $0.step } == [Int64(states)])
+        let outcomes = try world.receipts().compactMap { $0["outcome"]?.string }
+        #expect(Set(outcomes) == (states == 1 ? ["accepted"] : ["accepted", "superseded"]))
+    }
+
+    @Test("what an activity has ended with does not wait for its window")
+    func end() throws {
+        let world = try World()
+        try world.registerActivity()
+        _ = try world.update(["step": 1])
+        try world.run("deliver")
+        #expect(try world.update(["step": 2]).json?.object?["state"] == "held")
+        #expect(try world.update(nil, ["event": "end"]).json?.object?["state"] == "queued")
+        try world.run("deliver")
+        let pushes = try world.activityPushes()
+        #expect(pushes.map { $0.step } == [1, 2])
+        #expect(pushes.map { $0.event } == ["update", "end"])
+        #expect(try world.update(["step": 3]).status == 409)
+    }
+}
+
+extension World {
+    /// A push as the stand-in got it.
+    fileprivate struct ActivityPush {
+        let time: Int64
+        let timestamp: Int64
+        let event: String
+        let step: Int64
+    }
+
+    fileprivate func registerActivity() throws {
+        variables["TURNSTONE_SERVER_KEY"] = "server"
+        var settings = Variables()
+        settings.offer("TURNSTONE_STATE", state.path)
+        guard let token = DeviceToken(token(1)), let user = UserID("ann") else {
+            throw TestFailure("no token")
+        }
+        var registration = Registration(token)
+        registration.kind = .liveActivity(activity: "build-7", session: nil)
+        _ = try State(settings).registry.claim(
+            registration, for: user, at: Timestamp(milliseconds: now))
+    }
+
+    fileprivate func updating(_ state: JSONObject?, _ more: JSONObject = [:]) -> JSONValue {
+        var body: JSONObject = ["activityId": "build-7"]
+        body["contentState"] = state.map { .object($0) }
+        for member in more.members { body[member.name] = member.value }
+        return [
+            "method": "POST", "path": "/api/push/live-activity",
+            "headers": ["Authorization": "Key server"], "body": .object(body),
+        ]
+    }
+
+    fileprivate func update(_ state: JSONObject?, _ more: JSONObject = [:]) throws -> Answer {
+        try Answer(event: start("live-activity", updating(state, more)).end().stdout)
+    }
+
+    fileprivate func killDeliver(after milliseconds: Int) throws {
+        let program = try start("deliver")
+        usleep(UInt32(milliseconds) * 1000)
+        program.send(SIGKILL)
+        _ = try program.end()
+    }
+
+    /// The accepted pushes, repeats with a lost answer once.
+    fileprivate func activityPushes() throws -> [ActivityPush] {
+        var ids: Set<String> = []
+        return try simulator.pushes().filter { $0["accepted"] == true }.compactMap { push in
+            guard let id = push["apns_id"]?.string, ids.insert(id).inserted,
+                let aps = push["payload"]?.object?["aps"]?.object,
+                let time = push["time"]?.integer, let timestamp = aps["timestamp"]?.integer,
+                let event = aps["event"]?.string,
+                let step = aps["content-state"]?.object?["step"]?.integer
+            else { return nil }
+            return ActivityPush(time: time, timestamp: timestamp, event: event, step: step)
+        }
+    }
+}

@@ -1,0 +1,221 @@
+import Store
+import TestSupport
+import Testing
+import Turnstone
+
+/// Tokens that are one user's alone, of all kinds.
+@Suite struct ClaimTests {
+    let scratch: Scratch
+    let time = Scratch.time
+    let ann = UserID("ann")!
+    let bob = UserID("bob")!
+
+    init() throws { scratch = try Scratch() }
+
+    private var registry: Registry { scratch.state.registry }
+
+    @discardableResult
+    private func claim(
+        _ token: String, _ user: UserID, _ kind: TokenKind = .device, previous: String? = nil,
+        after: Interval = .seconds(0), change: (inout Registration) -> Void = { _ in }
+    ) throws -> Device {
+        var registration = Registration(DeviceToken(token)!)
+        registration.kind = kind
+        registration.previous = previous.flatMap { DeviceToken($0) }
+        change(&registration)
+        return try registry.claim(registration, for: user, at: time + after)
+    }
+
+    private func activity(_ id: String?, session: String? = nil) -> TokenKind {
+        .liveActivity(activity: id, session: session)
+    }
+
+    private func devices(_ user: UserID) throws -> [Device] {
+        try scratch.state.users.read(DocumentName(user))?.devices ?? []
+    }
+
+    private func tokens(_ user: UserID) throws -> [String] { try devices(user).map(\.token.text) }
+
+    private func holders(_ token: String) throws -> [String]? {
+        try scratch.state.tokens.read(DocumentName(DeviceToken(token)!))?.users
+    }
+
+    @Test("a token that a user claims leaves all others, and takes its environment along")
+    func takenOver() throws {
+        let token = Scratch.token
+        try registry.bind(token, environment: .production, to: Scratch.player, at: time)
+        try registry.bind(token, environment: nil, to: Scratch.other, at: time)
+        let device = try claim(token.text, ann) { $0.name = "iPhone" }
+        #expect(device.environment == .production && device.name == "iPhone")
+        #expect(try registry.users(of: token) == [ann])
+        #expect(try holders(token.text) == ["ann"])
+        for player in [Scratch.player, Scratch.other] {
+            #expect(try devices(UserID(player)).isEmpty)
+        }
+        try registry.bind(token, environment: nil, to: Scratch.player, at: time)
+        #expect(try registry.users(of: token) == [ann, UserID(Scratch.player)])
+        try claim(token.text, ann)
+        #expect(try registry.users(of: token) == [ann])
+    }
+
+    @Test("claiming again renews, and keeps what is not said and the first day")
+    func renewed() throws {
+        let first = try claim("ab", ann) {
+            $0.name = "iPad"
+            $0.appVersion = "1.0"
+        }
+        #expect(first.created == time && first.registered == time)
+        let again = try claim("ab", ann, after: .hours(1)) { $0.appVersion = "2.0" }
+        #expect(again.created == time && again.registered == time + .hours(1))
+        #expect(again.name == "iPad" && again.appVersion == "2.0" && again.id == first.id)
+        #expect(try devices(ann) == [again])
+    }
+
+    @Test("a token in the place of another is the same device, in one commit")
+    func rotated() throws {
+        try claim("ab", ann) { $0.name = "iPad" }
+        let file = "users/49/ann.json"
+        let revision = try scratch.members(file)?["revision"]?.integer
+        let device = try claim("cd", ann, previous: "ab", after: .hours(1))
+        #expect(device.name == "iPad" && device.created == time)
+        #expect(try tokens(ann) == ["cd"])
+        #expect(try scratch.members(file)?["revision"]?.integer == revision.map { $0 + 1 })
+        #expect(try holders("ab") == [] && holders("cd") == ["ann"])
+        // The answer was lost, and the app says it again.
+        try claim("cd", ann, previous: "ab", after: .hours(2))
+        #expect(try tokens(ann) == ["cd"])
+    }
+
+    @Test("a previous token that is another user's, or the same, changes nothing")
+    func previousOfAnother() throws {
+        try claim("ab", bob)
+        try claim("cd", ann, previous: "ab")
+        try claim("cd", ann, previous: "cd")
+        #expect(try tokens(ann) == ["cd"] && tokens(bob) == ["ab"])
+    }
+
+    @Test("a previous token that came back beside the new one goes")
+    func previousBeside() throws {
+        try claim("ab", ann)
+        try claim("cd", ann)
+        try claim("cd", ann, previous: "ab")
+        #expect(try tokens(ann) == ["cd"] && holders("ab") == [])
+    }
+
+    @Test("a Live Activity is found by its name and by its session, until its token goes")
+    func activities() throws {
+        try claim("ab", ann, activity("a1", session: "s"))
+        try claim("cd", bob, activity(nil, session: "s"))
+        #expect(try registry.users(ofActivity: "a1") == [ann])
+        #expect(try registry.users(ofSession: "s") == [ann, bob])
+        #expect(try registry.users(ofActivity: "s").isEmpty)
+        #expect(try registry.unbind(DeviceToken("ab")!, from: ann))
+        #expect(try registry.users(ofActivity: "a1").isEmpty)
+        #expect(try registry.users(ofSession: "s") == [bob])
+        #expect(
+            try scratch.state.activities.read(DocumentName(hash: Self.hashOfA1))?.users == [])
+    }
+
+    private static let hashOfA1 = "f55ff16f66f43360266b95db6f8fec01d76031054306ae4a4b380598f6cfd114"
+
+    @Test("an activity has one token at a time, devices and starts have one each")
+    func oneTokenAnActivity() throws {
+        try claim("ab", ann, activity("a1", session: "s"))
+        try claim("cd", ann, activity("a1"), after: .minutes(1))
+        try claim("ef", ann, activity("a2"), after: .minutes(1))
+        try claim("12", ann, .liveActivityStart(attributesType: "T"))
+        try claim("34", ann, .liveActivityStart(attributesType: "T"))
+        #expect(try tokens(ann) == ["cd", "ef", "12", "34"])
+        #expect(try devices(ann)[0].kind == activity("a1"))
+        #expect(try registry.users(ofSession: "s").isEmpty)
+        #expect(try holders("ab") == [])
+    }
+
+    @Test("a Live Activity's token that is a day old goes with the next registration")
+    func oldActivities() throws {
+        try claim("ab", ann, activity("a1"))
+        try claim("cd", ann, .liveActivityStart(attributesType: "T"))
+        try claim("ef", ann, after: .hours(24))
+        #expect(try tokens(ann) == ["ab", "cd", "ef"])
+        try claim("ef", ann, after: .hours(25))
+        #expect(try tokens(ann) == ["cd", "ef"])
+        #expect(try holders("ab") == [] && registry.users(ofActivity: "a1").isEmpty)
+    }
+
+    @Test("a taken over activity is found by its new user alone")
+    func activityTakenOver() throws {
+        try claim("ab", ann, activity("a1"))
+        try claim("ab", bob, activity("a1"))
+        #expect(try registry.users(ofActivity: "a1") == [bob])
+        #expect(
+            try scratch.state.activities.read(DocumentName(hash: Self.hashOfA1))?.users == ["bob"])
+    }
+
+    @Test("only messages to an iOS app make a player watched")
+    func watched() throws {
+        let player = UserID(Scratch.player)
+        try claim("ab", player, activity("a1"))
+        try claim("cd", player) { $0.platform = .android }
+        #expect(try scratch.state.users.read(scratch.user)?.record == nil)
+        #expect(try scratch.state.users.read(scratch.user)?.hasDevice == false)
+        try claim("ef", player)
+        #expect(try scratch.state.users.read(scratch.user)?.record == 1)
+        #expect(try scratch.state.users.read(scratch.user)?.hasDevice == true)
+    }
+
+    @Test("every kind of device is on disk as FORMAT.md says, and read again")
+    func documents() throws {
+        let made = [
+            try claim("ab", ann, activity("a1", session: "s")) { $0.environment = .production },
+            try claim("cd", ann, .liveActivityStart(attributesType: "T")),
+            try registry.claim(android, for: ann, at: time),
+        ]
+        #expect(try devices(ann) == made)
+        let moment = JSONValue(time)
+        #expect(
+            try scratch.members("users/49/ann.json")?["devices"] == [
+                [
+                    "token": "ab", "kind": "live_activity", "activity_id": "a1", "session_id": "s",
+                    "environment": "production", "registered_at": moment,
+                ],
+                [
+                    "token": "cd", "kind": "live_activity_start", "attributes_type": "T",
+                    "registered_at": moment,
+                ],
+                [
+                    "token": "fcm:X_-1", "platform": "android", "name": "Pixel",
+                    "app_version": "3", "registered_at": moment,
+                ],
+            ])
+    }
+
+    private var android: Registration {
+        var registration = Registration(DeviceToken("fcm:X_-1", on: .android)!)
+        registration.platform = .android
+        registration.name = "Pixel"
+        registration.appVersion = "3"
+        return registration
+    }
+
+    @Test("of users who claim one token at the same time, one has it, and the index is right")
+    func claimsAtOnce() async throws {
+        let path = scratch.folder.path
+        let time = time
+        _ = try await atOnce(8) { number in
+            let state = try Scratch.open(path)
+            for round in 0..<5 {
+                let user = UserID("user\((number + round) % 4)")!
+                try patiently {
+                    _ = try state.registry.claim(
+                        Registration(Scratch.token), for: user, at: time)
+                }
+                if round == 2 {
+                    try patiently { _ = try state.registry.unbind(Scratch.token, from: user) }
+                }
+            }
+        }
+        let having = try (0..<4).filter { try !devices(UserID("user\($0)")!).isEmpty }
+        #expect(having.count <= 1)
+        #expect(try registry.users(of: Scratch.token).map(\.text) == having.map { "user\($0)" })
+    }
+}

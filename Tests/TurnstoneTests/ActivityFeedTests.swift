@@ -1,0 +1,125 @@
+import Testing
+
+@testable import Turnstone
+
+@Suite struct ActivityFeedTests {
+    private let start = Timestamp(milliseconds: 1_800_000_000_000)
+
+    @Test("the first state goes at once, what comes within the window waits for it to open")
+    func window() {
+        var feed = ActivityFeed()
+        #expect(update(&feed, 1, after: 0) == .carried(.init(id: "1", due: start)))
+        #expect(feed.take(by: "1", now: start)?.state.aps == aps(1))
+        let opening = ActivityFeed.Carrier(id: "2", due: start + .seconds(15))
+        for second in 2...9 {
+            #expect(update(&feed, second, after: Int64(second)) == .carried(opening))
+        }
+        #expect(feed.take(by: "2", now: opening.due)?.state.aps == aps(9))
+        #expect(feed.waiting == nil)
+        #expect(
+            update(&feed, 40, after: 31)
+                == .carried(.init(id: "40", due: start + .seconds(31))))
+    }
+
+    @Test("the end waits for no window, and takes along what waited")
+    func end() {
+        var feed = ActivityFeed()
+        _ = update(&feed, 1, after: 0)
+        _ = feed.take(by: "1", now: start)
+        _ = update(&feed, 2, after: 1)
+        let now = start + .seconds(1)
+        let end = feed.add(["event": "end"], priority: 5, at: now, expires: now, now: now, id: "e")
+        #expect(end == .carried(.init(id: "e", due: now)))
+        let taken = feed.take(by: "e", now: now)
+        #expect(taken?.state.aps["content-state"] == .integer(2))
+        #expect(feed.take(by: "2", now: start + .seconds(15)) == nil)
+        #expect(update(&feed, 3, after: 20) == .ended)
+        #expect(
+            feed.add(["event": "end"], priority: 5, at: now, expires: now, now: now, id: "f")
+                == .ended)
+    }
+
+    @Test("what is older than what is known is outdated, but for the end")
+    func outdated() {
+        var feed = ActivityFeed()
+        _ = update(&feed, 1, after: 5)
+        #expect(update(&feed, 2, after: 4) == .outdated)
+        #expect(update(&feed, 2, after: 5) == .carried(.init(id: "1", due: start + .seconds(5))))
+        let end = feed.add(
+            ["event": "end"], priority: 5, at: start, expires: start, now: start, id: "e")
+        #expect(end == .carried(.init(id: "e", due: start)))
+    }
+
+    @Test(
+        "what was taken can be taken again, and opens the window anew, until a newer state is known"
+    )
+    func again() {
+        var feed = ActivityFeed()
+        _ = update(&feed, 1, after: 0)
+        let first = feed.take(by: "1", now: start)
+        let again = feed.take(by: "1", now: start + .seconds(3))
+        #expect(again?.state == first?.state && again?.seconds == first?.seconds)
+        let due = start + .seconds(18)
+        #expect(update(&feed, 2, after: 4) == .carried(.init(id: "2", due: due)))
+        #expect(feed.take(by: "1", now: start + .seconds(5)) == nil)
+        #expect(feed.take(by: "2", now: due)?.state.aps == aps(2))
+        #expect(feed.take(by: "1", now: start + .seconds(19)) == nil)
+    }
+
+    @Test("a notification whose state was overtaken takes no other's")
+    func overtaken() {
+        var feed = ActivityFeed()
+        _ = update(&feed, 1, after: 0)
+        _ = feed.take(by: "1", now: start)
+        _ = update(&feed, 2, after: 1)
+        _ = feed.take(by: "2", now: start + .seconds(15))
+        _ = update(&feed, 3, after: 16)
+        #expect(feed.take(by: "1", now: start + .seconds(17)) == nil)
+        #expect(feed.take(by: "never added", now: start + .seconds(30)) == nil)
+        #expect(feed.take(by: "3", now: start + .seconds(30))?.state.aps == aps(3))
+    }
+
+    @Test("timestamps grow, even where the clock stands still or goes back")
+    func timestamps() {
+        var feed = ActivityFeed()
+        var seconds: [Int64] = []
+        for number in 1...3 {
+            _ = update(&feed, number, after: 0)
+            if let taken = feed.take(by: "\(number)", now: start) { seconds.append(taken.seconds) }
+        }
+        #expect(seconds == [1_800_000_000, 1_800_000_001, 1_800_000_002])
+    }
+
+    @Test("a clock that was set back does not shut the window for longer than it is")
+    func clockSetBack() {
+        var feed = ActivityFeed()
+        _ = update(&feed, 1, after: 3600)
+        _ = feed.take(by: "1", now: start + .seconds(3600))
+        let state = feed.add(
+            aps(2), priority: 5, at: start + .seconds(3600), expires: start, now: start, id: "2")
+        #expect(state == .carried(.init(id: "2", due: start + .seconds(15))))
+    }
+
+    @Test("what is written is read as it was")
+    func json() throws {
+        var feed = ActivityFeed()
+        #expect(ActivityFeed(feed.json) == feed)
+        _ = update(&feed, 1, after: 0)
+        #expect(ActivityFeed(feed.json) == feed)
+        _ = feed.take(by: "1", now: start)
+        _ = update(&feed, 2, after: 1)
+        #expect(ActivityFeed(feed.json) == feed)
+        #expect(ActivityFeed(["taken": ["by": "x"]]) == nil)
+    }
+
+    private func aps(_ state: Int) -> JSONObject {
+        ["event": "update", "content-state": .integer(Int64(state))]
+    }
+
+    private func update(
+        _ feed: inout ActivityFeed, _ state: Int, after seconds: Int64
+    ) -> ActivityFeed.Addition {
+        let now = start + .seconds(seconds)
+        return feed.add(aps(state), priority: 5, at: now, expires: now, now: now, id: "\(state)")
+    }
+}

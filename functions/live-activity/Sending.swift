@@ -1,0 +1,85 @@
+import Crypto
+import Spool
+import Store
+import Turnstone
+import Unix
+
+/// Puts a call into the spool.
+struct Sending {
+    let call: Call
+    let spool: Spool
+    let state: State
+
+    enum Result: String {
+        case queued, held, outdated
+    }
+
+    /// Lets the devices start an activity each.
+    func start(_ devices: [(user: UserID, device: Device)]) throws(Failure) -> Result {
+        var aps: JSONObject = ["timestamp": .integer(call.moment.seconds)]
+        for member in call.aps.members { aps[member.name] = member.value }
+        try spool.accept(
+            notification(id: freshID(), user: devices[0].user, aps),
+            to: devices.map {
+                Delivery(token: $0.device.token, environment: $0.device.environment)
+            })
+        return .queued
+    }
+
+    /// Changes what the activities show.
+    ///
+    /// - Throws: a conflict where they all have ended.
+    func change(_ devices: [(user: UserID, device: Device)]) throws(Failure) -> Result {
+        var additions: [ActivityFeed.Addition] = []
+        for (user, device) in devices { additions.append(try add(to: device.token, of: user)) }
+        var result: Result?
+        for addition in additions {
+            switch addition {
+            case .ended: break
+            case .outdated: result = result ?? .outdated
+            case .carried(let carrier) where carrier.due <= call.now: return .queued
+            case .carried: result = .held
+            }
+        }
+        guard let result else { throw .refused(.conflict, "Live Activity has ended") }
+        return result
+    }
+
+    /// Adds the state to what the device's activity is to get, with a carrier in the spool before that counts.
+    private func add(
+        to token: DeviceToken, of user: UserID
+    ) throws(Failure) -> ActivityFeed.Addition {
+        let id = freshID()
+        return try state.users.update(DocumentName(user)) { (document) throws(Failure) in
+            guard let index = document.devices.firstIndex(where: { $0.token == token }) else {
+                return .ended
+            }
+            var feed = document.devices[index].activity ?? ActivityFeed()
+            let addition = feed.add(
+                call.aps, priority: call.priority, at: call.moment, expires: call.expires,
+                now: call.now, id: id)
+            if case .carried(let carrier) = addition, carrier.id == id {
+                var carrying = notification(id: id, user: user, call.aps)
+                carrying.cargo = .activity
+                try spool.accept(
+                    carrying,
+                    to: [
+                        Delivery(
+                            token: token, environment: document.devices[index].environment)
+                    ], notBefore: carrier.due > call.now ? carrier.due : nil)
+            }
+            document.devices[index].activity = feed
+            return addition
+        }
+    }
+
+    private func freshID() -> String { stableUUID("live-activity \(hex(randomBytes(16)))") }
+
+    private func notification(id: String, user: UserID, _ aps: JSONObject) -> Notification {
+        Notification(
+            id: id, user: user, accepted: call.now, expires: call.expires,
+            push: PushContent(
+                type: "liveactivity", priority: call.priority, collapseID: nil,
+                payload: ["aps": .object(aps)]))
+    }
+}

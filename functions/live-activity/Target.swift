@@ -1,0 +1,57 @@
+import Edge
+import Store
+import Turnstone
+
+/// Whose Live Activities a call is for: those for which all holds that it says.
+struct Target {
+    private let activity: String?
+    private let session: String?
+    private let user: UserID?
+    /// Of the tokens that start activities; `nil`: those that update one are meant.
+    private let attributesType: String?
+
+    init(_ members: JSONObject, _ event: Call.Event) throws(Failure) {
+        activity = try members.optionalText("activityId")
+        session = try members.optionalText("sessionId")
+        let name = try members.optionalText("userId")
+        user = name.flatMap(UserID.init)
+        guard name == nil || user != nil else { throw .malformed("userId is no user's id") }
+        attributesType = event == .start ? try members.text("attributesType") : nil
+        if event == .start {
+            guard user != nil else { throw .malformed("userId is required") }
+        } else if activity == nil, session == nil, user == nil {
+            throw .malformed("activityId, sessionId or userId is required")
+        }
+    }
+
+    /// The tokens, with the users whose they are.
+    func devices(
+        _ registry: Registry, _ users: Shelf<User>
+    ) throws(Failure) -> [(user: UserID, device: Device)] {
+        var devices: [(user: UserID, device: Device)] = []
+        for user in try candidates(registry) {
+            for device in try users.read(DocumentName(user))?.devices ?? [] where isMeant(device) {
+                devices.append((user, device))
+            }
+        }
+        return devices
+    }
+
+    private func candidates(_ registry: Registry) throws(Failure) -> [UserID] {
+        if let user { return [user] }
+        if let activity { return try registry.users(ofActivity: activity) }
+        if let session { return try registry.users(ofSession: session) }
+        return []
+    }
+
+    private func isMeant(_ device: Device) -> Bool {
+        guard device.quarantined == nil else { return false }
+        switch device.kind {
+        case .device: return false
+        case .liveActivityStart(let type): return type == attributesType
+        case .liveActivity(let activity, let session):
+            return attributesType == nil && (self.activity == nil || self.activity == activity)
+                && (self.session == nil || self.session == session)
+        }
+    }
+}

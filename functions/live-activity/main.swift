@@ -1,0 +1,32 @@
+// POST /api/push/live-activity: starts, updates and ends Live Activities.
+//
+//   in    Authorization: Key <TURNSTONE_SERVER_KEY>
+//         {"event": "update", "activityId" or "sessionId" or "userId", "contentState": {…}, "staleDate"?, "alert"?,
+//         "priority"?: 5 or 10, "relevanceScore"?, "timestamp"?}; moments in seconds since 1970
+//         {"event": "end", …, "contentState"?, "dismissalDate"?}
+//         {"event": "start", "userId", "attributesType", "attributes", "contentState", "alert"}
+//   out   202 {"success": true, "state": "queued"}, "held" until 15 s after the last update, or "outdated"
+//   else  400 malformed, 401 no or an unknown server key, 404 nobody has such a token, 409 it has ended,
+//         413 more than 4096 bytes, 503 the store is busy
+
+import Edge
+import Spool
+import Store
+import Turnstone
+
+serve(
+    Route("POST", "/api/push/live-activity") { (request) throws(Failure) in
+        try request.requireServerKey()
+        let call = try Call(request.members(), now: request.time)
+        let state = try State(request.variables)
+        let spool = Spool(state: state.folder)
+        let devices = try call.target.devices(state.registry, state.users)
+        guard !devices.isEmpty else {
+            throw .refused(.notFound, "Live Activity not found")
+        }
+        let sending = Sending(call: call, spool: spool, state: state)
+        let result = try call.event == .start ? sending.start(devices) : sending.change(devices)
+        if result != .outdated { try spool.startDrainer(request.variables) }
+        return Response(
+            status: 202, body: ["success": true, "state": .string(result.rawValue)])
+    })
