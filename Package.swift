@@ -103,6 +103,14 @@ let endpoints: [Target] = [
     program("live-activity", links: ["Store", "Spool", "JSON", "Crypto", "Unix"]),
 ]
 
+/// What runs the programs where a host speaks a protocol of its own.
+let runners: [Target] = [
+    .executableTarget(
+        name: "bootstrap", dependencies: ["Edge", "JSON", "Unix", "Turnstone"],
+        path: "infra/lambda/bootstrap", swiftSettings: compilation,
+        linkerSettings: staticExecutable)
+]
+
 let modules: [Target] = [
     module("HTTP", on: ["CCurl"]),
     module("HTTP2", on: ["CNGHTTP2", "COpenSSL", "Unix"]),
@@ -197,7 +205,7 @@ let package = Package(
     name: "turnstone",
     dependencies: isEmbedded
         ? [] : [.package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")],
-    targets: doors + foundation + endpoints
+    targets: doors + foundation + endpoints + runners
         + (isEmbedded
             ? []
             : modules + programs + simulator + bench + (fuzzer == nil ? checks : []) + [fuzzing]),
