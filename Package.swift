@@ -96,10 +96,24 @@ let endpoints: [Target] = [
     program("api-keys", links: ["Store"]),
     program("register", links: ["Store"]),
     program("users-by-token", links: ["Store"]),
+    program("devices-register", links: ["Store", "Callers"]),
+    program("devices-list", links: ["Store", "Callers"]),
+    program("devices-unregister", links: ["Store", "Callers"]),
+    program("push-register", links: ["Store", "Callers"]),
+    program("push-invalidate", links: ["Store", "Callers"]),
+    program("push-status", links: ["Store", "Callers"]),
     program("live-activity", links: ["Store", "Spool", "JSON", "Crypto", "Unix"]),
     program("notify", links: ["Messages", "Store", "Spool"]),
     program(
         "events", links: ["Messages", "Store", "Spool", "JSON", "Unix"], exclude: ["templates"]),
+]
+
+/// What runs the programs where a host speaks a protocol of its own.
+let runners: [Target] = [
+    .executableTarget(
+        name: "bootstrap", dependencies: ["Edge", "JSON", "Unix", "Turnstone"],
+        path: "infra/lambda/bootstrap", swiftSettings: compilation,
+        linkerSettings: staticExecutable)
 ]
 
 let modules: [Target] = [
@@ -150,7 +164,7 @@ let checks: [Target] = [
         dependencies: ["TestSupport", "Signatures", "JSON", "Crypto", "Unix", "Turnstone"]),
     .testTarget(
         name: "MainJobTests",
-        dependencies: ["TestSupport", "Store", "Spool", "JSON", "Turnstone", "Unix"]),
+        dependencies: ["TestSupport", "Store", "Spool", "Crypto", "JSON", "Turnstone", "Unix"]),
     .testTarget(
         name: "SimulatorTests",
         dependencies: [
@@ -196,7 +210,7 @@ let package = Package(
     name: "turnstone",
     dependencies: isEmbedded
         ? [] : [.package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")],
-    targets: doors + foundation + endpoints
+    targets: doors + foundation + endpoints + runners
         + (isEmbedded
             ? []
             : modules + programs + simulator + bench + (fuzzer == nil ? checks : []) + [fuzzing]),
