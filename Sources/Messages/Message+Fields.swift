@@ -12,6 +12,7 @@ extension Message {
         }
         let isSilent = try fields.flag("content_available")
         let aps = try fields.aps(isSilent: isSilent)
+        badge = fields.badgeChange
         let isBare = aps.members.count == (isSilent ? 1 : 0)
         pushType = try fields.pushType() ?? (isSilent && isBare ? "background" : "alert")
         priority = try fields.priority(pushType)
