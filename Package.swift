@@ -188,6 +188,7 @@ let checks: [Target] = [
     tests("Edge", and: ["JSON", "Crypto"]),
     tests("Callers", and: ["Edge", "JWT", "JSON", "Crypto"]),
     tests("Store", and: ["TestSupport", "JSON", "Unix"]),
+    tests("Messages", and: ["JSON"]),
     tests("Spool", and: ["TestSupport", "JSON", "Unix"]),
 ]
 

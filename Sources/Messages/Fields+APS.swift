@@ -38,7 +38,7 @@ extension Fields {
 
     private mutating func label(_ name: String) throws(Failure) -> JSONValue? {
         guard let text = try text(name) else { return nil }
-        guard !text.isEmpty else { throw unacceptable("\(name) must not be empty") }
+        guard !text.isEmpty else { throw .malformed("\(name) must not be empty") }
         return .string(text)
     }
 
@@ -59,7 +59,7 @@ extension Fields {
     private mutating func sound() throws(Failure) -> JSONValue? {
         guard let value = take("sound") else { return nil }
         if let name = value.string {
-            guard !name.isEmpty else { throw unacceptable("sound must not be empty") }
+            guard !name.isEmpty else { throw .malformed("sound must not be empty") }
             return value
         }
         guard let members = value.object else {

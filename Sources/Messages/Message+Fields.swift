@@ -23,7 +23,7 @@ extension Message {
                     "a background push has content_available and nothing else for aps")
             }
         } else if pushType == "alert" {
-            guard !aps.members.isEmpty else { throw unacceptable("there is nothing to show") }
+            guard !aps.members.isEmpty else { throw .malformed("there is nothing to show") }
             guard aps["mutable-content"] == nil || aps["alert"] != nil else {
                 throw unacceptable("mutable_content wants a title or a body")
             }
