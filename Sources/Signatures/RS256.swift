@@ -54,6 +54,9 @@ package enum SignaturePublicKey {
     ///
     /// - Throws: a ``Failure`` whose sentence says what is wrong with the text.
     package init(pem: [UInt8]) throws(Failure) {
+        // Or the first key would have OpenSSL read its configuration, with the engines that it may name: half a
+        // millisecond.
+        OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_LOAD_CONFIG), nil)
         switch PublicKeyInfo(pem: pem) {
         case .rsa(let modulus, let exponent)?:
             self = .rs256(try RS256PublicKey(modulus: modulus, exponent: exponent))
