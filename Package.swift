@@ -56,11 +56,12 @@ func module(
 
 func program(
     _ name: String, links modules: [Target.Dependency],
-    _ linking: [LinkerSetting] = staticExecutable
+    _ linking: [LinkerSetting] = staticExecutable, exclude: [String] = []
 ) -> Target {
     .executableTarget(
         name: name, dependencies: ["Edge", "Turnstone"] + modules, path: "functions/\(name)",
-        exclude: ["README.md", "fixtures"], swiftSettings: compilation, linkerSettings: linking)
+        exclude: ["README.md", "fixtures"] + exclude, swiftSettings: compilation,
+        linkerSettings: linking)
 }
 
 let doors: [Target] = [
@@ -84,6 +85,7 @@ let foundation: [Target] = [
     module("Callers", on: ["Edge", "JWT"]),
     module("Store", on: ["Unix", "JSON", "Crypto"], exclude: ["FORMAT.md"]),
     module("Spool", on: ["Unix", "JSON", "Crypto"], exclude: ["FORMAT.md"]),
+    module("Messages", on: ["Edge", "Store", "Spool", "Unix", "JSON", "Crypto"]),
 ]
 
 let endpoints: [Target] = [
@@ -101,6 +103,17 @@ let endpoints: [Target] = [
     program("push-invalidate", links: ["Store", "Callers"]),
     program("push-status", links: ["Store", "Callers"]),
     program("live-activity", links: ["Store", "Spool", "JSON", "Crypto", "Unix"]),
+    program("notify", links: ["Messages", "Store", "Spool"]),
+    program(
+        "events", links: ["Messages", "Store", "Spool", "JSON", "Unix"], exclude: ["templates"]),
+]
+
+/// What runs the programs where a host speaks a protocol of its own.
+let runners: [Target] = [
+    .executableTarget(
+        name: "bootstrap", dependencies: ["Edge", "JSON", "Unix", "Turnstone"],
+        path: "infra/lambda/bootstrap", swiftSettings: compilation,
+        linkerSettings: staticExecutable)
 ]
 
 let modules: [Target] = [
@@ -197,7 +210,7 @@ let package = Package(
     name: "turnstone",
     dependencies: isEmbedded
         ? [] : [.package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")],
-    targets: doors + foundation + endpoints
+    targets: doors + foundation + endpoints + runners
         + (isEmbedded
             ? []
             : modules + programs + simulator + bench + (fuzzer == nil ? checks : []) + [fuzzing]),

@@ -25,7 +25,7 @@ package func dispatch(_ routes: [ProgramRoute]) -> Never {
         response = Response(error, inside: isAPI)
     }
     front.write(response, withoutBody: isHead, after: &input)
-    ThisProcess.exit(front.exitCode(response))
+    ThisProcess.exit(0)
 }
 
 private func become(_ program: String, until deadline: Int64) -> SystemError {
@@ -40,7 +40,9 @@ extension Front {
     ) throws(Failure) -> (method: String, target: String) {
         switch self {
         case .gateway: return announced("REQUEST_METHOD", "REQUEST_URI")
-        case .watchdog: return announced("Http_Method", "Http_Path")
+        case .watchdog:
+            let line = announced("Http_Method", "Http_Path")
+            return (line.method, watchdogTarget(line.target))
         case .inetd:
             let (request, _) = try requestLine(input.readLine(limit: headerLimit))
             return (request.method, request.target)

@@ -3,18 +3,21 @@ import JSON
 import Turnstone
 import Unix
 
-// A JSON event: API Gateway's HTTP API payload 2.0 (a Lambda function URL's too), or the short form
-// for a person: {"method": "POST", "path": "/register", "headers": {…}, "body": {…}}.
+// A JSON event: one of those that `EventParts` knows, or a CloudEvent around one of them.
 
 extension Front {
     func eventRequest(from input: inout Input, bodyLimit: Int) throws(Failure) -> RawRequest {
         // Base64 takes a third more, escapes in a text up to six times as much.
         let bytes = try input.readToEnd(limit: bodyLimit * 6 + headerLimit * 2)
-        let event = try event(bytes)
-        var request = try request(event)
-        try request.headers.append(members: event["headers"])
+        let parts = try EventParts(CloudEvent.unwrapped(event(bytes)))
+        guard let method = parts.method?.string, let target = parts.target?.string else {
+            throw .malformed("the event must name a method and a path")
+        }
+        var request = RawRequest(method: method, target: target)
+        try request.headers.append(members: parts.headers)
+        try request.headers.append(cookies: parts.cookies)
         try request.headers.checkSize()
-        request.body = try body(event, limit: bodyLimit)
+        request.body = try body(parts, limit: bodyLimit)
         return request
     }
 
@@ -30,19 +33,11 @@ extension Front {
         throw .malformed("the event must be a JSON object")
     }
 
-    private func request(_ event: JSONObject) throws(Failure) -> RawRequest {
-        let gateway = event["requestContext"]?.object?["http"]?.object
-        guard let method = (gateway?["method"] ?? event["method"])?.string,
-            let target = (event["rawPath"] ?? event["path"])?.string
-        else { throw .malformed("the event must name a method and a path") }
-        return RawRequest(method: method, target: target)
-    }
-
-    private func body(_ event: JSONObject, limit: Int) throws(Failure) -> Body {
-        switch event["body"] {
+    private func body(_ parts: EventParts, limit: Int) throws(Failure) -> Body {
+        switch parts.body {
         case nil, .null: return .bytes([])
         case .string(let text):
-            let bytes = try decoded(text, isBase64: event["isBase64Encoded"]?.bool ?? false)
+            let bytes = try decoded(text, isBase64: parts.isBase64)
             guard bytes.count <= limit else { throw tooLarge }
             return .bytes(bytes)
         case let value?:
@@ -83,5 +78,15 @@ extension Headers {
             }
             append(member.name, value)
         }
+    }
+
+    /// API Gateway takes the cookies out of the header fields, and lists them one by one.
+    fileprivate mutating func append(cookies: JSONValue?) throws(Failure) {
+        guard let cookies = cookies?.array, !cookies.isEmpty else { return }
+        let texts = cookies.compactMap { $0.string }
+        guard texts.count == cookies.count else {
+            throw .malformed("an event's cookie must be a text")
+        }
+        append("cookie", texts.joined(separator: "; "))
     }
 }

@@ -1,7 +1,7 @@
 import Turnstone
 import Unix
 
-// CGI/1.1 (RFC 3875), and the watchdog of OpenFaaS, which passes a request in much the same way.
+// CGI/1.1 (RFC 3875), and the watchdogs of OpenFaaS, which pass a request in much the same way.
 // The arguments are ignored: a query without `=` becomes arguments (section 4.4).
 
 extension Front {
@@ -54,7 +54,7 @@ extension Front {
         for (name, value) in ThisProcess.environment {
             switch name {
             case "Http_Method": request.method = value
-            case "Http_Path": request.target = value
+            case "Http_Path": request.target = watchdogTarget(value)
             case "Http_Query": break
             default: request.headers.append(variable: name, prefix: "Http_", value)
             }
@@ -63,6 +63,20 @@ extension Front {
         request.body = .bytes(try input.readToEnd(limit: bodyLimit))
         return request
     }
+}
+
+/// The target of a path that a watchdog has decoded: what would mean something in a target is encoded again.
+func watchdogTarget(_ path: String) -> String {
+    var target = ""
+    for scalar in path.unicodeScalars {
+        switch scalar {
+        case "%": target += "%25"
+        case "?": target += "%3F"
+        case "#": target += "%23"
+        default: target.unicodeScalars.append(scalar)
+        }
+    }
+    return target
 }
 
 extension Headers {

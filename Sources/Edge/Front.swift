@@ -16,7 +16,7 @@ enum Front: Equatable {
     case gateway
     /// A JSON event on standard input.
     case event
-    /// OpenFaaS' classic watchdog.
+    /// OpenFaaS' watchdogs: they set no status and no headers, so that the answer is an event's.
     case watchdog
     /// A raw HTTP request on standard input, as an inetd hands over.
     case inetd
@@ -48,13 +48,8 @@ enum Front: Equatable {
     func write(_ response: Response, withoutBody: Bool, after input: inout Input) {
         switch self {
         case .gateway: writeGateway(response, withoutBody: withoutBody)
-        case .event: writeEvent(response)
-        case .watchdog: StandardStreams.writeOutput(response.text)
+        case .event, .watchdog: writeEvent(response)
         case .inetd: writeInetd(response, withoutBody: withoutBody, after: &input)
         }
-    }
-
-    func exitCode(_ response: Response) -> Int32 {
-        self == .watchdog && response.status >= 400 ? 1 : 0
     }
 }

@@ -12,8 +12,8 @@ package struct Schedule {
 /// Does the job that a timer started this process for, prints its summary as one line of JSON, and
 /// exits: 0, 111 when it may work later, 100 when it will fail again until somebody acts.
 ///
-/// Standard input is empty, `{}`, or a scheduler's event; a request gets 404 through its front, as
-/// it would from a path where nothing is.
+/// Standard input is empty, `{}`, or a scheduler's event, also where a watchdog brings it to `/`; a request gets 404
+/// through its front, as it would from a path where nothing is.
 package func run(_ job: (Schedule) throws(Failure) -> JSONObject) -> Never {
     ThisProcess.ignoreBrokenPipes()
     let log = Log()
@@ -38,23 +38,38 @@ private func refuseRequests(_ log: Log) {
     let front = Front.detected(by: &input)
     if front == .inetd, input.isEmpty { return }
     do throws(Failure) {
-        if front == .event, try isScheduledEvent(input.readToEnd(limit: 64 * 1024)) { return }
+        switch front {
+        case .event: if try isScheduledEvent(input.readToEnd(limit: eventLimit)) { return }
+        case .watchdog: if try isTick(front.request(from: &input, bodyLimit: eventLimit)) { return }
+        case .gateway, .inetd: break
+        }
         throw .refused(.notFound, "this program is started by a schedule and answers no requests")
     } catch {
         log.failure(error)
         let response = Response(error, inside: false)
         front.write(response, withoutBody: false, after: &input)
-        ThisProcess.exit(front.exitCode(response))
+        ThisProcess.exit(0)
     }
 }
 
-/// Whether an event is a schedule's tick: `{}`, or EventBridge's (`detail-type`), or a CloudEvent.
+private let eventLimit = 64 * 1024
+
+/// Whether a watchdog's request is a schedule's tick, as OpenFaaS' cron connector posts it.
+private func isTick(_ request: RawRequest) throws(Failure) -> Bool {
+    guard request.method == "POST", request.target == "/", case .bytes(let bytes) = request.body
+    else { return false }
+    if bytes.isEmpty { return true }
+    return try isScheduledEvent(bytes)
+}
+
+/// Whether an event is a schedule's tick: `{}`, or EventBridge's (`detail-type`), or a CloudEvent that carries no
+/// request.
 private func isScheduledEvent(_ bytes: [UInt8]) throws(Failure) -> Bool {
     let event: JSONObject?
     do throws(JSONError) { event = try JSON.parse(bytes).object } catch {
         throw .malformed("the event is not valid JSON")
     }
     guard let event else { return false }
+    if CloudEvent.isOne(event) { return EventParts(event["data"]?.object ?? [:]).method == nil }
     return event.members.isEmpty || event["detail-type"]?.string == "Scheduled Event"
-        || event["specversion"] != nil
 }

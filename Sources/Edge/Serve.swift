@@ -4,8 +4,7 @@ import Unix
 /// Answers the one request that this process was started for, and exits.
 ///
 /// Reads the request from whichever front brought it, calls the route's handler once, turns a
-/// failure into an answer, writes it, and exits with 0 (with 1 after a failure where the host is a
-/// watchdog, which knows no status).
+/// failure into an answer, writes it, and exits with 0.
 ///
 /// - Parameter bodyLimit: the largest body in bytes; 413 beyond it.
 package func serve(bodyLimit: Int = 64 * 1024, _ routes: Route...) -> Never {
@@ -24,7 +23,7 @@ package func serve(bodyLimit: Int = 64 * 1024, _ routes: Route...) -> Never {
         response = Response(error, inside: routes.first?.isAPI ?? false)
     }
     front.write(response, withoutBody: isHead, after: &input)
-    ThisProcess.exit(front.exitCode(response))
+    ThisProcess.exit(0)
 }
 
 private func answer(_ raw: RawRequest, _ routes: [Route]) throws(Failure) -> Response {

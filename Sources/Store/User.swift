@@ -13,6 +13,12 @@ package struct User: Document {
     package var lastNotification: Timestamp?
     /// The SHA-256 of each API key made for the user. An index: the key's document is the truth.
     package var keys: [String] = []
+    /// What the user wants to be told of, and when.
+    package var preferences = Preferences()
+    /// What waits for the user to want to be told.
+    package var held = HeldMessages()
+    /// What the app's icon shows.
+    package var badge: Int64 = 0
     /// Where the player's record is in the player index. A hint, checked when it is used.
     package var record: Int64?
     private var unknown = JSONObject()
@@ -85,6 +91,15 @@ extension User {
         notices = members.take("notices")?.integer ?? 0
         lastNotification = members.take("last_notification_time")?.timestamp
         keys = (members.take("keys")?.array ?? []).compactMap { $0.string }
+        if let json = members.take("preferences") {
+            guard let preferences = Preferences(json) else { return nil }
+            self.preferences = preferences
+        }
+        if let json = members.take("held") {
+            guard let held = HeldMessages(json) else { return nil }
+            self.held = held
+        }
+        badge = members.take("badge")?.integer ?? 0
         record = members.take("record")?.integer
         unknown = members.rest
     }
@@ -96,6 +111,9 @@ extension User {
         members["notices"] = .integer(notices)
         members["last_notification_time"] = lastNotification.map { JSONValue($0) }
         members["keys"] = keys.isEmpty ? nil : .array(keys.map { .string($0) })
+        members["preferences"] = preferences == Preferences() ? nil : preferences.json
+        members["held"] = held == HeldMessages() ? nil : held.json
+        members["badge"] = badge == 0 ? nil : .integer(badge)
         members["record"] = record.map { .integer($0) }
         return members.adding(unknown)
     }

@@ -46,6 +46,35 @@ package struct CalendarDate: Equatable, Sendable {
     }
 }
 
+extension Timestamp {
+    /// Reads `2026-11-21T14:30:00Z`, with or without milliseconds, as ``CalendarDate`` writes it.
+    package init?(_ text: String) {
+        let bytes = Array(text.utf8)
+        guard bytes.count == 20 || bytes.count == 24 else { return nil }
+        func number(_ range: Range<Int>) -> Int64? {
+            bytes[range].reduce(0 as Int64?) { sum, byte in
+                guard let sum, (48...57).contains(byte) else { return nil }
+                return sum * 10 + Int64(byte - 48)
+            }
+        }
+        guard let year = number(0..<4), let month = number(5..<7), let day = number(8..<10),
+            let hour = number(11..<13), let minute = number(14..<16), let second = number(17..<19),
+            let millisecond = bytes.count == 24 ? number(20..<23) : 0
+        else { return nil }
+        // The inverse of what CalendarDate does.
+        let shifted = month <= 2 ? year - 1 : year
+        let yearOfEra = shifted % 400
+        let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        let days = shifted / 400 * 146_097 + dayOfEra - 719_468
+        let seconds = days * 86_400 + hour * 3600 + minute * 60 + second
+        self.init(milliseconds: seconds * 1000 + millisecond)
+        // What is no date, such as 30 February, comes back as another.
+        let date = CalendarDate(self)
+        guard text == (bytes.count == 24 ? date.millisecondText : date.text) else { return nil }
+    }
+}
+
 private func padded(_ number: Int, _ width: Int) -> String {
     let digits = String(number)
     return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits

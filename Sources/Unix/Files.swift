@@ -94,6 +94,11 @@ package enum Files {
         access(path, F_OK) == 0
     }
 
+    /// Whether it is a program, as far as its mode tells. C: `access(2)`.
+    package static func isExecutable(_ path: String) -> Bool {
+        access(path, X_OK) == 0
+    }
+
     /// Makes a folder with mode 0700 and those above it where they are missing. C: `mkdir(2)`.
     package static func makeFolder(_ path: String) throws(SystemError) {
         if mkdir(path, 0o700) == 0 { return synchronizeNewFolder(path) }

@@ -82,6 +82,13 @@ package struct ChildProcess {
         case null
         /// Appended to a file that is made where missing.
         case file(String)
+        case open(FileDescriptor)
+    }
+
+    /// What ends a process: asking it to, or not asking.
+    package enum End {
+        case terminate
+        case kill
     }
 
     /// Starts `path` in a session of its own, with no descriptor of ours but the three standard
@@ -89,13 +96,13 @@ package struct ChildProcess {
     /// C: `posix_spawn(3)`.
     package static func start(
         _ path: String, _ arguments: [String] = [],
-        environment: [(name: String, value: String)] = ThisProcess.environment, output: Stream,
-        errors: Stream
+        environment: [(name: String, value: String)] = ThisProcess.environment,
+        input: Stream = .null, output: Stream, errors: Stream
     ) throws(SystemError) -> ChildProcess {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        add(input, as: 0, to: &actions)
         add(output, as: 1, to: &actions)
         add(errors, as: 2, to: &actions)
         posix_spawn_file_actions_addclosefrom_np(&actions, 3)
@@ -125,10 +132,13 @@ package struct ChildProcess {
         switch stream {
         case .inherited: break
         case .null:
-            posix_spawn_file_actions_addopen(&actions, number, "/dev/null", O_WRONLY, 0)
+            let mode = number == 0 ? O_RDONLY : O_WRONLY
+            posix_spawn_file_actions_addopen(&actions, number, "/dev/null", mode, 0)
         case .file(let path):
             posix_spawn_file_actions_addopen(
                 &actions, number, path, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        case .open(let descriptor):
+            posix_spawn_file_actions_adddup2(&actions, descriptor.number, number)
         }
     }
 
@@ -139,5 +149,33 @@ package struct ChildProcess {
         var status: Int32 = 0
         _ = retried { waitpid(id, &status, 0) }
         return cunix_exit_status(status)
+    }
+
+    /// Waits for its end, for up to `milliseconds`. C: `waitpid(2)`, `sigtimedwait(2)`.
+    /// - Returns: its exit code, or minus the signal that ended it; `nil` while it goes on.
+    package func end(within milliseconds: Int64) -> Int32? {
+        let deadline = MonotonicClock.milliseconds + milliseconds
+        // Blocked before each look: an end between the look and the wait stays pending, and is waited for no more.
+        var children = sigset_t()
+        sigemptyset(&children)
+        sigaddset(&children, SIGCHLD)
+        sigprocmask(SIG_BLOCK, &children, nil)
+        while true {
+            var status: Int32 = 0
+            if retried({ waitpid(id, &status, WNOHANG) }) == id {
+                let signal = cunix_end_signal(status)
+                return signal == 0 ? cunix_exit_status(status) : -signal
+            }
+            let left = deadline - MonotonicClock.milliseconds
+            guard left > 0 else { return nil }
+            var patience = timespec(
+                tv_sec: Int(left / 1000), tv_nsec: Int(left % 1000) * 1_000_000)
+            sigtimedwait(&children, nil, &patience)
+        }
+    }
+
+    /// Ends it and what it has started, if that is still in its session. C: `kill(2)`.
+    package func end(by way: End) {
+        kill(-id, way == .kill ? SIGKILL : SIGTERM)
     }
 }

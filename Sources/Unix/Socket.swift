@@ -31,6 +31,17 @@ package struct SocketAddress: Sendable {
         return addresses
     }
 
+    /// An address in numbers, such as `127.0.0.1`: no resolver is asked.
+    ///
+    /// C: `inet_pton(3)`.
+    package init?(_ numbers: String, port: UInt16) {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        guard inet_pton(AF_INET, numbers, &address.sin_addr) == 1 else { return nil }
+        self.init(address)
+    }
+
     private init(_ entry: addrinfo) {
         storage = sockaddr_storage()
         length = entry.ai_addrlen
@@ -166,6 +177,34 @@ package struct Socket: ~Copyable {
     /// C: `send(2)` with `MSG_NOSIGNAL`.
     package func send(_ bytes: [UInt8]) {
         _ = CUnix.send(number, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+    }
+
+    /// Writes as many of the bytes as can be taken now.
+    ///
+    /// C: `send(2)` with `MSG_NOSIGNAL`.
+    ///
+    /// - Returns: how many that were.
+    package func write(_ bytes: ArraySlice<UInt8>) throws(SystemError) -> Int {
+        let count = bytes.withUnsafeBytes { buffer in
+            retried { CUnix.send(number, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL)) }
+        }
+        guard count < 0 else { return count }
+        guard Errno.current == .wouldBlock else { throw SystemError("write", "socket") }
+        return 0
+    }
+
+    /// Reads what has arrived, up to `count` bytes; none at the end, `nil` where nothing has.
+    ///
+    /// C: `recv(2)`.
+    package func read(upTo count: Int) throws(SystemError) -> [UInt8]? {
+        var result = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            result = retried { recv(number, buffer.baseAddress, count, 0) }
+            filled = max(0, result)
+        }
+        guard result < 0 else { return bytes }
+        guard Errno.current == .wouldBlock else { throw SystemError("read", "socket") }
+        return nil
     }
 
     /// Throws away what has arrived.

@@ -20,6 +20,7 @@ package struct Errno: Equatable, Sendable {
     package static let notSupported = Errno(rawValue: EOPNOTSUPP)
     package static let notEmpty = Errno(rawValue: ENOTEMPTY)
     package static let nameTooLong = Errno(rawValue: ENAMETOOLONG)
+    package static let tooLarge = Errno(rawValue: EFBIG)
 
     /// Whether the same call may succeed soon, after room was made or load has gone.
     package var isTemporary: Bool {
@@ -40,7 +41,8 @@ package struct Errno: Equatable, Sendable {
 private let names: [(Int32, String)] = [
     (EACCES, "EACCES"), (EADDRINUSE, "EADDRINUSE"), (EAGAIN, "EAGAIN"), (EBADF, "EBADF"),
     (ECONNREFUSED, "ECONNREFUSED"), (ECONNRESET, "ECONNRESET"), (EDQUOT, "EDQUOT"),
-    (EEXIST, "EEXIST"), (EHOSTUNREACH, "EHOSTUNREACH"), (EINTR, "EINTR"), (EINVAL, "EINVAL"),
+    (EEXIST, "EEXIST"), (EFBIG, "EFBIG"), (EHOSTUNREACH, "EHOSTUNREACH"), (EINTR, "EINTR"),
+    (EINVAL, "EINVAL"),
     (EIO, "EIO"), (EISDIR, "EISDIR"), (ELOOP, "ELOOP"), (EMFILE, "EMFILE"),
     (ENAMETOOLONG, "ENAMETOOLONG"), (ENETUNREACH, "ENETUNREACH"), (ENFILE, "ENFILE"),
     (ENOENT, "ENOENT"), (ENOMEM, "ENOMEM"), (ENOSPC, "ENOSPC"), (ENOTDIR, "ENOTDIR"),

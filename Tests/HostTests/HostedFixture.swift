@@ -50,7 +50,7 @@ struct HostedFixture: CustomStringConvertible {
     var changesFiles: Bool { members["then"]?.object?.members.isEmpty == false }
 
     /// Brings about what the fixture supposes.
-    func install(at site: Site) throws {
+    func install(at site: some FixtureSite) throws {
         var lines: [String] = []
         for member in members["environment"]?.object?.members ?? [] {
             lines.append("\(member.name)='\(member.value.string ?? "")'")
@@ -66,6 +66,14 @@ struct HostedFixture: CustomStringConvertible {
         for file in given.members where file.value != .null {
             let text = FixtureFile(file.name).text(file.value)
             try site.state.write(filled(text, site), to: file.name)
+        }
+    }
+
+    /// The answer's body, with the site's own paths in it.
+    func body(at site: some FixtureSite) -> JSONValue? {
+        body.flatMap {
+            let text = String(decoding: JSON.text($0), as: UTF8.self)
+            return try? JSON.parse(Array(filled(text, site).utf8))
         }
     }
 
@@ -95,7 +103,7 @@ struct HostedFixture: CustomStringConvertible {
         return faults
     }
 
-    private func filled(_ text: String, _ site: Site) -> String {
+    private func filled(_ text: String, _ site: some FixtureSite) -> String {
         text.replacing("{STATE}", with: site.state.path)
             .replacing("{CONFIG}", with: site.configurationPath)
     }

@@ -4,13 +4,13 @@ import TestSupport
 import Turnstone
 
 /// A running host with our programs behind it, a configuration file and a state folder.
-final class Site {
+final class Site: FixtureSite {
     let host: Host
     private let programs: String
     private let changes: [String: String]
     let folder = TemporaryFolder()
     /// What the programs find: replaced by ``install(_:)``.
-    private(set) var state = TemporaryFolder()
+    var state = TemporaryFolder()
     private var processes: HostProcesses?
     private var ports: [String: UInt16] = [:]
 
@@ -30,20 +30,6 @@ final class Site {
             throw TestFailure("\(host.rawValue) does not start: \(logs)")
         }
     }
-
-    /// Sets a fresh state folder up, and a configuration that names it after the given lines: of two
-    /// lines for a variable the first counts.
-    func install(_ configuration: String = "") throws {
-        state = TemporaryFolder()
-        try configure(configuration)
-    }
-
-    func configure(_ configuration: String) throws {
-        try folder.write(
-            "\(configuration)\nTURNSTONE_STATE='\(state.path)'\n", to: "turnstone.env")
-    }
-
-    var configurationPath: String { "\(folder.path)/turnstone.env" }
 
     /// What the host has written, for failures.
     var logs: String {
@@ -97,7 +83,8 @@ struct HostRequest {
     var body: [UInt8] = []
 
     var bytes: [UInt8] {
-        var head = "\(method) \(target) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+        let host = headers.contains { $0.0 == "Host" } ? "" : "Host: localhost\r\n"
+        var head = "\(method) \(target) HTTP/1.1\r\n\(host)Connection: close\r\n"
         for (name, value) in headers { head += "\(name): \(value)\r\n" }
         if !body.isEmpty || ["POST", "PUT"].contains(method) {
             head += "Content-Length: \(body.count)\r\n"

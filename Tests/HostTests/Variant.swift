@@ -39,6 +39,12 @@ struct Variant: Sendable {
         Variant(name: "a second request behind it", .same) { request in
             request.bytes + Array("DELETE /register/x HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
         },
+        Variant(name: "an invitation asked for", outcome: .same) { request in
+            guard !request.body.isEmpty else { return nil }
+            var head = request
+            head.headers.append(("Expect", "100-continue"))
+            return [Array(head.bytes.dropLast(head.body.count)), head.body]
+        },
         Variant(name: "slowly", outcome: .same) { request in
             let bytes = request.bytes
             let size = bytes.count / 12 + 1

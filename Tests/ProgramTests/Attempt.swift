@@ -14,7 +14,7 @@ struct Attempt: Sendable {
     var arguments: [String] = []
 
     /// Makes the attempt, and checks what every refusal has to keep to: the front's form, the status,
-    /// one sentence, exit code 0 (1 where the front is a watchdog, which knows no status), one line of log, no secret in either, and no file touched.
+    /// one sentence, exit code 0, one line of log, no secret in either, and no file touched.
     func expect(_ status: Int, in installation: Installation? = nil) throws {
         let installation = try installation ?? Endpoint.installation()
         let before = installation.state.files()
@@ -33,15 +33,14 @@ struct Attempt: Sendable {
     }
 
     func check(_ ended: EndedProgram, _ status: Int) throws {
-        #expect(ended.exitCode == (front == .watchdog ? 1 : 0))
+        #expect(ended.exitCode == 0)
         let answer =
             switch front {
-            case .event: try Answer(event: ended.stdout)
+            case .event, .watchdog: try Answer(event: ended.stdout)
             case .gateway: try Answer(gateway: ended.stdout)
             case .http: try Answer(http: ended.stdout)
-            case .watchdog: Answer(watchdog: ended.stdout)
             }
-        if front != .watchdog { #expect(answer.status == status, "\(answer.body)") }
+        #expect(answer.status == status, "\(answer.body)")
         let sentence = answer.json?.object?["error"]?.string ?? ""
         #expect(!sentence.isEmpty && sentence.utf8.allSatisfy { $0 >= 32 }, "\(answer.body)")
         let speakers = endpoint.isBehindFront ? ["front", endpoint.program] : [endpoint.program]

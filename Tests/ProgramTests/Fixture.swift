@@ -106,12 +106,11 @@ enum FixtureRequest {
 
     func answer(_ output: String) throws -> Answer {
         switch self {
-        case .event: try Answer(event: output)
+        case .event, .watchdog: try Answer(event: output)
         case .raw(let text):
             text.drop(while: \.isWhitespace).first == "{"
                 ? try Answer(event: output) : try Answer(http: output)
         case .gateway: try Answer(gateway: output)
-        case .watchdog: Answer(watchdog: output)
         }
     }
 }

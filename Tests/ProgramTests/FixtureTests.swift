@@ -34,12 +34,10 @@ import Turnstone
     }
 
     private func check(_ answer: Answer, against expected: JSONObject) {
-        if let status = answer.status {
-            #expect(expected["status"] == .integer(Int64(status)), "\(answer.body)")
-            #expect(answer.headers["content-type"] == "application/json")
-            #expect(answer.headers["cache-control"] == "no-store")
-            #expect(answer.headers["x-content-type-options"] == "nosniff")
-        }
+        #expect(expected["status"] == .integer(Int64(answer.status)), "\(answer.body)")
+        #expect(answer.headers["content-type"] == "application/json")
+        #expect(answer.headers["cache-control"] == "no-store")
+        #expect(answer.headers["x-content-type-options"] == "nosniff")
         for header in expected["headers"]?.object?.members ?? [] {
             let value = answer.headers[header.name.lowercased()]
             #expect(value.map { JSONValue.string($0) } == header.value, "\(header.name)")

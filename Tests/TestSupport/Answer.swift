@@ -4,8 +4,7 @@ import Turnstone
 
 /// An endpoint's answer, read from what the program wrote.
 package struct Answer: Sendable {
-    /// `nil` where the host's protocol has no place for one.
-    package let status: Int?
+    package let status: Int
     /// Names in lower case.
     package let headers: [String: String]
     package let body: String
@@ -13,7 +12,7 @@ package struct Answer: Sendable {
     /// The body as JSON, or `nil` where it is none.
     package var json: JSONValue? { try? JSON.parse(Array(body.utf8)) }
 
-    /// Reads an answer to a JSON event.
+    /// Reads an answer to a JSON event, or a watchdog's program's.
     package init(event output: String) throws {
         guard output.hasSuffix("\n"), output.dropLast().allSatisfy({ $0 != "\n" }),
             let answer = try? JSON.parse(Array(output.utf8)).object,
@@ -49,13 +48,6 @@ package struct Answer: Sendable {
             headers["connection"] == "close",
             body.isEmpty || body.utf8.count == length
         else { throw TestFailure("the response's length or connection is wrong: \(output)") }
-    }
-
-    /// A watchdog's program answers with a body alone.
-    package init(watchdog output: String) {
-        status = nil
-        headers = [:]
-        body = output
     }
 
     private init(

@@ -131,9 +131,16 @@ extension Verdict {
 
     static let superseded = Verdict(status: nil, reason: nil, meaning: .settled(.superseded))
 
+    static let cancelled = Verdict(status: nil, reason: nil, meaning: .settled(.cancelled))
+
     /// Something of ours was not to be had for it.
     static func later(_ failure: Failure) -> Verdict {
         Verdict(status: nil, reason: failure.cause, meaning: .later(.seconds(2)))
+    }
+
+    /// The user does not want to be told yet.
+    static func waiting(_ pause: Interval) -> Verdict {
+        Verdict(status: nil, reason: "held", meaning: .later(pause))
     }
 
     static let notSent = Verdict(status: nil, reason: nil, meaning: .notSent)

@@ -20,4 +20,9 @@ let routes = [
     ProgramRoute("DELETE", "/api/push/invalidate", "push-invalidate"),
     ProgramRoute("GET", "/api/push/status", "push-status"),
     ProgramRoute("POST", "/api/push/live-activity", "live-activity"),
+    ProgramRoute("POST", "/api/notify", "notify"),
+    ProgramRoute("GET", "/api/notify/{id}", "notify"),
+    ProgramRoute("DELETE", "/api/notify/{id}", "notify"),
+    ProgramRoute("POST", "/api/events", "events"),
+    ProgramRoute("GET", "/api/events", "events"),
 ]

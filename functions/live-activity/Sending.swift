@@ -60,7 +60,7 @@ struct Sending {
                 now: call.now, id: id)
             if case .carried(let carrier) = addition, carrier.id == id {
                 var carrying = notification(id: id, user: user, call.aps)
-                carrying.isCarrier = true
+                carrying.cargo = .activity
                 try spool.accept(
                     carrying,
                     to: [

@@ -1,0 +1,62 @@
+/// What a user wants to be told of, and when.
+package struct Preferences: Equatable, Sendable {
+    /// Kinds of messages by whether they are wanted; what is not in it is.
+    package var kinds = JSONObject()
+    package var mutedUntil: Timestamp?
+    package var quietHours: QuietHours?
+    /// Counts the changes.
+    package var revision: Int64 = 0
+
+    package init() {}
+
+    /// The kind of the notices that it is a player's turn.
+    package static let turn = "turn"
+
+    package enum Passage: Equatable, Sendable {
+        /// Now.
+        case free
+        /// Not before this moment.
+        case held(until: Timestamp)
+        /// Never.
+        case closed
+    }
+
+    /// Whether a message may reach the user now.
+    ///
+    /// - Parameters:
+    ///   - kind: `nil` for one that nobody can refuse.
+    ///   - isExempt: whether it is time-sensitive, or silent: neither mute nor quiet hours hold it.
+    package func passage(
+        _ kind: String?, isExempt: Bool = false, at now: Timestamp, _ clock: QuietHours.Clock
+    ) -> Passage {
+        if let kind, kinds[kind] == .bool(false) { return .closed }
+        guard !isExempt else { return .free }
+        var moment = now
+        if let mutedUntil, mutedUntil > moment { moment = mutedUntil }
+        if let end = quietHours?.end(at: moment, clock) { moment = end }
+        return moment > now ? .held(until: moment) : .free
+    }
+}
+
+extension Preferences {
+    /// Reads the form that ``json`` writes; `nil` where it is none.
+    package init?(_ json: JSONValue) {
+        guard let members = json.object else { return nil }
+        kinds = members["kinds"]?.object ?? [:]
+        mutedUntil = members["muted_until"]?.timestamp
+        if let quiet = members["quiet_hours"] {
+            guard let quiet = QuietHours(quiet) else { return nil }
+            quietHours = quiet
+        }
+        revision = members["revision"]?.integer ?? 0
+    }
+
+    /// `{"kinds", "muted_until", "quiet_hours": {"from", "to", "timeZone"}, "revision"}`.
+    package var json: JSONValue {
+        var members: JSONObject = ["kinds": .object(kinds)]
+        members["muted_until"] = mutedUntil.map { JSONValue($0) }
+        members["quiet_hours"] = quietHours.map { $0.json }
+        members["revision"] = .integer(revision)
+        return .object(members)
+    }
+}

@@ -1,0 +1,75 @@
+/// The part of each day in which a user wants to be left alone, by the clock on the user's wall.
+package struct QuietHours: Equatable, Sendable {
+    /// Minutes since midnight. They end on the next day where `to` is not after `from`.
+    package let from: Int
+    package let to: Int
+    /// The time zone's name in the IANA's database.
+    package let zone: String
+
+    /// - Returns: `nil` where the two are the same, or no minutes of a day.
+    package init?(from: Int, to: Int, zone: String) {
+        guard (0..<1440).contains(from), (0..<1440).contains(to), from != to else { return nil }
+        self.from = from
+        self.to = to
+        self.zone = zone
+    }
+
+    /// What the clock shows in a zone at a moment: minutes since midnight.
+    package typealias Clock = (Timestamp, _ zone: String) -> Int
+
+    /// When they end, if it is quiet now.
+    ///
+    /// Found by looking at the clock, so that days of 23 and of 25 hours end when the clock says so.
+    package func end(at now: Timestamp, _ clock: Clock) -> Timestamp? {
+        guard isQuiet(clock(now, zone)) else { return nil }
+        let quarter = Interval.minutes(15)
+        let minute = Interval.minutes(1)
+        var awake = Timestamp(milliseconds: now.milliseconds / 60_000 * 60_000) + minute
+        let last = now + .hours(26)
+        // No zone's clock has ever been set by a part of a quarter of an hour that matters here.
+        while awake < last, isQuiet(clock(awake, zone)), isQuiet(clock(awake + quarter, zone)) {
+            awake = awake + quarter
+        }
+        while awake < last, isQuiet(clock(awake, zone)) { awake = awake + minute }
+        return awake
+    }
+
+    private func isQuiet(_ minute: Int) -> Bool {
+        from < to ? minute >= from && minute < to : minute >= from || minute < to
+    }
+}
+
+extension QuietHours {
+    /// Reads `{"from": "22:00", "to": "07:00", "timeZone": "Europe/Berlin"}`.
+    package init?(_ json: JSONValue) {
+        guard let members = json.object, let from = members["from"]?.string.flatMap(minutes),
+            let to = members["to"]?.string.flatMap(minutes),
+            let zone = members["timeZone"]?.string
+        else { return nil }
+        self.init(from: from, to: to, zone: zone)
+    }
+
+    package var json: JSONValue {
+        [
+            "from": .string(clockText(from)), "to": .string(clockText(to)),
+            "timeZone": .string(zone),
+        ]
+    }
+}
+
+/// Reads `07:30`.
+private func minutes(_ text: String) -> Int? {
+    let bytes = Array(text.utf8)
+    guard bytes.count == 5, bytes[2] == UInt8(ascii: ":") else { return nil }
+    let digits = [bytes[0], bytes[1], bytes[3], bytes[4]].map { Int($0) - 48 }
+    guard digits.allSatisfy({ (0...9).contains($0) }) else { return nil }
+    let hour = digits[0] * 10 + digits[1]
+    let minute = digits[2] * 10 + digits[3]
+    return hour < 24 && minute < 60 ? hour * 60 + minute : nil
+}
+
+private func clockText(_ minutes: Int) -> String {
+    let digits = [minutes / 600, minutes / 60 % 10, minutes % 60 / 10, minutes % 10]
+    let text = digits.map { UInt8($0 + 48) }
+    return String(decoding: text[..<2] + [UInt8(ascii: ":")] + text[2...], as: UTF8.self)
+}

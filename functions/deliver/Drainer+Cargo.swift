@@ -1,0 +1,82 @@
+import Spool
+import Store
+import Turnstone
+import Unix
+
+extension Drainer {
+    /// The verdict of a push that need not be sent any more, or cannot be now.
+    func verdictBeforehand(_ push: Push) -> Verdict? {
+        if intake.isCalledOff(push.delivery, in: push.job.file) { return .cancelled }
+        do throws(Failure) {
+            if let cargo = push.job.notification.cargo, let verdict = try load(cargo, push) {
+                return verdict
+            }
+        } catch {
+            log.failure(error)
+            return .later(error)
+        }
+        return push.job.notification.expires > now ? nil : .expired
+    }
+
+    /// Gives a notification what it is to carry now.
+    ///
+    /// - Returns: a verdict where there is nothing, or nothing now.
+    private func load(
+        _ cargo: Notification.Cargo, _ push: Push
+    ) throws(Failure) -> Verdict? {
+        guard let user = push.job.file.user(of: push.delivery) else { return .superseded }
+        switch cargo {
+        case .activity: return try loadActivity(push, of: user)
+        case .messages: return try loadMessages(push, of: user)
+        case .badge:
+            let badge = try state.users.read(DocumentName(user))?.badge ?? 0
+            fill(push, ["aps": ["badge": .integer(badge)]])
+            return nil
+        }
+    }
+
+    private func loadActivity(_ push: Push, of user: UserID) throws(Failure) -> Verdict? {
+        let taken = try state.users.update(DocumentName(user)) { document in
+            document.takeActivity(of: push.delivery.token, by: push.job.notification.id, now: now)
+        }
+        guard let taken else { return .superseded }
+        var aps: JSONObject = ["timestamp": .integer(taken.seconds)]
+        for member in taken.state.aps.members { aps[member.name] = member.value }
+        fill(
+            push, ["aps": .object(aps)], priority: taken.state.priority,
+            expires: taken.state.expires)
+        return nil
+    }
+
+    /// The user may have chosen other quiet hours since.
+    private func loadMessages(_ push: Push, of user: UserID) throws(Failure) -> Verdict? {
+        // Once for all of the user's devices.
+        if push.job.isLoaded { return nil }
+        var until: Timestamp?
+        let taken = try state.users.update(DocumentName(user)) { document in
+            let passage = document.preferences.passage(nil, at: now, WallClock.minute)
+            if case .held(let moment) = passage, document.held.taken == nil {
+                until = moment
+                return nil as HeldMessages.Message?
+            }
+            return document.held.take(by: push.job.notification.id, now: now)
+        }
+        if let until { return .waiting(until - now) }
+        guard let taken else { return .superseded }
+        fill(push, .object(taken.payload), collapseID: taken.collapseID, expires: taken.expires)
+        push.job.isLoaded = true
+        return nil
+    }
+
+    private func fill(
+        _ push: Push, _ payload: JSONValue, priority: Int? = nil, collapseID: String? = nil,
+        expires: Timestamp? = nil
+    ) {
+        let notification = push.job.notification
+        var content = notification.push
+        content.payload = payload
+        content.priority = priority ?? content.priority
+        content.collapseID = collapseID ?? content.collapseID
+        push.job.file.load(content, expires: expires ?? notification.expires)
+    }
+}

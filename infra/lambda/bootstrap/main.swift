@@ -1,0 +1,28 @@
+// The `bootstrap` of an AWS Lambda function: takes one event after the other from the Runtime API, and runs the
+// program that is the function's handler with it.
+//
+//   in    AWS_LAMBDA_RUNTIME_API; _HANDLER, the name of a program beside this one, such as `front`
+//   out   of each event: the last line that the program wrote, or an error where it failed or was too slow
+//   else  exit 1 where there is nothing to run or nobody to ask: Lambda starts another one
+
+import Edge
+import Turnstone
+import Unix
+
+ThisProcess.ignoreBrokenPipes()
+do throws(Failure) {
+    let runtime = try RuntimeAPI(ThisProcess.environment)
+    let handler = try runtime.initialize { () throws(Failure) in
+        try Handler(ThisProcess.environment)
+    }
+    while true {
+        let invocation = try runtime.next()
+        switch handler.run(invocation) {
+        case .answer(let bytes): try runtime.answer(invocation, with: bytes)
+        case .error(let error): try runtime.report(error, of: invocation)
+        }
+    }
+} catch {
+    Log().failure(error)
+    ThisProcess.exit(1)
+}
