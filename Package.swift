@@ -56,11 +56,12 @@ func module(
 
 func program(
     _ name: String, links modules: [Target.Dependency],
-    _ linking: [LinkerSetting] = staticExecutable
+    _ linking: [LinkerSetting] = staticExecutable, exclude: [String] = []
 ) -> Target {
     .executableTarget(
         name: name, dependencies: ["Edge", "Turnstone"] + modules, path: "functions/\(name)",
-        exclude: ["README.md", "fixtures"], swiftSettings: compilation, linkerSettings: linking)
+        exclude: ["README.md", "fixtures"] + exclude, swiftSettings: compilation,
+        linkerSettings: linking)
 }
 
 let doors: [Target] = [
@@ -84,6 +85,7 @@ let foundation: [Target] = [
     module("Callers", on: ["Edge", "JWT"]),
     module("Store", on: ["Unix", "JSON", "Crypto"], exclude: ["FORMAT.md"]),
     module("Spool", on: ["Unix", "JSON", "Crypto"], exclude: ["FORMAT.md"]),
+    module("Messages", on: ["Edge", "Store", "Spool", "Unix", "JSON", "Crypto"]),
 ]
 
 let endpoints: [Target] = [
@@ -94,7 +96,16 @@ let endpoints: [Target] = [
     program("api-keys", links: ["Store"]),
     program("register", links: ["Store"]),
     program("users-by-token", links: ["Store"]),
+    program("devices-register", links: ["Store", "Callers"]),
+    program("devices-list", links: ["Store", "Callers"]),
+    program("devices-unregister", links: ["Store", "Callers"]),
+    program("push-register", links: ["Store", "Callers"]),
+    program("push-invalidate", links: ["Store", "Callers"]),
+    program("push-status", links: ["Store", "Callers"]),
     program("live-activity", links: ["Store", "Spool", "JSON", "Crypto", "Unix"]),
+    program("notify", links: ["Messages", "Store", "Spool"]),
+    program(
+        "events", links: ["Messages", "Store", "Spool", "JSON", "Unix"], exclude: ["templates"]),
 ]
 
 /// What runs the programs where a host speaks a protocol of its own.
@@ -153,7 +164,7 @@ let checks: [Target] = [
         dependencies: ["TestSupport", "Signatures", "JSON", "Crypto", "Unix", "Turnstone"]),
     .testTarget(
         name: "MainJobTests",
-        dependencies: ["TestSupport", "Store", "Spool", "JSON", "Turnstone", "Unix"]),
+        dependencies: ["TestSupport", "Store", "Spool", "Crypto", "JSON", "Turnstone", "Unix"]),
     .testTarget(
         name: "SimulatorTests",
         dependencies: [

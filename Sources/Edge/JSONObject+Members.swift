@@ -18,6 +18,15 @@ extension JSONObject {
         return text.isEmpty ? nil : text
     }
 
+    /// The same, of a few bytes at the most.
+    package func optionalText(_ name: String, atMost count: Int) throws(Failure) -> String? {
+        guard let text = try optionalText(name) else { return nil }
+        guard text.utf8.count <= count else {
+            throw .malformed("\(name) must be at most \(count) bytes")
+        }
+        return text
+    }
+
     /// The OGS player whom a member names.
     package func player(_ name: String) throws(Failure) -> PlayerID {
         guard let player = PlayerID(try text(name)) else { throw .malformed(notAPlayer(name)) }

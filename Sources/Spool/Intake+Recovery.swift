@@ -17,8 +17,9 @@ extension Intake {
             case .sending(let numbers):
                 for number in numbers { progress.unanswered.insert(number) }
             case .notSent(let number): progress.unanswered.remove(number)
-            case .attempt(let number, let outcome):
+            case .attempt(let number, let outcome, let isLost):
                 progress.unanswered.remove(number)
+                if isLost { progress.doubtful.insert(number) }
                 if outcome != nil { progress.settled.insert(number) }
                 if outcome == .accepted { progress.isReached = true }
             case .putOff(let pass): progress.endedPass = pass

@@ -15,6 +15,10 @@ package final class Intake {
     var recovered: [String: Progress] = [:]
     /// What could not be taken out of the spool though it is over: not to be looked at again.
     var stuck: [String: Progress] = [:]
+    /// What is called off: ``lookForMarks()``.
+    var marks: Set<String> = []
+    /// Of what is called off, what was taken before its time for that.
+    var called: Set<String> = []
     private var lists: [(lane: Lane, list: FolderList)] = []
     /// The moments that are over and whose folders were not read to their ends, and the first one's list.
     private var due: [Timestamp]?
@@ -69,7 +73,7 @@ package final class Intake {
         try systemCalls { () throws(SystemError) in try list.next() }
     }
 
-    private func take(_ folder: String, _ name: String) throws(Failure) -> SpoolFile? {
+    func take(_ folder: String, _ name: String) throws(Failure) -> SpoolFile? {
         guard let id = idOfFile(name), held[id] == nil, stuck[id] == nil else { return nil }
         let path = "\(folder)/\(name)"
         let opened: SpoolFile?
@@ -111,6 +115,7 @@ package final class Intake {
     package func finish(_ file: SpoolFile, at now: Timestamp) {
         log.append(finished: file, at: now)
         remove(file)
+        removeMark(of: file.notification.id)
     }
 
     /// The moment that a wish is put off to.
@@ -135,6 +140,7 @@ package final class Intake {
             try writer.append(members)
             while var device = try whole.next() {
                 device.attempts += 1
+                device.isInDoubt = whole.isInDoubt(device)
                 try writer.append(device.members)
             }
         }

@@ -28,6 +28,7 @@ extension Notification {
             guard let known = name.string.flatMap(Cargo.init) else { return nil }
             cargo = known
         }
+        kind = members["kind"]?.string
     }
 
     var members: JSONObject {
@@ -41,6 +42,7 @@ extension Notification {
             members["turns"] = turns.turns.json
         }
         members["cargo"] = cargo.map { .string($0.rawValue) }
+        members["kind"] = kind.map { .string($0) }
         return members
     }
 }
@@ -53,6 +55,7 @@ extension PushContent {
         self.init(
             type: type, priority: Int(priority), collapseID: members["collapse_id"]?.string,
             payload: payload)
+        isKept = members["kept"]?.bool ?? true
     }
 
     fileprivate var members: JSONObject {
@@ -60,6 +63,7 @@ extension PushContent {
             "push_type": .string(type), "priority": .integer(Int64(priority)),
         ]
         members["collapse_id"] = collapseID.map { .string($0) }
+        members["kept"] = isKept ? nil : false
         members["payload"] = payload
         return members
     }
@@ -78,6 +82,7 @@ extension Delivery {
             isProven: members["proven"]?.bool ?? false)
         self.number = number
         attempts = Int(members["attempts"]?.integer ?? 0)
+        isInDoubt = members["in_doubt"]?.bool ?? false
     }
 
     var members: JSONObject {
@@ -87,6 +92,7 @@ extension Delivery {
         members["badge"] = badge.map { .integer(Int64($0)) }
         members["proven"] = isProven ? true : nil
         members["attempts"] = attempts > 0 ? .integer(Int64(attempts)) : nil
+        members["in_doubt"] = isInDoubt ? true : nil
         return members
     }
 }

@@ -10,6 +10,8 @@ package struct PushContent: Equatable, Sendable {
     package var collapseID: String?
     /// What the app receives: an object with `aps` in it.
     package var payload: JSONValue
+    /// Whether APNs keeps it for a device that is away, until the notification expires; else it tries once.
+    package var isKept = true
 
     package init(type: String, priority: Int, collapseID: String?, payload: JSONValue) {
         self.type = type
@@ -31,6 +33,9 @@ package struct Notification: Equatable, Sendable {
     package var push: PushContent
     /// The player's turns that it tells of.
     package var turns: TurnsTold?
+    /// What kind of message it is, where an app's own backend sent it: its receipts name devices as apps know
+    /// them, and ``Spool/cancel(_:at:)`` can end it.
+    package var kind: String?
     /// What it carries in the place of ``push``, as the user's document has it when it is sent.
     package var cargo: Cargo?
 
@@ -83,6 +88,8 @@ package struct Delivery: Equatable, Sendable {
     package var isProven: Bool
     /// How often the push service was asked in vain.
     package internal(set) var attempts = 0
+    /// Whether the answer to an attempt was lost, so that the push may have arrived.
+    package internal(set) var isInDoubt = false
 
     package init(
         token: DeviceToken, environment: APNsEnvironment?, user: UserID? = nil, badge: Int? = nil,
@@ -110,4 +117,10 @@ package enum Outcome: String, Sendable {
     case expired
     /// Something newer has taken its place.
     case superseded
+    /// It was called off before it was sent.
+    case cancelled
+
+    package static let all = [
+        Outcome.accepted, .refused, .gone, .quarantined, .expired, .superseded, .cancelled,
+    ]
 }

@@ -1,11 +1,12 @@
+import Crypto
 import JSON
 import Turnstone
 
 /// One time that a push service was asked, or what became of a delivery without asking.
 package struct Attempt: Equatable, Sendable {
     package let at: Timestamp
-    /// `apns-id`.
-    package let pushID: String
+    /// `apns-id`; `nil` where nobody was to be asked.
+    package let pushID: String?
     /// The HTTP status; `nil` where no answer came.
     package let status: Int?
     /// The push service's reason, or why there was no answer.
@@ -14,7 +15,7 @@ package struct Attempt: Equatable, Sendable {
     package let outcome: Outcome?
 
     package init(
-        at: Timestamp, pushID: String, status: Int? = nil, reason: String? = nil, outcome: Outcome?
+        at: Timestamp, pushID: String?, status: Int? = nil, reason: String? = nil, outcome: Outcome?
     ) {
         self.at = at
         self.pushID = pushID
@@ -22,6 +23,9 @@ package struct Attempt: Equatable, Sendable {
         self.reason = reason
         self.outcome = outcome
     }
+
+    /// Whether the push may have arrived though no answer came.
+    fileprivate var isLost: Bool { status == nil && outcome == nil && pushID != nil }
 }
 
 extension ReceiptLog {
@@ -69,6 +73,7 @@ extension ReceiptLog {
         var line = begin(file)
         let isRepeat = file.progress.unanswered.contains(delivery.number)
         file.progress.unanswered.remove(delivery.number)
+        if attempt.isLost { file.progress.doubtful.insert(delivery.number) }
         if let outcome = attempt.outcome {
             file.progress.settled.insert(delivery.number)
             if outcome == .accepted { file.progress.isReached = true }
@@ -76,8 +81,9 @@ extension ReceiptLog {
         line.add("n", delivery.number)
         if let user = file.user(of: delivery) { line.add("user", text: user.text) }
         line.add("device", plain: delivery.token.start)
+        if file.notification.kind != nil { line.add("device_id", plain: delivery.token.publicID) }
         line.add("at", Int(attempt.at.milliseconds))
-        line.add("apns_id", plain: attempt.pushID)
+        if let id = attempt.pushID { line.add("apns_id", plain: id) }
         if isRepeat { line.add("repeat", true) }
         if let status = attempt.status { line.add("status", status) }
         if let reason = attempt.reason { line.add("reason", text: reason) }

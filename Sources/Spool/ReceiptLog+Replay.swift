@@ -6,7 +6,7 @@ extension ReceiptLog {
     enum Event {
         case sending(ClosedRange<Int>)
         case notSent(number: Int)
-        case attempt(number: Int, Outcome?)
+        case attempt(number: Int, Outcome?, isLost: Bool)
         case putOff(pass: Int)
         case finished
     }
@@ -55,7 +55,9 @@ extension ReceiptLog {
         guard let members = members(of: line), let id = members["id"]?.string else { return nil }
         if let number = members["n"]?.integer.flatMap(Int.init(exactly:)), isNumber(number) {
             if members["not_sent"] != nil { return (id, .notSent(number: number)) }
-            return (id, .attempt(number: number, members["outcome"]?.string.flatMap(Outcome.init)))
+            let outcome = members["outcome"]?.string.flatMap(Outcome.init)
+            let isLost = members["status"] == nil && outcome == nil
+            return (id, .attempt(number: number, outcome, isLost: isLost))
         }
         if let first = members["from"]?.integer.flatMap(Int.init(exactly:)), isNumber(first),
             let last = members["to"]?.integer.flatMap(Int.init(exactly:)), isNumber(last),

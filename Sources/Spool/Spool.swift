@@ -32,16 +32,48 @@ package struct Spool {
         notBefore moment: Timestamp? = nil
     ) throws(Failure) {
         var rest = devices.makeIterator()
+        try accept(notification, notBefore: moment, next: { () throws(Failure) in rest.next() })
+    }
+
+    /// The same for devices that have to be looked up one by one.
+    ///
+    /// - Parameters:
+    ///   - next: gives the devices until it gives `nil`.
+    ///   - note: is called when all is on disk and the notification is not accepted yet, with the folder where it
+    ///     will be and the number of its devices. What it notes durably lets ``complete(_:in:)`` accept the
+    ///     notification where this process is killed before it does.
+    package func accept(
+        _ notification: Notification, notBefore moment: Timestamp? = nil,
+        next: () throws(Failure) -> Delivery?,
+        note: ((_ folder: String, _ devices: Int) throws(Failure) -> Void)? = nil
+    ) throws(Failure) {
         var first: [Delivery] = []
-        while first.count <= Lane.most, let device = rest.next() { first.append(device) }
-        let folder = moment.map { waiting(until: roundedUp($0, from: notification.accepted)) }
-        let path =
-            "\(folder ?? ready(notification.lane(devices: first.count)))/\(notification.id).jsonl"
-        try write(path) { (writer) throws(Failure) in
+        while first.count <= Lane.most, let device = try next() { first.append(device) }
+        let place =
+            moment.map { waiting(until: roundedUp($0, from: notification.accepted)) }
+            ?? ready(notification.lane(devices: first.count))
+        try write("\(place)/\(notification.id).jsonl") { (writer) throws(Failure) in
             try writer.append(notification.members)
             var number = 0
             for device in first { try writer.append(device, &number) }
-            while let device = rest.next() { try writer.append(device, &number) }
+            while let device = try next() { try writer.append(device, &number) }
+            guard let note else { return }
+            try writer.synchronize()
+            try systemCalls { () throws(SystemError) in try Files.synchronizeFolder(place) }
+            let inside = place.utf8.dropFirst(self.folder.utf8.count + 1)
+            try note(String(decoding: Array(inside), as: UTF8.self), number)
+        }
+    }
+
+    /// Accepts what ``accept(_:notBefore:next:note:)`` has noted and not accepted, if there is such a thing.
+    ///
+    /// - Parameter place: the folder that was noted.
+    package func complete(_ id: String, in place: String) throws(Failure) {
+        let path = "\(folder)/\(place)/\(id).jsonl"
+        guard Files.exists(path + ".new") else { return }
+        try systemCalls { () throws(SystemError) in
+            try Files.rename(path + ".new", path)
+            try Files.synchronizeFolder(of: path)
         }
     }
 
@@ -51,18 +83,20 @@ package struct Spool {
     ) throws(Failure) {
         // The drainer removes worn folders: one may go between being made and being used.
         for isLast in [false, false, true] {
+            var hasBegun = false
             try systemCalls { () throws(SystemError) in
                 try Files.makeFolder(Files.parent(of: path))
             }
             do throws(Failure) {
                 return try Files.replace(path) { (file) throws(Failure) in
+                    hasBegun = true
                     var writer = LineWriter(file)
                     try lines(&writer)
                     try writer.flush()
                 }
             } catch {
                 // Nothing has been written then: without its folder the file cannot even be made.
-                guard error.cause == Errno.noEntry.name, !isLast else { throw error }
+                guard error.cause == Errno.noEntry.name, !isLast, !hasBegun else { throw error }
             }
         }
     }
@@ -164,6 +198,12 @@ struct LineWriter {
         device.number = number
         number += 1
         try append(device.members)
+    }
+
+    /// Makes durable what was written so far.
+    mutating func synchronize() throws(Failure) {
+        try flush()
+        try systemCalls { () throws(SystemError) in try file.synchronize() }
     }
 
     mutating func flush() throws(Failure) {

@@ -99,6 +99,12 @@ package final class SpoolFile {
     /// Whose device it is.
     package func user(of delivery: Delivery) -> UserID? { delivery.user ?? notification.user }
 
+    /// Whether a push to the device may have arrived though nobody knows.
+    package func isInDoubt(_ delivery: Delivery) -> Bool {
+        delivery.isInDoubt || progress.unanswered.contains(delivery.number)
+            || progress.doubtful.contains(delivery.number)
+    }
+
     /// Whether a device was reached, in this pass or an earlier one.
     package var isReached: Bool { wasReached || progress.isReached }
 }
@@ -108,6 +114,8 @@ struct Progress {
     var settled = NumberSet()
     /// Those of which an earlier drainer noted that it was about to send to them, and no answer.
     var unanswered = NumberSet()
+    /// Those of which an attempt in this pass has got no answer.
+    var doubtful = NumberSet()
     /// Whether the push service took it for a device.
     var isReached = false
     /// Where the receipts first tell of it.

@@ -6,9 +6,7 @@ extension Device {
     package var created: Timestamp { firstRegistered ?? registered }
 
     /// Tells it from all other devices, without saying anything about its token.
-    package var id: String {
-        firstDigits(24, of: hex(SHA256.hash(Array(token.text.utf8))))
-    }
+    package var id: String { token.publicID }
 
     /// Whether messages to the app may be pushed to it.
     package var takesMessages: Bool {

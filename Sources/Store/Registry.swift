@@ -15,6 +15,21 @@ package struct Registry {
         try remove(token, of: user) { _ in true }
     }
 
+    /// Ends the user's use of a token, as the app sent it.
+    /// - Throws: forbidden where it is other users' only, not found where it is nobody's.
+    package func unregister(_ text: String, by user: UserID) throws(Failure) {
+        let tokens = DeviceToken.all(named: text)
+        for token in tokens {
+            if try unbind(token, from: user) { return }
+        }
+        for token in tokens {
+            guard try users(of: token).isEmpty else {
+                throw .refused(.forbidden, "Not authorized")
+            }
+        }
+        throw .refused(.notFound, "Token not found")
+    }
+
     /// Removes a device that its push service calls gone since `moment`, unless it registered later.
     /// - Returns: whether it was removed.
     @discardableResult

@@ -85,6 +85,31 @@ package struct Shelf<Content: Document> {
         }
     }
 
+    /// The document of a name, where another lock than its own guards it.
+    func readAlone(_ name: String) throws(Failure) -> Content? {
+        let path = "\(folder)/\(name).json"
+        let bytes = try systemCalls { () throws(SystemError) in try Files.contents(path) }
+        guard let bytes else { return nil }
+        guard let stored = try Stored<Content>(bytes, path) else { throw setAsideLocked(path) }
+        return stored.content
+    }
+
+    /// Writes the document of a name, where the caller holds another lock than its own.
+    func writeAlone(_ content: Content, _ name: String) throws(Failure) {
+        let path = "\(folder)/\(name).json"
+        let bytes = try systemCalls { () throws(SystemError) in
+            try Files.makeFolder(folder)
+            return try Files.contents(path)
+        }
+        let revision = try bytes.flatMap { (bytes) throws(Failure) in
+            try Stored<Content>(bytes, path)?.revision
+        }
+        let next = Stored(content: content, revision: (revision ?? 0) + 1)
+        try systemCalls { () throws(SystemError) in
+            try Files.replace(path, with: next.text, durably: durable)
+        }
+    }
+
     /// Every document's file name without its ending, in no order.
     package func forEachName(_ body: (String) throws(Failure) -> Void) throws(Failure) {
         for shard in try names(in: folder) {

@@ -70,6 +70,7 @@ package struct State {
     /// What the whole installation has to remember, such as a back-off: `ogs.json`.
     package var notes: Shelf<Opaque> { Shelf(folder: folder) }
 
+    package var messages: MessageRecords { MessageRecords(folder: "\(folder)/messages") }
     package var keys: Keys { Keys(state: self) }
     package var registry: Registry { Registry(state: self) }
     package var pace: Pace { Pace(folder: folder) }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What `infra/checks/hosts` finds when it types what the READMEs of lighttpd, Apache and the inetds say.
+/// What `infra/checks/hosts` finds when it types what the READMEs of nginx, lighttpd, Apache and the inetds say.
 @Suite struct InstalledHostsTests {
     @Test func theReadmesSayHowToInstallEachHost() throws {
         let check = Process()

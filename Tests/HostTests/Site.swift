@@ -83,7 +83,8 @@ struct HostRequest {
     var body: [UInt8] = []
 
     var bytes: [UInt8] {
-        var head = "\(method) \(target) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+        let host = headers.contains { $0.0 == "Host" } ? "" : "Host: localhost\r\n"
+        var head = "\(method) \(target) HTTP/1.1\r\n\(host)Connection: close\r\n"
         for (name, value) in headers { head += "\(name): \(value)\r\n" }
         if !body.isEmpty || ["POST", "PUT"].contains(method) {
             head += "Content-Length: \(body.count)\r\n"

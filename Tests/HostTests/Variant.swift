@@ -28,9 +28,9 @@ struct Variant: Sendable {
                 }
             var chunked = request
             chunked.body = []
-            return chunked.bytes.replacing(
-                "Content-Length: 0\r\n\r\n", with: "Transfer-Encoding: chunked\r\n\r\n")
-                + chunks.joined() + Array("0\r\n\r\n".utf8)
+            chunked.headers.append(("Transfer-Encoding", "chunked"))
+            return chunked.bytes.replacing("Content-Length: 0\r\n", with: "") + chunks.joined()
+                + Array("0\r\n\r\n".utf8)
         },
         Variant(name: "a query", .same) { $0.changed { $0.target += "?--env+x" }.bytes },
         Variant(name: "a proxy", .same) { request in
@@ -38,6 +38,12 @@ struct Variant: Sendable {
         },
         Variant(name: "a second request behind it", .same) { request in
             request.bytes + Array("DELETE /register/x HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
+        },
+        Variant(name: "an invitation asked for", outcome: .same) { request in
+            guard !request.body.isEmpty else { return nil }
+            var head = request
+            head.headers.append(("Expect", "100-continue"))
+            return [Array(head.bytes.dropLast(head.body.count)), head.body]
         },
         Variant(name: "slowly", outcome: .same) { request in
             let bytes = request.bytes

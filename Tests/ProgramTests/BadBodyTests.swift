@@ -50,7 +50,7 @@ import Turnstone
         let good = try #require(endpoint.body.flatMap { try? JSON.parse(Array($0.utf8)).object })
         let values: [JSONValue] = [.null, true, 1, .number(0.5), [], ["x"], [:], ""]
         for member in good.members {
-            for value in values {
+            for value in values where member.value.object == nil || value.object == nil {
                 var bad = good
                 bad[member.name] = value
                 let attempt = attempts(endpoint, JSON.text(.object(bad)))[0]
@@ -78,31 +78,35 @@ import Turnstone
         let head = """
             \(endpoint.method) \(endpoint.path) HTTP/1.1\r
             Host: a\r
-            X-API-Key: \(Endpoint.key)\r
-            Content-Type: \(type)\r
+            \(endpoint.headerLine)Content-Type: \(type)\r
             Content-Length: \(body.count)\r
             \r
 
             """
         let entries = [
             "GATEWAY_INTERFACE=CGI/1.1", "REQUEST_METHOD=\(endpoint.method)",
-            "REQUEST_URI=\(endpoint.path)", "HTTP_X_API_KEY=\(Endpoint.key)",
-            "CONTENT_TYPE=\(type)",
+            "REQUEST_URI=\(endpoint.path)", endpoint.entry(), "CONTENT_TYPE=\(type)",
             "CONTENT_LENGTH=\(body.count)",
         ]
         let watchdog = [
             "Http_Method=\(endpoint.method)", "Http_Path=\(endpoint.path)",
-            "Http_X_Api_Key=\(Endpoint.key)", "Http_Content_Type=\(type)",
+            endpoint.entry("Http_"), "Http_Content_Type=\(type)",
         ]
+        var headers: JSONObject = ["Content-Type": .string(type)]
+        if let (name, value) = endpoint.credential { headers[name] = .string(value) }
         var event: JSONObject = [
             "method": .string(endpoint.method), "path": .string(endpoint.path),
-            "headers": ["Content-Type": .string(type), "X-API-Key": .string(Endpoint.key)],
+            "headers": .object(headers),
             "body": .string(Data(body).base64EncodedString()), "isBase64Encoded": true,
         ]
         var attempts = [
             Attempt(endpoint: endpoint, front: .http, input: Array(head.utf8) + body),
-            Attempt(endpoint: endpoint, front: .gateway, input: body, entries: entries),
-            Attempt(endpoint: endpoint, front: .watchdog, input: body, entries: watchdog),
+            Attempt(
+                endpoint: endpoint, front: .gateway, input: body,
+                entries: entries.filter { !$0.isEmpty }),
+            Attempt(
+                endpoint: endpoint, front: .watchdog, input: body,
+                entries: watchdog.filter { !$0.isEmpty }),
             Attempt(endpoint: endpoint, front: .event, input: JSON.text(.object(event))),
         ]
         if asText {

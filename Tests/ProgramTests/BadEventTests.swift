@@ -48,17 +48,18 @@ import Testing
 
     @Test("a malformed event is refused", arguments: Endpoint.all, events)
     func event(endpoint: Endpoint, bad: Bad) throws {
-        try Attempt(endpoint: endpoint, front: .event, input: endpoint.filled(bad.text, key: ""))
+        try Attempt(endpoint: endpoint, front: .event, input: endpoint.filled(bad.text))
             .expect(bad.status)
     }
 
     @Test("a malformed path is refused", arguments: Endpoint.all, BadPath.all)
     func path(endpoint: Endpoint, bad: Bad) throws {
         let text = """
-            {"version": "2.0", "rawPath": "\(bad.text)", "headers": {"x-api-key": "{K}"},
+            {"version": "2.0", "rawPath": "\(bad.text)", "headers": {{K}},
              "requestContext": {"http": {"method": "{M}", "path": "/"}}}
             """
-        let input = endpoint.filled(text, key: Endpoint.key)
+        let credential = endpoint.credential.map { #""\#($0.name)": "\#($0.value)""# } ?? ""
+        let input = endpoint.filled(text, credential: credential)
         try Attempt(endpoint: endpoint, front: .event, input: input).expect(bad.status)
     }
 
@@ -67,7 +68,7 @@ import Testing
         let endpoint = Endpoint(program: program, method: "GET", path: "/\(program)")
         let texts = ["{", #"{"a": 1, "a": 2}"#, "{\"a\": \"\u{F8FF}\"}", #"{"a": \#(nested(65))}"#]
         for text in texts {
-            try Attempt(endpoint: endpoint, front: .event, input: endpoint.filled(text, key: ""))
+            try Attempt(endpoint: endpoint, front: .event, input: endpoint.filled(text))
                 .expect(400)
         }
     }

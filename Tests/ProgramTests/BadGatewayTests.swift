@@ -6,8 +6,7 @@ import Testing
     private func attempt(_ endpoint: Endpoint, _ entries: [String], _ body: String = "") -> Attempt
     {
         let filled = entries.map {
-            String(
-                decoding: endpoint.filled($0, key: "HTTP_X_API_KEY=\(Endpoint.key)"), as: UTF8.self)
+            String(decoding: endpoint.filled($0, credential: endpoint.entry()), as: UTF8.self)
         }
         return Attempt(
             endpoint: endpoint, front: .gateway, input: Array(body.utf8),
@@ -49,11 +48,13 @@ import Testing
     }
 
     @Test(
-        "a doubled key is refused, which look-ups by name would hide", arguments: Endpoint.withKey)
-    func doubledKey(endpoint: Endpoint) throws {
+        "a doubled credential is refused, which look-ups by name would hide",
+        arguments: Endpoint.withCredential)
+    func doubled(endpoint: Endpoint) throws {
         let entries = ["REQUEST_METHOD={M}", "REQUEST_URI={P}"]
         try attempt(endpoint, entries + ["{K}", "{K}"]).expect(400)
-        try attempt(endpoint, entries + ["{K}", "HTTP_X_API_KEY="]).expect(400)
+        let empty = endpoint.entry().prefix { $0 != "=" } + "="
+        try attempt(endpoint, entries + ["{K}", String(empty)]).expect(400)
     }
 
     @Test("a header configures nothing", arguments: Endpoint.all)

@@ -95,7 +95,7 @@ import Testing
 
     @Test("a malformed request is refused", arguments: Endpoint.all, requests)
     func request(endpoint: Endpoint, bad: Bad) throws {
-        let input = endpoint.filled(bad.text, key: "X-API-Key: \(Endpoint.key)\r\n")
+        let input = endpoint.filled(bad.text, credential: endpoint.headerLine)
         try Attempt(endpoint: endpoint, front: .http, input: input).expect(bad.status)
     }
 
@@ -105,14 +105,14 @@ import Testing
         let text =
             "{M} {P} HTTP/1.1\r\nHost: a\r\n{K}Transfer-Encoding: chunked\r\n\r\n"
             + String(repeating: chunk, count: 17)
-        let input = endpoint.filled(text, key: "X-API-Key: \(Endpoint.key)\r\n")
+        let input = endpoint.filled(text, credential: endpoint.headerLine)
         try Attempt(endpoint: endpoint, front: .http, input: input).expect(413)
     }
 
-    @Test("a doubled key is refused", arguments: Endpoint.withKey)
-    func doubledKey(endpoint: Endpoint) throws {
+    @Test("a doubled credential is refused", arguments: Endpoint.withCredential)
+    func doubled(endpoint: Endpoint) throws {
         let text = "{M} {P} HTTP/1.1\r\nHost: a\r\n{K}{K}\r\n"
-        let input = endpoint.filled(text, key: "x-api-KEY: \(Endpoint.key)\r\n")
+        let input = endpoint.filled(text, credential: endpoint.headerLine)
         try Attempt(endpoint: endpoint, front: .http, input: input).expect(400)
     }
 }

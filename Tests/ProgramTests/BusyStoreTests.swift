@@ -11,9 +11,10 @@ import Unix
             "\(installation.state.path)/users/eb/1783478.json.lock", .update)
         #expect(try lock.tryLock())
         let before = documents(in: installation)
-        let attempts = ["generate-api-key", "register"].compactMap { name in
-            Endpoint.all.first { $0.program == name }.map { attempt($0) }
-        }
+        let attempts = ["generate-api-key", "register", "devices-register", "push-register"]
+            .compactMap { name in
+                Endpoint.all.first { $0.program == name }.map { attempt($0) }
+            }
         let ended = try await onItsOwnThread {
             try attempts.map { try $0.start(in: installation) }.map { try $0.end() }
         }
@@ -39,7 +40,7 @@ import Unix
         let lock = try FileDescriptor.open(
             "\(installation.state.path)/users/eb/1783478.json.lock", .update)
         #expect(try lock.tryLock())
-        for name in ["api-keys", "users-by-token", "health"] {
+        for name in ["api-keys", "users-by-token", "health", "devices-list", "push-status"] {
             let endpoint = try #require(Endpoint.all.first { $0.program == name })
             let stdout = try attempt(endpoint).start(in: installation).end().stdout
             #expect(try Answer(http: stdout).status == 200)
@@ -50,7 +51,7 @@ import Unix
         let body = endpoint.body ?? ""
         let template =
             "{M} {P} HTTP/1.1\r\nHost: a\r\n{K}Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
-        let input = endpoint.filled(template, key: "X-API-Key: \(Endpoint.key)\r\n")
+        let input = endpoint.filled(template, credential: endpoint.headerLine)
         return Attempt(endpoint: endpoint, front: .http, input: input)
     }
 

@@ -9,7 +9,20 @@ struct Endpoint: CustomTestStringConvertible, Sendable {
     let method: String
     let path: String
     var body: String?
-    var needsKey = true
+    var caller = Caller.key
+
+    /// By what the program knows who calls.
+    enum Caller: Sendable {
+        /// Anyone may.
+        case anyone
+        /// An API key.
+        case key
+        /// A JSON Web Token.
+        case token
+        /// A server key.
+        case server
+    }
+
     /// Whether `front` is started, which hands the request on.
     var isBehindFront = false
 
@@ -19,20 +32,45 @@ struct Endpoint: CustomTestStringConvertible, Sendable {
     static let key = String(repeating: "0a", count: 32)
     static let masterKey = "the master of this house"
     static let token = "8086057500000000000000000000000000000000000000000000000000000001"
-    static let secrets = [key, masterKey, token]
+    static let secrets = [key, masterKey, token, webToken, jwtSecret, serverKey]
+    static let serverKey = "the key of the app backend"
+    static let jwtSecret = "the secret of whoever signs tokens"
+    /// The same player's JSON Web Token: {"sub": "1783478"}, with HS256.
+    static let webToken =
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxNzgzNDc4In0.aZSxwW3RZ-JRh1-CqQxZUOY4a7_02Hm7n8GfkMb-WZs"
 
     /// Every program but those that a timer starts.
     static let alone = [
-        Endpoint(program: "health", method: "GET", path: "/health", needsKey: false),
+        Endpoint(program: "health", method: "GET", path: "/health", caller: .anyone),
         Endpoint(
             program: "generate-api-key", method: "POST", path: "/generate-api-key",
-            body: #"{"user_id": "1783478", "master_key": "\#(masterKey)"}"#, needsKey: false),
+            body: #"{"user_id": "1783478", "master_key": "\#(masterKey)"}"#, caller: .anyone),
         Endpoint(program: "rotate-api-key", method: "POST", path: "/rotate-api-key"),
         Endpoint(program: "api-keys", method: "GET", path: "/api-keys"),
         Endpoint(
             program: "register", method: "POST", path: "/register",
             body: #"{"user_id": "1783478", "device_token": "\#(token)"}"#),
         Endpoint(program: "users-by-token", method: "GET", path: "/users-by-token/\(token)"),
+        Endpoint(
+            program: "devices-register", method: "POST", path: "/api/devices/register",
+            body: #"{"deviceToken": "\#(token)", "platform": "ios"}"#, caller: .token),
+        Endpoint(
+            program: "devices-list", method: "GET", path: "/api/devices", caller: .token),
+        Endpoint(
+            program: "devices-unregister", method: "DELETE", path: "/api/devices/\(token)",
+            caller: .token),
+        Endpoint(
+            program: "push-register", method: "POST", path: "/api/push/register",
+            body: #"{"token": "\#(token)", "tokenType": "device"}"#, caller: .token),
+        Endpoint(
+            program: "push-invalidate", method: "DELETE", path: "/api/push/invalidate",
+            body: #"{"token": "\#(token)"}"#, caller: .token),
+        Endpoint(
+            program: "push-status", method: "GET", path: "/api/push/status", caller: .token),
+        Endpoint(
+            program: "live-activity", method: "POST", path: "/api/push/live-activity",
+            body: #"{"userId": "1783478", "contentState": {}}"#,
+            caller: .server),
         Endpoint(program: "check", method: "GET", path: "/check/1783478"),
         Endpoint(program: "diagnostics", method: "GET", path: "/diagnostics/1783478"),
     ]
@@ -50,13 +88,25 @@ struct Endpoint: CustomTestStringConvertible, Sendable {
     static let scheduled = ["check-turns", "deliver"]
 
     static let withBody = all.filter { $0.body != nil }
-    static let withKey = all.filter(\.needsKey)
+    static let withCredential = all.filter { $0.caller != .anyone }
+
+    /// The header that says who calls.
+    var credential: (name: String, value: String)? {
+        switch caller {
+        case .anyone: nil
+        case .key: ("X-API-Key", Self.key)
+        case .token: ("Authorization", "Bearer \(Self.webToken)")
+        case .server: ("Authorization", "Key \(Self.serverKey)")
+        }
+    }
 
     /// A state folder in which the request would be granted without asking OGS, which is not there.
     static func installation(environment: [String: String] = [:]) throws -> Installation {
         var more = environment
         more["OGS_BASE_URL"] = more["OGS_BASE_URL"] ?? "http://127.0.0.1:1"
         more["MASTER_API_KEY"] = more["MASTER_API_KEY"] ?? masterKey
+        more["TURNSTONE_SERVER_KEY"] = more["TURNSTONE_SERVER_KEY"] ?? serverKey
+        more["JWT_SECRET"] = more["JWT_SECRET"] ?? jwtSecret
         let installation = try Installation(environment: more)
         try installation.state.write(#"{"version":1}"#, to: "version.json")
         // The names are SHA-256s: of the key, and of the player's number.
@@ -71,11 +121,20 @@ struct Endpoint: CustomTestStringConvertible, Sendable {
         return installation
     }
 
-    /// A template with this endpoint's method, path and credentials in the place of `{M}`, `{P}` and
-    /// `{K}` (whole header lines), and U+F8FF as the byte FF, which is never part of UTF-8.
-    func filled(_ template: String, key: String) -> [UInt8] {
+    /// The header line that says who calls, or none.
+    var headerLine: String { credential.map { "\($0.name): \($0.value)\r\n" } ?? "" }
+
+    /// The same as CGI and OpenFaaS' watchdog pass it.
+    func entry(_ prefix: String = "HTTP_") -> String {
+        guard let (name, value) = credential else { return "" }
+        return prefix + name.uppercased().replacing("-", with: "_") + "=" + value
+    }
+
+    /// A template with this endpoint's method, path and credential in the place of `{M}`, `{P}` and `{K}` (in
+    /// the form that the front has), and U+F8FF as the byte FF, which is never part of UTF-8.
+    func filled(_ template: String, credential: String = "") -> [UInt8] {
         let text = template.replacing("{M}", with: method).replacing("{P}", with: path)
-            .replacing("{K}", with: needsKey ? key : "")
+            .replacing("{K}", with: credential)
         var bytes: [UInt8] = []
         for scalar in text.unicodeScalars {
             if scalar == "\u{F8FF}" {

@@ -75,7 +75,7 @@ import Turnstone
         // A program that is told of a moment in the past waits for nobody.
         let here = try Endpoint.installation()
         for endpoint in Endpoint.withBody {
-            let input = Array("POST \(endpoint.path) HTTP/1.1\r\n".utf8)
+            let input = Array("\(endpoint.method) \(endpoint.path) HTTP/1.1\r\n".utf8)
             let attempt = Attempt(
                 endpoint: endpoint, front: .http, input: input, entries: ["TURNSTONE_DEADLINE=1"])
             try attempt.check(attempt.start(in: here, inputStaysOpen: true).end(timeLimit: 8), 408)

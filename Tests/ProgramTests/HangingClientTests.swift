@@ -18,11 +18,14 @@ import Testing
     }
 
     private static var attempts: [Attempt] {
-        let gateway = ["GATEWAY_INTERFACE=CGI/1.1", "REQUEST_METHOD=POST", "CONTENT_LENGTH=9"]
         var attempts = Endpoint.all.map { Attempt(endpoint: $0, front: .http) }
         for endpoint in Endpoint.withBody {
-            let http = "POST \(endpoint.path) HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{"
-            let entries = gateway + ["REQUEST_URI=\(endpoint.path)"]
+            let line = "\(endpoint.method) \(endpoint.path)"
+            let http = "\(line) HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{"
+            let entries = [
+                "GATEWAY_INTERFACE=CGI/1.1", "REQUEST_METHOD=\(endpoint.method)",
+                "REQUEST_URI=\(endpoint.path)", "CONTENT_LENGTH=9",
+            ]
             attempts += [
                 Attempt(endpoint: endpoint, front: .http, input: Array(http.utf8)),
                 Attempt(endpoint: endpoint, front: .http, input: Array("POST /".utf8)),

@@ -48,21 +48,31 @@ extension JSON {
     static func line(_ value: JSONValue) -> String { String(decoding: text(value), as: UTF8.self) }
 }
 
+/// In small letters.
+private let secretMembers = [
+    "x-api-key", "authorization", "cookie", "master_key", "device_token", "devicetoken", "token",
+    "previoustoken",
+]
+
+private let secretVariables = [
+    "MASTER_API_KEY", "HTTP_X_API_KEY", "Http_X_Api_Key", "HTTP_AUTHORIZATION",
+]
+
 extension Fixture {
     /// What the request and the configuration hold that no log may show.
     var secrets: [String] {
         var secrets: [String] = []
         func collect(_ value: JSONValue) {
             for member in value.object?.members ?? [] {
-                let isSecret = ["x-api-key", "master_key", "device_token", "authorization"]
-                    .contains(member.name.lowercased())
+                let isSecret = secretMembers.contains(
+                    member.name.lowercased())
                 if isSecret, let text = member.value.string { secrets.append(text) }
                 collect(member.value)
             }
         }
         if case .event(let event) = request { collect(event) }
         for variables in [variables, request.environment] {
-            for name in ["MASTER_API_KEY", "HTTP_X_API_KEY", "Http_X_Api_Key"] {
+            for name in secretVariables {
                 if let text = variables[name] { secrets.append(text) }
             }
         }

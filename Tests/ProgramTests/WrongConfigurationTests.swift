@@ -108,8 +108,7 @@ import Testing
         let request = """
             \(endpoint.method) \(endpoint.path) HTTP/1.1\r
             Host: a\r
-            X-API-Key: \(Endpoint.key)\r
-            Content-Length: \(body.utf8.count)\r
+            \(endpoint.headerLine)Content-Length: \(body.utf8.count)\r
             \r
             \(body)
             """

@@ -101,7 +101,8 @@ final class APNsProvider {
         let request = try APNsRequest(
             token: push.delivery.token, id: push.id, payload: push.encodedPayload(),
             bundle: settings.bundleID, priority: notification.push.priority,
-            expiration: notification.expires, collapseID: notification.push.collapseID)
+            expiration: notification.push.isKept
+                ? notification.expires : Timestamp(milliseconds: 0), collapseID: notification.push.collapseID)
         lastTag += 1
         pushes[lastTag] = push
         sender.submit(request, in: push.environment, tag: lastTag)

@@ -6,6 +6,7 @@ import Unix
 extension Drainer {
     /// The verdict of a push that need not be sent any more, or cannot be now.
     func verdictBeforehand(_ push: Push) -> Verdict? {
+        if intake.isCalledOff(push.delivery, in: push.job.file) { return .cancelled }
         do throws(Failure) {
             if let cargo = push.job.notification.cargo, let verdict = try load(cargo, push) {
                 return verdict

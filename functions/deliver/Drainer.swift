@@ -179,6 +179,7 @@ final class Drainer {
     /// Takes over more work: at once while there is more than what was taken, else every 20 ms. Neither what has
     /// waited nor what is new shuts the other out, and neither what is urgent.
     private func claim() throws(Failure) {
+        for file in try intake.lookForMarks() { try take(file, file.lane) }
         let moment = MonotonicClock.milliseconds
         guard queue.smallCount < 500, moment - lastClaim >= 20 else { return }
         var isAll = true

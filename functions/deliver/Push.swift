@@ -131,6 +131,8 @@ extension Verdict {
 
     static let superseded = Verdict(status: nil, reason: nil, meaning: .settled(.superseded))
 
+    static let cancelled = Verdict(status: nil, reason: nil, meaning: .settled(.cancelled))
+
     /// Something of ours was not to be had for it.
     static func later(_ failure: Failure) -> Verdict {
         Verdict(status: nil, reason: failure.cause, meaning: .later(.seconds(2)))

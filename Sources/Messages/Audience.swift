@@ -1,0 +1,33 @@
+import Turnstone
+
+/// Whom a message is for: users on all of their devices, and devices by their tokens.
+package struct Audience {
+    let users: [UserID]
+    let tokens: [DeviceToken]
+
+    package init(_ fields: inout Fields) throws(Failure) {
+        var users: [UserID] = []
+        var tokens: [DeviceToken] = []
+        for text in try fields.texts("users") ?? [] {
+            guard let user = UserID(text) else {
+                throw unacceptable("a user's id must have 1 to 128 bytes")
+            }
+            users.append(user)
+        }
+        for text in try fields.texts("devices") ?? [] {
+            guard let token = DeviceToken(text) else {
+                throw unacceptable(
+                    "a device's token must have 2 to 512 hex digits, an even number of them")
+            }
+            tokens.append(token)
+        }
+        guard !users.isEmpty || !tokens.isEmpty else {
+            throw .malformed("users or devices is required")
+        }
+        self.users = users
+        self.tokens = tokens
+    }
+
+    /// The one user, where it is for one only.
+    var onlyUser: UserID? { users.count == 1 && tokens.isEmpty ? users[0] : nil }
+}

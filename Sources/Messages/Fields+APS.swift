@@ -1,0 +1,96 @@
+import Turnstone
+
+// What goes into `aps`. Apple: *Generating a remote notification*.
+
+extension Fields {
+    mutating func aps(isSilent: Bool) throws(Failure) -> JSONObject {
+        var aps = JSONObject()
+        let alert = try alert()
+        if !alert.members.isEmpty { aps["alert"] = .object(alert) }
+        aps["badge"] = try badge()
+        aps["sound"] = try sound()
+        aps["thread-id"] = try label("thread_id")
+        aps["category"] = try label("category")
+        aps["interruption-level"] = try level()
+        aps["relevance-score"] = try relevance()
+        aps["mutable-content"] = try flag("mutable_content") ? 1 : nil
+        aps["content-available"] = isSilent ? 1 : nil
+        aps["target-content-id"] = try label("target_content_id")
+        return aps
+    }
+
+    private mutating func alert() throws(Failure) -> JSONObject {
+        var alert = JSONObject()
+        for name in ["title", "subtitle", "body"] {
+            alert[name] = try text(name).map { .string($0) }
+        }
+        for (prefix, name) in [("title_", "title-"), ("subtitle_", "subtitle-"), ("", "")] {
+            let key = try label("\(prefix)loc_key")
+            let arguments = try texts("\(prefix)loc_args")
+            guard arguments == nil || key != nil else {
+                throw unacceptable("\(prefix)loc_args wants \(prefix)loc_key")
+            }
+            alert["\(name)loc-key"] = key
+            alert["\(name)loc-args"] = arguments.map { .array($0.map { .string($0) }) }
+        }
+        return alert
+    }
+
+    private mutating func label(_ name: String) throws(Failure) -> JSONValue? {
+        guard let text = try text(name) else { return nil }
+        guard !text.isEmpty else { throw unacceptable("\(name) must not be empty") }
+        return .string(text)
+    }
+
+    private mutating func badge() throws(Failure) -> JSONValue? {
+        guard let badge = try integer("badge") else { return nil }
+        guard (0...999_999).contains(badge) else {
+            throw unacceptable("badge must be between 0 and 999999")
+        }
+        return .integer(badge)
+    }
+
+    /// A name, or what a critical alert takes: `{"critical": true, "name", "volume": 0 to 1}`.
+    private mutating func sound() throws(Failure) -> JSONValue? {
+        guard let value = take("sound") else { return nil }
+        if let name = value.string {
+            guard !name.isEmpty else { throw unacceptable("sound must not be empty") }
+            return value
+        }
+        guard let members = value.object else {
+            throw .malformed("sound must be a text or an object")
+        }
+        var fields = Fields(members)
+        let isCritical = try fields.flag("critical")
+        let name = try fields.requiredText("name")
+        let volume = try fields.fraction("volume")
+        try fields.end()
+        var sound: JSONObject = ["name": .string(name)]
+        if isCritical { sound["critical"] = 1 }
+        sound["volume"] = volume
+        return .object(sound)
+    }
+
+    private mutating func level() throws(Failure) -> JSONValue? {
+        guard let level = try text("interruption_level") else { return nil }
+        guard ["passive", "active", "time-sensitive", "critical"].contains(level) else {
+            throw unacceptable(
+                "interruption_level must be passive, active, time-sensitive or critical")
+        }
+        return .string(level)
+    }
+
+    private mutating func relevance() throws(Failure) -> JSONValue? {
+        try fraction("relevance_score")
+    }
+
+    private mutating func fraction(_ name: String) throws(Failure) -> JSONValue? {
+        guard let value = take(name) else { return nil }
+        switch value {
+        case .integer(0), .integer(1): return value
+        case .number(let number) where number >= 0 && number <= 1: return value
+        case .integer, .number: throw unacceptable("\(name) must be between 0 and 1")
+        default: throw .malformed("\(name) must be a number")
+        }
+    }
+}

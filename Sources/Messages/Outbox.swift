@@ -1,0 +1,94 @@
+import Crypto
+import Spool
+import Store
+import Turnstone
+import Unix
+
+/// Where messages are accepted.
+package struct Outbox {
+    private let state: State
+    private let spool: Spool
+    private let now: Timestamp
+
+    package init(_ state: State, now: Timestamp) {
+        self.state = state
+        spool = Spool(state: state.folder)
+        self.now = now
+    }
+
+    /// A message that was accepted.
+    package struct Sent: Equatable {
+        package let id: String
+        /// How many it is for.
+        package let devices: Int
+    }
+
+    /// Accepts a message: when this returns, it will be delivered, whatever happens.
+    ///
+    /// - Parameter once: by what a repeated request is known. It gets what the first one got, however many processes
+    ///   are asked at once, and whenever one of them was killed.
+    /// - Throws: unacceptable where another request had the same key in the last 24 hours.
+    package func send(
+        _ message: Message, to audience: Audience, once: IdempotencyKey?
+    ) throws(Failure) -> Sent {
+        guard let once else {
+            return try accept(
+                message, audience, id: stableUUID("message \(hex(randomBytes(16)))"), nil)
+        }
+        return try state.messages.holding(once.text) { () throws(Failure) in
+            let (id, record) = try state.messages.lookUp(key: once.text, at: now)
+            guard let record else {
+                return try accept(message, audience, id: id, once.fingerprint)
+            }
+            guard record.fingerprint == once.fingerprint else {
+                throw unacceptable("this idempotency key came with another request")
+            }
+            if let place = record.place { try spool.complete(id, in: place) }
+            return Sent(id: id, devices: record.devices)
+        }
+    }
+
+    private func accept(
+        _ message: Message, _ audience: Audience, id: String, _ fingerprint: String?
+    ) throws(Failure) -> Sent {
+        var record = MessageRecord()
+        record.accepted = now
+        record.sendAfter = message.sendAfter
+        record.kind = message.kind
+        record.fingerprint = fingerprint
+        record.receipts = try spool.receiptsStart(notBefore: message.sendAfter, at: now).json
+        var recipients = Recipients(
+            audience, Passage(message: message, now: now), state: state)
+        guard let first = try recipients.next() else {
+            try state.messages.write(record, of: id)
+            return Sent(id: id, devices: 0)
+        }
+        var next: Delivery? = first
+        try spool.accept(
+            notification(message, id: id, user: audience.onlyUser), notBefore: message.sendAfter,
+            next: { () throws(Failure) in
+                if let first = next {
+                    next = nil
+                    return first
+                }
+                return try recipients.next()
+            },
+            note: { (place, devices) throws(Failure) in
+                record.place = place
+                record.devices = devices
+                try state.messages.write(record, of: id)
+            })
+        return Sent(id: id, devices: record.devices)
+    }
+
+    private func notification(_ message: Message, id: String, user: UserID?) -> Notification {
+        var push = PushContent(
+            type: message.pushType, priority: message.priority, collapseID: message.collapseID,
+            payload: message.payload)
+        push.isKept = message.isKept
+        var notification = Notification(
+            id: id, user: user, accepted: now, expires: message.expires, push: push)
+        notification.kind = message.kind
+        return notification
+    }
+}

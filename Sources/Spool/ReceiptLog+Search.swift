@@ -1,0 +1,63 @@
+import Turnstone
+import Unix
+
+extension ReceiptLog {
+    /// Reads the lines about one notification, from a position on, of all days in their order, until the line that
+    /// says that it is over.
+    ///
+    /// What other notifications have is only looked at: a gigabyte takes a second or two.
+    func forEachLine(
+        of id: String, from start: Position, _ note: (JSONObject) -> Void
+    ) throws(Failure) {
+        let beginning = Array("{\"id\":\"\(id)\"".utf8)
+        for day in try days() where day >= start.day {
+            let offset = day == start.day ? start.offset : 0
+            if try readLines(of: day, from: offset, beginning, note) { return }
+        }
+    }
+
+    /// - Returns: whether the notification is over.
+    private func readLines(
+        of day: String, from start: Int, _ beginning: [UInt8], _ note: (JSONObject) -> Void
+    ) throws(Failure) -> Bool {
+        let file = try systemCalls { () throws(SystemError) in
+            try FileDescriptor.open(path(day), .read)
+        }
+        // Days are removed, and a power cut may have taken what was not durable.
+        var offset = start
+        if try systemCalls({ () throws(SystemError) in try file.size() }) < start { offset = 0 }
+        while true {
+            let piece = try systemCalls { () throws(SystemError) in
+                try file.read(upTo: 1 << 20, at: offset)
+            }
+            guard let end = piece.lastIndex(of: UInt8(ascii: "\n")) else { return false }
+            for place in lines(of: piece[...end], beginningWith: beginning) {
+                guard let members = members(of: piece[place]) else { continue }
+                note(members)
+                if members["finished_at"] != nil { return true }
+            }
+            offset += end + 1
+        }
+    }
+}
+
+/// Where the lines are that begin so, without their ends.
+private func lines(
+    of piece: ArraySlice<UInt8>, beginningWith beginning: [UInt8]
+) -> [Range<Int>] {
+    var found: [Range<Int>] = []
+    piece.withUnsafeBufferPointer { bytes in
+        var start = 0
+        while start < bytes.count {
+            var end = start
+            while end < bytes.count, bytes[end] != UInt8(ascii: "\n") { end += 1 }
+            if end - start >= beginning.count,
+                zip(beginning.indices, beginning).allSatisfy({ bytes[start + $0] == $1 })
+            {
+                found.append(piece.startIndex + start..<piece.startIndex + end)
+            }
+            start = end + 1
+        }
+    }
+    return found
+}

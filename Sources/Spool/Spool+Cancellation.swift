@@ -1,0 +1,113 @@
+import Turnstone
+import Unix
+
+// A notification is called off by a mark: an empty file of its name in `cancelled/`. Who holds the election heeds it,
+// and nobody else touches what was accepted, so that each device has one outcome.
+
+extension Spool {
+    private var marks: String { "\(folder)/cancelled" }
+
+    func mark(_ id: String) -> String { "\(marks)/\(id)" }
+
+    /// What is called off.
+    func marked() throws(Failure) -> [String] {
+        try systemCalls { () throws(SystemError) in try Files.names(in: marks) }
+    }
+
+    /// Calls off what has not gone out of a notification. A push that may have arrived, since its answer was lost, has
+    /// gone out.
+    ///
+    /// Where a drainer is at work, it is waited for, for 2 s at the most.
+    ///
+    /// - Returns: whether the receipts say what became of it; else they soon will.
+    package func cancel(_ id: String, at now: Timestamp) throws(Failure) -> Bool {
+        guard try isThere(id) else { return true }
+        try systemCalls { () throws(SystemError) in
+            try Files.makeFolder(marks)
+            _ = try FileDescriptor.open(mark(id), .append)
+            try Files.synchronizeFolder(marks)
+        }
+        let start = MonotonicClock.milliseconds
+        while MonotonicClock.milliseconds - start < 2000, try isThere(id) {
+            if let election = try election() {
+                defer { election.end() }
+                let intake = Intake(
+                    spool: self, log: ReceiptLog(state: Files.parent(of: folder)))
+                try intake.callOff(id, at: now)
+                return true
+            }
+            MonotonicClock.sleep(milliseconds: 10)
+        }
+        return try !isThere(id)
+    }
+
+    /// Whether a notification is in the spool: asked twice, since it may be put off into a folder that was not there
+    /// a moment ago.
+    private func isThere(_ id: String) throws(Failure) -> Bool {
+        if try path(of: id) != nil { return true }
+        return try path(of: id) != nil
+    }
+}
+
+extension Intake {
+    /// Looks for what has been called off since.
+    ///
+    /// - Returns: what of it is in the spool and not in hand.
+    package func lookForMarks() throws(Failure) -> [SpoolFile] {
+        let names = try spool.marked()
+        guard !names.isEmpty || !marks.isEmpty else { return [] }
+        marks = Set(names)
+        var files: [SpoolFile] = []
+        for id in names where held[id] == nil && stuck[id] == nil && !called.contains(id) {
+            if let file = try take(id) {
+                called.insert(id)
+                files.append(file)
+            } else {
+                removeMark(of: id)
+            }
+        }
+        return files
+    }
+
+    /// Whether a push is called off: not where it may have arrived.
+    package func isCalledOff(_ delivery: Delivery, in file: SpoolFile) -> Bool {
+        marks.contains(file.notification.id) && !file.isInDoubt(delivery)
+    }
+
+    func removeMark(of id: String) {
+        guard marks.contains(id) else { return }
+        Files.remove(spool.mark(id))
+        marks.remove(id)
+    }
+
+    private func take(_ id: String) throws(Failure) -> SpoolFile? {
+        for path in try spool.paths(of: id) {
+            if let file = try take(Files.parent(of: path), Files.name(of: path)) { return file }
+        }
+        return nil
+    }
+
+    /// Does for one notification what a drainer does for all that is called off.
+    fileprivate func callOff(_ id: String, at now: Timestamp) throws(Failure) {
+        try recover(at: now)
+        marks = [id]
+        guard let file = try take(id) else { return removeMark(of: id) }
+        var isSomethingLeft = false
+        while let delivery = try file.next() {
+            guard isCalledOff(delivery, in: file) else {
+                isSomethingLeft = true
+                continue
+            }
+            log.append(Attempt(at: now, pushID: nil, outcome: .cancelled), of: delivery, in: file)
+            if log.pendingBytes >= 1 << 19 { try log.commit() }
+        }
+        try log.commit()
+        if isSomethingLeft {
+            leave(file)
+        } else {
+            finish(file, at: now)
+            try log.commit()
+        }
+        log.close()
+    }
+}

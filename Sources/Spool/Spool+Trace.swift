@@ -1,0 +1,125 @@
+import Crypto
+import Turnstone
+import Unix
+
+/// What became of a notification's way to one device, as far as it is known.
+package struct DeliveryTrace: Equatable, Sendable {
+    /// As ``DeviceToken/publicID``.
+    package internal(set) var device = ""
+    package internal(set) var user: String?
+    /// How often a push service was asked.
+    package internal(set) var attempts: Int64 = 0
+    /// The last answer, or why there was none.
+    package internal(set) var last: Timestamp?
+    package internal(set) var status: Int64?
+    package internal(set) var reason: String?
+    /// `nil` where it has not ended.
+    package internal(set) var outcome: Outcome?
+
+    /// Whether anything is known of it.
+    package var isKnown: Bool { !device.isEmpty }
+}
+
+/// What became of a message.
+package struct NotificationTrace {
+    /// By their numbers.
+    package internal(set) var deliveries: [DeliveryTrace] = []
+    /// Whether every device has its outcome.
+    package internal(set) var isFinished = false
+    /// Whether what is left is called off.
+    package internal(set) var isCalledOff = false
+    /// Whether its file was put aside, since it could not be read.
+    package internal(set) var isDamaged = false
+
+    /// Of a message that is for no device.
+    package static let nothing = NotificationTrace(isFinished: true)
+}
+
+extension Spool {
+    /// Where the receipts of what is accepted now will begin: no receipt of it comes before.
+    ///
+    /// - Parameter moment: before which it is not sent.
+    package func receiptsStart(notBefore moment: Timestamp?, at now: Timestamp) throws(Failure)
+        -> ReceiptLog.Position
+    {
+        let day = CalendarDate(moment ?? now).dayText
+        if day > CalendarDate(now).dayText { return ReceiptLog.Position(day: day, offset: 0) }
+        let log = ReceiptLog(state: Files.parent(of: folder))
+        guard let last = try log.days().last else {
+            return ReceiptLog.Position(day: day, offset: 0)
+        }
+        let size = Files.stamp(of: log.path(last))?[1] ?? 0
+        // Half a line at the end goes when the next drainer begins.
+        return ReceiptLog.Position(day: last, offset: max(0, Int(size) - 4096))
+    }
+
+    /// What became of a message, as the receipts and the spool tell. Takes no lock: what happens meanwhile may be
+    /// missing in it.
+    ///
+    /// - Parameters:
+    ///   - start: as ``receiptsStart(notBefore:at:)`` gave it.
+    ///   - count: how many devices it has.
+    package func trace(
+        _ id: String, from start: ReceiptLog.Position, devices count: Int
+    ) throws(Failure) -> NotificationTrace {
+        var trace = NotificationTrace()
+        trace.deliveries = Array(repeating: DeliveryTrace(), count: count)
+        // The spool first: what leaves it meanwhile has all its receipts.
+        try readFile(of: id, into: &trace)
+        let log = ReceiptLog(state: Files.parent(of: folder))
+        try log.forEachLine(of: id, from: start) { trace.note($0) }
+        trace.isCalledOff = Files.exists(mark(id))
+        trace.isDamaged = Files.exists("\(folder)/failed/\(id).jsonl")
+        return trace
+    }
+
+    private func readFile(
+        of id: String, into trace: inout NotificationTrace
+    ) throws(Failure) {
+        guard let path = try path(of: id), let file = try SpoolFile.open(path) else { return }
+        while let delivery = try file.next() {
+            trace.note(delivery, user: file.user(of: delivery))
+        }
+    }
+}
+
+extension NotificationTrace {
+    fileprivate mutating func note(_ delivery: Delivery, user: UserID?) {
+        guard deliveries.indices.contains(delivery.number) else { return }
+        deliveries[delivery.number].device = delivery.token.publicID
+        deliveries[delivery.number].user = user?.text
+    }
+
+    fileprivate mutating func note(_ line: JSONObject) {
+        if line["finished_at"] != nil { isFinished = true }
+        guard let number = line["n"]?.integer.flatMap(Int.init(exactly:)),
+            deliveries.indices.contains(number), line["at"] != nil
+        else { return }
+        deliveries[number].note(line)
+    }
+}
+
+extension DeliveryTrace {
+    fileprivate mutating func note(_ line: JSONObject) {
+        device = line["device_id"]?.string ?? device
+        user = line["user"]?.string ?? user
+        last = line["at"]?.timestamp
+        status = line["status"]?.integer
+        reason = line["reason"]?.string
+        outcome = line["outcome"]?.string.flatMap(Outcome.init) ?? outcome
+        if line["apns_id"] != nil { attempts += 1 }
+    }
+}
+
+extension ReceiptLog.Position {
+    package init?(_ json: JSONValue) {
+        guard let day = json.object?["day"]?.string,
+            let offset = json.object?["offset"]?.integer.flatMap(Int.init(exactly:)), offset >= 0
+        else { return nil }
+        self.init(day: day, offset: offset)
+    }
+
+    package var json: JSONValue {
+        ["day": .string(day), "offset": .integer(Int64(offset))]
+    }
+}

@@ -1,0 +1,51 @@
+import JSON
+import Turnstone
+import Unix
+
+/// What is kept of a message that an app's own backend sent: how to find out what became of it, and by what a
+/// repeated request is known.
+package struct MessageRecord: Document {
+    package static var version: Int64 { 1 }
+
+    package var accepted = Timestamp(milliseconds: 0)
+    /// Before which nothing goes out.
+    package var sendAfter: Timestamp?
+    package var kind = ""
+    package var devices = 0
+    /// The spool's folder that it was put into; `nil` where it is for no device.
+    package var place: String?
+    /// Where its receipts begin, as the spool says it.
+    package var receipts: JSONValue = [:]
+    /// The SHA-256 of the request, where it has an idempotency key.
+    package var fingerprint: String?
+    private var unknown = JSONObject()
+
+    package init() {}
+
+    package init?(_ members: JSONObject) {
+        var members = Members(members)
+        guard let accepted = members.take("accepted_at")?.timestamp,
+            let kind = members.take("kind")?.string,
+            let devices = members.take("devices")?.integer.flatMap(Int.init(exactly:)),
+            devices >= 0, let receipts = members.take("receipts")
+        else { return nil }
+        self.accepted = accepted
+        self.kind = kind
+        self.devices = devices
+        self.receipts = receipts
+        sendAfter = members.take("send_after")?.timestamp
+        place = members.take("place")?.string
+        fingerprint = members.take("request")?.string
+        unknown = members.rest
+    }
+
+    package var members: JSONObject {
+        var members: JSONObject = ["accepted_at": JSONValue(accepted), "kind": .string(kind)]
+        members["send_after"] = sendAfter.map { JSONValue($0) }
+        members["devices"] = .integer(Int64(devices))
+        members["place"] = place.map { .string($0) }
+        members["receipts"] = receipts
+        members["request"] = fingerprint.map { .string($0) }
+        return members.adding(unknown)
+    }
+}

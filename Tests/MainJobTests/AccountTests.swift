@@ -1,0 +1,103 @@
+import Crypto
+import JSON
+import TestSupport
+import Testing
+import Turnstone
+
+/// Whose turns a phone is told of when its accounts change.
+@Suite struct AccountTests {
+    /// Players 1 and 2 have a phone with the same token, and play each other.
+    private func world() throws -> World {
+        let world = try World()
+        world.variables["JWT_SECRET"] = "a secret"
+        try world.beginGame()
+        try world.register(token(1), of: 1)
+        try world.register(token(1), of: 2)
+        try world.cycle()
+        return world
+    }
+
+    /// Player 2 moves, then player 1.
+    private func moveTwice(_ world: World) throws {
+        for _ in 0..<2 {
+            try world.move()
+            try world.cycle()
+        }
+    }
+
+    private func ask(
+        _ world: World, _ program: String, _ method: String, _ path: String, by player: Int,
+        _ body: JSONValue? = nil
+    ) throws -> JSONValue? {
+        let signed =
+            base64URL(JSON.text(["alg": "HS256"])) + "."
+            + base64URL(JSON.text(["sub": .string("\(player)")]))
+        let signature = base64URL(hmacSHA256(Array(signed.utf8), key: Array("a secret".utf8)))
+        var event: JSONObject = [
+            "method": .string(method), "path": .string(path),
+            "headers": ["Authorization": .string("Bearer \(signed).\(signature)")],
+        ]
+        event["body"] = body
+        let answer = try Answer(event: world.start(program, .object(event)).end().stdout)
+        #expect(answer.status == 200, "\(answer.body)")
+        return answer.json
+    }
+
+    private func pushed(_ world: World) throws -> [JSONValue?] {
+        try world.simulator.pushes().map { $0["headers"]?.object?["apns-collapse-id"] }
+    }
+
+    @Test func aPhoneThatSeveralPlayersRegisteredIsToldOfEachOnesTurns() throws {
+        let world = try world()
+        let before = try pushed(world).count
+        try moveTwice(world)
+        #expect(try Array(pushed(world)[before...]) == ["turn-1", "turn-2"])
+    }
+
+    @Test func aPhoneThatWasClaimedIsToldOfItsNewAccountsTurnsAlone() throws {
+        let world = try world()
+        let before = try pushed(world).count
+        let body: JSONValue = ["deviceToken": .string(token(1)), "platform": "ios"]
+        _ = try ask(world, "devices-register", "POST", "/api/devices/register", by: 2, body)
+        try moveTwice(world)
+        #expect(try Array(pushed(world)[before...]) == ["turn-2"])
+        let list = try ask(world, "devices-list", "GET", "/api/devices", by: 1)
+        #expect(list?.object?["data"] == [])
+    }
+
+    @Test func aDeviceOfTheApiIsToldOfItsPlayersTurnsUntilItIsUnregistered() throws {
+        let world = try World()
+        world.variables["JWT_SECRET"] = "a secret"
+        try world.beginGame()
+        _ = try ask(
+            world, "push-register", "POST", "/api/push/register", by: 1,
+            ["token": .string(token(1)), "tokenType": "device"])
+        try world.cycle()
+        try moveTwice(world)
+        #expect(try pushed(world) == ["turn-1"])
+        _ = try ask(
+            world, "devices-unregister", "DELETE", "/api/devices/\(token(1))", by: 1)
+        try moveTwice(world)
+        #expect(try pushed(world) == ["turn-1"])
+    }
+
+    @Test func onlyDevicesAreToldOfTurns() throws {
+        let world = try World()
+        world.variables["JWT_SECRET"] = "a secret"
+        try world.beginGame()
+        try world.register(token(1), of: 1)
+        for body: JSONValue in [
+            ["token": .string(token(2)), "tokenType": "live_activity", "activityId": "a"],
+            [
+                "token": .string(token(3)), "tokenType": "live_activity_start",
+                "attributesType": "A",
+            ],
+            ["token": "an-android-token:of-fcm", "tokenType": "device", "platform": "android"],
+        ] {
+            _ = try ask(world, "push-register", "POST", "/api/push/register", by: 1, body)
+        }
+        try world.cycle()
+        try moveTwice(world)
+        #expect(try world.simulator.pushes().map { $0["token"] } == [.string(token(1))])
+    }
+}

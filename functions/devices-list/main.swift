@@ -1,0 +1,19 @@
+// GET /api/devices: the caller's devices, those that were registered last first.
+//
+//   in    a JSON Web Token
+//   out   200 {"success": true, "data": [{"id", "platform", "deviceName", "createdAt", "updatedAt"}]}
+//   else  401 unknown caller
+
+import Callers
+import Edge
+import Store
+import Turnstone
+
+serve(
+    Route("GET", "/api/devices") { (request) throws(Failure) in
+        let caller = try request.user()
+        let user = try State(request.variables).users.read(DocumentName(caller)) ?? User()
+        let devices = user.devices.filter { $0.kind == .device }
+            .sorted { $0.registered > $1.registered }
+        return .ok(["success": true, "data": .array(devices.map { $0.listing })])
+    })

@@ -1,0 +1,38 @@
+// POST /api/devices/register: makes a device the caller's, and nobody else's.
+//
+//   in    a JSON Web Token, {"deviceToken", "platform": "ios" or "android", "deviceName"?, "appVersion"?}
+//   out   200 {"success": true, "message", "data": {"id", "platform", "deviceName", "createdAt", "updatedAt"}}
+//   else  400 malformed, 401 unknown caller, 403 by cookie from another site, 503 the store is busy
+
+import Callers
+import Edge
+import Store
+import Turnstone
+
+serve(
+    Route("POST", "/api/devices/register") { (request) throws(Failure) in
+        let caller = try request.user()
+        let registration = try registration(request.members())
+        let device = try State(request.variables).registry.claim(
+            registration, for: caller, at: request.time)
+        return .ok([
+            "success": true, "message": "Device token registered successfully",
+            "data": device.listing,
+        ])
+    })
+
+func registration(_ members: JSONObject) throws(Failure) -> Registration {
+    let invalidToken = Failure.malformed("Invalid device token")
+    guard let text = members["deviceToken"]?.string, text.utf8.count >= 32 else {
+        throw invalidToken
+    }
+    guard let platform = Platform(rawValue: members["platform"]?.string ?? "") else {
+        throw .malformed("Invalid platform")
+    }
+    guard let token = DeviceToken(text, on: platform) else { throw invalidToken }
+    var registration = Registration(token)
+    registration.platform = platform
+    registration.name = try members.optionalText("deviceName", atMost: 256)
+    registration.appVersion = try members.optionalText("appVersion", atMost: 256)
+    return registration
+}

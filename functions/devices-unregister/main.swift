@@ -1,0 +1,19 @@
+// DELETE /api/devices/{device_token}: ends pushes to a device of the caller's.
+//
+//   in    a JSON Web Token
+//   out   200 {"success": true, "message"}
+//   else  401 unknown caller, 403 another user's device, or by cookie from another site, 404 unknown device,
+//         503 the store is busy
+
+import Callers
+import Edge
+import Store
+import Turnstone
+
+serve(
+    Route("DELETE", "/api/devices/{device_token}") { (request) throws(Failure) in
+        let caller = try request.user()
+        try State(request.variables).registry.unregister(
+            request[parameter: "device_token"], by: caller)
+        return .ok(["success": true, "message": "Device token unregistered successfully"])
+    })

@@ -1,0 +1,83 @@
+import Messages
+import Turnstone
+import Unix
+
+/// The templates that an installation has: those of the program, and those of the folder that `EVENT_TEMPLATES`
+/// names, which go before.
+struct Templates {
+    private let folder: String?
+
+    init(_ variables: Variables) throws(Failure) {
+        folder = variables.text("EVENT_TEMPLATES")
+        guard folder.map({ $0.utf8.first == UInt8(ascii: "/") }) ?? true else {
+            throw variables.wrong("EVENT_TEMPLATES", "must be an absolute path")
+        }
+    }
+
+    /// The template of an event.
+    ///
+    /// - Throws: unacceptable where there is none, or it is damaged.
+    func template(of event: String) throws(Failure) -> Template {
+        guard isName(event) else { throw unknown(event) }
+        if let text = try text(of: event) { return try Template(text) }
+        guard let text = shipped.first(where: { $0.event == event }) else { throw unknown(event) }
+        return try Template(text)
+    }
+
+    private func unknown(_ event: String) -> Failure {
+        .refused(.notAcceptable, "there is no template for the event \(event)")
+    }
+
+    private func text(of event: String) throws(Failure) -> TemplateText? {
+        guard let folder else { return nil }
+        let bytes = try systemCalls { () throws(SystemError) in
+            try Files.contents("\(folder)/\(event).json")
+        }
+        return bytes.map { TemplateText(event: event, text: String(decoding: $0, as: UTF8.self)) }
+    }
+
+    /// The names of all events that there are templates for.
+    private func names() throws(Failure) -> [String] {
+        var names = shipped.map { $0.event }
+        if let folder {
+            let files = try systemCalls { () throws(SystemError) in try Files.names(in: folder) }
+            for file in files where file.utf8.suffix(5).elementsEqual(".json".utf8) {
+                let name = String(decoding: Array(file.utf8.dropLast(5)), as: UTF8.self)
+                if !names.contains(name) { names.append(name) }
+            }
+        }
+        return names.sorted()
+    }
+
+    /// What there is, each template tried with its own example.
+    func list(now: Timestamp) throws(Failure) -> JSONValue {
+        var events: [JSONValue] = []
+        var problems: [JSONValue] = []
+        for name in try names() {
+            do throws(Failure) {
+                let template = try template(of: name)
+                try template.check(now: now)
+                events.append(json(of: template))
+            } catch { problems.append(.string(error.sentence)) }
+        }
+        return ["success": true, "events": .array(events), "problems": .array(problems)]
+    }
+
+    private func json(of template: Template) -> JSONValue {
+        [
+            "event": .string(template.event), "kind": .string(template.kind),
+            "required": .array(template.required.map { .string($0) }),
+            "optional": .array(template.optional.map { .string($0) }),
+        ]
+    }
+}
+
+/// Small letters, digits, `-` and `_`: a name that leads nowhere else.
+private func isName(_ text: String) -> Bool {
+    (1...64).contains(text.utf8.count)
+        && text.utf8.allSatisfy {
+            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0)
+                || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+                || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_")
+        }
+}

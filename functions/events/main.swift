@@ -1,0 +1,54 @@
+// POST /api/events: pushes the message that an event's template makes of the event.
+// GET /api/events: the events that there are templates for, and what is wrong with templates.
+//
+//   in    Authorization: Key <TURNSTONE_SERVER_KEY>, Idempotency-Key?
+//         {"event": "task_assignment", "values": {…}, "users": ["ann"] and/or "devices": ["80ab…"], "send_after"?,
+//         "expiration"? or "expires_in"?}
+//   out   202 {"success": true, "id", "devices": how many}: the id is one of `notify`
+//         GET: 200 {"success": true, "events": [{"event", "kind", "required", "optional"}], "problems": […]}
+//   else  400 malformed, a value is missing or unknown, 401 no or an unknown server key, 413 too large,
+//         422 no or a damaged template, or another request had this key, 503 the store is busy
+
+import Edge
+import Messages
+import Spool
+import Store
+import Turnstone
+
+serve(
+    bodyLimit: 1 << 20,
+    Route("POST", "/api/events") { (request) throws(Failure) in
+        try request.requireServerKey()
+        let members = try request.members()
+        let key = try IdempotencyKey(request, members)
+        var fields = Fields(members)
+        _ = fields.take("idempotency_key")
+        let template = try Templates(request.variables).template(of: fields.requiredText("event"))
+        let audience = try Audience(&fields)
+        let message = try message(template, &fields, now: request.time)
+        try fields.end()
+        let state = try State(request.variables)
+        let sent = try Outbox(state, now: request.time).send(message, to: audience, once: key)
+        try Spool(state: state.folder).startDrainer(request.variables)
+        return sent.response
+    },
+    Route("GET", "/api/events") { (request) throws(Failure) in
+        try request.requireServerKey()
+        return .ok(try Templates(request.variables).list(now: request.time))
+    })
+
+/// The template's message, with what the event says of its time.
+func message(
+    _ template: Template, _ fields: inout Fields, now: Timestamp
+) throws(Failure) -> Message {
+    var members = try template.filled(with: fields.object("values") ?? [:])
+    members["send_after"] = fields.take("send_after")
+    let limits = ["expiration", "expires_in"].map { ($0, fields.take($0)) }
+    if limits.contains(where: { $0.1 != nil }) {
+        for (name, value) in limits { members[name] = value }
+    }
+    var filled = Fields(members)
+    let message = try Message(&filled, kind: template.kind, now: now)
+    try filled.end()
+    return message
+}

@@ -1,0 +1,118 @@
+import Spool
+import Store
+import Turnstone
+
+/// What became of a message.
+struct Report {
+    private let id: String
+    private let record: MessageRecord
+    private let trace: NotificationTrace
+
+    enum State: String {
+        /// It waits for its moment, or for the push service.
+        case waiting
+        /// Some devices have their outcome.
+        case sending
+        /// It is called off, and a push is just under way.
+        case cancelling
+        /// It was called off before all of it had gone out.
+        case cancelled
+        case done
+        /// It cannot be read any more, and was put aside.
+        case damaged
+    }
+
+    /// - Throws: not found where no message has this id, or it is forgotten.
+    init(of id: String, _ state: Store.State) throws(Failure) {
+        guard let record = try state.messages.find(id) else {
+            throw .refused(.notFound, "there is no message with this id")
+        }
+        try self.init(id, record, Spool(state: state.folder))
+    }
+
+    private init(_ id: String, _ record: MessageRecord, _ spool: Spool) throws(Failure) {
+        self.id = id
+        self.record = record
+        guard record.place != nil, let start = ReceiptLog.Position(record.receipts) else {
+            trace = NotificationTrace.nothing
+            return
+        }
+        trace = try spool.trace(id, from: start, devices: record.devices)
+    }
+
+    /// Calls off what has not gone out, and tells what became of it.
+    static func callingOff(
+        _ id: String, _ state: Store.State, at now: Timestamp
+    ) throws(Failure) -> Report {
+        let spool = Spool(state: state.folder)
+        return try state.messages.holding(id) { () throws(Failure) in
+            guard var record = try state.messages.find(id) else {
+                throw .refused(.notFound, "there is no message with this id")
+            }
+            let start = try spool.receiptsStart(notBefore: nil, at: now)
+            if let moment = record.sendAfter, now < moment, record.place != nil {
+                // Its receipts begin earlier now than they would have.
+                if ReceiptLog.Position(record.receipts).map({ start < $0 }) ?? true {
+                    record.receipts = start.json
+                    try state.messages.write(record, of: id)
+                }
+            }
+            _ = try spool.cancel(id, at: now)
+            return try Report(id, record, spool)
+        }
+    }
+
+    private func count(_ outcome: Outcome?) -> Int {
+        trace.deliveries.count { $0.outcome == outcome }
+    }
+
+    /// Whether there are devices without an outcome.
+    var isOpen: Bool { count(nil) > 0 && !trace.isDamaged }
+
+    var state: State {
+        if trace.isDamaged { return .damaged }
+        if !isOpen { return count(.cancelled) > 0 ? .cancelled : .done }
+        if trace.isCalledOff { return .cancelling }
+        return count(nil) == trace.deliveries.count ? .waiting : .sending
+    }
+
+    var json: JSONValue {
+        var members: JSONObject = [
+            "success": true, "id": .string(id), "state": .string(state.rawValue),
+            "kind": .string(record.kind), "acceptedAt": text(record.accepted),
+        ]
+        members["sendAfter"] = record.sendAfter.map { text($0) }
+        members["counts"] = counts
+        members["devices"] = .array(trace.deliveries.prefix(Self.most).map { json(of: $0) })
+        let rest = trace.deliveries.count - Self.most
+        if rest > 0 { members["omitted"] = .integer(Int64(rest)) }
+        return .object(members)
+    }
+
+    /// More devices than this are only counted: an answer is made in memory.
+    private static let most = 10_000
+
+    private var counts: JSONValue {
+        var counts = JSONObject()
+        for outcome in Outcome.all where count(outcome) > 0 {
+            counts[outcome.rawValue] = .integer(Int64(count(outcome)))
+        }
+        if count(nil) > 0 { counts["waiting"] = .integer(Int64(count(nil))) }
+        return .object(counts)
+    }
+
+    private func json(of delivery: DeliveryTrace) -> JSONValue {
+        var members: JSONObject = ["id": .string(delivery.device)]
+        members["user"] = delivery.user.map { .string($0) }
+        members["state"] = .string(delivery.outcome?.rawValue ?? "waiting")
+        members["attempts"] = .integer(delivery.attempts)
+        members["at"] = delivery.last.map { text($0) }
+        members["status"] = delivery.status.map { .integer($0) }
+        members["reason"] = delivery.reason.map { .string($0) }
+        return .object(members)
+    }
+
+    private func text(_ moment: Timestamp) -> JSONValue {
+        .string(CalendarDate(moment).millisecondText)
+    }
+}

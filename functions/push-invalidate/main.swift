@@ -1,0 +1,19 @@
+// DELETE /api/push/invalidate: ends pushes to a token of the caller's.
+//
+//   in    a JSON Web Token, {"token"}
+//   out   200 {"success": true}
+//   else  400 malformed, 401 unknown caller, 403 another user's token, or by cookie from another site,
+//         404 unknown token, 503 the store is busy
+
+import Callers
+import Edge
+import Store
+import Turnstone
+
+serve(
+    Route("DELETE", "/api/push/invalidate") { (request) throws(Failure) in
+        let caller = try request.user()
+        let token = try request.members().text("token")
+        try State(request.variables).registry.unregister(token, by: caller)
+        return .ok(["success": true])
+    })

@@ -1,0 +1,70 @@
+// POST /api/push/register: makes a token the caller's, and nobody else's: a device's, or a Live Activity's.
+//
+//   in    a JSON Web Token, {"token", "tokenType": "device", "live_activity" or "live_activity_start", "platform"?,
+//         "environment"?, "previousToken"?}, with a live_activity "activityId" or "sessionId" or both, with a
+//         live_activity_start "attributesType"
+//   out   200 {"success": true}
+//   else  400 malformed, 401 unknown caller, 403 by cookie from another site, 503 the store is busy
+
+import Callers
+import Edge
+import Store
+import Turnstone
+
+serve(
+    Route("POST", "/api/push/register") { (request) throws(Failure) in
+        let caller = try request.user()
+        let registration = try registration(request.members())
+        _ = try State(request.variables).registry.claim(
+            registration, for: caller, at: request.time)
+        return .ok(["success": true])
+    })
+
+func registration(_ members: JSONObject) throws(Failure) -> Registration {
+    let kind = try kind(members)
+    guard let platform = Platform(rawValue: try members.optionalText("platform") ?? "ios"),
+        platform == .ios || kind == .device
+    else {
+        throw .malformed(
+            kind == .device ? "platform must be ios or android" : "Live Activities are on ios only")
+    }
+    guard let token = DeviceToken(try members.text("token"), on: platform) else {
+        throw .malformed("token is not a token of this platform")
+    }
+    var registration = Registration(token)
+    registration.kind = kind
+    registration.platform = platform
+    registration.environment = try environment(members)
+    registration.previous = try members.optionalText("previousToken").flatMap {
+        DeviceToken($0, on: platform)
+    }
+    return registration
+}
+
+func kind(_ members: JSONObject) throws(Failure) -> TokenKind {
+    let activity = try members.optionalText("activityId", atMost: 256)
+    let session = try members.optionalText("sessionId", atMost: 256)
+    switch try members.text("tokenType") {
+    case "device": return .device
+    case "live_activity":
+        guard activity != nil || session != nil else {
+            throw .malformed("activityId is required")
+        }
+        return .liveActivity(activity: activity, session: session)
+    case "live_activity_start":
+        guard let type = try members.optionalText("attributesType", atMost: 256) else {
+            throw .malformed("attributesType is required")
+        }
+        return .liveActivityStart(attributesType: type)
+    default:
+        throw .malformed("tokenType must be device, live_activity or live_activity_start")
+    }
+}
+
+func environment(_ members: JSONObject) throws(Failure) -> APNsEnvironment? {
+    guard let name = try members.optionalText("environment") else { return nil }
+    guard let environment = APNsEnvironment(rawValue: name) else {
+        throw .malformed("environment must be development or production")
+    }
+    return environment
+}

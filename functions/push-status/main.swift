@@ -1,0 +1,30 @@
+// GET /api/push/status: what the caller can be pushed to.
+//
+//   in    a JSON Web Token
+//   out   200 {"deviceTokenRegistered", "liveActivityTokens": [{"activityId", "sessionId", "registeredAt"}]}
+//   else  401 unknown caller
+
+import Callers
+import Edge
+import Store
+import Turnstone
+
+serve(
+    Route("GET", "/api/push/status") { (request) throws(Failure) in
+        let caller = try request.user()
+        let user = try State(request.variables).users.read(DocumentName(caller)) ?? User()
+        let usable = user.devices.filter { $0.quarantined == nil }
+        return .ok([
+            "deviceTokenRegistered": .bool(usable.contains { $0.kind == .device }),
+            "liveActivityTokens": .array(usable.compactMap { activity($0) }),
+        ])
+    })
+
+func activity(_ device: Device) -> JSONValue? {
+    guard case .liveActivity(let activity, let session) = device.kind else { return nil }
+    return [
+        "activityId": activity.map { .string($0) } ?? .null,
+        "sessionId": session.map { .string($0) } ?? .null,
+        "registeredAt": .string(CalendarDate(device.registered).millisecondText),
+    ]
+}
