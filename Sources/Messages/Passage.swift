@@ -46,13 +46,17 @@ struct Passage {
     }
 
     /// Changes the user's badge, where the message does.
+    ///
+    /// - Returns: the number, where it is the user's own and not the message's.
     private func badge(of user: UserID, _ document: User) throws(Failure) -> Int64? {
         guard let change = message.badge else { return nil }
-        if case .set(let number) = change, document.badge == number { return number }
-        return try state.users.update(DocumentName(user)) { document in
+        if case .set(let number) = change, document.badge == number { return nil }
+        let badge = try state.users.update(DocumentName(user)) { document in
             document.badge = change.applied(to: document.badge)
             return document.badge
         }
+        if case .set = change { return nil }
+        return badge
     }
 
     /// Puts the message to those that wait for the user, with a carrier in the spool before that counts.
