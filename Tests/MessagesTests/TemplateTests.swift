@@ -62,7 +62,10 @@ import Turnstone
         "the check tries a template with its own example",
         arguments: [
             (#"{"title": "{a}"}"#, nil), (#"{"badge": "{b}"}"#, nil),
-            (#"{"badge": "{a}"}"#, "the template e: badge must be a whole number"),
+            (
+                #"{"badge": "{a}"}"#,
+                "the template e: badge must be 0 to 999999, or +n or -n"
+            ),
             (#"{"titel": "{a}", "title": "T"}"#, "the template e: there is no member titel"),
             (#"{"data": {}}"#, "the template e: there is nothing to show"),
         ] as [(String, String?)])
