@@ -28,17 +28,4 @@ import Testing
         #expect(answer.headers["retry-after"] != nil)
         #expect(answer.json?.object?["error"] != nil)
     }
-
-    @Test(
-        "messages to many may be larger than a registration",
-        arguments: ["/api/notify", "/api/events"])
-    func limits(path: String) throws {
-        let site = try Site(.nginx)
-        for (size, status) in [(900_000, 404), (1_100_000, 413)] {
-            let request = HostRequest(
-                method: "POST", target: path, body: [UInt8](repeating: 32, count: size))
-            // The path has no program yet: within the limit that is what is wrong with it.
-            #expect(try site.answer(request, from: "health").status == status)
-        }
-    }
 }

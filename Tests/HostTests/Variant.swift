@@ -96,7 +96,7 @@ struct Variant: Sendable {
 extension HostRequest {
     /// The largest body that is taken, in bytes.
     fileprivate var bodyLimit: Int {
-        ["/api/notify", "/api/events"].contains(target) ? 1 << 20 : 64 * 1024
+        ["/api/notify", "/api/events"].contains(where: target.hasPrefix) ? 1 << 20 : 64 * 1024
     }
 
     fileprivate func changed(_ change: (inout HostRequest) -> Void) -> HostRequest {

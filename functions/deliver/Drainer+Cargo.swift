@@ -29,7 +29,8 @@ extension Drainer {
         case .activity: return try loadActivity(push, of: user)
         case .messages: return try loadMessages(push, of: user)
         case .badge:
-            let badge = try state.users.read(DocumentName(user))?.badge ?? 0
+            // Under the lock: whoever changes it accepts the push first.
+            let badge = try state.users.update(DocumentName(user)) { $0.badge }
             fill(push, ["aps": ["badge": .integer(badge)]])
             return nil
         }
@@ -53,11 +54,14 @@ extension Drainer {
         // Once for all of the user's devices.
         if push.job.isLoaded { return nil }
         var until: Timestamp?
-        let taken = try state.users.update(DocumentName(user)) { document in
+        let taken = try state.users.update(DocumentName(user)) { (document) throws(Failure) in
             let passage = document.preferences.passage(nil, at: now, WallClock.minute)
             if case .held(let moment) = passage, document.held.taken == nil {
                 until = moment
                 return nil as HeldMessages.Message?
+            }
+            try document.held.remove { (id) throws(Failure) in
+                try state.messages.find(id)?.calledOff != nil
             }
             return document.held.take(by: push.job.notification.id, now: now)
         }
