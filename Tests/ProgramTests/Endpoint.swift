@@ -82,6 +82,9 @@ struct Endpoint: CustomTestStringConvertible, Sendable {
             body: ##"{"event": "approval_cleared", "devices": ["\##(token)"], "##
                 + #""values": {"requestId": "7"}}"#,
             caller: .server, bodyLimit: 1 << 20),
+        Endpoint(
+            program: "preferences", method: "GET", path: "/api/preferences", caller: .token),
+        Endpoint(program: "badge", method: "GET", path: "/api/badge", caller: .token),
         Endpoint(program: "check", method: "GET", path: "/check/1783478"),
         Endpoint(program: "diagnostics", method: "GET", path: "/diagnostics/1783478"),
     ]

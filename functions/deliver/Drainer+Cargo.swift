@@ -1,3 +1,4 @@
+import Crypto
 import Spool
 import Store
 import Turnstone
@@ -37,8 +38,15 @@ extension Drainer {
     }
 
     private func loadActivity(_ push: Push, of user: UserID) throws(Failure) -> Verdict? {
-        let taken = try state.users.update(DocumentName(user)) { document in
-            document.takeActivity(of: push.delivery.token, by: push.job.notification.id, now: now)
+        let id = push.job.notification.id
+        let taken = try state.users.update(DocumentName(user)) { (document) throws(Failure) in
+            if let index = document.devices.firstIndex(where: { $0.activity?.carrier?.id == id }),
+                document.devices[index].token != push.delivery.token
+            {
+                try handOver(push, to: &document.devices[index])
+                return nil as ActivityFeed.Taken?
+            }
+            return document.takeActivity(of: push.delivery.token, by: id, now: now)
         }
         guard let taken else { return .superseded }
         var aps: JSONObject = ["timestamp": .integer(taken.seconds)]
@@ -47,6 +55,19 @@ extension Drainer {
             push, ["aps": .object(aps)], priority: taken.state.priority,
             expires: taken.state.expires)
         return nil
+    }
+
+    /// The activity has got another token since: another notification goes to that one.
+    private func handOver(_ push: Push, to device: inout Device) throws(Failure) {
+        let known = push.job.notification
+        let id = stableUUID("handed over \(known.id) \(device.token.text)")
+        var next = Notification(
+            id: id, user: known.user, accepted: known.accepted, expires: known.expires,
+            push: known.push)
+        next.cargo = known.cargo
+        try spool.accept(
+            next, to: [Delivery(token: device.token, environment: device.environment)])
+        device.activity?.handOver(to: id)
     }
 
     /// The user may have chosen other quiet hours since.
