@@ -103,6 +103,8 @@ let endpoints: [Target] = [
     program("push-invalidate", links: ["Store", "Callers"]),
     program("push-status", links: ["Store", "Callers"]),
     program("live-activity", links: ["Store", "Spool", "JSON", "Crypto", "Unix"]),
+    program("badge", links: ["Callers", "Store", "Spool", "Crypto", "Unix"]),
+    program("preferences", links: ["Callers", "Store", "Unix"]),
     program("notify", links: ["Messages", "Store", "Spool"]),
     program(
         "events", links: ["Messages", "Store", "Spool", "JSON", "Unix"], exclude: ["templates"]),
@@ -186,6 +188,7 @@ let checks: [Target] = [
     tests("Edge", and: ["JSON", "Crypto"]),
     tests("Callers", and: ["Edge", "JWT", "JSON", "Crypto"]),
     tests("Store", and: ["TestSupport", "JSON", "Unix"]),
+    tests("Messages", and: ["JSON"]),
     tests("Spool", and: ["TestSupport", "JSON", "Unix"]),
 ]
 

@@ -6,6 +6,8 @@ import Turnstone
 struct EventParts {
     let method: JSONValue?
     let target: JSONValue?
+    /// As it was sent, without its question mark, or its members.
+    let query: JSONValue?
     let headers: JSONValue?
     let cookies: JSONValue?
     let body: JSONValue?
@@ -27,6 +29,7 @@ struct EventParts {
     private init(gateway: JSONObject, _ event: JSONObject) {
         method = gateway["method"]
         target = event["rawPath"]
+        query = event["rawQueryString"]
         headers = event["headers"]
         cookies = event["cookies"]
         body = event["body"]
@@ -39,6 +42,7 @@ struct EventParts {
         method = (event["__ow_method"]?.string).map { .string(uppercased($0)) }
         let path = event["__ow_path"]
         target = path == .string("") ? "/" : path
+        query = event["__ow_query"]
         headers = event["__ow_headers"]
         cookies = nil
         body = event["__ow_body"]
@@ -50,6 +54,7 @@ struct EventParts {
     private init(short event: JSONObject) {
         method = event["method"]
         target = event["path"]
+        query = event["query"]
         headers = event["headers"]
         cookies = nil
         body = event["body"]

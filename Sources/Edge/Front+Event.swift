@@ -13,12 +13,20 @@ extension Front {
         guard let method = parts.method?.string, let target = parts.target?.string else {
             throw .malformed("the event must name a method and a path")
         }
-        var request = RawRequest(method: method, target: target)
+        var request = RawRequest(method: method, target: target + queryText(parts.query))
         try request.headers.append(members: parts.headers)
         try request.headers.append(cookies: parts.cookies)
         try request.headers.checkSize()
         request.body = try body(parts, limit: bodyLimit)
         return request
+    }
+
+    private func queryText(_ query: JSONValue?) -> String {
+        if let text = query?.string { return text.isEmpty ? "" : "?" + text }
+        let pairs = (query?.object?.members ?? []).compactMap { member in
+            member.value.string.map { "\(percentEncoded(member.name))=\(percentEncoded($0))" }
+        }
+        return pairs.isEmpty ? "" : "?" + pairs.joined(separator: "&")
     }
 
     private func event(_ bytes: [UInt8]) throws(Failure) -> JSONObject {

@@ -6,6 +6,8 @@ package struct Request {
     package let method: String
     /// The values of the route's `{names}`, percent-decoded.
     package let parameters: [Parameter]
+    /// What comes after the question mark, as it was sent.
+    var query = ""
     package let headers: Headers
     package let body: Body
     /// The moment that this request counts as made.
@@ -23,6 +25,22 @@ package struct Request {
             preconditionFailure("the route has no {\(name)}")
         }
         return parameter.value
+    }
+
+    /// The value of a `name=value` of the query; `nil` where there is none.
+    ///
+    /// - Throws: a refusal of one that comes twice or is badly encoded.
+    package func query(_ name: String) throws(Failure) -> String? {
+        var found: String?
+        for pair in query.utf8.split(separator: UInt8(ascii: "&")) {
+            let equals = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
+            guard pair[..<equals].elementsEqual(name.utf8) else { continue }
+            let spaced = pair[equals...].dropFirst().map { $0 == UInt8(ascii: "+") ? 32 : $0 }
+            guard found == nil, let value = percentDecoded(String(decoding: spaced, as: UTF8.self))
+            else { throw .malformed("\(name) is malformed or comes twice") }
+            found = value
+        }
+        return found
     }
 
     /// The caller's API key as it was sent.

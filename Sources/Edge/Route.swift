@@ -57,11 +57,17 @@ func path(ofTarget target: String) throws(Failure) -> [String] {
     guard raw.utf8.first == UInt8(ascii: "/") else { throw badPath }
     var path: [String] = []
     for segment in segments(of: raw) {
-        let decoded = try percentDecoded(segment)
+        guard let decoded = percentDecoded(segment) else { throw badPath }
         guard decoded != ".", decoded != ".." else { throw badPath }
         path.append(decoded)
     }
     return path
+}
+
+/// What comes after a target's question mark.
+func query(ofTarget target: String) -> String {
+    let rest = target.utf8.drop { $0 != UInt8(ascii: "?") }.dropFirst()
+    return String(decoding: Array(rest.prefix { $0 != UInt8(ascii: "#") }), as: UTF8.self)
 }
 
 private let badPath = Failure.malformed("the path is malformed")
@@ -77,23 +83,4 @@ private func schemeEnd(_ bytes: ArraySlice<UInt8>) -> Int? {
 func segments(of path: String) -> [String] {
     path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).dropFirst()
         .map { String(decoding: $0, as: UTF8.self) }
-}
-
-private func percentDecoded(_ segment: String) throws(Failure) -> String {
-    var bytes: [UInt8] = []
-    var rest = Array(segment.utf8)[...]
-    while let byte = rest.popFirst() {
-        guard byte == UInt8(ascii: "%") else {
-            bytes.append(byte)
-            continue
-        }
-        guard let high = rest.popFirst().flatMap(hexValue),
-            let low = rest.popFirst().flatMap(hexValue)
-        else { throw badPath }
-        bytes.append(high << 4 | low)
-    }
-    guard !bytes.contains(0), let text = String(validating: bytes, as: UTF8.self) else {
-        throw badPath
-    }
-    return text
 }

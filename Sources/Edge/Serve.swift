@@ -41,7 +41,8 @@ private func answer(_ raw: RawRequest, _ routes: [Route]) throws(Failure) -> Res
         let variables = try Environment.variables()
         return try route.handler(
             Request(
-                method: raw.method, parameters: parameters, headers: raw.headers, body: raw.body,
+                method: raw.method, parameters: parameters, query: query(ofTarget: raw.target),
+                headers: raw.headers, body: raw.body,
                 time: try Environment.now(variables), variables: variables))
     }
     guard allowed.isEmpty else {

@@ -10,13 +10,13 @@ package struct Audience {
         var tokens: [DeviceToken] = []
         for text in try fields.texts("users") ?? [] {
             guard let user = UserID(text) else {
-                throw unacceptable("a user's id must have 1 to 128 bytes")
+                throw .malformed("a user's id must have 1 to 128 bytes")
             }
             users.append(user)
         }
         for text in try fields.texts("devices") ?? [] {
             guard let token = DeviceToken(text) else {
-                throw unacceptable(
+                throw .malformed(
                     "a device's token must have 2 to 512 hex digits, an even number of them")
             }
             tokens.append(token)

@@ -38,23 +38,28 @@ extension Fields {
 
     private mutating func label(_ name: String) throws(Failure) -> JSONValue? {
         guard let text = try text(name) else { return nil }
-        guard !text.isEmpty else { throw unacceptable("\(name) must not be empty") }
+        guard !text.isEmpty else { throw .malformed("\(name) must not be empty") }
         return .string(text)
     }
 
+    /// A change by a number has one in its place until it is known whose badge changes.
     private mutating func badge() throws(Failure) -> JSONValue? {
-        guard let badge = try integer("badge") else { return nil }
-        guard (0...999_999).contains(badge) else {
-            throw unacceptable("badge must be between 0 and 999999")
+        guard let value = take("badge") else { return nil }
+        guard value.integer != nil || value.string != nil else {
+            throw .malformed("badge must be a number, or a text such as +1")
         }
-        return .integer(badge)
+        badgeChange = BadgeChange(value)
+        guard let badgeChange else {
+            throw unacceptable("badge must be 0 to 999999, or +n or -n")
+        }
+        return .integer(badgeChange.applied(to: 0))
     }
 
     /// A name, or what a critical alert takes: `{"critical": true, "name", "volume": 0 to 1}`.
     private mutating func sound() throws(Failure) -> JSONValue? {
         guard let value = take("sound") else { return nil }
         if let name = value.string {
-            guard !name.isEmpty else { throw unacceptable("sound must not be empty") }
+            guard !name.isEmpty else { throw .malformed("sound must not be empty") }
             return value
         }
         guard let members = value.object else {

@@ -4,6 +4,8 @@ import Turnstone
 /// A request's members while they are read: each is taken once, and one that nobody takes is refused by its name.
 package struct Fields {
     private var rest: JSONObject
+    /// What the message does to its users' badges.
+    var badgeChange: BadgeChange?
 
     package init(_ members: JSONObject) {
         rest = members

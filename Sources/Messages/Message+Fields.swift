@@ -12,6 +12,7 @@ extension Message {
         }
         let isSilent = try fields.flag("content_available")
         let aps = try fields.aps(isSilent: isSilent)
+        badge = fields.badgeChange
         let isBare = aps.members.count == (isSilent ? 1 : 0)
         pushType = try fields.pushType() ?? (isSilent && isBare ? "background" : "alert")
         priority = try fields.priority(pushType)
@@ -22,7 +23,7 @@ extension Message {
                     "a background push has content_available and nothing else for aps")
             }
         } else if pushType == "alert" {
-            guard !aps.members.isEmpty else { throw unacceptable("there is nothing to show") }
+            guard !aps.members.isEmpty else { throw .malformed("there is nothing to show") }
             guard aps["mutable-content"] == nil || aps["alert"] != nil else {
                 throw unacceptable("mutable_content wants a title or a body")
             }

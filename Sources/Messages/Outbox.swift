@@ -19,7 +19,7 @@ package struct Outbox {
     /// A message that was accepted.
     package struct Sent: Equatable {
         package let id: String
-        /// How many it is for.
+        /// How many it is for, now or later.
         package let devices: Int
     }
 
@@ -44,7 +44,7 @@ package struct Outbox {
                 throw unacceptable("this idempotency key came with another request")
             }
             if let place = record.place { try spool.complete(id, in: place) }
-            return Sent(id: id, devices: record.devices)
+            return Sent(id: id, devices: record.devices + record.held)
         }
     }
 
@@ -58,10 +58,11 @@ package struct Outbox {
         record.fingerprint = fingerprint
         record.receipts = try spool.receiptsStart(notBefore: message.sendAfter, at: now).json
         var recipients = Recipients(
-            audience, Passage(message: message, now: now), state: state)
+            audience, Passage(message: message, id: id, now: now, state: state), state: state)
         guard let first = try recipients.next() else {
+            record.held = recipients.held
             try state.messages.write(record, of: id)
-            return Sent(id: id, devices: 0)
+            return Sent(id: id, devices: record.held)
         }
         var next: Delivery? = first
         try spool.accept(
@@ -76,9 +77,10 @@ package struct Outbox {
             note: { (place, devices) throws(Failure) in
                 record.place = place
                 record.devices = devices
+                record.held = recipients.held
                 try state.messages.write(record, of: id)
             })
-        return Sent(id: id, devices: record.devices)
+        return Sent(id: id, devices: record.devices + record.held)
     }
 
     private func notification(_ message: Message, id: String, user: UserID?) -> Notification {

@@ -1,22 +1,89 @@
+import Crypto
 import Spool
 import Store
 import Turnstone
+import Unix
 
 /// The way of a message to each of its users: every message passes here, once for each user, with all that is known
 /// of the user.
 struct Passage {
     let message: Message
+    /// The message's.
+    let id: String
     let now: Timestamp
+    let state: State
 
-    /// What the message comes to for a user: a delivery for each device that it is pushed to.
-    func deliveries(to user: UserID, _ document: User) -> [Delivery] {
-        document.devices.filter { $0.takesMessages }.map { delivery(to: $0, of: user) }
+    enum Result {
+        /// To these devices; none where the user does not want the kind.
+        case open([Delivery])
+        /// To so many devices, when the user wants to be told again.
+        case held(devices: Int)
     }
 
-    /// The same for one device that the message is for, whoever else it is for.
-    func delivery(to device: Device, of user: UserID) -> Delivery {
-        Delivery(
-            token: device.token, environment: device.environment, user: user,
-            isProven: device.reached != nil)
+    /// What the message comes to for a user, on all devices or on one.
+    func pass(
+        to user: UserID, _ document: User, only token: DeviceToken? = nil
+    ) throws(Failure) -> Result {
+        let devices = document.devices.filter {
+            $0.takesMessages && (token == nil || $0.token == token)
+        }
+        guard !devices.isEmpty else { return .open([]) }
+        let passage = document.preferences.passage(
+            message.kind, isExempt: message.isExempt, at: message.sendAfter ?? now, WallClock.minute
+        )
+        if passage == .closed { return .open([]) }
+        let badge = try badge(of: user, document)
+        if case .held(let moment) = passage {
+            try hold(until: moment, for: user, badge: badge)
+            return .held(devices: devices.count)
+        }
+        return .open(
+            devices.map { device in
+                Delivery(
+                    token: device.token, environment: device.environment, user: user,
+                    badge: badge.map { Int($0) }, isProven: device.reached != nil)
+            })
+    }
+
+    /// Changes the user's badge, where the message does.
+    ///
+    /// - Returns: the number, where it is the user's own and not the message's.
+    private func badge(of user: UserID, _ document: User) throws(Failure) -> Int64? {
+        guard let change = message.badge else { return nil }
+        if case .set(let number) = change, document.badge == number { return nil }
+        let badge = try state.users.update(DocumentName(user)) { document in
+            document.badge = change.applied(to: document.badge)
+            return document.badge
+        }
+        if case .set = change { return nil }
+        return badge
+    }
+
+    /// Puts the message to those that wait for the user, with a carrier in the spool before that counts.
+    private func hold(until moment: Timestamp, for user: UserID, badge: Int64?) throws(Failure) {
+        var payload = message.payload.object ?? [:]
+        if let badge, var aps = payload["aps"]?.object {
+            aps["badge"] = .integer(badge)
+            payload["aps"] = .object(aps)
+        }
+        let held = HeldMessages.Message(
+            id: id, payload: payload, collapseID: message.collapseID,
+            // It was not said that it is worth nothing in the morning.
+            expires: max(message.expires, moment + .hours(12)))
+        let carrier = stableUUID("held \(hex(randomBytes(16)))")
+        try state.users.update(DocumentName(user)) { (document) throws(Failure) in
+            guard document.held.add(held, id: carrier) else { return }
+            var notification = Notification(
+                id: carrier, user: user, accepted: now, expires: moment + .days(2),
+                push: PushContent(
+                    type: "alert", priority: 10, collapseID: nil, payload: .object(payload)))
+            notification.cargo = .messages
+            let devices = document.devices.filter { $0.takesMessages }.map { device in
+                Delivery(
+                    token: device.token, environment: device.environment,
+                    isProven: device.reached != nil)
+            }
+            try Spool(state: state.folder).accept(notification, to: devices, notBefore: moment)
+        }
     }
 }

@@ -16,6 +16,8 @@ struct Recipients {
     private var seen: Set<UInt64> = []
     /// Whose they all are, and need not be said of each.
     private let onlyUser: UserID?
+    /// To how many devices more it goes later.
+    private(set) var held = 0
 
     init(_ audience: Audience, _ passage: Passage, state: State) {
         self.state = state
@@ -34,7 +36,7 @@ struct Recipients {
             }
             if let user = users.popFirst() {
                 guard let document = try state.users.read(DocumentName(user)) else { continue }
-                found = passage.deliveries(to: user, document)[...]
+                found = try open(passage.pass(to: user, document))[...]
             } else if let token = tokens.popFirst() {
                 found = try deliveries(to: token)[...]
             } else {
@@ -43,14 +45,23 @@ struct Recipients {
         }
     }
 
+    private mutating func open(_ result: Passage.Result) -> [Delivery] {
+        switch result {
+        case .open(let deliveries): return deliveries
+        case .held(let devices):
+            held += devices
+            return []
+        }
+    }
+
     /// A device that is not registered is sent to as it is.
-    private func deliveries(to token: DeviceToken) throws(Failure) -> [Delivery] {
+    private mutating func deliveries(to token: DeviceToken) throws(Failure) -> [Delivery] {
         let holders = try state.registry.users(of: token)
         for user in holders {
             guard let document = try state.users.read(DocumentName(user)),
                 let device = document.devices.first(where: { $0.token == token })
             else { continue }
-            return device.takesMessages ? [passage.delivery(to: device, of: user)] : []
+            return try open(passage.pass(to: user, document, only: device.token))
         }
         return holders.isEmpty ? [Delivery(token: token, environment: nil)] : []
     }

@@ -10,39 +10,38 @@ package final class RS256PublicKey {
         self.key = key
     }
 
-    deinit { EVP_PKEY_free(key) }
+    deinit { RSA_free(key) }
 
-    /// Takes a key that was read, if it is one for RSA of at least 2048 bits, as RFC 7518 demands.
-    ///
-    /// - Returns: `nil` for a key of another kind, which stays the caller's.
-    init?(_ read: OpaquePointer) throws(Failure) {
-        guard EVP_PKEY_get_base_id(read) == EVP_PKEY_RSA else { return nil }
-        guard EVP_PKEY_get_bits(read) >= 2048 else {
-            throw unusable("an RSA key must have 2048 bits or more")
+    /// - Parameters: big endian.
+    /// - Throws: a ``Failure`` for less than 2048 bits, which RFC 7518 demands, for more than 16384, which take
+    ///   long, and for an exponent that is even or no exponent.
+    convenience init(modulus: [UInt8], exponent: [UInt8]) throws(Failure) {
+        guard let first = modulus.first, let last = exponent.last,
+            (2048...16384).contains(modulus.count * 8 - first.leadingZeroBitCount)
+        else { throw unusable("an RSA key must have 2048 to 16384 bits") }
+        guard exponent.count <= 8, last % 2 == 1, exponent != [1] else {
+            throw unusable("its exponent is none")
         }
-        EVP_PKEY_up_ref(read)
-        key = read
+        guard let key = RSA_new() else { throw outOfMemory }
+        let n = BN_bin2bn(modulus, Int32(modulus.count), nil)
+        let e = BN_bin2bn(exponent, Int32(exponent.count), nil)
+        RSA_set0_key(key, n, e, nil)  // which owns both from here
+        self.init(owning: key)
     }
 
     /// Reads a SubjectPublicKeyInfo in PEM form.
     package convenience init(pem: [UInt8]) throws(Failure) {
-        guard case .rs256(let read) = try SignaturePublicKey(pem: pem) else {
+        guard case .rsa(let modulus, let exponent)? = PublicKeyInfo(pem: pem) else {
             throw unusable("it is not an RSA key")
         }
-        EVP_PKEY_up_ref(read.key)
-        self.init(owning: read.key)
+        try self.init(modulus: modulus, exponent: exponent)
     }
 
     /// Whether `signature` is the private half's of `message`: PKCS #1 v1.5 over SHA-256 (RFC 8017 section 8.2.2).
     package func verify(_ signature: [UInt8], of message: [UInt8]) -> Bool {
-        guard let context = EVP_MD_CTX_new() else { return false }
-        defer {
-            EVP_MD_CTX_free(context)
-            ERR_clear_error()
-        }
-        // PKCS #1 v1.5 is what OpenSSL pads RSA with unless it is told otherwise.
-        return EVP_DigestVerifyInit(context, nil, EVP_sha256(), nil, key) == 1
-            && EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
+        defer { ERR_clear_error() }
+        return RSA_verify(
+            NID_sha256, SHA256.hash(message), 32, signature, UInt32(signature.count), key) == 1
     }
 }
 
@@ -53,16 +52,20 @@ package enum SignaturePublicKey {
 
     /// Reads a SubjectPublicKeyInfo in PEM form (`-----BEGIN PUBLIC KEY-----`).
     ///
-    /// - Throws: a ``Failure`` whose sentence says what the text is instead.
+    /// - Throws: a ``Failure`` whose sentence says what is wrong with the text.
     package init(pem: [UInt8]) throws(Failure) {
-        guard let read = readPEM(pem, { PEM_read_bio_PUBKEY($0, nil, noPassword, nil) }) else {
-            throw unusable("it is not a public key in PEM form")
-        }
-        defer { EVP_PKEY_free(read) }
-        if let key = try RS256PublicKey(read) {
-            self = .rs256(key)
-        } else {
-            self = .es256(try ES256PublicKey(pem: pem))
+        // Or the first key would have OpenSSL read its configuration, with the engines that it may name: half a
+        // millisecond.
+        OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_LOAD_CONFIG), nil)
+        switch PublicKeyInfo(pem: pem) {
+        case .rsa(let modulus, let exponent)?:
+            self = .rs256(try RS256PublicKey(modulus: modulus, exponent: exponent))
+        case .p256(let point)?:
+            guard let key = ES256PublicKey(point: point) else {
+                throw unusable("its point does not lie on P-256")
+            }
+            self = .es256(key)
+        case nil: throw unusable("it is not a public key in PEM form, RSA or on P-256")
         }
     }
 }

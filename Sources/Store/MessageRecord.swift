@@ -12,6 +12,10 @@ package struct MessageRecord: Document {
     package var sendAfter: Timestamp?
     package var kind = ""
     package var devices = 0
+    /// To how many devices more it goes when their users' quiet hours or mute is over.
+    package var held = 0
+    /// When it was called off.
+    package var calledOff: Timestamp?
     /// The spool's folder that it was put into; `nil` where it is for no device.
     package var place: String?
     /// Where its receipts begin, as the spool says it.
@@ -34,6 +38,8 @@ package struct MessageRecord: Document {
         self.devices = devices
         self.receipts = receipts
         sendAfter = members.take("send_after")?.timestamp
+        held = members.take("held")?.integer.flatMap(Int.init(exactly:)) ?? 0
+        calledOff = members.take("called_off_at")?.timestamp
         place = members.take("place")?.string
         fingerprint = members.take("request")?.string
         unknown = members.rest
@@ -43,6 +49,8 @@ package struct MessageRecord: Document {
         var members: JSONObject = ["accepted_at": JSONValue(accepted), "kind": .string(kind)]
         members["send_after"] = sendAfter.map { JSONValue($0) }
         members["devices"] = .integer(Int64(devices))
+        members["held"] = held > 0 ? .integer(Int64(held)) : nil
+        members["called_off_at"] = calledOff.map { JSONValue($0) }
         members["place"] = place.map { .string($0) }
         members["receipts"] = receipts
         members["request"] = fingerprint.map { .string($0) }

@@ -46,7 +46,7 @@ package struct LookBook {
         let told = try tell(player, of: found, record: record, began: began)
         guard !told.isOutdated else { return told }
         records.note(record, lookBegan: began, found: fingerprint, tag: entityTag)
-        if told.isWatched { records.noteJudged(record, mark(fingerprint)) }
+        if told.isWatched, !told.isHeld { records.noteJudged(record, mark(fingerprint)) }
         return told
     }
 

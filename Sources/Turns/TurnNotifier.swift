@@ -2,6 +2,7 @@ import Crypto
 import Spool
 import Store
 import Turnstone
+import Unix
 
 /// Makes of what a look found the one notice that the player is owed, once.
 package struct TurnNotifier {
@@ -29,6 +30,8 @@ package struct TurnNotifier {
         package var isOutdated = false
         /// Whether the player has a device to be told on.
         package var isWatched = true
+        /// Whether the player wants to be told later, and so has to be judged again.
+        package var isHeld = false
     }
 
     /// Queues a notice of the turns that the player was not told of, and marks them as told.
@@ -53,6 +56,11 @@ package struct TurnNotifier {
             }
             guard !isOutdated() else { return Told(judgement: judgement, isOutdated: true) }
             user.ledger = judgement.ledger
+            switch user.preferences.passage(Preferences.turn, at: now, WallClock.minute) {
+            case .free: break
+            case .held: return Told(judgement: judgement, isHeld: true)
+            case .closed: return Told(judgement: judgement)
+            }
             guard let notification = notification(judgement, user, player) else {
                 return Told(judgement: judgement)
             }

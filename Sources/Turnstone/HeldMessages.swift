@@ -4,11 +4,14 @@
 /// one takes all that waits by then.
 package struct HeldMessages: Equatable, Sendable {
     package struct Message: Equatable, Sendable {
+        /// By which its sender knows it; of a merged one, the newest one's.
+        package let id: String
         package let payload: JSONObject
         package let collapseID: String?
         package let expires: Timestamp
 
-        package init(payload: JSONObject, collapseID: String?, expires: Timestamp) {
+        package init(id: String, payload: JSONObject, collapseID: String?, expires: Timestamp) {
+            self.id = id
             self.payload = payload
             self.collapseID = collapseID
             self.expires = expires
@@ -30,11 +33,12 @@ package struct HeldMessages: Equatable, Sendable {
 
     package var isEmpty: Bool { messages.isEmpty && taken == nil }
 
-    /// Adds a message; one with the same collapse id gives way to it.
+    /// Adds a message; one with the same id or collapse id gives way to it.
     ///
     /// - Parameter id: of the notification that carries the messages, where that has to be a new one.
     /// - Returns: whether it has to be.
     package mutating func add(_ message: Message, id: String) -> Bool {
+        messages.removeAll { $0.id == message.id }
         if let same = message.collapseID { messages.removeAll { $0.collapseID == same } }
         messages.append(message)
         if messages.count > Self.most {
@@ -45,6 +49,16 @@ package struct HeldMessages: Equatable, Sendable {
         carrier = id
         taken = nil
         return true
+    }
+
+    /// Forgets messages that were called off.
+    package mutating func remove(where isCalledOff: (_ id: String) throws(Failure) -> Bool)
+        throws(Failure)
+    {
+        guard taken == nil else { return }
+        var rest: [Message] = []
+        for message in messages where try !isCalledOff(message.id) { rest.append(message) }
+        messages = rest
     }
 
     /// What a notification is to send now that it is due; `nil` where it has nothing to send.
@@ -81,7 +95,7 @@ package struct HeldMessages: Equatable, Sendable {
         payload["aps"] = .object(aps)
         payload["merged"] = .integer(count)
         let expires = messages.map { $0.expires }.max() ?? newest.expires
-        return Message(payload: payload, collapseID: nil, expires: expires)
+        return Message(id: newest.id, payload: payload, collapseID: nil, expires: expires)
     }
 }
 
@@ -113,7 +127,7 @@ extension HeldMessages {
         }
     }
 
-    /// `{"messages": [{"payload", "collapse_id"?, "expires_at"}], "uncounted", "carrier", "taken"?}`
+    /// `{"messages": [{"id", "payload", "collapse_id"?, "expires_at"}], "uncounted", "carrier", "taken"?}`
     package var json: JSONValue {
         var members: JSONObject = ["messages": .array(messages.map { $0.json })]
         if uncounted > 0 { members["uncounted"] = .integer(uncounted) }
@@ -125,15 +139,15 @@ extension HeldMessages {
 
 extension HeldMessages.Message {
     fileprivate init?(_ json: JSONValue) {
-        guard let members = json.object, let payload = members["payload"]?.object,
-            let expires = members["expires_at"]?.timestamp
+        guard let members = json.object, let id = members["id"]?.string,
+            let payload = members["payload"]?.object, let expires = members["expires_at"]?.timestamp
         else { return nil }
         self.init(
-            payload: payload, collapseID: members["collapse_id"]?.string, expires: expires)
+            id: id, payload: payload, collapseID: members["collapse_id"]?.string, expires: expires)
     }
 
     fileprivate var json: JSONValue {
-        var members: JSONObject = ["payload": .object(payload)]
+        var members: JSONObject = ["id": .string(id), "payload": .object(payload)]
         members["collapse_id"] = collapseID.map { .string($0) }
         members["expires_at"] = JSONValue(expires)
         return .object(members)

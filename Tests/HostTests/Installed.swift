@@ -5,7 +5,7 @@ enum Installed {
     static let key = String(repeating: "0a", count: 32)
     static let token = "8086057500000000000000000000000000000000000000000000000000000001"
 
-    static func player(at site: Site) throws {
+    static func player(at site: some FixtureSite) throws {
         try site.install()
         try site.state.write(#"{"version":1}"#, to: "version.json")
         // The names are SHA-256s: of the key, and of the player's number.

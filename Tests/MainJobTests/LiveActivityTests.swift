@@ -88,6 +88,22 @@ import Turnstone
         #expect(Set(outcomes) == (states == 1 ? ["accepted"] : ["accepted", "superseded"]))
     }
 
+    @Test("a state that is held goes to the token that the activity has when its window opens")
+    func rotated() throws {
+        let world = try World()
+        try world.registerActivity()
+        _ = try world.update(["step": 1])
+        try world.run("deliver")
+        #expect(try world.update(["step": 2]).json?.object?["state"] == "held")
+        try world.registerActivity(token: 2)
+        try world.advance(seconds: 15)
+        try world.run("deliver")
+        let tokens = try world.simulator.pushes().map { $0["token"]?.string }
+        #expect(tokens == [token(1), token(2)])
+        #expect(try world.activityPushes().map { $0.step } == [1, 2])
+        #expect(world.spooled().isEmpty)
+    }
+
     @Test("what an activity has ended with does not wait for its window")
     func end() throws {
         let world = try World()
@@ -113,11 +129,11 @@ extension World {
         let step: Int64
     }
 
-    fileprivate func registerActivity() throws {
+    fileprivate func registerActivity(token number: Int = 1) throws {
         variables["TURNSTONE_SERVER_KEY"] = "server"
         var settings = Variables()
         settings.offer("TURNSTONE_STATE", state.path)
-        guard let token = DeviceToken(token(1)), let user = UserID("ann") else {
+        guard let token = DeviceToken(token(number)), let user = UserID("ann") else {
             throw TestFailure("no token")
         }
         var registration = Registration(token)

@@ -23,7 +23,9 @@ import Turnstone
     private static let rows = [
         Row(
             event: "approval_request",
-            values: ["requestId": "approval-123", "toolName": "Bash", "action": "Execute: npm test"],
+            values: [
+                "requestId": "approval-123", "toolName": "Bash", "action": "Execute: npm test",
+            ],
             payload: [
                 "aps": [
                     "alert": [

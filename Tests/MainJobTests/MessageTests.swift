@@ -182,7 +182,8 @@ import Turnstone
         let world = try World()
         try world.give("ann", devices: 1...3)
         try world.simulator.perform([
-            "do": "apns-fault", "kind": "reset", "code": 2, "accepted": true, "token": .string(token(1)),
+            "do": "apns-fault", "kind": "reset", "code": 2, "accepted": true,
+            "token": .string(token(1)),
             "count": 1,
         ])
         try world.simulator.perform([

@@ -25,12 +25,17 @@ import Turnstone
         Bad("a number with a leading zero", #"{"user_id": 01}"#),
         Bad("65 deep", nested(65)), Bad("30,000 deep", nested(30_000)),
         Bad("30,000 open arrays", String(repeating: "[", count: 30_000)),
-        Bad("more than 64 KiB", "{\(String(repeating: " ", count: 65_535))}", 413),
+        Bad("too long", "", 413),
     ]
 
     @Test("a malformed body is refused", arguments: Endpoint.withBody, bodies)
     func body(endpoint: Endpoint, bad: Bad) throws {
-        for attempt in attempts(endpoint, Array(bad.text.utf8)) { try attempt.expect(bad.status) }
+        var text = Array(bad.text.utf8)
+        if bad.status == 413 {
+            text = Array("{".utf8) + Array(repeating: 32, count: endpoint.bodyLimit - 1)
+            text += Array("}".utf8)
+        }
+        for attempt in attempts(endpoint, text) { try attempt.expect(bad.status) }
     }
 
     @Test("a body that is no UTF-8 is refused", arguments: Endpoint.withBody)

@@ -10,6 +10,8 @@ struct Endpoint: CustomTestStringConvertible, Sendable {
     let path: String
     var body: String?
     var caller = Caller.key
+    /// The largest body that it takes, in bytes.
+    var bodyLimit = 64 * 1024
 
     /// By what the program knows who calls.
     enum Caller: Sendable {
@@ -71,6 +73,18 @@ struct Endpoint: CustomTestStringConvertible, Sendable {
             program: "live-activity", method: "POST", path: "/api/push/live-activity",
             body: #"{"userId": "1783478", "contentState": {}}"#,
             caller: .server),
+        Endpoint(
+            program: "notify", method: "POST", path: "/api/notify",
+            body: #"{"devices": ["\#(token)"], "loc_key": "HELLO"}"#, caller: .server,
+            bodyLimit: 1 << 20),
+        Endpoint(
+            program: "events", method: "POST", path: "/api/events",
+            body: ##"{"event": "approval_cleared", "devices": ["\##(token)"], "##
+                + #""values": {"requestId": "7"}}"#,
+            caller: .server, bodyLimit: 1 << 20),
+        Endpoint(
+            program: "preferences", method: "GET", path: "/api/preferences", caller: .token),
+        Endpoint(program: "badge", method: "GET", path: "/api/badge", caller: .token),
         Endpoint(program: "check", method: "GET", path: "/check/1783478"),
         Endpoint(program: "diagnostics", method: "GET", path: "/diagnostics/1783478"),
     ]
@@ -106,6 +120,7 @@ struct Endpoint: CustomTestStringConvertible, Sendable {
         more["OGS_BASE_URL"] = more["OGS_BASE_URL"] ?? "http://127.0.0.1:1"
         more["MASTER_API_KEY"] = more["MASTER_API_KEY"] ?? masterKey
         more["TURNSTONE_SERVER_KEY"] = more["TURNSTONE_SERVER_KEY"] ?? serverKey
+        more["TURNSTONE_DELIVER"] = more["TURNSTONE_DELIVER"] ?? "external"
         more["JWT_SECRET"] = more["JWT_SECRET"] ?? jwtSecret
         let installation = try Installation(environment: more)
         try installation.state.write(#"{"version":1}"#, to: "version.json")

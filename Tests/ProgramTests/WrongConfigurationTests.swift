@@ -44,6 +44,7 @@ import Testing
             Row("OGS_BASE_URL", "online-go.com", whoAsksOGS),
             Row("OGS_BASE_URL", "ftp://online-go.com", whoAsksOGS),
             Row("OGS_CA_FILE", "/nowhere/ca.pem", whoAsksOGS),
+            Row("EVENT_TEMPLATES", "relative/folder", ["events"]),
             Row("NOTIFY_LIVE_GAMES", "sometimes", whoTells),
         ]
         + ["0", "-1", "86401", "30s", "1.5"].map {

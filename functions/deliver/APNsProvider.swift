@@ -102,7 +102,8 @@ final class APNsProvider {
             token: push.delivery.token, id: push.id, payload: push.encodedPayload(),
             bundle: settings.bundleID, priority: notification.push.priority,
             expiration: notification.push.isKept
-                ? notification.expires : Timestamp(milliseconds: 0), collapseID: notification.push.collapseID)
+                ? notification.expires : Timestamp(milliseconds: 0),
+            collapseID: notification.push.collapseID)
         lastTag += 1
         pushes[lastTag] = push
         sender.submit(request, in: push.environment, tag: lastTag)

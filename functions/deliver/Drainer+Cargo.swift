@@ -1,3 +1,4 @@
+import Crypto
 import Spool
 import Store
 import Turnstone
@@ -29,15 +30,23 @@ extension Drainer {
         case .activity: return try loadActivity(push, of: user)
         case .messages: return try loadMessages(push, of: user)
         case .badge:
-            let badge = try state.users.read(DocumentName(user))?.badge ?? 0
+            // Under the lock: whoever changes it accepts the push first.
+            let badge = try state.users.update(DocumentName(user)) { $0.badge }
             fill(push, ["aps": ["badge": .integer(badge)]])
             return nil
         }
     }
 
     private func loadActivity(_ push: Push, of user: UserID) throws(Failure) -> Verdict? {
-        let taken = try state.users.update(DocumentName(user)) { document in
-            document.takeActivity(of: push.delivery.token, by: push.job.notification.id, now: now)
+        let id = push.job.notification.id
+        let taken = try state.users.update(DocumentName(user)) { (document) throws(Failure) in
+            if let index = document.devices.firstIndex(where: { $0.activity?.carrier?.id == id }),
+                document.devices[index].token != push.delivery.token
+            {
+                try handOver(push, to: &document.devices[index])
+                return nil as ActivityFeed.Taken?
+            }
+            return document.takeActivity(of: push.delivery.token, by: id, now: now)
         }
         guard let taken else { return .superseded }
         var aps: JSONObject = ["timestamp": .integer(taken.seconds)]
@@ -48,16 +57,32 @@ extension Drainer {
         return nil
     }
 
+    /// The activity has got another token since: another notification goes to that one.
+    private func handOver(_ push: Push, to device: inout Device) throws(Failure) {
+        let known = push.job.notification
+        let id = stableUUID("handed over \(known.id) \(device.token.text)")
+        var next = Notification(
+            id: id, user: known.user, accepted: known.accepted, expires: known.expires,
+            push: known.push)
+        next.cargo = known.cargo
+        try spool.accept(
+            next, to: [Delivery(token: device.token, environment: device.environment)])
+        device.activity?.handOver(to: id)
+    }
+
     /// The user may have chosen other quiet hours since.
     private func loadMessages(_ push: Push, of user: UserID) throws(Failure) -> Verdict? {
         // Once for all of the user's devices.
         if push.job.isLoaded { return nil }
         var until: Timestamp?
-        let taken = try state.users.update(DocumentName(user)) { document in
+        let taken = try state.users.update(DocumentName(user)) { (document) throws(Failure) in
             let passage = document.preferences.passage(nil, at: now, WallClock.minute)
             if case .held(let moment) = passage, document.held.taken == nil {
                 until = moment
                 return nil as HeldMessages.Message?
+            }
+            try document.held.remove { (id) throws(Failure) in
+                try state.messages.find(id)?.calledOff != nil
             }
             return document.held.take(by: push.job.notification.id, now: now)
         }

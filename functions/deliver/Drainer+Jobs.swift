@@ -118,6 +118,7 @@ extension Drainer {
         orLog { () throws(Failure) in
             try intake.noteCheckpoint()
             try intake.log.removeOld(at: now)
+            try state.messages.removeOld(at: now)
         }
         intake.log.close()
     }

@@ -41,7 +41,8 @@ extension Drainer {
         oldestNote = oldestNote ?? MonotonicClock.milliseconds
         intake.log.append(
             Attempt(
-                at: now, pushID: outcome == .cancelled ? nil : push.id, status: verdict.status, reason: verdict.reason,
+                at: now, pushID: outcome == .cancelled ? nil : push.id, status: verdict.status,
+                reason: verdict.reason,
                 outcome: outcome), of: push.delivery, in: push.job.file)
     }
 

@@ -25,4 +25,8 @@ let routes = [
     ProgramRoute("DELETE", "/api/notify/{id}", "notify"),
     ProgramRoute("POST", "/api/events", "events"),
     ProgramRoute("GET", "/api/events", "events"),
+    ProgramRoute("GET", "/api/preferences", "preferences"),
+    ProgramRoute("PUT", "/api/preferences", "preferences"),
+    ProgramRoute("GET", "/api/badge", "badge"),
+    ProgramRoute("PUT", "/api/badge", "badge"),
 ]

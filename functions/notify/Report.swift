@@ -57,6 +57,10 @@ struct Report {
                     try state.messages.write(record, of: id)
                 }
             }
+            if record.held > 0, record.calledOff == nil {
+                record.calledOff = now
+                try state.messages.write(record, of: id)
+            }
             _ = try spool.cancel(id, at: now)
             return try Report(id, record, spool)
         }
@@ -71,7 +75,10 @@ struct Report {
 
     var state: State {
         if trace.isDamaged { return .damaged }
-        if !isOpen { return count(.cancelled) > 0 ? .cancelled : .done }
+        if !isOpen {
+            let isCalledOff = count(.cancelled) > 0 || record.calledOff != nil
+            return isCalledOff ? .cancelled : .done
+        }
         if trace.isCalledOff { return .cancelling }
         return count(nil) == trace.deliveries.count ? .waiting : .sending
     }
@@ -98,6 +105,7 @@ struct Report {
             counts[outcome.rawValue] = .integer(Int64(count(outcome)))
         }
         if count(nil) > 0 { counts["waiting"] = .integer(Int64(count(nil))) }
+        if record.held > 0 { counts["held"] = .integer(Int64(record.held)) }
         return .object(counts)
     }
 

@@ -29,7 +29,7 @@ serve(
         try fields.end()
         let state = try State(request.variables)
         let sent = try Outbox(state, now: request.time).send(message, to: audience, once: key)
-        try Spool(state: state.folder).startDrainer(request.variables)
+        if sent.devices > 0 { try Spool(state: state.folder).startDrainer(request.variables) }
         return sent.response
     },
     Route("GET", "/api/notify/{id}") { (request) throws(Failure) in

@@ -70,10 +70,10 @@ final class FunctionSite: FixtureSite {
     /// What the program makes of an event: the last line.
     private func output(of event: [UInt8]) throws -> String {
         if let function {
-            guard case .answer(let bytes) = try function.api.invoke(event) else {
-                throw TestFailure("the function has failed")
+            switch try function.api.invoke(event) {
+            case .answer(let bytes): return String(decoding: bytes, as: UTF8.self)
+            case .error(let type, let message): throw TestFailure("\(type): \(message)")
             }
-            return String(decoding: bytes, as: UTF8.self)
         }
         // OpenWhisk's skeleton gives an event as the argument, too.
         let text = String(decoding: event, as: UTF8.self)

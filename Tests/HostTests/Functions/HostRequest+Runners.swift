@@ -24,9 +24,9 @@ extension HostRequest {
         return .object(event)
     }
 
-    /// A raw web action's parameters: JSON in base64, as is what has no type.
+    /// A raw web action's parameters: of fields that come twice the last; JSON in base64, as is what has no type.
     var openWhiskEvent: JSONValue {
-        let fields = joinedHeaders
+        let fields = lastHeaders
         let type = fields["content-type"] ?? "application/octet-stream"
         let isText = type.hasPrefix("text/")
         let text = String(decoding: body, as: UTF8.self)
@@ -45,7 +45,7 @@ extension HostRequest {
             "datacontenttype": "application/json",
             "data": [
                 "method": .string(method), "path": .string(target),
-                "headers": object(joinedHeaders),
+                "headers": object(lastHeaders),
                 "body": .string(String(decoding: body, as: UTF8.self)),
             ],
         ]
@@ -63,7 +63,9 @@ extension HostRequest {
         else { return nil }
         var variables: [String] = []
         for (name, value) in headers {
-            let words = name.lowercased().split(separator: "-").map(\.capitalized)
+            let words = name.lowercased().split(separator: "-").map {
+                $0.prefix(1).uppercased() + $0.dropFirst()
+            }
             let variable = "Http_\(words.joined(separator: "_"))="
             if !variables.contains(where: { $0.hasPrefix(variable) }) {
                 variables.append(variable + value)
@@ -81,6 +83,10 @@ extension HostRequest {
 
     private var joinedHeaders: [String: String] {
         Dictionary(headers.map { ($0.0.lowercased(), $0.1) }) { "\($0),\($1)" }
+    }
+
+    private var lastHeaders: [String: String] {
+        Dictionary(headers.map { ($0.0.lowercased(), $0.1) }) { $1 }
     }
 
     private func object(_ fields: [String: String]) -> JSONValue {

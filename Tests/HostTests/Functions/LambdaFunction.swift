@@ -5,6 +5,8 @@ import TestSupport
 final class LambdaFunction {
     let api: RuntimeAPI
     private let bootstrap: RunningProgram
+    /// What is written to a stream that nobody reads would hold the programs up in the end.
+    private let logs = TemporaryFolder()
 
     /// - Parameters:
     ///   - handler: the program that answers its events.
@@ -19,17 +21,21 @@ final class LambdaFunction {
         environment["AWS_LAMBDA_RUNTIME_API"] = api.address
         environment["_HANDLER"] = handler
         bootstrap = try Programs.start(
-            at: "\(folder)/bootstrap", entries: environment.map { "\($0.key)=\($0.value)" })
+            at: "/bin/sh", ["-c", #"exec "$0" 2>"$1""#, "\(folder)/bootstrap", "\(logs.path)/log"],
+            entries: environment.map { "\($0.key)=\($0.value)" })
     }
+
+    /// What it and its handlers have written to standard error.
+    var log: String { String(decoding: logs.read("log") ?? [], as: UTF8.self) }
 
     deinit { api.stop() }
 
     /// Lets it meet the end of its Runtime API, and end.
-    func end() throws -> EndedProgram {
+    func end() throws {
         api.stop()
-        return try bootstrap.end(timeLimit: 20)
+        _ = try exitCode()
     }
 
     /// Waits until it ends by itself.
-    func ended() throws -> EndedProgram { try bootstrap.end(timeLimit: 20) }
+    func exitCode() throws -> Int32 { try bootstrap.end(timeLimit: 20).exitCode }
 }

@@ -94,7 +94,8 @@ import Turnstone
         let here = try Package("echo first; echo trouble >&2; echo '{}'")
         let function = try LambdaFunction("handler", in: here.path)
         _ = try function.api.invoke(Array("secret".utf8))
-        let lines = try function.end().stderr.split(separator: "\n").map { String($0) }
+        try function.end()
+        let lines = function.log.split(separator: "\n").map { String($0) }
         #expect(lines.count == 3)
         #expect(Set(lines.prefix(2)) == ["first", "trouble"])
         #expect(lines.last?.hasPrefix("bootstrap: unable to use the Runtime API") == true)
@@ -107,10 +108,9 @@ import Turnstone
         let here = try Package("true")
         try here.folder.write("{}", to: "data")
         let function = try LambdaFunction(name, in: here.path)
-        let ended = try function.ended()
-        #expect(ended.exitCode == 1)
+        #expect(try function.exitCode() == 1)
         let sentence = "the function's handler must name a program of the package"
-        #expect(ended.stderr == "bootstrap: \(sentence)\n")
+        #expect(function.log == "bootstrap: \(sentence)\n")
         let expected = RuntimeAPI.Outcome.error(
             type: "Turnstone.Configuration", message: sentence)
         #expect(function.api.initializationError == expected)
@@ -130,10 +130,10 @@ import Turnstone
         ])
     func oddServer(answer: String) throws {
         let here = try Package("true")
-        let ended = try LambdaFunction("handler", in: here.path, manner: .odd(answer)).ended()
-        #expect(ended.exitCode == 1)
-        #expect(ended.stderr.hasPrefix("bootstrap: unable to use the Runtime API: "))
-        #expect(ended.stderr.filter { $0 == "\n" }.count == 1)
+        let function = try LambdaFunction("handler", in: here.path, manner: .odd(answer))
+        #expect(try function.exitCode() == 1)
+        #expect(function.log.hasPrefix("bootstrap: unable to use the Runtime API: "))
+        #expect(function.log.filter { $0 == "\n" }.count == 1)
     }
 
     @Test(

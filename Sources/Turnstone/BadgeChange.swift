@@ -1,0 +1,29 @@
+/// What happens to the number on an app's icon.
+package enum BadgeChange: Equatable, Sendable {
+    case set(Int64)
+    case add(Int64)
+
+    /// The largest number that is kept.
+    package static let most: Int64 = 999_999
+
+    /// Reads `5`, `"+1"` or `"-1"`.
+    package init?(_ json: JSONValue) {
+        if let number = json.integer {
+            guard (0...Self.most).contains(number) else { return nil }
+            self = .set(number)
+            return
+        }
+        guard let text = json.string, let sign = text.utf8.first,
+            sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-"),
+            let number = Int64(text), abs(number) <= Self.most
+        else { return nil }
+        self = .add(number)
+    }
+
+    package func applied(to badge: Int64) -> Int64 {
+        switch self {
+        case .set(let number): number
+        case .add(let number): min(max(badge + number, 0), Self.most)
+        }
+    }
+}

@@ -1,0 +1,113 @@
+import JSON
+import TestSupport
+import Testing
+import Turnstone
+
+@testable import Spool
+
+@Suite struct CancellationTests {
+    let scratch = Scratch()
+    let now = Scratch.now
+
+    private func accept(notBefore moment: Timestamp? = nil) throws {
+        var notification = Scratch.notification()
+        notification.kind = "message"
+        try scratch.spool.accept(notification, to: Scratch.devices, notBefore: moment)
+    }
+
+    private func outcomes() throws -> [Outcome?] {
+        let start = ReceiptLog.Position(day: "2026-11-21", offset: 0)
+        return try scratch.spool.trace("n1", from: start, devices: 2).deliveries.map(\.outcome)
+    }
+
+    @Test("without a drainer it is over at once")
+    func alone() throws {
+        try accept(notBefore: now + .hours(1))
+        #expect(try scratch.spool.cancel("n1", at: now))
+        #expect(try outcomes() == [.cancelled, .cancelled])
+        #expect(scratch.files.filter { $0.hasPrefix("spool/") } == ["spool/drainer.lock"])
+    }
+
+    @Test("what has an outcome keeps it, and what may have arrived has gone out")
+    func underway() throws {
+        try accept()
+        let intake = try scratch.intake()
+        let file = try #require(try intake.next(in: .normal))
+        let devices = try file.rest()
+        intake.log.append(sending: devices[0], in: file, at: now)
+        intake.log.append(sending: devices[1], in: file, at: now)
+        intake.log.append(Scratch.accepted(), of: devices[0], in: file)
+        try intake.log.commit()
+        // That drainer is killed here: nobody knows whether the second push arrived.
+        #expect(try scratch.spool.cancel("n1", at: now))
+        #expect(try outcomes() == [.accepted, nil])
+
+        let next = try scratch.intake()
+        let left = try #require(try next.lookForMarks().first)
+        let delivery = try #require(try left.next())
+        #expect(delivery.number == 1 && !next.isCalledOff(delivery, in: left))
+    }
+
+    @Test("a drainer takes what is called off before its time, once")
+    func marks() throws {
+        try accept(notBefore: now + .hours(1))
+        try scratch.folder.write("", to: "spool/cancelled/n1")
+        try scratch.folder.write("", to: "spool/cancelled/long-gone")
+        let intake = try scratch.intake()
+        let file = try #require(try intake.lookForMarks().first)
+        for delivery in try file.rest() {
+            #expect(intake.isCalledOff(delivery, in: file))
+            let cancelled = Attempt(at: now, pushID: nil, outcome: .cancelled)
+            intake.log.append(cancelled, of: delivery, in: file)
+        }
+        try intake.log.commit()
+        #expect(try intake.lookForMarks().isEmpty)
+        intake.finish(file, at: now)
+        try intake.log.commit()
+        #expect(scratch.files == ["receipts/2026-11-21.jsonl"])
+    }
+
+    @Test("an attempt without an answer leaves a doubt, in this pass and in the next")
+    func doubt() throws {
+        try accept()
+        let intake = try scratch.intake()
+        let file = try #require(try intake.next(in: .normal))
+        let devices = try file.rest()
+        for (device, status) in zip(devices, [nil, 429]) {
+            intake.log.append(
+                Attempt(at: now, pushID: "p", status: status, outcome: nil), of: device, in: file)
+        }
+        #expect(devices.map { file.isInDoubt($0) } == [true, false])
+        try intake.log.commit()
+        try intake.putOff(file, until: now + .seconds(1))
+        let again = try #require(try intake.nextDue(at: now + .seconds(2)))
+        #expect(try again.rest().map(\.isInDoubt) == [true, false])
+    }
+
+    @Test("what was noted and not accepted is accepted once it is asked for again")
+    func complete() throws {
+        var rest = Scratch.devices.makeIterator()
+        var place = ""
+        #expect(throws: Failure.self) {
+            try scratch.spool.accept(
+                Scratch.notification(), next: { () throws(Failure) in rest.next() },
+                note: { (folder, count) throws(Failure) in
+                    place = folder
+                    #expect(count == 2)
+                    // The process is killed here, which leaves the file where a failure would remove it.
+                    let path = "spool/\(folder)/n1.jsonl.new"
+                    let bytes = scratch.folder.read(path)
+                    #expect(bytes?.split(separator: 10).count == 3)
+                    try? scratch.folder.write(bytes ?? [], to: "copy")
+                    throw .malformed("killed")
+                })
+        }
+        #expect(scratch.files == ["copy"])
+        try scratch.folder.write(
+            scratch.folder.read("copy") ?? [], to: "spool/\(place)/n1.jsonl.new")
+        try scratch.spool.complete("n1", in: place)
+        #expect(try scratch.spool.find("n1") != nil)
+        try scratch.spool.complete("n1", in: place)
+        #expect(scratch.files == ["copy", "spool/ready/normal/n1.jsonl"])
+    }
+}

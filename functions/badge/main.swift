@@ -1,0 +1,76 @@
+// GET /api/badge: the number on the app's icon, for one user.
+// PUT /api/badge: sets or changes it; the user's other devices hear of it silently.
+//
+//   in    a JSON Web Token, or Authorization: Key <TURNSTONE_SERVER_KEY> and the user: GET ?userId=ann, PUT "userId"
+//         PUT {"badge": 5, "+1" or "-1", "deviceToken"?: of the device that knows already}
+//   out   200 {"success": true, "badge": 6}
+//   else  400 malformed, 401 unknown caller, 403 a page of another site, 422 a number that is none, 503 busy
+
+import Callers
+import Crypto
+import Edge
+import Spool
+import Store
+import Turnstone
+import Unix
+
+serve(
+    Route("GET", "/api/badge") { (request) throws(Failure) in
+        let user = try user(request, named: request.query("userId"))
+        let state = try State(request.variables)
+        return answer(try state.users.read(DocumentName(user))?.badge ?? 0)
+    },
+    Route("PUT", "/api/badge") { (request) throws(Failure) in
+        let members = try request.members()
+        let user = try user(request, named: members.optionalText("userId"))
+        guard let value = members["badge"] else { throw .malformed("badge is required") }
+        guard value.integer != nil || value.string != nil else {
+            throw .malformed("badge must be a number, or a text such as +1")
+        }
+        guard let change = BadgeChange(value) else {
+            throw .refused(.notAcceptable, "badge must be 0 to 999999, or +n or -n")
+        }
+        let state = try State(request.variables)
+        let except = try members.optionalText("deviceToken").flatMap { DeviceToken($0) }
+        let badge = try state.users.update(DocumentName(user)) { (document) throws(Failure) in
+            let badge = change.applied(to: document.badge)
+            guard badge != document.badge else { return badge }
+            document.badge = badge
+            try tell(document, of: user, except: except, state, at: request.time)
+            return badge
+        }
+        try Spool(state: state.folder).startDrainer(request.variables)
+        return answer(badge)
+    })
+
+func answer(_ badge: Int64) -> Response { .ok(["success": true, "badge": .integer(badge)]) }
+
+/// The user who calls, or whom the app's own backend names.
+func user(_ request: Request, named name: String?) throws(Failure) -> UserID {
+    guard try request.namesServerKey() else { return try request.user() }
+    try request.requireServerKey()
+    guard let name, let user = UserID(name) else { throw .malformed("userId is required") }
+    return user
+}
+
+/// An alert that shows nothing: iOS changes the icon, and does not wake the app for it.
+func tell(
+    _ document: User, of user: UserID, except: DeviceToken?, _ state: State, at now: Timestamp
+) throws(Failure) {
+    let devices = document.devices.filter { $0.takesMessages && $0.token != except }
+    guard !devices.isEmpty else { return }
+    var notification = Notification(
+        id: stableUUID("badge \(hex(randomBytes(16)))"), user: user, accepted: now,
+        expires: now + .days(1),
+        push: PushContent(
+            type: "alert", priority: 5, collapseID: "badge",
+            payload: ["aps": ["badge": .integer(document.badge)]]))
+    notification.cargo = .badge
+    try Spool(state: state.folder).accept(
+        notification,
+        to: devices.map { device in
+            Delivery(
+                token: device.token, environment: device.environment,
+                isProven: device.reached != nil)
+        })
+}

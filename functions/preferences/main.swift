@@ -1,0 +1,56 @@
+// GET /api/preferences: what the caller wants to be told of, and when.
+// PUT /api/preferences: replaces it.
+//
+//   in    a JSON Web Token, or X-API-Key
+//         PUT {"kinds"?: {"turn": false}, "mutedUntil"?: "2026-11-22T07:00:00Z",
+//         "quietHours"?: {"from": "22:00", "to": "07:00", "timeZone": "Europe/Berlin"}}, If-Match?
+//   out   200 {"success": true, "preferences": {"kinds", "mutedUntil", "quietHours"}}, ETag
+//   else  400 malformed or unknown member, 401 unknown caller, 403 a page of another site, 412 it has changed
+//         since If-Match, 422 no such time zone or time, 503 busy
+
+import Callers
+import Edge
+import Store
+import Turnstone
+
+serve(
+    Route("GET", "/api/preferences") { (request) throws(Failure) in
+        let state = try State(request.variables)
+        let user = try caller(request, state)
+        return answer(try state.users.read(DocumentName(user))?.preferences ?? Preferences())
+    },
+    Route("PUT", "/api/preferences") { (request) throws(Failure) in
+        let state = try State(request.variables)
+        let user = try caller(request, state)
+        let wanted = try preferences(request.members())
+        let preferences = try state.users.update(DocumentName(user)) {
+            (document) throws(Failure) in
+            try request.checkMatch(document.preferences)
+            var changed = wanted
+            changed.revision = document.preferences.revision
+            if changed != document.preferences {
+                changed.revision += 1
+                document.preferences = changed
+            }
+            return changed
+        }
+        return answer(preferences)
+    })
+
+func caller(_ request: Request, _ state: State) throws(Failure) -> UserID {
+    guard request.headers["x-api-key"] != nil else { return try request.user() }
+    return UserID(try state.keys.owner(of: request.apiKey(), at: request.time))
+}
+
+func answer(_ preferences: Preferences) -> Response {
+    var response = Response.ok([
+        "success": true,
+        "preferences": [
+            "kinds": .object(preferences.kinds),
+            "mutedUntil": preferences.mutedUntil.map { .string(CalendarDate($0).text) } ?? .null,
+            "quietHours": preferences.quietHours.map { $0.json } ?? .null,
+        ],
+    ])
+    response.headers.append(("ETag", preferences.entityTag))
+    return response
+}
