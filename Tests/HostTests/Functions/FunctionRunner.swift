@@ -39,9 +39,7 @@ final class FunctionSite: FixtureSite {
         self.runner = runner
         self.program = program
         try install()
-        if runner == .lambda {
-            function = try LambdaFunction(program, isLogKept: false, environment: environment)
-        }
+        if runner == .lambda { function = try LambdaFunction(program, environment: environment) }
     }
 
     /// What the runner's Runtime API has to complain about.
