@@ -21,7 +21,7 @@ import Testing
     ) throws {
         let name: Comment = "\(site.host.rawValue) \(fixture) \(variant.name)"
         try fixture.install(at: site)
-        let before = site.state.files()
+        let before = site.documents
         let connection = try site.connect(to: fixture.program)
         for (place, piece) in pieces.enumerated() {
             if place > 0 { usleep(5_000) }
@@ -36,7 +36,7 @@ import Testing
         case .refused: #expect((400..<500).contains(answer.status), name)
         }
         #expect(answer.json != nil, name)
-        #expect(site.state.files() == before, name)
+        #expect(site.documents == before, name)
     }
 
     @Test("a request that breaks off changes nothing", arguments: Host.installed)
@@ -44,13 +44,13 @@ import Testing
         let site = try Site(host)
         for fixture in try HostedFixture.granted() {
             try fixture.install(at: site)
-            let before = site.state.files()
+            let before = site.documents
             let connection = try site.connect(to: fixture.program)
             connection.send(fixture.request.bytes.dropLast(fixture.request.bytes.count / 2))
             connection.endSending()
             // Until the host has closed it, whatever it says.
             _ = try connection.receive()
-            #expect(site.state.files() == before, "\(host) \(fixture)")
+            #expect(site.documents == before, "\(host) \(fixture)")
         }
     }
 
@@ -64,12 +64,12 @@ import Testing
             return connection
         }
         for (site, connection) in zip(sites, connections) {
-            let before = site.state.files()
+            let before = site.documents
             let received = try connection.receive()
             if !site.host.isServer {
                 #expect(try HostAnswer(received).status == 408, "\(site.host)")
             }
-            #expect(site.state.files() == before, "\(site.host)")
+            #expect(site.documents == before, "\(site.host)")
         }
     }
 
@@ -78,7 +78,7 @@ import Testing
         let site = try Site(host, replacing: host == .nginx ? ["rate=10r/m": "rate=10000r/s"] : [:])
         for fixture in try HostedFixture.granted() where fixture.changesFiles {
             try fixture.install(at: site)
-            let before = site.state.files()
+            let before = site.documents
             do { try site.connect(to: fixture.program).send(fixture.request.bytes) }
             var faults = ["nothing yet"]
             for _ in 0..<1_000 where !faults.isEmpty {

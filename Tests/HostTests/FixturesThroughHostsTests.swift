@@ -18,12 +18,12 @@ import Turnstone
         #expect(fixtures.count > 100)
         for fixture in fixtures {
             try fixture.install(at: site)
-            let before = site.state.files()
+            let before = site.documents
             let answer = try site.answer(fixture.request, from: fixture.program)
             // Programs answer under any prefix, a server only where it has been told to.
             if host.isServer, !routes.contains(where: { $0.serves(fixture.request.target) }) {
                 #expect(answer.status == 404, "\(fixture)")
-                #expect(site.state.files() == before, "\(fixture)")
+                #expect(site.documents == before, "\(fixture)")
             } else {
                 fixture.check(answer, at: site, before: before, "\(host) \(fixture)")
             }

@@ -12,7 +12,7 @@ import Turnstone
         let site = try Site(host)
         for row in Row.all {
             try Installed.player(at: site)
-            let before = site.state.files()
+            let before = site.documents
             let answer = try site.answer(row.bytes, from: row.program)
             let expected = HostDifferences.status(
                 of: row.name, at: host, elsewhere: row.status)
@@ -21,7 +21,7 @@ import Turnstone
                 #expect(answer.headers["allow"] != nil, "\(host) \(row.name)")
             }
             if answer.status != 200 {
-                #expect(site.state.files() == before, "\(host) \(row.name)")
+                #expect(site.documents == before, "\(host) \(row.name)")
             }
             #expect(!answer.text.contains(Installed.key), "\(host) \(row.name)")
         }

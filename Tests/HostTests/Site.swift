@@ -38,6 +38,9 @@ final class Site: FixtureSite {
                 separator: "\n")
     }
 
+    /// The state folder's files but for locks, which a refused request may have made.
+    var documents: [String: [UInt8]] { state.files().filter { !$0.key.hasSuffix(".lock") } }
+
     func connect(to program: String) throws -> Connection {
         guard let port = ports[program], let connection = Connection(port: port) else {
             throw TestFailure("\(host.rawValue) does not listen for \(program): \(logs)")
