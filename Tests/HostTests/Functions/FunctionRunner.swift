@@ -39,7 +39,9 @@ final class FunctionSite: FixtureSite {
         self.runner = runner
         self.program = program
         try install()
-        if runner == .lambda { function = try LambdaFunction(program, environment: environment) }
+        if runner == .lambda {
+            function = try LambdaFunction(program, isLogKept: false, environment: environment)
+        }
     }
 
     /// What the runner's Runtime API has to complain about.

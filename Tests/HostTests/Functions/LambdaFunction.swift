@@ -11,10 +11,11 @@ final class LambdaFunction {
     /// - Parameters:
     ///   - handler: the program that answers its events.
     ///   - folder: holds `bootstrap` and the handler.
+    ///   - isLogKept: whether ``end()`` has the log; one that nobody reads in time holds the programs up.
     init(
         _ handler: String, in folder: String = Programs.folder,
         manner: RuntimeAPI.Manner = .ordinary,
-        environment: [String: String] = [:]
+        isLogKept: Bool = true, environment: [String: String] = [:]
     ) throws {
         api = try RuntimeAPI(manner)
         var environment = environment
