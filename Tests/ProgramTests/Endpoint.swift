@@ -145,11 +145,9 @@ struct Endpoint: CustomTestStringConvertible, Sendable {
         return prefix + name.uppercased().replacing("-", with: "_") + "=" + value
     }
 
-    /// How many bytes of body the program takes.
-    var bodyLimit: Int { ["notify", "events"].contains(program) ? 1 << 20 : 1 << 16 }
-
     /// A template with this endpoint's method, path and credential in the place of `{M}`, `{P}` and `{K}` (in
-    /// the form that the front has), more than it takes in that of `{L}`, and U+F8FF as the byte FF, which is never part of UTF-8.
+    /// the form that the front has), more than it takes in that of `{L}`, and U+F8FF as the byte FF, which is
+    /// never part of UTF-8.
     func filled(_ template: String, credential: String = "") -> [UInt8] {
         let text = template.replacing("{M}", with: method).replacing("{P}", with: path)
             .replacing("{K}", with: credential)
