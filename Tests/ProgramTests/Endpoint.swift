@@ -146,10 +146,12 @@ struct Endpoint: CustomTestStringConvertible, Sendable {
     }
 
     /// A template with this endpoint's method, path and credential in the place of `{M}`, `{P}` and `{K}` (in
-    /// the form that the front has), and U+F8FF as the byte FF, which is never part of UTF-8.
+    /// the form that the front has), more than it takes in that of `{L}`, and U+F8FF as the byte FF, which is
+    /// never part of UTF-8.
     func filled(_ template: String, credential: String = "") -> [UInt8] {
         let text = template.replacing("{M}", with: method).replacing("{P}", with: path)
             .replacing("{K}", with: credential)
+            .replacing("{L}", with: String(repeating: "b", count: bodyLimit + 1))
         var bytes: [UInt8] = []
         for scalar in text.unicodeScalars {
             if scalar == "\u{F8FF}" {

@@ -45,10 +45,11 @@ struct Report {
         _ id: String, _ state: Store.State, at now: Timestamp
     ) throws(Failure) -> Report {
         let spool = Spool(state: state.folder)
+        let unknown = Failure.refused(.notFound, "there is no message with this id")
+        // An unknown one leaves no lock behind.
+        guard try state.messages.find(id) != nil else { throw unknown }
         return try state.messages.holding(id) { () throws(Failure) in
-            guard var record = try state.messages.find(id) else {
-                throw .refused(.notFound, "there is no message with this id")
-            }
+            guard var record = try state.messages.find(id) else { throw unknown }
             let start = try spool.receiptsStart(notBefore: nil, at: now)
             if let moment = record.sendAfter, now < moment, record.place != nil {
                 // Its receipts begin earlier now than they would have.
