@@ -149,7 +149,12 @@ extension HostRequest {
         guard let method = event["method"]?.string, let path = event["path"]?.string,
             !method.isEmpty, path.hasPrefix("/"), path.utf8.allSatisfy({ (33..<127).contains($0) })
         else { return nil }
-        self.init(method: method, target: path)
+        let query = (event["query"]?.object?.members ?? []).map { member in
+            "\(member.name)=\(member.value.string ?? "")"
+        }
+        self.init(
+            method: method,
+            target: query.isEmpty ? path : "\(path)?\(query.joined(separator: "&"))")
         for member in event["headers"]?.object?.members ?? [] {
             guard let value = member.value.string else { return nil }
             headers.append((member.name, value))

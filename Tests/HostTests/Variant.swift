@@ -32,7 +32,9 @@ struct Variant: Sendable {
             return chunked.bytes.replacing("Content-Length: 0\r\n", with: "") + chunks.joined()
                 + Array("0\r\n\r\n".utf8)
         },
-        Variant(name: "a query", .same) { $0.changed { $0.target += "?--env+x" }.bytes },
+        Variant(name: "a query", .same) { request in
+            request.changed { $0.target += $0.target.contains("?") ? "&--env+x" : "?--env+x" }.bytes
+        },
         Variant(name: "a proxy", .same) { request in
             request.changed { $0.headers.append(("Proxy", "http://127.0.0.1:1")) }.bytes
         },
@@ -70,9 +72,11 @@ struct Variant: Sendable {
         Variant(name: "a method of our own", .status(405)) { request in
             request.changed { $0.method = "BREW" }.bytes
         },
-        Variant(name: "an encoded slash", .refused) { $0.changed { $0.target += "%2Fx" }.bytes },
-        Variant(name: "a slash more", .refused) { $0.changed { $0.target += "/" }.bytes },
-        Variant(name: "an encoded NUL", .refused) { $0.changed { $0.target += "%00" }.bytes },
+        Variant(name: "an encoded slash", .refused) {
+            $0.changed { $0.extendPath(by: "%2Fx") }.bytes
+        },
+        Variant(name: "a slash more", .refused) { $0.changed { $0.extendPath(by: "/") }.bytes },
+        Variant(name: "an encoded NUL", .refused) { $0.changed { $0.extendPath(by: "%00") }.bytes },
         Variant(name: "two lengths", .status(400)) { request in
             guard !request.body.isEmpty else { return nil }
             return request.changed { $0.headers.append(("Content-Length", "1")) }.bytes
@@ -94,6 +98,10 @@ struct Variant: Sendable {
 }
 
 extension HostRequest {
+    fileprivate mutating func extendPath(by text: String) {
+        target.insert(contentsOf: text, at: target.firstIndex(of: "?") ?? target.endIndex)
+    }
+
     /// The largest body that is taken, in bytes.
     fileprivate var bodyLimit: Int {
         ["/api/notify", "/api/events"].contains(where: target.hasPrefix) ? 1 << 20 : 64 * 1024
