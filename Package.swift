@@ -124,13 +124,15 @@ let modules: [Target] = [
     module("OGS", on: ["HTTP", "Unix", "JSON"]),
     module("APNs", on: ["HTTP2", "Signatures", "Crypto", "JSON", "Unix"]),
     module("Turns", on: ["Store", "Spool", "OGS", "Crypto", "Unix"]),
+    module("Credentials", on: ["Store", "APNs"]),
 ]
 
 let programs: [Target] = [
     program("check", links: ["Store", "Spool", "Turns"], dynamicLibraries),
     program("diagnostics", links: ["Store", "Spool", "Turns"], dynamicLibraries),
     program("check-turns", links: ["Store", "Spool", "Turns", "OGS", "Unix"], dynamicLibraries),
-    program("deliver", links: ["Store", "Spool", "APNs", "Crypto", "JSON", "Unix"]),
+    program(
+        "deliver", links: ["Store", "Spool", "APNs", "Credentials", "Crypto", "JSON", "Unix"]),
 ]
 
 /// Stands in for OGS and APNs on loopback; nothing links it.

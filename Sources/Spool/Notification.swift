@@ -36,11 +36,11 @@ package struct Notification: Equatable, Sendable {
     /// What kind of message it is, where an app's own backend sent it: its receipts name devices as apps know
     /// them, and ``Spool/cancel(_:at:)`` can end it.
     package var kind: String?
-    /// What it carries in the place of ``push``, as the user's document has it when it is sent.
+    /// What it carries in the place of ``push``, as the user's or the channel's document has it when it is sent.
     package var cargo: Cargo?
 
     package enum Cargo: String, Sendable {
-        /// What the device's ``ActivityFeed`` has.
+        /// What the ``ActivityFeed`` of the device or the channel has.
         case activity
         /// The user's ``HeldMessages``.
         case messages
@@ -73,11 +73,16 @@ package struct Notification: Equatable, Sendable {
     }
 }
 
-/// A notification's way to one device.
+/// A notification's way to one device, or to all that listen to a channel.
 package struct Delivery: Equatable, Sendable {
+    package enum Aim: Equatable, Sendable {
+        case device(DeviceToken)
+        case channel(ChannelID)
+    }
+
     /// Its place among the notification's devices, from 0: receipts name it by this. Given by the spool.
     package internal(set) var number = 0
-    package let token: DeviceToken
+    package let aim: Aim
     package var environment: APNsEnvironment?
     /// Whose device it is, where the notification does not say.
     package var user: UserID?
@@ -95,11 +100,22 @@ package struct Delivery: Equatable, Sendable {
         token: DeviceToken, environment: APNsEnvironment?, user: UserID? = nil, badge: Int? = nil,
         isProven: Bool = false
     ) {
-        self.token = token
+        aim = .device(token)
         self.environment = environment
         self.user = user
         self.badge = badge
         self.isProven = isProven
+    }
+
+    package init(channel: ChannelID, environment: APNsEnvironment?) {
+        aim = .channel(channel)
+        self.environment = environment
+        isProven = false
+    }
+
+    /// The device's; `nil` where it is for a channel.
+    package var token: DeviceToken? {
+        if case .device(let token) = aim { token } else { nil }
     }
 }
 

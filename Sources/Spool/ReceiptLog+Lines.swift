@@ -80,8 +80,12 @@ extension ReceiptLog {
         }
         line.add("n", delivery.number)
         if let user = file.user(of: delivery) { line.add("user", text: user.text) }
-        line.add("device", plain: delivery.token.start)
-        if file.notification.kind != nil { line.add("device_id", plain: delivery.token.publicID) }
+        switch delivery.aim {
+        case .device(let token):
+            line.add("device", plain: token.start)
+            if file.notification.kind != nil { line.add("device_id", plain: token.publicID) }
+        case .channel(let channel): line.add("channel", plain: channel.text)
+        }
         line.add("at", Int(attempt.at.milliseconds))
         if let id = attempt.pushID { line.add("apns_id", plain: id) }
         if isRepeat { line.add("repeat", true) }
