@@ -133,6 +133,7 @@ let programs: [Target] = [
     program("check-turns", links: ["Store", "Spool", "Turns", "OGS", "Unix"], dynamicLibraries),
     program(
         "deliver", links: ["Store", "Spool", "APNs", "Credentials", "Crypto", "JSON", "Unix"]),
+    program("channels", links: ["Store", "Spool", "APNs", "Credentials", "Crypto", "Unix"]),
 ]
 
 /// Stands in for OGS and APNs on loopback; nothing links it.
