@@ -3,10 +3,6 @@ import TestSupport
 import Testing
 import Turnstone
 
-#if canImport(Glibc)
-    import Glibc
-#endif
-
 /// Broadcast channels, from an app's own backend to APNs.
 @Suite struct ChannelTests {
     @Test(
@@ -193,12 +189,49 @@ import Turnstone
         #expect(try world.channels("GET")["channels"] == [.string(id)])
     }
 
-    @Test("a gateway that cannot be reached gets no channel, and costs no more than ten seconds")
-    func unreachable() throws {
+    @Test(
+        "who cannot be reached, or does not answer, is waited for ten seconds at the most",
+        arguments: [false, true])
+    func unreachable(isThere: Bool) throws {
         let world = try World()
-        world.variables["APNS_MANAGEMENT_BASE_URL"] = "https://127.0.0.1:9"
+        if isThere {
+            try world.simulator.perform(["do": "channel-fault", "kind": "stall"])
+        } else {
+            world.variables["APNS_MANAGEMENT_BASE_URL"] = "https://127.0.0.1:9"
+        }
+        let start = ContinuousClock.now
         let answer = try world.askChannels("GET")
         #expect(answer.status == 503 && answer.headers["retry-after"] == "10")
+        #expect(ContinuousClock.now - start < .seconds(30), "half a minute on a busy machine")
+    }
+
+    @Test("what APNs did though its answer was lost can be seen, and done again")
+    func lostAnswers() throws {
+        let world = try World()
+        let lost: JSONObject = [
+            "do": "channel-fault", "kind": "drop", "accepted": true, "count": 1,
+        ]
+        try world.simulator.perform(lost)
+        let wish: JSONObject = ["messageStoragePolicy": "none"]
+        #expect(try world.askChannels("POST", body: wish).status == 503)
+        let id = try #require(try world.channels("GET")["channels"]?.array?.first?.string)
+        #expect(try world.channels("GET", id)["messageStoragePolicy"] == "none")
+        try world.simulator.perform(lost)
+        #expect(try world.askChannels("DELETE", id).status == 503)
+        #expect(try world.askChannels("DELETE", id).status == 404)
+        #expect(try world.broadcast(id, 1).status == 404)
+    }
+
+    @Test(
+        "a deletion that was killed half-way can be made again, or taken back",
+        arguments: ["GET", "DELETE"])
+    func halfDeleted(method: String) throws {
+        let world = try World()
+        let id = try world.makeChannel("none")
+        try world.markDeleted(id)
+        #expect(try world.broadcast(id, 1).status == 404)
+        #expect(try world.askChannels(method, id).status == 200)
+        #expect(try world.broadcast(id, 1).status == (method == "GET" ? 202 : 404))
     }
 
     @Test("a stand-in's channels are not looked for at Apple")
@@ -244,85 +277,5 @@ import Turnstone
         #expect(answer.status == 202, "\(answer.body)")
         try world.run("deliver")
         #expect(try world.broadcasts().map { $0.step } == [1])
-    }
-}
-
-extension World {
-    /// A broadcast as the stand-in got it.
-    fileprivate struct Broadcast {
-        let timestamp: Int64
-        let event: String
-        let step: Int64
-    }
-
-    fileprivate func askChannels(
-        _ method: String, _ id: String? = nil, body: JSONObject? = nil
-    ) throws -> Answer {
-        // As it may stand in a path.
-        let place = id.map {
-            "/" + $0.replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
-        }
-        let event = message(method, "/api/push/channels\(place ?? "")", body)
-        return try Answer(event: startBackend("channels", event).end().stdout)
-    }
-
-    /// Asks what is granted.
-    fileprivate func channels(_ method: String, _ id: String? = nil) throws -> JSONObject {
-        let answer = try askChannels(method, id)
-        guard answer.status == 200, let members = answer.json?.object else {
-            throw TestFailure("\(answer.status): \(answer.body)")
-        }
-        return members
-    }
-
-    fileprivate func makeChannel(_ policy: String) throws -> String {
-        let answer = try askChannels("POST", body: ["messageStoragePolicy": .string(policy)])
-        guard answer.status == 201, let id = answer.json?.object?["id"]?.string else {
-            throw TestFailure("no channel: \(answer.body)")
-        }
-        return id
-    }
-
-    fileprivate func broadcasting(
-        _ channel: String, _ step: Int64, _ more: JSONObject = [:]
-    ) -> JSONValue {
-        var body: JSONObject = [
-            "channel": .string(channel), "contentState": ["step": .integer(step)],
-        ]
-        for member in more.members { body[member.name] = member.value }
-        return message("POST", "/api/push/live-activity", body)
-    }
-
-    fileprivate func broadcast(
-        _ channel: String, _ step: Int64, _ more: JSONObject = [:]
-    ) throws -> Answer {
-        try Answer(
-            event: startBackend("live-activity", broadcasting(channel, step, more)).end().stdout)
-    }
-
-    fileprivate func killDrainer(after milliseconds: Int) throws {
-        let program = try start("deliver")
-        usleep(UInt32(milliseconds) * 1000)
-        program.send(SIGKILL)
-        _ = try program.end()
-    }
-
-    /// The accepted broadcasts, repeats with a lost answer once.
-    fileprivate func broadcasts() throws -> [Broadcast] {
-        var ids: Set<String> = []
-        return try simulator.pushes().filter { $0["accepted"] == true }.compactMap { push in
-            guard let id = push["apns_id"]?.string, ids.insert(id).inserted,
-                let aps = push["payload"]?.object?["aps"]?.object,
-                let timestamp = aps["timestamp"]?.integer, let event = aps["event"]?.string,
-                let step = aps["content-state"]?.object?["step"]?.integer
-            else { return nil }
-            return Broadcast(timestamp: timestamp, event: event, step: step)
-        }
-    }
-
-    fileprivate func outcomes(of channel: String) throws -> [String] {
-        try receipts().filter { $0["channel"] == .string(channel) }.compactMap {
-            $0["outcome"]?.string
-        }
     }
 }
