@@ -143,8 +143,7 @@ extension Drainer {
     }
 
     private func fill(
-        _ push: Push, _ payload: JSONValue, priority: Int? = nil, collapseID: String? = nil,
-        expires: Timestamp? = nil
+        _ push: Push, _ payload: JSONValue, priority: Int? = nil, expires: Timestamp? = nil
     ) {
         let notification = push.job.notification
         var content = notification.push
