@@ -242,6 +242,18 @@ import Turnstone
         #expect(answer.status == 503 && answer.body.contains("APNS_MANAGEMENT_BASE_URL"))
     }
 
+    @Test("a provider token that APNs calls too old is made anew, and the question asked again")
+    func renewed() throws {
+        let world = try World()
+        let id = try world.makeChannel("none")
+        try world.advance(seconds: 30 * 60)
+        try world.simulator.perform([
+            "do": "channel-fault", "status": 403, "reason": "ExpiredProviderToken", "count": 1,
+        ])
+        #expect(try world.channels("GET")["channels"] == [.string(id)])
+        #expect(try world.simulator.apns()["provider_tokens"] == 2)
+    }
+
     @Test("there are no more channels than APNs allows")
     func limit() throws {
         let world = try World()
