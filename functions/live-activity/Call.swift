@@ -28,7 +28,9 @@ struct Call {
         self.now = now
         target = try Target(members, event)
         moment = try members.moment("timestamp") ?? now
-        guard moment - now <= .hours(1) else { throw .malformed("timestamp is in the future") }
+        guard moment - now <= .hours(1) else {
+            throw .refused(.notAcceptable, "timestamp is in the future")
+        }
         priority = try members.priority()
         let stale = try members.moment("staleDate") ?? now + .seconds(300)
         // An activity that is never ended stays on the lock screen.
@@ -49,9 +51,8 @@ struct Call {
         }
         aps["relevance-score"] = try members.relevance()
         aps["alert"] = try members.alert(isRequired: event == .start)
-        if aps["alert"] != nil {
-            aps["sound"] = try members.optionalText("sound").map { .string($0) }
-        }
+        let sound = try members.optionalText("sound")
+        if aps["alert"] != nil { aps["sound"] = sound.map { .string($0) } }
         self.aps = aps
         try checkSize()
     }

@@ -16,6 +16,7 @@ class Route:
         self.method, self.pattern, self.program = method, pattern, program
         self.key = f"{method} {pattern}"
         self.names = re.findall(r"\{(\w+)\}", pattern)
+        self.rank = (pattern.count("/"), -len(self.names))
         self.regex = re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", pattern) + "$")
 
     def parameters(self, path):
@@ -50,6 +51,8 @@ class Fixture:
             self._read_variables(gateway.get("environment", {}), gateway.get("body", ""))
 
     def _read_event(self, event):
+        if "specversion" in event:
+            event = event.get("data") or {}
         http = event.get("requestContext", {}).get("http")
         if "__ow_method" in event:
             self.method, self.target = event["__ow_method"].upper(), event.get("__ow_path")
@@ -84,11 +87,15 @@ class Fixture:
         for line in lines[1:]:
             name, _, value = line.partition(":")
             self.headers[name.lower()] = value.strip()
+        if "transfer-encoding" in self.headers:
+            body = "".join(body.split("\r\n")[1::2])
         self.body = body.encode()
 
     def _read_variables(self, variables, body):
         self.method = variables.get("REQUEST_METHOD") or variables.get("Http_Method")
-        self.target = variables.get("REQUEST_URI") or variables.get("Http_Path")
+        self.target = variables.get("REQUEST_URI")
+        if "Http_Path" in variables:
+            self.target = variables["Http_Path"].replace("?", "%3F")  # a watchdog's path is decoded
         for name, value in variables.items():
             if name.upper().startswith("HTTP_"):
                 self.headers[name[5:].lower().replace("_", "-")] = value
@@ -100,14 +107,15 @@ class Fixture:
         return self.target and re.sub(r"^https?://[^/]*", "", self.target).partition("?")[0]
 
     def fitting(self, routes):
-        """The routes at its path, whatever their methods: those of the longest pattern that fits."""
+        """The routes at its path, whatever their methods: those of the longest pattern that fits, a word before a name."""
         fitting = [r for r in routes if self.path and r.parameters(self.path) is not None]
-        longest = max((r.pattern.count("/") for r in fitting), default=0)
-        return [r for r in fitting if r.pattern.count("/") == longest]
+        best = max((r.rank for r in fitting), default=None)
+        return [r for r in fitting if r.rank == best]
 
     def route(self, routes):
-        """The route that it asks, or None."""
-        return next((r for r in self.fitting(routes) if r.method == self.method), None)
+        """The route that it asks, or None. HEAD is answered as GET is."""
+        method = "GET" if self.method == "HEAD" else self.method
+        return next((r for r in self.fitting(routes) if r.method == method), None)
 
     def json(self):
         """The request's body as a value; None where there is none, or it is no JSON."""
