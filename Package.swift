@@ -107,7 +107,8 @@ let endpoints: [Target] = [
     program("preferences", links: ["Callers", "Store", "Unix"]),
     program("notify", links: ["Messages", "Store", "Spool"]),
     program(
-        "events", links: ["Messages", "Store", "Spool", "JSON", "Unix"], exclude: ["openapi.json", "templates"]),
+        "events", links: ["Messages", "Store", "Spool", "JSON", "Unix"],
+        exclude: ["openapi.json", "templates"]),
 ]
 
 /// What runs the programs where a host speaks a protocol of its own.

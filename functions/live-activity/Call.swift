@@ -96,11 +96,11 @@ extension JSONObject {
 
     /// 5 unless the user has to see it: APNs counts the others against the app's budget.
     fileprivate func priority() throws(Failure) -> Int {
-        switch self["priority"] {
-        case nil, .null, .integer(5): return 5
-        case .integer(10): return 10
-        default: throw .malformed("priority must be 5 or 10")
+        guard let value = self["priority"], value != .null else { return 5 }
+        guard let priority = value.integer, priority == 5 || priority == 10 else {
+            throw .malformed("priority must be 5 or 10")
         }
+        return Int(priority)
     }
 
     fileprivate func relevance() throws(Failure) -> JSONValue? {
