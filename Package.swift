@@ -179,7 +179,7 @@ let checks: [Target] = [
         ]),
     .testTarget(
         name: "TortureTests", dependencies: ["TestSupport", "Store", "JSON", "Unix", "Turnstone"]),
-    .testTarget(name: "SystemdTests"),
+    .testTarget(name: "SystemdTests", dependencies: ["TestSupport"]),
     .testTarget(name: "HostTests", dependencies: ["TestSupport", "JSON", "Turnstone"]),
     tests("Unix", and: ["TestSupport"]),
     tests("JSON", and: ["TestSupport"]),

@@ -52,14 +52,14 @@ struct Passage {
         guard let change = message.badge else { return nil }
         if case .set(let number) = change, document.badge == number { return nil }
         let badge = try state.users.update(DocumentName(user)) { document in
-            document.badge = change.applied(to: document.badge)
+            document.changeBadge(change, messageID: id)
             return document.badge
         }
         if case .set = change { return nil }
         return badge
     }
 
-    /// Puts the message to those that wait for the user, with a carrier in the spool before that counts.
+    /// Puts the message to those that wait for the user, with a reminder in the spool before that counts.
     private func hold(until moment: Timestamp, for user: UserID, badge: Int64?) throws(Failure) {
         var payload = message.payload.object ?? [:]
         if let badge, var aps = payload["aps"]?.object {
@@ -70,20 +70,19 @@ struct Passage {
             id: id, payload: payload, collapseID: message.collapseID,
             // It was not said that it is worth nothing in the morning.
             expires: max(message.expires, moment + .hours(12)))
-        let carrier = stableUUID("held \(hex(randomBytes(16)))")
         try state.users.update(DocumentName(user)) { (document) throws(Failure) in
-            guard document.held.add(held, id: carrier) else { return }
-            var notification = Notification(
-                id: carrier, user: user, accepted: now, expires: moment + .days(2),
+            guard document.held.add(held, until: moment), let device = document.devices.first else {
+                return
+            }
+            var reminder = Notification(
+                id: stableUUID("held \(hex(randomBytes(16)))"), user: user, accepted: now,
+                expires: moment + .days(2),
                 push: PushContent(
                     type: "alert", priority: 10, collapseID: nil, payload: .object(payload)))
-            notification.cargo = .messages
-            let devices = document.devices.filter { $0.takesMessages }.map { device in
-                Delivery(
-                    token: device.token, environment: device.environment,
-                    isProven: device.reached != nil)
-            }
-            try Spool(state: state.folder).accept(notification, to: devices, notBefore: moment)
+            reminder.cargo = .messages
+            try Spool(state: state.folder).accept(
+                reminder, to: [Delivery(token: device.token, environment: device.environment)],
+                notBefore: moment)
         }
     }
 }

@@ -118,11 +118,6 @@ package final class Intake {
         removeMark(of: file.notification.id)
     }
 
-    /// The moment that a wish is put off to.
-    package static func moment(for wish: Timestamp, now: Timestamp) -> Timestamp {
-        roundedUp(wish, from: now)
-    }
-
     /// Notes that a pass is over; ``putOff(_:until:)`` follows when that is durable.
     package func endPass(_ file: SpoolFile, until moment: Timestamp) {
         log.append(putOff: file, until: moment)

@@ -29,6 +29,7 @@ extension Notification {
             cargo = known
         }
         kind = members["kind"]?.string
+        messageIDs = members["messages"]?.texts ?? []
     }
 
     var members: JSONObject {
@@ -43,6 +44,7 @@ extension Notification {
         }
         members["cargo"] = cargo.map { .string($0.rawValue) }
         members["kind"] = kind.map { .string($0) }
+        members["messages"] = messageIDs.isEmpty ? nil : JSONValue(texts: messageIDs)
         return members
     }
 }

@@ -36,13 +36,15 @@ package struct Notification: Equatable, Sendable {
     /// What kind of message it is, where an app's own backend sent it: its receipts name devices as apps know
     /// them, and ``Spool/cancel(_:at:)`` can end it.
     package var kind: String?
+    /// The ids of the messages that it brings, where they were held for the user: they have its receipts too.
+    package var messageIDs: [String] = []
     /// What it carries in the place of ``push``, as the user's document has it when it is sent.
     package var cargo: Cargo?
 
     package enum Cargo: String, Sendable {
         /// What the device's ``ActivityFeed`` has.
         case activity
-        /// The user's ``HeldMessages``.
+        /// Nothing: it reminds of the user's ``HeldMessages``.
         case messages
         /// The user's badge.
         case badge
@@ -59,6 +61,9 @@ package struct Notification: Equatable, Sendable {
             self.turns = turns
         }
     }
+
+    /// Whether whoever sent it may ask what became of it.
+    var isMessage: Bool { kind != nil || !messageIDs.isEmpty }
 
     package init(
         id: String, user: UserID?, accepted: Timestamp, expires: Timestamp, push: PushContent,

@@ -78,16 +78,16 @@ extension ReceiptLog {
             file.progress.settled.insert(delivery.number)
             if outcome == .accepted { file.progress.isReached = true }
         }
+        // Before its own line: a drainer that finds the one finds the others.
+        for id in file.notification.messageIDs {
+            var line = LineBuilder()
+            line.add("id", text: id)
+            line.add("in", text: file.notification.id)
+            line.add(attempt, of: delivery, in: file, isRepeat: isRepeat)
+            append(line.end())
+        }
         line.add("n", delivery.number)
-        if let user = file.user(of: delivery) { line.add("user", text: user.text) }
-        line.add("device", plain: delivery.token.start)
-        if file.notification.kind != nil { line.add("device_id", plain: delivery.token.publicID) }
-        line.add("at", Int(attempt.at.milliseconds))
-        if let id = attempt.pushID { line.add("apns_id", plain: id) }
-        if isRepeat { line.add("repeat", true) }
-        if let status = attempt.status { line.add("status", status) }
-        if let reason = attempt.reason { line.add("reason", text: reason) }
-        if let outcome = attempt.outcome { line.add("outcome", plain: outcome.rawValue) }
+        line.add(attempt, of: delivery, in: file, isRepeat: isRepeat)
         append(line.end())
     }
 
@@ -125,6 +125,20 @@ private struct LineBuilder {
     init() {
         bytes.reserveCapacity(256)
         bytes.append(UInt8(ascii: "{"))
+    }
+
+    mutating func add(
+        _ attempt: Attempt, of delivery: Delivery, in file: SpoolFile, isRepeat: Bool
+    ) {
+        if let user = file.user(of: delivery) { add("user", text: user.text) }
+        add("device", plain: delivery.token.start)
+        if file.notification.isMessage { add("device_id", plain: delivery.token.publicID) }
+        add("at", Int(attempt.at.milliseconds))
+        if let id = attempt.pushID { add("apns_id", plain: id) }
+        if isRepeat { add("repeat", true) }
+        if let status = attempt.status { add("status", status) }
+        if let reason = attempt.reason { add("reason", text: reason) }
+        if let outcome = attempt.outcome { add("outcome", plain: outcome.rawValue) }
     }
 
     mutating func add(_ name: StaticString, _ number: Int) {

@@ -2,12 +2,12 @@ import Turnstone
 import Unix
 
 extension ReceiptLog {
-    /// Reads the lines about one notification, from a position on, of all days in their order, until the line that
-    /// says that it is over.
+    /// Reads the lines about one notification, from a position on, of all days in their order, until a line says
+    /// that nothing more is to come.
     ///
     /// What other notifications have is only looked at: a gigabyte takes a second or two.
     func forEachLine(
-        of id: String, from start: Position, _ note: (JSONObject) -> Void
+        of id: String, from start: Position, _ note: (JSONObject) -> Bool
     ) throws(Failure) {
         let beginning = Array("{\"id\":\"\(id)\"".utf8)
         for day in try days() where day >= start.day {
@@ -16,9 +16,9 @@ extension ReceiptLog {
         }
     }
 
-    /// - Returns: whether the notification is over.
+    /// - Returns: whether nothing more is to come.
     private func readLines(
-        of day: String, from start: Int, _ beginning: [UInt8], _ note: (JSONObject) -> Void
+        of day: String, from start: Int, _ beginning: [UInt8], _ note: (JSONObject) -> Bool
     ) throws(Failure) -> Bool {
         let file = try systemCalls { () throws(SystemError) in
             try FileDescriptor.open(path(day), .read)
@@ -32,9 +32,7 @@ extension ReceiptLog {
             }
             guard let end = piece.lastIndex(of: UInt8(ascii: "\n")) else { return false }
             for place in lines(of: piece[...end], beginningWith: beginning) {
-                guard let members = members(of: piece[place]) else { continue }
-                note(members)
-                if members["finished_at"] != nil { return true }
+                if let members = members(of: piece[place]), note(members) { return true }
             }
             offset += end + 1
         }

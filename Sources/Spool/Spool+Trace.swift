@@ -26,6 +26,9 @@ package struct NotificationTrace {
     package internal(set) var deliveries: [DeliveryTrace] = []
     /// Whether every device has its outcome.
     package internal(set) var isFinished = false
+    /// To devices of users for whom it was held, in the order of their first answers.
+    package internal(set) var released: [DeliveryTrace] = []
+    fileprivate var releasedPlaces: [String: Int] = [:]
     /// Whether what is left is called off.
     package internal(set) var isCalledOff = false
     /// Whether its file was put aside, since it could not be read.
@@ -59,15 +62,19 @@ extension Spool {
     /// - Parameters:
     ///   - start: as ``receiptsStart(notBefore:at:)`` gave it.
     ///   - count: how many devices it has.
+    ///   - isHeld: whether it is for more of them, whose users are told later.
     package func trace(
-        _ id: String, from start: ReceiptLog.Position, devices count: Int
+        _ id: String, from start: ReceiptLog.Position, devices count: Int, isHeld: Bool = false
     ) throws(Failure) -> NotificationTrace {
         var trace = NotificationTrace()
         trace.deliveries = Array(repeating: DeliveryTrace(), count: count)
         // The spool first: what leaves it meanwhile has all its receipts.
         try readFile(of: id, into: &trace)
         let log = ReceiptLog(state: Files.parent(of: folder))
-        try log.forEachLine(of: id, from: start) { trace.note($0) }
+        try log.forEachLine(of: id, from: start) { (line) in
+            trace.note(line)
+            return trace.isFinished && !isHeld
+        }
         trace.isCalledOff = Files.exists(mark(id))
         trace.isDamaged = Files.exists("\(folder)/failed/\(id).jsonl")
         return trace
@@ -92,10 +99,22 @@ extension NotificationTrace {
 
     fileprivate mutating func note(_ line: JSONObject) {
         if line["finished_at"] != nil { isFinished = true }
+        if line["in"] != nil { return noteReleased(line) }
         guard let number = line["n"]?.integer.flatMap(Int.init(exactly:)),
             deliveries.indices.contains(number), line["at"] != nil
         else { return }
         deliveries[number].note(line)
+    }
+
+    private mutating func noteReleased(_ line: JSONObject) {
+        guard let device = line["device_id"]?.string else { return }
+        let name = "\(device) \(line["user"]?.string ?? "")"
+        let place = releasedPlaces[name] ?? released.count
+        if place == released.count {
+            released.append(DeliveryTrace())
+            releasedPlaces[name] = place
+        }
+        released[place].note(line)
     }
 }
 

@@ -50,7 +50,7 @@ package struct Spool {
         var first: [Delivery] = []
         while first.count <= Lane.most, let device = try next() { first.append(device) }
         let place =
-            moment.map { waiting(until: roundedUp($0, from: notification.accepted)) }
+            moment.map { waiting(until: Self.moment(for: $0, now: notification.accepted)) }
             ?? ready(notification.lane(devices: first.count))
         try write("\(place)/\(notification.id).jsonl") { (writer) throws(Failure) in
             try writer.append(notification.members)
@@ -163,13 +163,13 @@ package struct Spool {
 
     /// The earliest moment at which something that waits is to be tried.
     package func nextDue() throws(Failure) -> Timestamp? { try moments().first }
-}
 
-/// The moment that a wish is put off to: few folders serve many wishes, whole seconds for what comes soon and
-/// whole minutes for what does not.
-func roundedUp(_ wish: Timestamp, from now: Timestamp) -> Timestamp {
-    let unit: Int64 = wish - now > .minutes(10) ? 60_000 : 1000
-    return Timestamp(milliseconds: (wish.milliseconds + unit - 1) / unit * unit)
+    /// The moment that a wish is put off to: few folders serve many wishes, whole seconds for what comes soon and
+    /// whole minutes for what does not.
+    package static func moment(for wish: Timestamp, now: Timestamp) -> Timestamp {
+        let unit: Int64 = wish - now > .minutes(10) ? 60_000 : 1000
+        return Timestamp(milliseconds: (wish.milliseconds + unit - 1) / unit * unit)
+    }
 }
 
 /// The id of the notification in a file of this name; `nil` for a file that is none of the spool's.

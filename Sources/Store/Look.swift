@@ -49,7 +49,7 @@ extension Game {
         lastMove = members["last_move"]?.timestamp
         expiration = members["expiration"]?.timestamp
         stoneRemovalExpiration = members["stone_removal_expiration"]?.timestamp
-        pauseKeys = (members["pauses"]?.array ?? []).compactMap { $0.string }
+        pauseKeys = members["pauses"]?.texts ?? []
         speed = members["speed"]?.string.map { Speed($0) }
         secondsPerMove = members["time_per_move"]?.integer
         removedStones = members["removed"]?.string
@@ -65,7 +65,7 @@ extension Game {
         members["last_move"] = lastMove.map { JSONValue($0) }
         members["expiration"] = expiration.map { JSONValue($0) }
         members["stone_removal_expiration"] = stoneRemovalExpiration.map { JSONValue($0) }
-        if !pauseKeys.isEmpty { members["pauses"] = .array(pauseKeys.map { .string($0) }) }
+        if !pauseKeys.isEmpty { members["pauses"] = JSONValue(texts: pauseKeys) }
         members["speed"] = speed.map { .string($0.name) }
         members["time_per_move"] = secondsPerMove.map { .integer($0) }
         members["removed"] = removedStones.map { .string($0) }

@@ -19,6 +19,8 @@ package struct User: Document {
     package var held = HeldMessages()
     /// What the app's icon shows.
     package var badge: Int64 = 0
+    /// The ids of the last messages that changed it: one whose request is repeated counts once.
+    package private(set) var badgeMessages: [String] = []
     /// Where the player's record is in the player index. A hint, checked when it is used.
     package var record: Int64?
     private var unknown = JSONObject()
@@ -90,7 +92,7 @@ extension User {
         }
         notices = members.take("notices")?.integer ?? 0
         lastNotification = members.take("last_notification_time")?.timestamp
-        keys = (members.take("keys")?.array ?? []).compactMap { $0.string }
+        keys = members.take("keys")?.texts ?? []
         if let json = members.take("preferences") {
             guard let preferences = Preferences(json) else { return nil }
             self.preferences = preferences
@@ -100,6 +102,7 @@ extension User {
             self.held = held
         }
         badge = members.take("badge")?.integer ?? 0
+        badgeMessages = members.take("badge_by")?.texts ?? []
         record = members.take("record")?.integer
         unknown = members.rest
     }
@@ -110,10 +113,11 @@ extension User {
         members["ledger"] = ledger.json
         members["notices"] = .integer(notices)
         members["last_notification_time"] = lastNotification.map { JSONValue($0) }
-        members["keys"] = keys.isEmpty ? nil : .array(keys.map { .string($0) })
+        members["keys"] = keys.isEmpty ? nil : JSONValue(texts: keys)
         members["preferences"] = preferences == Preferences() ? nil : preferences.json
         members["held"] = held == HeldMessages() ? nil : held.json
         members["badge"] = badge == 0 ? nil : .integer(badge)
+        members["badge_by"] = badgeMessages.isEmpty ? nil : JSONValue(texts: badgeMessages)
         members["record"] = record.map { .integer($0) }
         return members.adding(unknown)
     }
@@ -188,6 +192,13 @@ extension User {
     ) -> ActivityFeed.Taken? {
         guard let index = devices.firstIndex(where: { $0.token == token }) else { return nil }
         return devices[index].activity?.take(by: carrier, now: now)
+    }
+
+    /// Changes the badge as a message says, once.
+    package mutating func changeBadge(_ change: BadgeChange, messageID: String) {
+        guard !badgeMessages.contains(messageID) else { return }
+        badge = change.applied(to: badge)
+        badgeMessages = badgeMessages.suffix(7) + [messageID]
     }
 
     /// Notes that a push service has taken pushes to some of the devices.

@@ -1,12 +1,12 @@
 /// What was to reach a user at a time when nothing may: it waits, and goes out as one message.
 ///
-/// The first message to wait comes with a notification that is due when the time is over; whoever delivers that
-/// one takes all that waits by then.
+/// The first message to wait comes with a notification that reminds of it when the time is over; whoever delivers
+/// that one releases all that waits by then.
 package struct HeldMessages: Equatable, Sendable {
     package struct Message: Equatable, Sendable {
         /// By which its sender knows it; of a merged one, the newest one's.
         package let id: String
-        package let payload: JSONObject
+        package var payload: JSONObject
         package let collapseID: String?
         package let expires: Timestamp
 
@@ -18,26 +18,37 @@ package struct HeldMessages: Equatable, Sendable {
         }
     }
 
+    /// What waits no longer: a notification brings it, and while that is not over, it stays here.
+    package struct Release: Equatable, Sendable {
+        /// Of the notification.
+        package let id: String
+        package let message: Message
+        /// Of the messages that went into it.
+        package let messageIDs: [String]
+    }
+
     /// More than this are only counted, the oldest first.
     static let most = 20
+    /// More than this are not known by their ids any more.
+    static let mostIDs = 500
 
     /// The newest last.
     package private(set) var messages: [Message] = []
     /// How many more there were.
     package private(set) var uncounted: Int64 = 0
-    /// The notification that takes them, and what it took.
-    package private(set) var carrier: String?
-    package private(set) var taken: Message?
+    /// Of all that waits, and of what gave way to it.
+    package private(set) var messageIDs: [String] = []
+    /// When there is a notification that reminds of them.
+    package private(set) var due: Timestamp?
+    package private(set) var releases: [Release] = []
 
     package init() {}
 
-    package var isEmpty: Bool { messages.isEmpty && taken == nil }
-
     /// Adds a message; one with the same id or collapse id gives way to it.
     ///
-    /// - Parameter id: of the notification that carries the messages, where that has to be a new one.
-    /// - Returns: whether it has to be.
-    package mutating func add(_ message: Message, id: String) -> Bool {
+    /// - Parameter moment: when nothing need wait any more.
+    /// - Returns: whether a notification has to remind of it then.
+    package mutating func add(_ message: Message, until moment: Timestamp) -> Bool {
         messages.removeAll { $0.id == message.id }
         if let same = message.collapseID { messages.removeAll { $0.collapseID == same } }
         messages.append(message)
@@ -45,9 +56,10 @@ package struct HeldMessages: Equatable, Sendable {
             messages.removeFirst()
             uncounted += 1
         }
-        guard carrier == nil || taken != nil else { return false }
-        carrier = id
-        taken = nil
+        messageIDs.removeAll { $0 == message.id }
+        messageIDs = messageIDs.suffix(Self.mostIDs - 1) + [message.id]
+        guard due != moment else { return false }
+        due = moment
         return true
     }
 
@@ -55,24 +67,25 @@ package struct HeldMessages: Equatable, Sendable {
     package mutating func remove(where isCalledOff: (_ id: String) throws(Failure) -> Bool)
         throws(Failure)
     {
-        guard taken == nil else { return }
-        var rest: [Message] = []
-        for message in messages where try !isCalledOff(message.id) { rest.append(message) }
-        messages = rest
+        var gone: Set<String> = []
+        for message in messages where try isCalledOff(message.id) { gone.insert(message.id) }
+        messages.removeAll { gone.contains($0.id) }
+        messageIDs.removeAll { gone.contains($0) }
     }
 
-    /// What a notification is to send now that it is due; `nil` where it has nothing to send.
-    ///
-    /// Asked again, it answers the same until another message was held.
-    package mutating func take(by id: String, now: Timestamp) -> Message? {
-        guard carrier == id else { return nil }
-        if let taken { return taken }
-        messages.removeAll { $0.expires <= now }
-        taken = merged
+    /// Lets all that waits go with the notification of an id.
+    package mutating func release(as id: String) {
+        if let merged {
+            releases.append(Release(id: id, message: merged, messageIDs: messageIDs))
+        }
         messages = []
         uncounted = 0
-        return taken
+        messageIDs = []
+        due = nil
     }
+
+    /// Forgets what a notification brought: it is over.
+    package mutating func finish(_ id: String) { releases.removeAll { $0.id == id } }
 
     /// One message in the place of several: the newest one's, but that it says how many there are and what they
     /// are called. A single one stays as it was.
@@ -120,20 +133,36 @@ extension HeldMessages {
             messages.append(message)
         }
         uncounted = members["uncounted"]?.integer ?? 0
-        carrier = members["carrier"]?.string
-        if let taken = members["taken"] {
-            guard let message = Message(taken) else { return nil }
-            self.taken = message
+        messageIDs = members["ids"]?.texts ?? []
+        due = members["due"]?.timestamp
+        for element in members["releases"]?.array ?? [] {
+            guard let release = Release(element) else { return nil }
+            releases.append(release)
         }
     }
 
-    /// `{"messages": [{"id", "payload", "collapse_id"?, "expires_at"}], "uncounted", "carrier", "taken"?}`
+    /// `{"messages": [{"id", "payload", "collapse_id"?, "expires_at"}], "uncounted"?, "ids", "due"?, "releases"?: [{"id",
+    /// "message", "ids"}]}`
     package var json: JSONValue {
         var members: JSONObject = ["messages": .array(messages.map { $0.json })]
         if uncounted > 0 { members["uncounted"] = .integer(uncounted) }
-        members["carrier"] = carrier.map { .string($0) }
-        members["taken"] = taken.map { $0.json }
+        members["ids"] = JSONValue(texts: messageIDs)
+        members["due"] = due.map { JSONValue($0) }
+        if !releases.isEmpty { members["releases"] = .array(releases.map { $0.json }) }
         return .object(members)
+    }
+}
+
+extension HeldMessages.Release {
+    fileprivate init?(_ json: JSONValue) {
+        guard let members = json.object, let id = members["id"]?.string,
+            let message = members["message"].flatMap(HeldMessages.Message.init)
+        else { return nil }
+        self.init(id: id, message: message, messageIDs: members["ids"]?.texts ?? [])
+    }
+
+    fileprivate var json: JSONValue {
+        ["id": .string(id), "message": message.json, "ids": JSONValue(texts: messageIDs)]
     }
 }
 

@@ -34,6 +34,11 @@ package indirect enum JSONValue: Equatable, Sendable {
         if case .object(let members) = self { members } else { nil }
     }
 
+    /// Those of an array's elements that are strings.
+    package var texts: [String]? { array?.compactMap { $0.string } }
+
+    package init(texts: [String]) { self = .array(texts.map { .string($0) }) }
+
     /// A moment that the document states in milliseconds since 1970.
     package var timestamp: Timestamp? { integer.map { Timestamp(milliseconds: $0) } }
 

@@ -51,13 +51,14 @@ import Turnstone
         try world.set(night.falls)
         try world.give("ann", devices: 1...2)
         try world.prefer(night)
-        _ = try world.sent(["users": ["ann"], "title": "One", "body": "1"])
-        _ = try world.sent(["users": ["ann"], "title": "Two", "body": "2"])
+        let first = try world.sent(["users": ["ann"], "title": "One", "body": "1"])
+        let second = try world.sent(["users": ["ann"], "title": "Two", "body": "2"])
         let until = try #require(Timestamp(night.ends)?.milliseconds)
         let seconds = (until - world.now) / 1000
         try world.advance(seconds: seconds - 1)
         try world.run("deliver")
         #expect(try world.acceptedIDs().isEmpty)
+        #expect(try world.report(first)["state"] == "waiting")
         try world.advance(seconds: 1)
         try world.run("deliver")
         let pushes = try world.simulator.pushes()
@@ -70,6 +71,11 @@ import Turnstone
                     == ["title": "2 new notifications", "body": "Two: 2\nOne: 1"])
         }
         #expect(world.spooled().isEmpty)
+        for id in [first, second] {
+            let report = try world.report(id)
+            #expect(report["state"] == "done")
+            #expect(report["counts"] == ["accepted": 2])
+        }
     }
 
     @Test("what cannot wait comes at once, a single message as it is, and an unwanted kind never")
@@ -93,6 +99,50 @@ import Turnstone
         let aps = try world.simulator.pushes().last?["payload"]?.object?["aps"]
         #expect(aps == ["alert": ["title": "Later"], "category": "C"])
         #expect(try world.acceptedIDs().count == 3)
+    }
+
+    @Test("what was held goes to the devices of the morning, with the badge of the morning")
+    func newDevice() throws {
+        let world = try World()
+        try world.set(Self.nights[0].falls)
+        try world.give("ann", devices: 1...1)
+        try world.prefer(Self.nights[0])
+        let id = try world.sent(["users": ["ann"], "title": "One", "badge": "+1"])
+        let user = try DocumentName(#require(UserID("ann")))
+        try world.openState().users.update(user) { document in
+            document.devices = []
+            document.badge = 7
+        }
+        try world.give("ann", devices: 2...2)
+        try world.advance(seconds: 8 * 3600)
+        try world.run("deliver")
+        let pushes = try world.simulator.pushes()
+        #expect(pushes.map { $0["token"] } == [.string(token(2))])
+        #expect(pushes.first?["payload"]?.object?["aps"]?.object?["badge"] == 7)
+        #expect(try world.report(id)["counts"] == ["accepted": 1])
+    }
+
+    @Test("what a busy gateway put off in the morning is not lost to what comes in the next night")
+    func busyMorning() throws {
+        let world = try World()
+        try world.set(Self.nights[0].falls)
+        try world.give("ann", devices: 1...1)
+        try world.prefer(Self.nights[0])
+        _ = try world.sent(["users": ["ann"], "title": "One", "expires_in": 604_800])
+        try world.simulator.perform(["do": "apns-fault", "status": 429, "count": 1])
+        try world.advance(seconds: 8 * 3600)
+        #expect(try world.run("deliver")["waiting"] == 1)
+        try world.advance(seconds: 16 * 3600)
+        _ = try world.sent(["users": ["ann"], "title": "Two", "expires_in": 86_400])
+        for _ in 0..<2 {
+            try world.run("deliver")
+            try world.advance(seconds: 12 * 3600)
+        }
+        let titles = try world.simulator.pushes().filter { $0["accepted"] == true }.map {
+            $0["payload"]?.object?["aps"]?.object?["alert"]?.object?["title"]
+        }
+        #expect(titles == ["One", "Two"])
+        #expect(world.spooled().isEmpty)
     }
 
     @Test("what was called off in the night does not come in the morning")
@@ -170,7 +220,7 @@ extension World {
         try advance(seconds: (moment.milliseconds - now) / 1000)
     }
 
-    private func openState() throws -> State {
+    fileprivate func openState() throws -> State {
         var settings = Variables()
         settings.offer("TURNSTONE_STATE", state.path)
         return try State(settings)

@@ -77,7 +77,7 @@ import Unix
         let devices = try file.rest()
         intake.log.append(Scratch.accepted(), of: devices[0], in: file)
         intake.log.append(Scratch.accepted(nil), of: devices[1], in: file)
-        let moment = Intake.moment(for: now + .milliseconds(4300), now: now)
+        let moment = Spool.moment(for: now + .milliseconds(4300), now: now)
         intake.endPass(file, until: moment)
         try intake.log.commit()
         try intake.putOff(file, until: moment)
@@ -106,7 +106,7 @@ import Unix
             as [(Int64, Int64)])
     func moments(wish: Int64, moment: Int64) {
         #expect(
-            Intake.moment(for: now + .milliseconds(wish), now: now) == now + .milliseconds(moment))
+            Spool.moment(for: now + .milliseconds(wish), now: now) == now + .milliseconds(moment))
     }
 
     @Test("a lane is gone through without what is in hand, again and again")

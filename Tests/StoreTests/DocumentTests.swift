@@ -27,6 +27,14 @@ import Unix
         #expect(try scratch.state.users.read(scratch.user)?.notices == 3)
     }
 
+    @Test("a message changes the badge once, though its request comes again after others")
+    func badge() throws {
+        for id in ["a", "b", "a", "c", "b"] {
+            try update { $0.changeBadge(.add(1), messageID: id) }
+        }
+        #expect(try scratch.state.users.read(scratch.user)?.badge == 3)
+    }
+
     @Test("a change that changes nothing, or throws, commits nothing")
     func noChange() throws {
         try update()

@@ -6,7 +6,7 @@ import Turnstone
 
 /// OGS, APNs, and a state folder as it is before the fault: each trial begins with a copy of it.
 ///
-/// It is each player's turn in one game, so each of the devices is to get one push.
+/// It is each player's turn in one game, or messages wait for each player: each of the devices is to get one push.
 final class Ground {
     /// What has happened already.
     enum Point {
@@ -14,6 +14,8 @@ final class Ground {
         case registered
         /// The notices are in the spool, too.
         case queued
+        /// Messages to each player are held, two of them, until quiet hours end in the next minute.
+        case held
     }
 
     let simulator: Simulator
@@ -24,11 +26,13 @@ final class Ground {
     /// Player 1's.
     private(set) var apiKey = ""
     private let players: Int
+    private let point: Point
     private let begin: Int64 = 1_795_262_400_000
 
     init(players: Int, devices: Int, _ point: Point, hasNewcomer: Bool = false) throws {
         simulator = try Simulator()
         self.players = players
+        self.point = point
         let tokens = (0..<players * devices).map(token)
         newcomer = hasNewcomer ? token(players * devices) : nil
         self.tokens = Set(tokens + [newcomer].compactMap { $0 })
@@ -41,10 +45,36 @@ final class Ground {
             try register(Array(devices), of: Int64(player), state)
         }
         if hasNewcomer { apiKey = try first.makeKey(of: "1") }
-        guard point == .queued else { return }
+        if point == .registered { return }
         try setUp()
         try first.advance(seconds: 1)
-        try first.run("check-turns")
+        switch point {
+        case .registered: break
+        case .queued: try first.run("check-turns")
+        case .held: try hold(first, state)
+        }
+    }
+
+    private func hold(_ trial: Trial, _ state: State) throws {
+        for player in 1...players {
+            guard let id = UserID(String(player)) else { continue }
+            try state.users.update(DocumentName(id)) { user in
+                user.preferences.mutedUntil = Timestamp(milliseconds: begin + 2000)
+            }
+        }
+        for title in ["One", "Two"] {
+            let event: JSONValue = [
+                "method": "POST", "path": "/api/notify",
+                "headers": ["Authorization": .string("Key \(Trial.serverKey)")],
+                "body": [
+                    "users": JSONValue(texts: (1...players).map(String.init)),
+                    "title": .string(title),
+                ],
+            ]
+            guard try Answer(event: trial.run("notify", event).stdout).status == 202 else {
+                throw TestFailure("the message was not accepted")
+            }
+        }
     }
 
     /// The rest of a player's devices joins the first one in the user's document, which is the truth: a
@@ -80,7 +110,7 @@ final class Ground {
         try simulator.perform(["do": "reset"])
         try simulator.perform(["do": "settings", "streams": 1000])
         try simulator.perform(["do": "clock", "now": .integer(begin)])
-        for player in 1...players {
+        for player in 1...players where point != .held {
             try simulator.perform([
                 "do": "game", "game": .integer(Int64(1000 + player)),
                 "black": .integer(Int64(player)), "white": .integer(Int64(5000 + player)),

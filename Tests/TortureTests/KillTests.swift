@@ -46,6 +46,13 @@ struct KillTests {
         try killAtEachCall(ground, "deliver", row, .waited)
     }
 
+    @Test("a drainer killed while it releases what was held for quiet hours")
+    func killReleasing() throws {
+        let ground = try Ground(players: 3, devices: 2, .held)
+        let row = Row("`kill -9` at each system call of the `deliver` that releases held messages")
+        try killAtEachCall(ground, "deliver", row)
+    }
+
     private func killAtEachCall(
         _ ground: Ground, _ program: String, _ row: Row, _ prelude: Prelude = .none
     ) throws {

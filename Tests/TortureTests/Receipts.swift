@@ -45,10 +45,10 @@ extension [Receipts.Line] {
 }
 
 extension Receipts.Line {
-    /// - Returns: `nil` where the line is about a notification as a whole.
+    /// - Returns: `nil` where the line is about a notification as a whole, or one that only reminded of others.
     fileprivate init?(_ members: JSONObject) {
         guard let id = members["id"]?.string, let number = members["n"]?.integer,
-            let device = members["device"]?.string
+            let device = members["device"]?.string, members["outcome"] != "superseded"
         else { return nil }
         place = "\(id)/\(number)"
         self.device = String(device.prefix(8))

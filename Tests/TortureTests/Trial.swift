@@ -10,6 +10,7 @@ final class Trial {
     var variables: [String: String] = [:]
     /// What ran without a fault and failed all the same.
     private(set) var complaints: [String] = []
+    static let serverKey = "a-server-key-of-thirty-two-letters"
 
     init(ground: Ground, state: TemporaryFolder, now: Int64) {
         self.ground = ground
@@ -28,6 +29,7 @@ final class Trial {
             "TURNSTONE_STATE": state.path, "TURNSTONE_CONFIG": "/dev/null",
             "TURNSTONE_NOW": "\(now)", "TURNSTONE_DELIVER": "external",
             "DELIVER_LINGER_SECONDS": "0", "MASTER_API_KEY": "master",
+            "TURNSTONE_SERVER_KEY": Self.serverKey,
         ]
         return base.merging(ground.simulator.environment) { $1 }.merging(variables) { $1 }
     }

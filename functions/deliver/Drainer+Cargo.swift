@@ -28,7 +28,7 @@ extension Drainer {
         guard let user = push.job.file.user(of: push.delivery) else { return .superseded }
         switch cargo {
         case .activity: return try loadActivity(push, of: user)
-        case .messages: return try loadMessages(push, of: user)
+        case .messages: return try releaseMessages(push, of: user)
         case .badge:
             // Under the lock: whoever changes it accepts the push first.
             let badge = try state.users.update(DocumentName(user)) { $0.badge }
@@ -71,26 +71,56 @@ extension Drainer {
     }
 
     /// The user may have chosen other quiet hours since.
-    private func loadMessages(_ push: Push, of user: UserID) throws(Failure) -> Verdict? {
-        // Once for all of the user's devices.
-        if push.job.isLoaded { return nil }
+    private func releaseMessages(_ push: Push, of user: UserID) throws(Failure) -> Verdict {
         var until: Timestamp?
-        let taken = try state.users.update(DocumentName(user)) { (document) throws(Failure) in
+        let document = try state.users.update(DocumentName(user)) { (document) throws(Failure) in
             let passage = document.preferences.passage(nil, at: now, WallClock.minute)
-            if case .held(let moment) = passage, document.held.taken == nil {
+            if case .held(let moment) = passage {
                 until = moment
-                return nil as HeldMessages.Message?
+                return document
             }
             try document.held.remove { (id) throws(Failure) in
                 try state.messages.find(id)?.calledOff != nil
             }
-            return document.held.take(by: push.job.notification.id, now: now)
+            if let newest = document.held.messages.last {
+                document.held.release(
+                    as: stableUUID("released \(push.job.notification.id) \(newest.id)"))
+            }
+            return document
         }
-        if let until { return .waiting(until - now) }
-        guard let taken else { return .superseded }
-        fill(push, .object(taken.payload), collapseID: taken.collapseID, expires: taken.expires)
-        push.job.isLoaded = true
-        return nil
+        for release in document.held.releases where try spool.find(release.id) == nil {
+            try bring(release, to: user, document)
+        }
+        return until.map { .waiting($0 - now) } ?? .superseded
+    }
+
+    /// To the devices that the user has by now. The release is in the document, so that whoever comes after a crash
+    /// does this again, until what was released is delivered.
+    private func bring(
+        _ release: HeldMessages.Release, to user: UserID, _ document: User
+    ) throws(Failure) {
+        let devices = document.devices.filter { $0.takesMessages }
+        guard !devices.isEmpty else {
+            return try state.users.update(DocumentName(user)) { $0.held.finish(release.id) }
+        }
+        var payload = release.message.payload
+        if var aps = payload["aps"]?.object, aps["badge"] != nil {
+            aps["badge"] = .integer(document.badge)
+            payload["aps"] = .object(aps)
+        }
+        var notification = Notification(
+            id: release.id, user: user, accepted: now, expires: release.message.expires,
+            push: PushContent(
+                type: "alert", priority: 10, collapseID: release.message.collapseID,
+                payload: .object(payload)))
+        notification.messageIDs = release.messageIDs
+        try spool.accept(
+            notification,
+            to: devices.map { device in
+                Delivery(
+                    token: device.token, environment: device.environment,
+                    isProven: device.reached != nil)
+            })
     }
 
     private func fill(
@@ -101,7 +131,6 @@ extension Drainer {
         var content = notification.push
         content.payload = payload
         content.priority = priority ?? content.priority
-        content.collapseID = collapseID ?? content.collapseID
         push.job.file.load(content, expires: expires ?? notification.expires)
     }
 }

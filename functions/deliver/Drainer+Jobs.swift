@@ -16,7 +16,7 @@ extension Drainer {
     }
 
     private func moment(of job: Job) -> Timestamp {
-        Intake.moment(for: job.notBefore ?? now, now: now)
+        Spool.moment(for: job.notBefore ?? now, now: now)
     }
 
     /// Makes the receipts durable when there are many, when they have waited for 25 ms, or when nothing more is
@@ -88,7 +88,11 @@ extension Drainer {
 
     /// Notes in the user's document what must be there before the notification goes.
     private func tellUser(of job: Job) throws(Failure) {
-        guard let told = job.notification.turns, let user = job.notification.user else { return }
+        guard let user = job.notification.user else { return }
+        if !job.notification.messageIDs.isEmpty {
+            try state.users.update(DocumentName(user)) { $0.held.finish(job.notification.id) }
+        }
+        guard let told = job.notification.turns else { return }
         try state.users.update(DocumentName(user)) { document in
             document.adopt(told.turns, notice: told.notice)
             if job.file.isReached { document.noteReached(job.reached, at: now) }

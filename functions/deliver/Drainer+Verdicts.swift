@@ -39,11 +39,11 @@ extension Drainer {
 
     private func append(_ verdict: Verdict, of push: Push, _ outcome: Outcome?) {
         oldestNote = oldestNote ?? MonotonicClock.milliseconds
+        let isSent = outcome != .cancelled && outcome != .superseded
         intake.log.append(
             Attempt(
-                at: now, pushID: outcome == .cancelled ? nil : push.id, status: verdict.status,
-                reason: verdict.reason,
-                outcome: outcome), of: push.delivery, in: push.job.file)
+                at: now, pushID: isSent ? push.id : nil, status: verdict.status,
+                reason: verdict.reason, outcome: outcome), of: push.delivery, in: push.job.file)
     }
 
     private func noteAccepted(_ push: Push) {

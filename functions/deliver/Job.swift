@@ -14,8 +14,6 @@ final class Job {
     private(set) var notBefore: Timestamp?
     /// Whether the receipts say that the pass is over.
     var isPassNoted = false
-    /// Whether it has what it is to carry.
-    var isLoaded = false
     /// Whether its file turned out to be damaged half-way.
     var isDamaged = false
     /// The devices that a push service took it for in this pass; only where the user has to know.

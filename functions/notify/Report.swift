@@ -33,11 +33,14 @@ struct Report {
     private init(_ id: String, _ record: MessageRecord, _ spool: Spool) throws(Failure) {
         self.id = id
         self.record = record
-        guard record.place != nil, let start = ReceiptLog.Position(record.receipts) else {
+        guard record.place != nil || record.held > 0,
+            let start = ReceiptLog.Position(record.receipts)
+        else {
             trace = NotificationTrace.nothing
             return
         }
-        trace = try spool.trace(id, from: start, devices: record.devices)
+        trace = try spool.trace(
+            id, from: start, devices: record.devices, isHeld: record.held > 0)
     }
 
     /// Calls off what has not gone out, and tells what became of it.
@@ -67,21 +70,26 @@ struct Report {
         }
     }
 
+    private var deliveries: [DeliveryTrace] { trace.deliveries + trace.released }
+
     private func count(_ outcome: Outcome?) -> Int {
-        trace.deliveries.count { $0.outcome == outcome }
+        deliveries.count { $0.outcome == outcome } + (outcome == .cancelled ? heldBack : 0)
     }
 
+    /// How many devices its users' quiet hours still keep it from.
+    private var held: Int { record.calledOff == nil ? rest : 0 }
+    /// How many devices it was called off for while their users' quiet hours kept it from them.
+    private var heldBack: Int { record.calledOff == nil ? 0 : rest }
+    private var rest: Int { max(0, record.held - trace.released.count) }
+
     /// Whether there are devices without an outcome.
-    var isOpen: Bool { count(nil) > 0 && !trace.isDamaged }
+    var isOpen: Bool { count(nil) + held > 0 && !trace.isDamaged }
 
     var state: State {
         if trace.isDamaged { return .damaged }
-        if !isOpen {
-            let isCalledOff = count(.cancelled) > 0 || record.calledOff != nil
-            return isCalledOff ? .cancelled : .done
-        }
+        if !isOpen { return count(.cancelled) > 0 ? .cancelled : .done }
         if trace.isCalledOff { return .cancelling }
-        return count(nil) == trace.deliveries.count ? .waiting : .sending
+        return count(nil) == deliveries.count ? .waiting : .sending
     }
 
     var json: JSONValue {
@@ -91,9 +99,9 @@ struct Report {
         ]
         members["sendAfter"] = record.sendAfter.map { text($0) }
         members["counts"] = counts
-        members["devices"] = .array(trace.deliveries.prefix(Self.most).map { json(of: $0) })
-        let rest = trace.deliveries.count - Self.most
-        if rest > 0 { members["omitted"] = .integer(Int64(rest)) }
+        members["devices"] = .array(deliveries.prefix(Self.most).map { json(of: $0) })
+        let omitted = deliveries.count - Self.most
+        if omitted > 0 { members["omitted"] = .integer(Int64(omitted)) }
         return .object(members)
     }
 
@@ -106,7 +114,7 @@ struct Report {
             counts[outcome.rawValue] = .integer(Int64(count(outcome)))
         }
         if count(nil) > 0 { counts["waiting"] = .integer(Int64(count(nil))) }
-        if record.held > 0 { counts["held"] = .integer(Int64(record.held)) }
+        if held > 0 { counts["held"] = .integer(Int64(held)) }
         return .object(counts)
     }
 
