@@ -8,23 +8,14 @@ import Turnstone
 ///
 /// Not tested here: what a host in front answers by itself (`infra/checks/openapi` does).
 @Suite struct InterfaceTests {
-    @Test func theDocumentIsWhatItsSourcesMake() throws {
-        #expect(try output(of: "infra/make-openapi", ["--check"], input: "") == "")
-    }
-
-    @Test("each program answers its fixtures as the document says")
+    @Test("it is up to date, and each program answers its fixtures as it says")
     func answers() throws {
         var lines = ""
         for name in FixtureName.all {
             guard let answer = try answer(to: name) else { continue }
             lines += JSON.line(given(answer, name)) + "\n"
         }
-        let said = try output(of: "infra/checks/answers", [], input: lines).split(separator: "\n")
-        if let skipped = said.first(where: { $0.hasPrefix("skipped: ") }) {
-            try Test.cancel("\(skipped.dropFirst(9))")
-        }
-        for failure in said where failure.hasPrefix("not ok ") { Issue.record("\(failure)") }
-        #expect(said.last == "ok \(lines.split(separator: "\n").count) answers", "\(said)")
+        try CheckScript.run("answers", input: lines)
     }
 
     /// `nil` for a fixture of a scheduled program at work.
@@ -46,25 +37,5 @@ import Turnstone
             "fixture": .string("\(name.program)/\(file)"), "status": .integer(Int64(answer.status)),
             "headers": .object(headers), "body": .string(answer.body),
         ]
-    }
-
-    /// What a script says, on both of its outputs.
-    private func output(
-        of script: String, _ arguments: [String], input: String
-    ) throws -> String {
-        let folder = TemporaryFolder()
-        try folder.write(input, to: "input")
-        let process = Process()
-        let pipe = Pipe()
-        process.executableURL = FixtureName.functions.deletingLastPathComponent()
-            .appending(path: script)
-        process.arguments = arguments
-        process.standardInput = FileHandle(forReadingAtPath: "\(folder.path)/input")
-        process.standardOutput = pipe
-        process.standardError = pipe
-        try process.run()
-        let bytes = pipe.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -5,12 +5,16 @@ import Testing
 /// nothing can be tried, and at the end `ok everything was tried`.
 package enum CheckScript {
     /// Runs a script to its end, with an issue for each claim that does not hold; cancels the test where it skips.
-    package static func run(_ name: String) throws {
+    ///
+    /// - Parameter input: what the script reads.
+    package static func run(_ name: String, input: String = "") throws {
+        let folder = TemporaryFolder()
+        try folder.write(input, to: "input")
         let check = Process()
         check.executableURL =
             URL(fileURLWithPath: "\(#filePath)/../../../infra/checks/\(name)").standardizedFileURL
         let output = Pipe()
-        check.standardInput = FileHandle.nullDevice
+        check.standardInput = FileHandle(forReadingAtPath: "\(folder.path)/input")
         check.standardOutput = output
         try check.run()
         let said = String(
