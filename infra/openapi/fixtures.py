@@ -4,7 +4,7 @@ import base64
 import json
 import re
 from pathlib import Path
-from urllib.parse import unquote
+from urllib.parse import unquote, urlencode
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -64,6 +64,8 @@ class Fixture:
             encoded = event.get("isBase64Encoded", False)
         else:
             self.method, self.target = event.get("method"), event.get("path")
+            if "query" in event:
+                self.target += "?" + (event["query"] if isinstance(event["query"], str) else urlencode(event["query"]))
             headers, body, encoded = event.get("headers"), event.get("body"), False
             self.is_short = True
         self.headers = {k.lower(): v for k, v in (headers or {}).items()}
