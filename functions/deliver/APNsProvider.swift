@@ -52,16 +52,23 @@ final class APNsProvider {
         for probe in probes { submit(probe, verdict) }
         // Only now is it known how much the gateway takes.
         var room = sender.room
-        while room > 0, let push = next() {
-            room -= 1
-            submit(push, verdict)
-        }
-        do throws(Failure) { try beforeSending() } catch {
-            giveBackUnsent()
-            _ = try noteSettled(at: now, verdict)
-            throw error
-        }
-        isIdle = try noteSettled(at: now, verdict) && isIdle
+        // The gateway works on some of what it takes at once while the next are made.
+        let batch = max(32, (sender.backlog + room) / 8)
+        repeat {
+            var count = 0
+            while count < batch, room > 0, let push = next() {
+                room -= 1
+                count += 1
+                submit(push, verdict)
+            }
+            do throws(Failure) { try beforeSending() } catch {
+                giveBackUnsent()
+                _ = try noteSettled(at: now, verdict)
+                throw error
+            }
+            isIdle = try noteSettled(at: now, verdict) && isIdle
+            room = count < batch ? 0 : min(room, sender.room)
+        } while room > 0
         if isIdle { sender.wait(milliseconds: milliseconds) }
     }
 
