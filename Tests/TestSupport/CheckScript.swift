@@ -11,12 +11,16 @@ package struct CheckScript {
     package let output: String
 
     /// Runs a script to its end.
-    package init(running name: String) throws {
+    ///
+    /// - Parameter input: what the script reads.
+    package init(running name: String, input: String = "") throws {
+        let folder = TemporaryFolder()
+        try folder.write(input, to: "input")
         let check = Process()
         check.executableURL =
             URL(fileURLWithPath: "\(#filePath)/../../../infra/checks/\(name)").standardizedFileURL
         let pipe = Pipe()
-        check.standardInput = FileHandle.nullDevice
+        check.standardInput = FileHandle(forReadingAtPath: "\(folder.path)/input")
         check.standardOutput = pipe
         try check.run()
         output = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)

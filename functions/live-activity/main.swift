@@ -7,7 +7,7 @@
 //         {"event": "start", "userId", "attributesType", "attributes", "contentState", "alert"}
 //   out   202 {"success": true, "state": "queued"}, "held" until 15 s after the last update, or "outdated"
 //   else  400 malformed, 401 no or an unknown server key, 404 nobody has such a token, 409 it has ended,
-//         413 more than 4096 bytes, 503 the store is busy
+//         413 more than 4096 bytes, 422 a timestamp in the future, 503 the store is busy
 
 import Edge
 import Spool
