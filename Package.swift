@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 //
-// Adding a program: a folder under functions/ with main.swift, README.md and fixtures/, one line in `programs`, and
-// its routes in infra/routes (then infra/make-routes).
+// Adding a program: a folder under functions/ with main.swift, README.md, fixtures/ and openapi.json, one line in
+// `programs`, and its routes in infra/routes (then infra/make-routes and infra/make-openapi).
 
 // TURNSTONE_EMBEDDED, the folder of the toolchain's static libraries for Embedded Swift, leaves the endpoint
 // programs alone in the package and compiles them, in release, as Embedded Swift: they start in 1.2 times
@@ -56,7 +56,7 @@ func module(
 
 func program(
     _ name: String, links modules: [Target.Dependency],
-    _ linking: [LinkerSetting] = staticExecutable, exclude: [String] = []
+    _ linking: [LinkerSetting] = staticExecutable, exclude: [String] = ["openapi.json"]
 ) -> Target {
     .executableTarget(
         name: name, dependencies: ["Edge", "Turnstone"] + modules, path: "functions/\(name)",
@@ -89,7 +89,7 @@ let foundation: [Target] = [
 ]
 
 let endpoints: [Target] = [
-    program("front", links: []),
+    program("front", links: [], exclude: []),
     program("health", links: ["Store", "Spool", "Unix"]),
     program("generate-api-key", links: ["Store", "Crypto"]),
     program("rotate-api-key", links: ["Store"]),
@@ -107,7 +107,8 @@ let endpoints: [Target] = [
     program("preferences", links: ["Callers", "Store", "Unix"]),
     program("notify", links: ["Messages", "Store", "Spool"]),
     program(
-        "events", links: ["Messages", "Store", "Spool", "JSON", "Unix"], exclude: ["templates"]),
+        "events", links: ["Messages", "Store", "Spool", "JSON", "Unix"],
+        exclude: ["openapi.json", "templates"]),
 ]
 
 /// What runs the programs where a host speaks a protocol of its own.
@@ -130,9 +131,12 @@ let modules: [Target] = [
 let programs: [Target] = [
     program("check", links: ["Store", "Spool", "Turns"], dynamicLibraries),
     program("diagnostics", links: ["Store", "Spool", "Turns"], dynamicLibraries),
-    program("check-turns", links: ["Store", "Spool", "Turns", "OGS", "Unix"], dynamicLibraries),
     program(
-        "deliver", links: ["Store", "Spool", "APNs", "Credentials", "Crypto", "JSON", "Unix"]),
+        "check-turns", links: ["Store", "Spool", "Turns", "OGS", "Unix"], dynamicLibraries,
+        exclude: []),
+    program(
+        "deliver", links: ["Store", "Spool", "APNs", "Credentials", "Crypto", "JSON", "Unix"],
+        exclude: []),
     program("channels", links: ["Store", "Spool", "APNs", "Credentials", "Crypto", "Unix"]),
 ]
 

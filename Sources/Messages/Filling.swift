@@ -100,8 +100,11 @@ struct Filling {
         switch values[name] {
         case nil, .null: return ""
         case .string(let text): return text
-        case .integer(let number): return String(number)
-        default: throw .malformed("the value \(name) must be a text or a whole number")
+        case let value?:
+            guard let number = value.integer else {
+                throw .malformed("the value \(name) must be a text or a whole number")
+            }
+            return String(number)
         }
     }
 }

@@ -29,8 +29,11 @@ package final class Election {
         } catch {}
     }
 
-    /// Lets another process be elected.
-    package func end() { file.unlock() }
+    /// Lets another process be elected. No sign of life stays: nobody has to find out whether it is an old one.
+    package func end() {
+        do throws(SystemError) { try file.truncate(to: 0) } catch {}
+        file.unlock()
+    }
 }
 
 /// A drainer that holds the election and gives no sign of life.
@@ -50,22 +53,28 @@ extension Spool {
         try systemCalls { () throws(SystemError) -> Election? in
             try Files.makeFolder(folder)
             let file = try FileDescriptor.open(lockPath, .update)
-            guard try file.tryLock() else { return nil }
+            // Somebody may hold it for an instant, to see whether anybody does.
+            guard try file.lock(patience: 5) else { return nil }
             return Election(file)
         }
     }
 
     /// The drainer that does nothing any more though nobody else may do its work, if there is one.
     package func stuckDrainer(at now: Timestamp) throws(Failure) -> StuckDrainer? {
+        guard let stuck = try silentDrainer(at: now) else { return nil }
+        // After a crash the old sign is there until whoever is elected next gives one.
+        MonotonicClock.sleep(milliseconds: 100)
+        return try silentDrainer(at: now) == stuck ? stuck : nil
+    }
+
+    private func silentDrainer(at now: Timestamp) throws(Failure) -> StuckDrainer? {
         let bytes = try systemCalls { () throws(SystemError) in try Files.contents(lockPath) }
         guard let members = bytes.flatMap({ members(of: $0[...]) }),
             let beat = members["beat"]?.timestamp,
             let process = members["pid"]?.integer, now - beat > StuckDrainer.patience
         else { return nil }
-        // An old sign is all that most drainers leave. The lock is taken for an instant only then, when no
-        // working drainer could miss it.
         let isHeld = try systemCalls { () throws(SystemError) in
-            try !FileDescriptor.open(lockPath, .read).tryLock()
+            try FileDescriptor.open(lockPath, .read).isLocked()
         }
         return isHeld ? StuckDrainer(process: Int(process), since: beat) : nil
     }

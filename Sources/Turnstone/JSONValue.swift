@@ -12,8 +12,14 @@ package indirect enum JSONValue: Equatable, Sendable {
         if case .string(let text) = self { text } else { nil }
     }
 
+    /// A whole number, however it is written: 5.0 is an integer as 5 is (JSON Schema Validation, section
+    /// 6.1.1).
     package var integer: Int64? {
-        if case .integer(let number) = self { number } else { nil }
+        switch self {
+        case .integer(let number): number
+        case .number(let number): whole(number)
+        default: nil
+        }
     }
 
     package var bool: Bool? {
@@ -92,4 +98,11 @@ extension JSONValue: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral,
     package init(stringLiteral value: String) { self = .string(value) }
     package init(booleanLiteral value: Bool) { self = .bool(value) }
     package init(integerLiteral value: Int64) { self = .integer(value) }
+}
+
+/// The number where it is a whole one. `Int64(exactly:)` would want the mathematics library.
+private func whole(_ number: Double) -> Int64? {
+    guard number.magnitude < 0x1p63 else { return nil }
+    let whole = Int64(number)
+    return Double(whole) == number ? whole : nil
 }

@@ -158,8 +158,18 @@ package final class FileDescriptor {
 
     /// Takes the exclusive lock, which every process of the machine (and of a cluster file system)
     /// sees, if nobody holds it. Released with the descriptor. C: `flock(2)`.
-    package func tryLock() throws(SystemError) -> Bool {
-        if retried({ flock(number, LOCK_EX | LOCK_NB) }) == 0 { return true }
+    package func tryLock() throws(SystemError) -> Bool { try tryLock(LOCK_EX) }
+
+    /// Whether a process holds the exclusive lock. Whoever asks takes a shared one for an instant, which is in the
+    /// way of nobody else who asks.
+    package func isLocked() throws(SystemError) -> Bool {
+        guard try tryLock(LOCK_SH) else { return true }
+        unlock()
+        return false
+    }
+
+    private func tryLock(_ kind: Int32) throws(SystemError) -> Bool {
+        if retried({ flock(number, kind | LOCK_NB) }) == 0 { return true }
         guard Errno.current == .wouldBlock else { throw SystemError("lock", path) }
         return false
     }

@@ -34,4 +34,12 @@ struct Route: Hashable {
 
     /// The programs that answer requests.
     static func programs() throws -> [String] { try Set(all().map(\.program)).sorted() }
+
+    /// They, `front`, and those that a timer starts: the folders of `functions`.
+    static func folders() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(
+            at: URL(fileURLWithPath: "\(repository)/functions"), includingPropertiesForKeys: nil
+        )
+        .filter(\.hasDirectoryPath).map(\.lastPathComponent)
+    }
 }

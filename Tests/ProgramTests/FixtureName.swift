@@ -21,7 +21,8 @@ struct FixtureName: CustomTestStringConvertible, CustomStringConvertible, Sendab
     }
 
     /// Every program, by the name of its folder.
-    static let programs = names(in: functions).map(\.lastPathComponent)
+    static let programs = names(in: functions).filter(\.hasDirectoryPath)
+        .map(\.lastPathComponent)
 
     private static func names(in folder: URL) -> [URL] {
         let names = try? FileManager.default.contentsOfDirectory(

@@ -179,8 +179,26 @@ import Unix
         election.beat(at: now)
         #expect(try spool.stuckDrainer(at: now + .seconds(9)) == nil)
         election.end()
+        #expect(try Files.contents("\(scratch.folder.path)/spool/drainer.lock") == [])
         #expect(try spool.stuckDrainer(at: now + .hours(1)) == nil)
         #expect(try spool.election() != nil, "asking takes the lock from nobody")
+    }
+
+    @Test("the sign of life that a killed drainer left is nobody's, however many ask at once")
+    func oldSign() async throws {
+        let spool = spool
+        let now = now
+        try scratch.folder.write(
+            #"{"pid": 1, "beat": \#(now.milliseconds)}"#, to: "spool/drainer.lock")
+        let found = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    try (0..<500).count { _ in try spool.stuckDrainer(at: now + .hours(1)) != nil }
+                }
+            }
+            return try await group.reduce(0, +)
+        }
+        #expect(found == 0)
     }
 
     @Test("a program starts the drainer unless that is somebody else's part")

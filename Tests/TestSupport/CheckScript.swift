@@ -1,31 +1,33 @@
-// A release build makes this module as well, without the module of tests.
-#if canImport(Testing)
-    import Foundation
-    import Testing
+import Foundation
 
-    /// A script under `infra/checks` that says what it tried: a line `ok …` or `not ok …` for each claim, `skipped: …` where
-    /// nothing can be tried, and at the end `ok everything was tried`.
-    package enum CheckScript {
-        /// Runs a script to its end, with an issue for each claim that does not hold; cancels the test where it skips.
-        package static func run(_ name: String) throws {
-            let check = Process()
-            check.executableURL =
-                URL(fileURLWithPath: "\(#filePath)/../../../infra/checks/\(name)")
-                .standardizedFileURL
-            let output = Pipe()
-            check.standardInput = FileHandle.nullDevice
-            check.standardOutput = output
-            try check.run()
-            let said = String(
-                decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-            check.waitUntilExit()
+/// What a script under `infra/checks` said of what it tried.
+package struct CheckScript {
+    /// Why nothing could be tried: `skipped: …`.
+    package let skipped: String?
+    /// Claims that do not hold: `not ok …`.
+    package let failures: [String]
+    /// Whether it came to its end: `ok everything was tried`.
+    package let isComplete: Bool
+    package let output: String
 
-            let lines = said.split(separator: "\n")
-            if let skipped = lines.first(where: { $0.hasPrefix("skipped: ") }) {
-                try Test.cancel("\(skipped.dropFirst(9))")
-            }
-            for failure in lines where failure.hasPrefix("not ok ") { Issue.record("\(failure)") }
-            #expect(lines.contains("ok everything was tried"), "\(said)")
-        }
+    /// Runs a script to its end.
+    ///
+    /// - Parameter input: what the script reads.
+    package init(running name: String, input: String = "") throws {
+        let folder = TemporaryFolder()
+        try folder.write(input, to: "input")
+        let check = Process()
+        check.executableURL =
+            URL(fileURLWithPath: "\(#filePath)/../../../infra/checks/\(name)").standardizedFileURL
+        let pipe = Pipe()
+        check.standardInput = FileHandle(forReadingAtPath: "\(folder.path)/input")
+        check.standardOutput = pipe
+        try check.run()
+        output = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        check.waitUntilExit()
+        let lines = output.split(separator: "\n").map(String.init)
+        skipped = lines.first { $0.hasPrefix("skipped: ") }
+        failures = lines.filter { $0.hasPrefix("not ok ") }
+        isComplete = lines.contains("ok everything was tried")
     }
-#endif
+}

@@ -18,6 +18,7 @@ import Unix
         first.unlock()
         #expect(try second?.tryLock() == true)
         #expect(try !first.tryLock())
+        #expect(try first.isLocked())
         second = nil
         #expect(try first.tryLock())
     }

@@ -47,9 +47,12 @@ func answer(_ badge: Int64) -> Response { .ok(["success": true, "badge": .intege
 
 /// The user who calls, or whom the app's own backend names.
 func user(_ request: Request, named name: String?) throws(Failure) -> UserID {
-    guard try request.namesServerKey() else { return try request.user() }
-    try request.requireServerKey()
-    guard let name, let user = UserID(name) else { throw .malformed("userId is required") }
+    let isBackend = try request.namesServerKey()
+    if isBackend { try request.requireServerKey() }
+    let caller = isBackend ? nil : try request.user()
+    let named = name.flatMap { UserID($0) }
+    guard name == nil || named != nil else { throw .malformed("userId is no user's id") }
+    guard let user = caller ?? named else { throw .malformed("userId is required") }
     return user
 }
 

@@ -28,7 +28,9 @@ struct Call {
         self.now = now
         target = try Target(members, event)
         moment = try members.moment("timestamp") ?? now
-        guard moment - now <= .hours(1) else { throw .malformed("timestamp is in the future") }
+        guard moment - now <= .hours(1) else {
+            throw .refused(.notAcceptable, "timestamp is in the future")
+        }
         priority = try members.priority()
         let stale = try members.moment("staleDate") ?? now + .seconds(300)
         // An activity that is never ended stays on the lock screen.
@@ -51,9 +53,8 @@ struct Call {
         }
         aps["relevance-score"] = try members.relevance()
         aps["alert"] = try members.alert(isRequired: event == .start)
-        if aps["alert"] != nil {
-            aps["sound"] = try members.optionalText("sound").map { .string($0) }
-        }
+        let sound = try members.optionalText("sound")
+        if aps["alert"] != nil { aps["sound"] = sound.map { .string($0) } }
         self.aps = aps
         try checkSize()
     }
@@ -98,11 +99,11 @@ extension JSONObject {
 
     /// 5 unless the user has to see it: APNs counts the others against the app's budget.
     fileprivate func priority() throws(Failure) -> Int {
-        switch self["priority"] {
-        case nil, .null, .integer(5): return 5
-        case .integer(10): return 10
-        default: throw .malformed("priority must be 5 or 10")
+        guard let value = self["priority"], value != .null else { return 5 }
+        guard let priority = value.integer, priority == 5 || priority == 10 else {
+            throw .malformed("priority must be 5 or 10")
         }
+        return Int(priority)
     }
 
     fileprivate func relevance() throws(Failure) -> JSONValue? {

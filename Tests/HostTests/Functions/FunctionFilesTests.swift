@@ -27,8 +27,7 @@ import Testing
         #expect(try package.bytes() == Package().bytes())
         let root = TemporaryFolder()
         let (task, names) = try package.unpack(under: root.path)
-        let programs = try FileManager.default.contentsOfDirectory(
-            atPath: "\(Route.repository)/functions")
+        let programs = try Route.folders()
         #expect(Set(programs + ["bootstrap", "ca-certificates.crt"]).isSubset(of: names))
         let others = names.subtracting(programs + ["bootstrap", "ca-certificates.crt"])
         #expect(others.allSatisfy { $0.hasPrefix("lib/") }, "\(others)")
