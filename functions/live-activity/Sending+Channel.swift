@@ -17,7 +17,8 @@ extension Sending {
                 throw .refused(.conflict, "an end is still on its way to this channel")
             }
             guard call.aps["content-state"] != nil || document.feed != nil else {
-                throw .malformed("contentState is required: this channel has none yet")
+                throw .refused(
+                    .conflict, "contentState is required: this channel has none yet")
             }
             let addition = feed.add(
                 call.aps, priority: call.priority, at: call.moment, expires: call.expires,
