@@ -125,6 +125,7 @@ let modules: [Target] = [
     module("OGS", on: ["HTTP", "Unix", "JSON"]),
     module("APNs", on: ["HTTP2", "Signatures", "Crypto", "JSON", "Unix"]),
     module("Turns", on: ["Store", "Spool", "OGS", "Crypto", "Unix"]),
+    module("Credentials", on: ["Store", "APNs"]),
 ]
 
 let programs: [Target] = [
@@ -134,7 +135,9 @@ let programs: [Target] = [
         "check-turns", links: ["Store", "Spool", "Turns", "OGS", "Unix"], dynamicLibraries,
         exclude: []),
     program(
-        "deliver", links: ["Store", "Spool", "APNs", "Crypto", "JSON", "Unix"], exclude: []),
+        "deliver", links: ["Store", "Spool", "APNs", "Credentials", "Crypto", "JSON", "Unix"],
+        exclude: []),
+    program("channels", links: ["Store", "Spool", "APNs", "Credentials", "Crypto", "Unix"]),
 ]
 
 /// Stands in for OGS and APNs on loopback; nothing links it.

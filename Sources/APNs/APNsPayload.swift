@@ -11,8 +11,10 @@ package struct APNsPayload: Equatable, Sendable {
     /// Encodes a payload, with the alert's text cut at a character and ended by `…` where the whole is too
     /// long for its type.
     ///
+    /// - Parameter limit: how many bytes it may have, where that is not its type's number.
     /// - Throws: a refusal whose cause is APNs' own reason, such as `PayloadTooLarge`.
-    package init(_ payload: JSONValue, type: PushType) throws(Failure) {
+    package init(_ payload: JSONValue, type: PushType, limit: Int? = nil) throws(Failure) {
+        let limit = limit ?? type.payloadLimit
         guard let aps = payload.object?["aps"]?.object else {
             throw invalid("PayloadEmpty", "the payload must be an object with an object aps in it")
         }
@@ -26,15 +28,15 @@ package struct APNsPayload: Equatable, Sendable {
         }
         self.type = type
         let whole = JSON.text(payload)
-        if whole.count <= type.payloadLimit {
+        if whole.count <= limit {
             bytes = whole
             isShortened = false
             return
         }
-        guard let shortened = shorten(payload, to: type.payloadLimit) else {
+        guard let shortened = shorten(payload, to: limit) else {
             throw Failure(
                 .refused(.tooLarge),
-                "the payload has \(whole.count) bytes, and may have \(type.payloadLimit)",
+                "the payload has \(whole.count) bytes, and may have \(limit)",
                 cause: "PayloadTooLarge")
         }
         bytes = shortened

@@ -1,13 +1,17 @@
 import HTTP2
 import Turnstone
 
-/// One push to one device, as APNs will accept it.
+/// One push, to a device or to a broadcast channel, as APNs will accept it.
 package struct APNsRequest: Equatable, Sendable {
-    package let token: DeviceToken
-    /// `apns-id`, from ``pushID(notification:token:)``.
+    private enum Aim: Equatable {
+        case device(DeviceToken, topic: String)
+        case channel(ChannelID, bundle: String)
+    }
+
+    private let aim: Aim
+    /// `apns-id`, from ``pushID(notification:token:)``; of a broadcast `apns-request-id`.
     package let id: String
     package let payload: APNsPayload
-    package let topic: String
     package let priority: Int
     /// Until when APNs keeps it for a device that is away; `nil` leaves that to APNs.
     package let expiration: Timestamp?
@@ -23,27 +27,40 @@ package struct APNsRequest: Equatable, Sendable {
         token: DeviceToken, id: String, payload: APNsPayload, bundle: String, priority: Int,
         expiration: Timestamp? = nil, collapseID: String? = nil
     ) throws(Failure) {
-        guard isCanonicalUUID(id) else {
-            throw invalid("BadMessageId", "apns-id must be a UUID in lower case")
-        }
-        guard payload.type.priorities.contains(priority) else {
-            throw invalid(
-                "BadPriority", "a \(payload.type.rawValue) push cannot have priority \(priority)")
-        }
+        try checkCommon(id, payload.type, priority, expiration)
         if let collapseID, !isFieldValue(collapseID) || collapseID.utf8.count > 64 {
             throw invalid(
                 "BadCollapseId", "apns-collapse-id must have 1 to 64 bytes of printable ASCII")
         }
-        if let expiration, expiration.milliseconds < 0 {
-            throw invalid("BadExpirationDate", "apns-expiration must not be before 1970")
-        }
-        self.token = token
+        aim = .device(token, topic: payload.type.topic(of: bundle))
         self.id = id
         self.payload = payload
-        topic = payload.type.topic(of: bundle)
         self.priority = priority
         self.expiration = expiration
         self.collapseID = collapseID
+    }
+
+    /// - Parameters:
+    ///   - id: a UUID in lower-case canonical form.
+    ///   - payload: of a Live Activity.
+    ///   - expiration: 1970 where the channel keeps nothing.
+    /// - Throws: a refusal whose cause is the reason that APNs would have given.
+    ///
+    /// Apple: *Sending broadcast push notification requests to APNs*.
+    package init(
+        channel: ChannelID, id: String, payload: APNsPayload, bundle: String, priority: Int,
+        expiration: Timestamp
+    ) throws(Failure) {
+        try checkCommon(id, payload.type, priority, expiration)
+        guard payload.type == .liveActivity else {
+            throw invalid("InvalidPushType", "a channel takes nothing but Live Activities")
+        }
+        aim = .channel(channel, bundle: bundle)
+        self.id = id
+        self.payload = payload
+        self.priority = priority
+        self.expiration = expiration
+        collapseID = nil
     }
 
     /// Writes the request's header fields.
@@ -55,17 +72,39 @@ package struct APNsRequest: Equatable, Sendable {
         fields.append(":method", "POST")
         fields.append(":scheme", "https")
         fields.append(":authority", authority)
-        fields.append(":path", "/3/device/" + token.hex, indexed: false)
+        switch aim {
+        case .device(let token, let topic):
+            fields.append(":path", "/3/device/" + token.hex, indexed: false)
+            fields.append("apns-topic", topic)
+            fields.append("apns-id", id, indexed: false)
+        case .channel(let channel, let bundle):
+            fields.append(":path", "/4/broadcasts/apps/" + bundle)
+            fields.append("apns-channel-id", channel.text, indexed: false)
+            fields.append("apns-request-id", id, indexed: false)
+        }
         fields.append("authorization", bearer, indexed: false)
         fields.append("apns-push-type", payload.type.rawValue)
-        fields.append("apns-topic", topic)
         fields.append("apns-priority", String(priority))
-        fields.append("apns-id", id, indexed: false)
         if let expiration {
             fields.append("apns-expiration", String(expiration.seconds), indexed: false)
         }
         if let collapseID { fields.append("apns-collapse-id", collapseID, indexed: false) }
         fields.append("content-length", String(payload.bytes.count), indexed: false)
+    }
+}
+
+/// Checks what holds for every push.
+private func checkCommon(
+    _ id: String, _ type: PushType, _ priority: Int, _ expiration: Timestamp?
+) throws(Failure) {
+    guard isCanonicalUUID(id) else {
+        throw invalid("BadMessageId", "apns-id must be a UUID in lower case")
+    }
+    guard type.priorities.contains(priority) else {
+        throw invalid("BadPriority", "a \(type.rawValue) push cannot have priority \(priority)")
+    }
+    if let expiration, expiration.milliseconds < 0 {
+        throw invalid("BadExpirationDate", "apns-expiration must not be before 1970")
     }
 }
 

@@ -15,6 +15,8 @@ package struct APNsSettings {
     package let authorities: String?
     private let gateway: Address?
     private let developmentGateway: Address?
+    private let management: Address?
+    private let developmentManagement: Address?
 
     /// A gateway's address.
     package struct Address: Equatable, Sendable {
@@ -39,6 +41,9 @@ package struct APNsSettings {
         bundleID = try Self.bundle(variables)
         gateway = try Self.gateway("APNS_BASE_URL", variables)
         developmentGateway = try Self.gateway("APNS_DEVELOPMENT_BASE_URL", variables) ?? gateway
+        management = try Self.gateway("APNS_MANAGEMENT_BASE_URL", variables)
+        developmentManagement =
+            try Self.gateway("APNS_DEVELOPMENT_MANAGEMENT_BASE_URL", variables) ?? management
         authorities = try Self.authorities(variables)
     }
 
@@ -49,6 +54,22 @@ package struct APNsSettings {
             developmentGateway ?? Address(host: "api.sandbox.push.apple.com", port: 443)
         case .production: gateway ?? Address(host: "api.push.apple.com", port: 443)
         }
+    }
+
+    /// Where an environment's broadcast channels are managed.
+    ///
+    /// - Throws: where pushes go to another gateway than Apple's: Apple must not hear of a stand-in's channels.
+    package func managementAddress(of environment: APNsEnvironment) throws(Failure) -> Address {
+        let isDevelopment = environment == .development
+        if let known = isDevelopment ? developmentManagement : management { return known }
+        guard (isDevelopment ? developmentGateway : gateway) == nil else {
+            throw .misconfigured(
+                "APNS_MANAGEMENT_BASE_URL must say where channels are managed, as APNS_BASE_URL says where pushes go"
+            )
+        }
+        return isDevelopment
+            ? Address(host: "api-manage-broadcast.sandbox.push.apple.com", port: 2195)
+            : Address(host: "api-manage-broadcast.push.apple.com", port: 2196)
     }
 
     /// Tells these settings from others: what was refused under the ones may be taken under the others.

@@ -83,6 +83,9 @@ extension APNsOutcome {
             "DuplicateHeaders", "PayloadEmpty", "PayloadTooLarge", "DeviceTokenNotForTopic",
             "MissingDeviceToken", "BadPath", "MethodNotAllowed":
             self = .refused
+        case "BadChannelId", "ChannelNotRegistered", "MissingChannelId", "MissingPushType",
+            "TopicMismatch", "FeatureNotEnabled", "BroadcastFeatureNotEnabled":
+            self = .refused
         case "BadTopic", "MissingTopic", "TopicDisallowed", "InvalidProviderToken",
             "MissingProviderToken", "UnrelatedKeyIdInToken", "BadEnvironmentKeyIdInToken",
             "BadCertificate", "BadCertificateEnvironment", "Forbidden":

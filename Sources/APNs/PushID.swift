@@ -8,3 +8,8 @@ import Turnstone
 package func pushID(notification: String, token: DeviceToken) -> String {
     stableUUID("apns \(notification) \(token.hex)")
 }
+
+/// The broadcast's `apns-request-id`, by the same rule.
+package func pushID(notification: String, channel: ChannelID) -> String {
+    stableUUID("apns \(notification) \(channel.text)")
+}

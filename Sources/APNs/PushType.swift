@@ -33,6 +33,9 @@ package enum PushType: String, CaseIterable, Sendable {
     /// How many bytes a payload of this type may have.
     package var payloadLimit: Int { self == .voip ? 5120 : 4096 }
 
+    /// How many bytes the payload of a broadcast may have.
+    package static let broadcastLimit = 5120
+
     /// The values of `apns-priority` that APNs takes with it.
     package var priorities: [Int] {
         switch self {

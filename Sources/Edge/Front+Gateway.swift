@@ -51,14 +51,16 @@ extension Front {
 
     func watchdogRequest(from input: inout Input, bodyLimit: Int) throws(Failure) -> RawRequest {
         var request = RawRequest(method: "", target: "/")
+        var query = ""
         for (name, value) in ThisProcess.environment {
             switch name {
             case "Http_Method": request.method = value
             case "Http_Path": request.target = watchdogTarget(value)
-            case "Http_Query": break
+            case "Http_Query": query = value
             default: request.headers.append(variable: name, prefix: "Http_", value)
             }
         }
+        if !query.isEmpty { request.target += "?" + query }
         try request.headers.checkSize()
         request.body = .bytes(try input.readToEnd(limit: bodyLimit))
         return request

@@ -14,6 +14,8 @@ extension Response {
             status = 503
             extra = [("Retry-After", "\(seconds)")]
             sentence = "temporarily unavailable"
+        case .nonsense:
+            status = 502
         case .misconfigured:
             status = 503
         case .broken:

@@ -40,5 +40,5 @@ private let reasons: [(Int, String)] = [
     (408, "Request Timeout"), (409, "Conflict"), (412, "Precondition Failed"),
     (413, "Content Too Large"), (415, "Unsupported Media Type"), (422, "Unprocessable Content"),
     (429, "Too Many Requests"), (431, "Request Header Fields Too Large"),
-    (500, "Internal Server Error"), (503, "Service Unavailable"),
+    (500, "Internal Server Error"), (502, "Bad Gateway"), (503, "Service Unavailable"),
 ]

@@ -30,7 +30,8 @@ struct Recipients {
     mutating func next() throws(Failure) -> Delivery? {
         while true {
             if var delivery = found.popFirst() {
-                guard seen.insert(beginning(of: delivery.token)).inserted else { continue }
+                guard let token = delivery.token, seen.insert(beginning(of: token)).inserted
+                else { continue }
                 if onlyUser != nil { delivery.user = nil }
                 return delivery
             }

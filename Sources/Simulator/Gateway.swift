@@ -38,6 +38,7 @@ final class Gateway {
     let isDevelopment: Bool
     var tokens = ProviderTokens()
     var devices: [String: DeviceState] = [:]
+    var channels = ChannelBook()
     var faults: [GatewayFault] = []
     var leave: Leave?
     var deafness: GatewayDeafness?
@@ -51,7 +52,7 @@ final class Gateway {
     var onPush: ((PushJournal.Entry) -> Void)?
     private(set) var requests = 0
     private(set) var links: [Int: Link] = [:]
-    private var lastPayload: (bytes: [UInt8], kind: String, value: JSONValue)?
+    private var lastPayload: (bytes: [UInt8], kind: PushKind, value: JSONValue)?
 
     init(bundle: String, isDevelopment: Bool, streams: Int) {
         self.bundle = bundle
@@ -100,19 +101,30 @@ final class Gateway {
     private func judge(
         _ request: ServerRequest, on connection: Int, _ link: inout Link, _ now: Timestamp
     ) -> Reaction {
-        let id = request.fields["apns-id"] ?? madeID(requests)
-        var device = ""
+        let isBroadcast = request.fields[":path"]?.hasPrefix("/4/") == true
+        let idField = isBroadcast ? "apns-request-id" : "apns-id"
+        let id = request.fields[idField] ?? madeID(requests)
+        var aim = PushJournal.Entry.Aim.device("")
         var payload: JSONValue?
         var fault: GatewayFault?
         var refusal: PushRefusal?
         do throws(PushRefusal) {
             if !request.isComplete { throw early ?? PushRefusal(503, "ServiceUnavailable") }
-            let push = try PushCheck(request.fields, bundle: bundle)
-            device = push.device
-            try checkSender(request, push, &link, now)
-            try checkDevice(push)
-            payload = try read(request, push.kind)
-            fault = strike(device)
+            if isBroadcast {
+                let push = try BroadcastCheck(request.fields, bundle: bundle)
+                aim = .channel(push.channel)
+                try checkKey(request, &link, now)
+                try channels.check(push, now: now)
+                payload = try read(request, .broadcast)
+                try BroadcastCheck.check(payload)
+            } else {
+                let push = try PushCheck(request.fields, bundle: bundle)
+                aim = .device(push.device)
+                try checkSender(request, push, &link, now)
+                try checkDevice(push)
+                payload = try read(request, push.kind)
+            }
+            fault = strike(aim.text)
             if case .refuse(let refusal) = fault?.effect { throw refusal }
         } catch { refusal = error }
 
@@ -124,7 +136,7 @@ final class Gateway {
         journal.note(refusal?.reason ?? (status == 0 ? "no answer" : "accepted"))
         let entry = {
             PushJournal.Entry(
-                time: now, connection: connection, id: id, device: device,
+                time: now, connection: connection, id: id, aim: aim,
                 fields: request.fields.all, payload: payload, status: status,
                 reason: refusal.map {
                     $0.detail.isEmpty ? $0.reason : "\($0.reason): \($0.detail)"
@@ -133,20 +145,26 @@ final class Gateway {
         }
         journal.append(entry())
         if isAccepted, let onPush { onPush(entry()) }
-        return reaction(id, refusal, fault)
+        return reaction((idField, id), refusal, fault)
     }
 
     private func checkSender(
         _ request: ServerRequest, _ push: PushCheck, _ link: inout Link, _ now: Timestamp
+    ) throws(PushRefusal) {
+        try checkKey(request, &link, now)
+        guard push.topic == bundle + push.kind.suffix else {
+            throw PushRefusal(400, "TopicDisallowed", "the topic belongs to another team")
+        }
+    }
+
+    private func checkKey(
+        _ request: ServerRequest, _ link: inout Link, _ now: Timestamp
     ) throws(PushRefusal) {
         let key = try tokens.check(request.fields["authorization"], now: now)
         if let first = link.key, first != key {
             throw PushRefusal(403, "UnrelatedKeyIdInToken", "the connection began with another key")
         }
         link.key = key
-        guard push.topic == bundle + push.kind.suffix else {
-            throw PushRefusal(400, "TopicDisallowed", "the topic belongs to another team")
-        }
     }
 
     private func checkDevice(_ push: PushCheck) throws(PushRefusal) {
@@ -165,16 +183,18 @@ final class Gateway {
     private func read(
         _ request: ServerRequest, _ kind: PushKind
     ) throws(PushRefusal) -> JSONValue {
-        if let lastPayload, lastPayload.kind == kind.name, lastPayload.bytes == request.body {
+        if let lastPayload, lastPayload.kind.name == kind.name,
+            lastPayload.kind.payloadLimit == kind.payloadLimit, lastPayload.bytes == request.body
+        {
             return lastPayload.value
         }
         let value = try PayloadCheck.check(request.body, length: request.bodyLength, kind)
-        lastPayload = (request.body, kind.name, value)
+        lastPayload = (request.body, kind, value)
         return value
     }
 
-    private func strike(_ device: String) -> GatewayFault? {
-        for index in faults.indices where faults[index].strikes(device) {
+    private func strike(_ aim: String) -> GatewayFault? {
+        for index in faults.indices where faults[index].strikes(aim) {
             let fault = faults[index]
             if fault.remaining == 0 { faults.remove(at: index) }
             return fault
@@ -183,7 +203,7 @@ final class Gateway {
     }
 
     private func reaction(
-        _ id: String, _ refusal: PushRefusal?, _ fault: GatewayFault?
+        _ id: (name: String, text: String), _ refusal: PushRefusal?, _ fault: GatewayFault?
     ) -> Reaction {
         let delay = fault?.delay ?? 0
         switch fault?.effect {
@@ -194,7 +214,7 @@ final class Gateway {
         }
         var fields = HeaderFields()
         fields.append(":status", String(refusal?.status ?? 200))
-        fields.append("apns-id", id, indexed: false)
+        fields.append(id.name, id.text, indexed: false)
         guard let refusal else {
             if isDevelopment { fields.append("apns-unique-id", madeID(requests), indexed: false) }
             return .answer(ServerAnswer(fields), after: delay)
@@ -208,6 +228,7 @@ final class Gateway {
     func forget() {
         tokens.forget()
         devices = [:]
+        channels = ChannelBook()
         clearFaults()
         let isQuiet = journal.isQuiet
         journal = PushJournal()
@@ -217,6 +238,7 @@ final class Gateway {
 
     func clearFaults() {
         faults = []
+        channels.clearFaults()
         leave = nil
         early = nil
         deafness = nil

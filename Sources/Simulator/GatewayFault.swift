@@ -16,7 +16,7 @@ struct GatewayFault {
     let delay: Int64
     /// Whether APNs takes the push all the same, and only its answer is lost.
     let isAccepted: Bool
-    private let device: String?
+    private let aim: String?
     private let every: Int64
     private var seen: Int64 = 0
     private(set) var remaining: Int64
@@ -26,7 +26,8 @@ struct GatewayFault {
         effect = try Self.effect(command)
         delay = try command.patience() ?? 0
         isAccepted = try command.flag("accepted")
-        device = try command.text("token")?.lowercased()
+        let channel = try command.text("channel")
+        aim = try command.text("token")?.lowercased() ?? channel
         every = max(1, try command.number("every") ?? 1)
         remaining = try command.number("count") ?? .max
     }
@@ -62,7 +63,7 @@ struct GatewayFault {
 
     /// Whether it strikes this push.
     mutating func strikes(_ pushedTo: String) -> Bool {
-        guard remaining > 0, device == nil || device == pushedTo else { return false }
+        guard remaining > 0, aim == nil || aim == pushedTo else { return false }
         seen += 1
         guard seen % every == 0 else { return false }
         remaining -= 1

@@ -18,7 +18,10 @@ func phonePicture(_ push: PushJournal.Entry) -> String {
     for name in ["app_url", "web_url"] {
         if let link = payload[name]?.string { footer += wrapped("opens \(link)") }
     }
-    footer += ["to \(push.device.prefix(16))…"]
+    switch push.aim {
+    case .device(let token): footer += ["to \(token.prefix(16))…"]
+    case .channel(let channel): footer += wrapped("to all who listen to \(channel)")
+    }
     let edge = "+" + String(repeating: "-", count: width + 2) + "+"
     return ([edge] + lines.map(row) + [edge] + footer.map(row) + [edge]).map { $0 + "\n" }.joined()
 }

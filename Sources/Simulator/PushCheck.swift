@@ -9,12 +9,7 @@ struct PushCheck {
 
     /// Checks everything but who sends it and what.
     init(_ fields: HeaderFields, bundle: String) throws(PushRefusal) {
-        if let name = fields.repeatedName {
-            throw PushRefusal(400, "DuplicateHeaders", "\(name) comes twice")
-        }
-        if let id = fields["apns-id"], !isCanonicalUUID(id) {
-            throw PushRefusal(400, "BadMessageId", "apns-id is no UUID in lower case")
-        }
+        try Self.checkForm(fields, id: "apns-id")
         guard fields[":method"] == "POST" else {
             throw PushRefusal(405, "MethodNotAllowed", "the method is not POST")
         }
@@ -28,6 +23,15 @@ struct PushCheck {
         try Self.checkEncoding(fields)
         if topic.hasPrefix(bundle), topic != bundle + kind.suffix {
             throw PushRefusal(400, "BadTopic", "the topic does not go with \(kind.name)")
+        }
+    }
+
+    static func checkForm(_ fields: HeaderFields, id name: String) throws(PushRefusal) {
+        if let name = fields.repeatedName {
+            throw PushRefusal(400, "DuplicateHeaders", "\(name) comes twice")
+        }
+        if let id = fields[name], !isCanonicalUUID(id) {
+            throw PushRefusal(400, "BadMessageId", "\(name) is no UUID in lower case")
         }
     }
 
@@ -54,7 +58,7 @@ struct PushCheck {
         return kind
     }
 
-    private static func checkDelivery(
+    static func checkDelivery(
         _ fields: HeaderFields, _ kind: PushKind
     ) throws(PushRefusal) {
         if let collapse = fields["apns-collapse-id"], !(1...64).contains(collapse.utf8.count) {
@@ -76,7 +80,7 @@ struct PushCheck {
     }
 
     /// The real one ignores most of this, and then nothing arrives.
-    private static func checkEncoding(_ fields: HeaderFields) throws(PushRefusal) {
+    static func checkEncoding(_ fields: HeaderFields) throws(PushRefusal) {
         if let encoding = fields["content-encoding"] {
             throw PushRefusal(400, "BadPayload", "the body is encoded: \(encoding)")
         }

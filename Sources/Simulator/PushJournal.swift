@@ -7,7 +7,7 @@ struct PushJournal {
         let time: Timestamp
         let connection: Int
         let id: String
-        let device: String
+        let aim: Aim
         let fields: [(name: String, value: String)]
         let payload: JSONValue?
         /// 0 where nothing was answered.
@@ -15,12 +15,29 @@ struct PushJournal {
         let reason: String?
         let isAccepted: Bool
 
+        /// What it is for.
+        enum Aim {
+            case device(String)
+            case channel(String)
+
+            var text: String {
+                switch self {
+                case .device(let text), .channel(let text): text
+                }
+            }
+        }
+
         var json: JSONValue {
             var members: JSONObject = [
                 "time": JSONValue(time), "connection": JSONValue(connection),
-                "apns_id": .string(id), "token": .string(device), "accepted": .bool(isAccepted),
-                "status": JSONValue(status),
+                "apns_id": .string(id),
             ]
+            switch aim {
+            case .device(let token): members["token"] = .string(token)
+            case .channel(let channel): members["channel"] = .string(channel)
+            }
+            members["accepted"] = .bool(isAccepted)
+            members["status"] = JSONValue(status)
             if let reason { members["reason"] = .string(reason) }
             var headers = JSONObject()
             for field in fields where !field.name.hasPrefix(":") && field.name != "authorization" {

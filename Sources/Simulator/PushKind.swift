@@ -15,6 +15,9 @@ struct PushKind {
         payloadLimit = limit
     }
 
+    /// A Live Activity's update for all that listen to a channel.
+    static let broadcast = PushKind("liveactivity", "", ["10", "5"], limit: 5120)
+
     /// Without `mdm`, which needs a certificate.
     static let all = [
         PushKind("alert", "", ["10", "5", "1"]),

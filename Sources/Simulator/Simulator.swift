@@ -23,6 +23,9 @@ struct Simulator: ParsableCommand {
     @Option(help: "The port of APNs; 0 takes a free one.")
     var apnsPort: UInt16 = 0
 
+    @Option(help: "The port where APNs' broadcast channels are managed; 0 takes a free one.")
+    var managementPort: UInt16 = 0
+
     @Option(help: "The app's bundle id, from which topics follow.")
     var bundle = "com.example.turnstone"
 

@@ -9,6 +9,7 @@ extension Stage {
         let name = try command.needed("do", command.text("do"))
         if let answer = try performForBoard(name, command) { return answer }
         if let answer = try performForGateway(name, command) { return answer }
+        if let answer = try performForChannels(name, command) { return answer }
         switch name {
         case "clock":
             let advance = try command.number("advance_ms").map { Interval(milliseconds: $0) }
@@ -62,6 +63,7 @@ extension Stage {
         for (player, count) in site.requestsByPlayer.sorted(by: { $0.key < $1.key }) {
             players.append("\(player)", JSONValue(count))
         }
+        apns["channels"] = gateway.channels.report
         let ogs: JSONObject = [
             "requests": JSONValue(site.requests), "unchanged": JSONValue(site.unchanged),
             "busiest_second": JSONValue(site.busiestSecond), "players": .object(players),

@@ -12,6 +12,7 @@ final class Stage {
     let isQuiet: Bool
     private let ogs: String
     private let apns: String
+    private let management: String
     private let environment: String
     private let endsWithInput: Bool
     private var input: [UInt8] = []
@@ -58,6 +59,8 @@ final class Stage {
         let apnsPort = try server.listen(port: options.apnsPort, limits)
         ogs = "https://127.0.0.1:\(ogsPort)"
         apns = "https://127.0.0.1:\(apnsPort)"
+        let managementPort = try server.listen(port: options.managementPort, ServerLimits())
+        management = "https://127.0.0.1:\(managementPort)"
         if options.printPushes {
             gateway.onPush = { StandardStreams.writeErrors(phonePicture($0)) }
         }
@@ -65,10 +68,12 @@ final class Stage {
 
     /// Tells where everything is.
     func announce() throws(Failure) {
-        try workshop.writeEnvironment(ogs: ogs, apns: apns, environment: environment)
+        try workshop.writeEnvironment(
+            ogs: ogs, apns: apns, management: management, environment: environment)
         say(
             [
-                "ogs": .string(ogs), "apns": .string(apns), "ca": .string(workshop.authority),
+                "ogs": .string(ogs), "apns": .string(apns),
+                "management": .string(management), "ca": .string(workshop.authority),
                 "apns_key": .string(workshop.keyPath(workshop.keyID)),
                 "key_id": .string(workshop.keyID), "team_id": .string(workshop.team),
                 "bundle_id": .string(workshop.bundle), "env": .string(workshop.environmentPath),
@@ -115,6 +120,9 @@ final class Stage {
                 return
             }
             return take(reaction, connection, request.stream)
+        }
+        if connection.listener == 2 {
+            return take(gateway.manage(request, now: now), connection, request.stream)
         }
         if request.fields[":path"] == "/simulator/command", request.fields[":method"] == "POST" {
             return perform(request.body, .client(connection, stream: request.stream))

@@ -46,10 +46,13 @@ struct Workshop {
     }
 
     /// Writes what Turnstone needs to come here, as lines `NAME=value`.
-    func writeEnvironment(ogs: String, apns: String, environment: String) throws(Failure) {
+    func writeEnvironment(
+        ogs: String, apns: String, management: String, environment: String
+    ) throws(Failure) {
         let lines = [
             "OGS_BASE_URL=\(ogs)", "OGS_CA_FILE=\(authority)", "OGS_REQUESTS_PER_SECOND=1000",
-            "APNS_BASE_URL=\(apns)", "APNS_CA_FILE=\(authority)",
+            "APNS_BASE_URL=\(apns)", "APNS_MANAGEMENT_BASE_URL=\(management)",
+            "APNS_CA_FILE=\(authority)",
             "APNS_KEY_PATH=\(keyPath(keyID))", "APNS_KEY_ID=\(keyID)", "APNS_TEAM_ID=\(team)",
             "APNS_BUNDLE_ID=\(bundle)", "APNS_ENVIRONMENT=\(environment)",
         ]

@@ -73,22 +73,31 @@ extension PushContent {
 
 extension Delivery {
     init?(_ members: JSONObject) {
-        guard let number = members["n"]?.integer.flatMap(Int.init(exactly:)), isNumber(number),
-            let token = members["device"]?.string.flatMap(DeviceToken.init)
+        guard let number = members["n"]?.integer.flatMap(Int.init(exactly:)), isNumber(number)
         else { return nil }
-        self.init(
-            token: token,
-            environment: members["environment"]?.string.flatMap(APNsEnvironment.init),
-            user: members["user"]?.string.flatMap(UserID.init),
-            badge: members["badge"]?.integer.map { Int($0) },
-            isProven: members["proven"]?.bool ?? false)
+        let environment = members["environment"]?.string.flatMap(APNsEnvironment.init)
+        if let token = members["device"]?.string.flatMap(DeviceToken.init) {
+            self.init(
+                token: token, environment: environment,
+                user: members["user"]?.string.flatMap(UserID.init),
+                badge: members["badge"]?.integer.map { Int($0) },
+                isProven: members["proven"]?.bool ?? false)
+        } else if let channel = members["channel"]?.string.flatMap(ChannelID.init) {
+            self.init(channel: channel, environment: environment)
+        } else {
+            return nil
+        }
         self.number = number
         attempts = Int(members["attempts"]?.integer ?? 0)
         isInDoubt = members["in_doubt"]?.bool ?? false
     }
 
     var members: JSONObject {
-        var members: JSONObject = ["n": .integer(Int64(number)), "device": .string(token.hex)]
+        var members: JSONObject = ["n": .integer(Int64(number))]
+        switch aim {
+        case .device(let token): members["device"] = .string(token.hex)
+        case .channel(let channel): members["channel"] = .string(channel.text)
+        }
         members["environment"] = environment.map { .string($0.rawValue) }
         members["user"] = user.map { .string($0.text) }
         members["badge"] = badge.map { .integer(Int64($0)) }

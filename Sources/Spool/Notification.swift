@@ -38,11 +38,11 @@ package struct Notification: Equatable, Sendable {
     package var kind: String?
     /// The ids of the messages that it brings, where they were held for the user: they have its receipts too.
     package var messageIDs: [String] = []
-    /// What it carries in the place of ``push``, as the user's document has it when it is sent.
+    /// What it carries in the place of ``push``, as the user's or the channel's document has it when it is sent.
     package var cargo: Cargo?
 
     package enum Cargo: String, Sendable {
-        /// What the device's ``ActivityFeed`` has.
+        /// What the ``ActivityFeed`` of the device or the channel has.
         case activity
         /// Nothing: it reminds of the user's ``HeldMessages``.
         case messages
@@ -78,11 +78,16 @@ package struct Notification: Equatable, Sendable {
     }
 }
 
-/// A notification's way to one device.
+/// A notification's way to one device, or to all that listen to a channel.
 package struct Delivery: Equatable, Sendable {
+    package enum Aim: Equatable, Sendable {
+        case device(DeviceToken)
+        case channel(ChannelID)
+    }
+
     /// Its place among the notification's devices, from 0: receipts name it by this. Given by the spool.
     package internal(set) var number = 0
-    package let token: DeviceToken
+    package let aim: Aim
     package var environment: APNsEnvironment?
     /// Whose device it is, where the notification does not say.
     package var user: UserID?
@@ -100,11 +105,22 @@ package struct Delivery: Equatable, Sendable {
         token: DeviceToken, environment: APNsEnvironment?, user: UserID? = nil, badge: Int? = nil,
         isProven: Bool = false
     ) {
-        self.token = token
+        aim = .device(token)
         self.environment = environment
         self.user = user
         self.badge = badge
         self.isProven = isProven
+    }
+
+    package init(channel: ChannelID, environment: APNsEnvironment?) {
+        aim = .channel(channel)
+        self.environment = environment
+        isProven = false
+    }
+
+    /// The device's; `nil` where it is for a channel.
+    package var token: DeviceToken? {
+        if case .device(let token) = aim { token } else { nil }
     }
 }
 

@@ -131,8 +131,12 @@ private struct LineBuilder {
         _ attempt: Attempt, of delivery: Delivery, in file: SpoolFile, isRepeat: Bool
     ) {
         if let user = file.user(of: delivery) { add("user", text: user.text) }
-        add("device", plain: delivery.token.start)
-        if file.notification.isMessage { add("device_id", plain: delivery.token.publicID) }
+        switch delivery.aim {
+        case .device(let token):
+            add("device", plain: token.start)
+            if file.notification.isMessage { add("device_id", plain: token.publicID) }
+        case .channel(let channel): add("channel", plain: channel.text)
+        }
         add("at", Int(attempt.at.milliseconds))
         if let id = attempt.pushID { add("apns_id", plain: id) }
         if isRepeat { add("repeat", true) }

@@ -21,14 +21,14 @@ extension Spool {
     ///
     /// - Returns: whether the receipts say what became of it; else they soon will.
     package func cancel(_ id: String, at now: Timestamp) throws(Failure) -> Bool {
-        guard try isThere(id) else { return true }
+        guard try contains(id) else { return true }
         try systemCalls { () throws(SystemError) in
             try Files.makeFolder(marks)
             _ = try FileDescriptor.open(mark(id), .append)
             try Files.synchronizeFolder(marks)
         }
         let start = MonotonicClock.milliseconds
-        while MonotonicClock.milliseconds - start < 2000, try isThere(id) {
+        while MonotonicClock.milliseconds - start < 2000, try contains(id) {
             if let election = try election() {
                 defer { election.end() }
                 let intake = Intake(
@@ -38,12 +38,12 @@ extension Spool {
             }
             MonotonicClock.sleep(milliseconds: 10)
         }
-        return try !isThere(id)
+        return try !contains(id)
     }
 
     /// Whether a notification is in the spool: asked twice, since it may be put off into a folder that was not there
     /// a moment ago.
-    private func isThere(_ id: String) throws(Failure) -> Bool {
+    package func contains(_ id: String) throws(Failure) -> Bool {
         if try path(of: id) != nil { return true }
         return try path(of: id) != nil
     }

@@ -93,7 +93,7 @@ extension Spool {
 extension NotificationTrace {
     fileprivate mutating func note(_ delivery: Delivery, user: UserID?) {
         guard deliveries.indices.contains(delivery.number) else { return }
-        deliveries[delivery.number].device = delivery.token.publicID
+        deliveries[delivery.number].device = delivery.token?.publicID ?? ""
         deliveries[delivery.number].user = user?.text
     }
 

@@ -209,6 +209,10 @@ package struct DocumentName {
         self.init(hashOf: token.text)
     }
 
+    package init(_ channel: ChannelID) {
+        self.init(hashOf: channel.text)
+    }
+
     /// - Parameter text: of any length and kind.
     init(hashOf text: String) {
         self.init(hash: hex(SHA256.hash(Array(text.utf8))))

@@ -63,6 +63,7 @@ package struct State {
     package var tokens: Shelf<Holders> { Shelf(folder: "\(folder)/tokens") }
     package var activities: Shelf<Holders> { Shelf(folder: "\(folder)/activities") }
     package var sessions: Shelf<Holders> { Shelf(folder: "\(folder)/sessions") }
+    package var channels: Shelf<Channel> { Shelf(folder: "\(folder)/channels") }
     package var keyDocuments: Shelf<Key> { Shelf(folder: "\(folder)/keys") }
     package var looks: Shelf<Look> { Shelf(folder: "\(folder)/looks", durable: false) }
     /// Tokens that all processes share.

@@ -1,5 +1,5 @@
-/// What a Live Activity's token is to get: an update at most once per ``window``, then the newest state, and the end
-/// always.
+/// What a Live Activity's token, or a broadcast channel, is to get: an update at most once per ``window``, then the
+/// newest state, and the end always.
 ///
 /// A state is first added, whereupon a notification is made that is due when the window opens; whoever delivers
 /// that one takes the newest state there is. So a state that was overtaken is never sent, and the newest one goes out
@@ -49,6 +49,26 @@ package struct ActivityFeed: Equatable, Sendable {
 
     package init() {}
 
+    /// Whom the states are for.
+    package enum Audience: Sendable {
+        /// One activity's token.
+        case activity
+        /// The activities that listen to a broadcast channel. Each state goes out as soon as it can, and after an end
+        /// others may come to listen.
+        case channel
+
+        fileprivate var window: Interval { self == .activity ? ActivityFeed.window : .seconds(0) }
+    }
+
+    /// The notification that is to carry an end, or has carried it, while nothing newer is known.
+    package var endCarrier: String? {
+        if let waiting { return waiting.isEnd ? carrier?.id : nil }
+        return taken?.state.isEnd == true ? taken?.carrier : nil
+    }
+
+    /// The notifications that carry what is known, or have carried it.
+    package var carriers: [String] { [carrier?.id, taken?.carrier].compactMap { $0 } }
+
     /// What became of a state that was added.
     package enum Addition: Equatable, Sendable {
         /// It goes out with this notification, which must be in the spool.
@@ -65,11 +85,11 @@ package struct ActivityFeed: Equatable, Sendable {
     ///   - id: of the notification that carries it, where that has to be a new one.
     package mutating func add(
         _ aps: JSONObject, priority: Int, at moment: Timestamp, expires: Timestamp, now: Timestamp,
-        id: String
+        id: String, for audience: Audience = .activity
     ) -> Addition {
         let known = waiting ?? taken?.state
         if let known {
-            if known.isEnd { return .ended }
+            if known.isEnd, audience == .activity { return .ended }
             if moment < known.moment, aps["event"] != .string("end") { return .outdated }
         }
         var aps = aps
@@ -79,7 +99,7 @@ package struct ActivityFeed: Equatable, Sendable {
             aps: aps)
         waiting = state
         var due = now
-        if !state.isEnd, let taken { due = max(now, min(taken.moment, now) + Self.window) }
+        if !state.isEnd, let taken { due = max(now, min(taken.moment, now) + audience.window) }
         if let carrier, carrier.due <= due { return .carried(carrier) }
         let new = Carrier(id: id, due: due)
         carrier = new

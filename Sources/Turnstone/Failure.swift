@@ -4,6 +4,8 @@ package enum Disposition: Equatable, Sendable {
     case refused(Refusal)
     /// The same request may work soon.
     case later(seconds: Int)
+    /// Another server has said what makes no sense: nobody here can mend that.
+    case nonsense
     /// Whoever runs the installation must mend its configuration.
     case misconfigured
     /// Whoever runs the installation must mend its state, or we our program.

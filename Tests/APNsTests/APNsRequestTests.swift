@@ -35,6 +35,41 @@ import Turnstone
         for (name, value) in expected { #expect(fields[name] == value, "\(name)") }
     }
 
+    @Test func aBroadcastNamesItsChannelAndNoTopic() throws {
+        let channel = try #require(ChannelID("++//AAAB/w=="))
+        let payload = try APNsPayload(
+            ["aps": ["event": "update"]], type: .liveActivity, limit: PushType.broadcastLimit)
+        let request = try APNsRequest(
+            channel: channel, id: pushID(notification: "n", channel: channel), payload: payload,
+            bundle: "org.example.app", priority: 5, expiration: Timestamp(milliseconds: 0))
+        var fields = HeaderFields()
+        request.writeFields(&fields, authority: "host", bearer: "bearer t")
+        let expected = [
+            ":path": "/4/broadcasts/apps/org.example.app", "apns-channel-id": "++//AAAB/w==",
+            "apns-push-type": "liveactivity", "apns-priority": "5", "apns-expiration": "0",
+            "apns-request-id": pushID(notification: "n", channel: channel),
+        ]
+        for (name, value) in expected { #expect(fields[name] == value, "\(name)") }
+        for name in ["apns-topic", "apns-id", "apns-collapse-id"] { #expect(fields[name] == nil) }
+    }
+
+    @Test(
+        "what a channel would not take is refused here",
+        arguments: [
+            (PushType.alert, 5, "InvalidPushType"), (.liveActivity, 1, "BadPriority"),
+            (.liveActivity, 10, nil),
+        ] as [(PushType, Int, String?)])
+    func broadcast(type: PushType, priority: Int, reason: String?) throws {
+        var cause: String?
+        do {
+            _ = try APNsRequest(
+                channel: #require(ChannelID("AAAA")), id: Self.id,
+                payload: APNsPayload(Self.alert, type: type), bundle: "a", priority: priority,
+                expiration: Timestamp(milliseconds: 0))
+        } catch let failure as Failure { cause = failure.cause }
+        #expect(cause == reason)
+    }
+
     @Test func whatIsNotSetIsNotSent() throws {
         var fields = HeaderFields()
         try request().writeFields(&fields, authority: "host", bearer: "bearer t")

@@ -30,6 +30,34 @@ import Turnstone
         #expect(settings.address(of: .production).authority == "127.0.0.1:2197")
     }
 
+    @Test func channelsAreManagedElsewhere() throws {
+        let apple = try #require(try Settings.made())
+        let authorities = try [APNsEnvironment.development, .production].map {
+            try apple.managementAddress(of: $0).authority
+        }
+        #expect(
+            authorities == [
+                "api-manage-broadcast.sandbox.push.apple.com:2195",
+                "api-manage-broadcast.push.apple.com:2196",
+            ])
+        let other = try #require(
+            try Settings.made([
+                "APNS_MANAGEMENT_BASE_URL": "https://a:1",
+                "APNS_DEVELOPMENT_MANAGEMENT_BASE_URL": "https://b:2",
+            ]))
+        #expect(try other.managementAddress(of: .production).authority == "a:1")
+        #expect(try other.managementAddress(of: .development).authority == "b:2")
+    }
+
+    @Test("Apple hears of no channel where another gateway takes the pushes")
+    func gatewayWithoutManagement() throws {
+        let settings = try #require(try Settings.made(["APNS_BASE_URL": "https://127.0.0.1:1"]))
+        let failure = try #require(throws: Failure.self) {
+            try settings.managementAddress(of: .development)
+        }
+        #expect(failure.disposition == .misconfigured)
+    }
+
     @Test(arguments: [
         (nil, nil, APNsEnvironment.development), ("production", nil, .production),
         ("development", "false", .development), (nil, "false", .production),
@@ -67,6 +95,7 @@ import Turnstone
             ("APNS_ENVIRONMENT", "staging", "must be development or production"),
             ("APNS_DEVELOPMENT", "perhaps", "must be true or false"),
             ("APNS_BASE_URL", "http://127.0.0.1", "https://HOST"),
+            ("APNS_MANAGEMENT_BASE_URL", "http://127.0.0.1", "https://HOST"),
             ("APNS_CA_FILE", "/no/such/ca.pem", "there is no file /no/such/ca.pem"),
         ])
     func fault(name: String, value: String?, words: String) throws {

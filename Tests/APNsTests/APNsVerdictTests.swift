@@ -31,6 +31,9 @@ import Turnstone
             (500, "InternalServerError", .later(pause: .minutes(15))),
             (503, "ServiceUnavailable", .later(pause: .minutes(15))),
             (503, "Shutdown", .later(pause: .seconds(1))),
+            (400, "BadChannelId", .refused), (400, "MissingChannelId", .refused),
+            (410, "ChannelNotRegistered", .refused), (403, "FeatureNotEnabled", .refused),
+            (403, "BroadcastFeatureNotEnabled", .refused), (403, "TopicMismatch", .refused),
             // Reasons that nobody has written down yet.
             (400, "New", .refused), (401, "New", .stopQueue), (403, "New", .stopQueue),
             (404, "New", .refused),

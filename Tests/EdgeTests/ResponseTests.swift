@@ -32,6 +32,13 @@ import Turnstone
         #expect(broken.body == ["error": "the server's state needs its operator's attention"])
     }
 
+    @Test("another server's nonsense is neither the caller's fault nor ours")
+    func nonsense() {
+        let response = Response(
+            Failure(.nonsense, "unable to read it", cause: "nonsense"), inside: true)
+        #expect(response.status == 502 && response.reason == "Bad Gateway")
+    }
+
     @Test("a refusal says what would do")
     func headers() {
         let method = Response(.refused(.methodNotAllowed(allowed: "GET, HEAD"), ""), inside: false)

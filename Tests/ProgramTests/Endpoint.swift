@@ -74,6 +74,9 @@ struct Endpoint: CustomTestStringConvertible, Sendable {
             body: #"{"userId": "1783478", "contentState": {}}"#,
             caller: .server),
         Endpoint(
+            program: "channels", method: "POST", path: "/api/push/channels",
+            body: #"{"messageStoragePolicy": "none"}"#, caller: .server),
+        Endpoint(
             program: "notify", method: "POST", path: "/api/notify",
             body: #"{"devices": ["\#(token)"], "loc_key": "HELLO"}"#, caller: .server,
             bodyLimit: 1 << 20),

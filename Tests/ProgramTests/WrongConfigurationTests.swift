@@ -61,7 +61,9 @@ import Testing
             ("APNS_BASE_URL", "http://127.0.0.1"),
             ("APNS_BASE_URL", "https://"), ("APNS_BASE_URL", "https://a:0"),
             ("APNS_CA_FILE", "/nowhere/ca.pem"),
-        ].map { Row($0.0, $0.1, ["deliver"], beside: apns) }
+            ("APNS_MANAGEMENT_BASE_URL", "http://127.0.0.1"),
+            ("APNS_DEVELOPMENT_MANAGEMENT_BASE_URL", "https://a/b"),
+        ].map { Row($0.0, $0.1, ["deliver", "channels"], beside: apns) }
 
     @Test("a wrong variable is named", arguments: rows)
     func wrong(row: Row) throws {

@@ -5,11 +5,12 @@ import TestSupport
 import Turnstone
 import Unix
 
-/// A client of the simulator, one connection to one of its two addresses.
+/// A client of the simulator, one connection to one of its addresses.
 final class Client {
     enum Peer: String {
         case ogs
         case apns
+        case management
     }
 
     private let connection: ClientConnection

@@ -30,6 +30,23 @@ import Unix
         #expect(file.isExhausted)
     }
 
+    @Test("a channel is kept in the place of devices, and told of in the receipt")
+    func channel() throws {
+        let channel = try #require(ChannelID("++//AAAB/w=="))
+        let delivery = Delivery(channel: channel, environment: .production)
+        try spool.accept(Scratch.notification(), to: [delivery])
+        #expect(try spool.contains("n1"))
+        let intake = try scratch.intake()
+        let file = try #require(try intake.next(in: .normal))
+        #expect(try file.rest() == [delivery])
+        intake.log.append(Scratch.accepted(), of: delivery, in: file)
+        try intake.log.commit()
+        intake.finish(file, at: now)
+        #expect(try !spool.contains("n1"))
+        let line = try #require(try scratch.lines("receipts/2026-11-21.jsonl").first)
+        #expect(line["channel"] == "++//AAAB/w==" && line["device"] == nil)
+    }
+
     @Test("accepting an id again replaces it, whatever a killed program has left of it")
     func again() throws {
         try scratch.folder.write("half of", to: "spool/ready/normal/n1.jsonl.new")

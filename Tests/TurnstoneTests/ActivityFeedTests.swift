@@ -21,6 +21,34 @@ import Testing
                 == .carried(.init(id: "40", due: start + .seconds(31))))
     }
 
+    @Test("a channel has no window, and others may come to listen after an end")
+    func channel() {
+        var feed = ActivityFeed()
+        func add(_ name: String, _ second: Int64, isEnd: Bool = false) -> ActivityFeed.Addition {
+            let moment = start + .seconds(second)
+            return feed.add(
+                ["event": isEnd ? "end" : "update", "content-state": .string(name)], priority: 5,
+                at: moment, expires: moment, now: moment, id: name, for: .channel)
+        }
+        #expect(add("a", 0) == .carried(.init(id: "a", due: start)))
+        #expect(feed.carriers == ["a"] && feed.endCarrier == nil)
+        #expect(feed.take(by: "a", now: start) != nil)
+        #expect(add("b", 1) == .carried(.init(id: "b", due: start + .seconds(1))))
+        // Nobody has taken it yet.
+        #expect(add("c", 2) == .carried(.init(id: "b", due: start + .seconds(1))))
+        #expect(feed.carriers == ["b", "a"])
+        #expect(feed.take(by: "a", now: start) == nil)
+        #expect(feed.take(by: "b", now: start)?.state.aps["content-state"] == "c")
+        #expect(add("d", 1) == .outdated)
+        #expect(add("e", 3, isEnd: true) == .carried(.init(id: "e", due: start + .seconds(3))))
+        #expect(feed.endCarrier == "e")
+        #expect(feed.take(by: "e", now: start) != nil)
+        #expect(feed.endCarrier == "e")
+        #expect(add("f", 2) == .outdated)
+        #expect(add("g", 4) == .carried(.init(id: "g", due: start + .seconds(4))))
+        #expect(feed.endCarrier == nil)
+    }
+
     @Test("the end waits for no window, and takes along what waited")
     func end() {
         var feed = ActivityFeed()

@@ -16,6 +16,20 @@ import Turnstone
         #expect(DeviceToken(text)?.hex == hex)
     }
 
+    @Test(
+        "a channel's id is base64 of either alphabet, with or without its padding",
+        arguments: [
+            ("++//AAAB/w==", "++//AAAB/w=="), ("--__AAAB_w", "++//AAAB/w=="),
+            ("--__AAAB_w==", "++//AAAB/w=="), ("AAAA", "AAAA"), ("AAA=", "AAA="), ("AAA", "AAA="),
+            (String(repeating: "A", count: 256), String(repeating: "A", count: 256)), ("", nil),
+            ("=", nil), ("==", nil), ("A", nil), ("AAAAA", nil), ("AAA==", nil), ("AA=", nil),
+            ("AAAA=", nil), ("A=AA", nil), ("AA AA", nil), ("..", nil), ("AAé", nil), ("AAA%", nil),
+            (String(repeating: "A", count: 257), nil),
+        ] as [(String, String?)])
+    func channelID(text: String, expected: String?) {
+        #expect(ChannelID(text)?.text == expected)
+    }
+
     @Test("a device token shows its first digits only")
     func tokensAreKept() throws {
         let token = try #require(DeviceToken(String(repeating: "0123456789abcdef", count: 4)))

@@ -1,4 +1,5 @@
 import APNs
+import Credentials
 import Edge
 import Spool
 import Store
@@ -18,25 +19,8 @@ final class APNsProvider {
     init(_ settings: APNsSettings, _ variables: Variables, state: State) throws(Failure) {
         self.settings = settings
         sender = try APNsSender(settings) { (rejected) throws(Failure) in
-            try Self.sharedToken(
-                settings, rejected: rejected, state: state, now: Environment.now(variables))
-        }
-    }
-
-    /// The provider token in the state folder, made anew where it must be: under its document's lock, so
-    /// that a thousand processes make one.
-    private static func sharedToken(
-        _ settings: APNsSettings, rejected: String?, state: State, now: Timestamp
-    ) throws(Failure) -> ProviderToken {
-        let name = DocumentName(single: "apns-\(settings.teamID)-\(settings.keyID)")
-        return try state.credentials.update(name) { (document) throws(Failure) in
-            let shared = ProviderToken(document.content)
-            let decision = ProviderToken.decide(
-                shared, for: settings, rejected: rejected, now: now)
-            if let shared, decision != .mint { return shared }
-            let minted = try ProviderToken(settings, at: now)
-            for member in minted.record.members { document.content[member.name] = member.value }
-            return minted
+            try state.providerToken(
+                settings, rejected: rejected, now: Environment.now(variables))
         }
     }
 
@@ -104,16 +88,27 @@ final class APNsProvider {
     }
 
     private func submit(_ push: Push) throws(Failure) {
-        let notification = push.job.notification
-        let request = try APNsRequest(
-            token: push.delivery.token, id: push.id, payload: push.encodedPayload(),
-            bundle: settings.bundleID, priority: notification.push.priority,
-            expiration: notification.push.isKept
-                ? notification.expires : Timestamp(milliseconds: 0),
-            collapseID: notification.push.collapseID)
+        let request = try request(push)
         lastTag += 1
         pushes[lastTag] = push
         sender.submit(request, in: push.environment, tag: lastTag)
+    }
+
+    private func request(_ push: Push) throws(Failure) -> APNsRequest {
+        let notification = push.job.notification
+        let content = notification.push
+        let expiration = content.isKept ? notification.expires : Timestamp(milliseconds: 0)
+        switch push.delivery.aim {
+        case .device(let token):
+            return try APNsRequest(
+                token: token, id: push.id, payload: push.encodedPayload(),
+                bundle: settings.bundleID, priority: content.priority, expiration: expiration,
+                collapseID: content.collapseID)
+        case .channel(let channel):
+            return try APNsRequest(
+                channel: channel, id: push.id, payload: push.encodedPayload(),
+                bundle: settings.bundleID, priority: content.priority, expiration: expiration)
+        }
     }
 
     func giveBackUnsent() { sender.giveBackUnsent("the drainer ends") }

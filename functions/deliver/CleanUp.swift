@@ -38,13 +38,13 @@ struct CleanUp {
 
     mutating func note(_ push: Push, _ verdict: Verdict) {
         pushes += 1
-        guard let change = verdict.change, let user = push.job.file.user(of: push.delivery) else {
-            return
-        }
+        guard let change = verdict.change, let user = push.job.file.user(of: push.delivery),
+            let token = push.delivery.token
+        else { return }
         let reason = verdict.reason ?? ""
         if verdict.reason != nil { failures[reason, default: 0] += 1 }
         items.append(
-            Item(user: user, token: push.delivery.token, reason: reason, change: change))
+            Item(user: user, token: token, reason: reason, change: change))
     }
 
     /// Changes the registrations. A document that is busy or damaged is logged: the deliveries count all

@@ -25,9 +25,13 @@ extension Drainer {
     private func load(
         _ cargo: Notification.Cargo, _ push: Push
     ) throws(Failure) -> Verdict? {
-        guard let user = push.job.file.user(of: push.delivery) else { return .superseded }
+        if case .channel(let channel) = push.delivery.aim {
+            return try loadBroadcast(push, to: channel)
+        }
+        guard let user = push.job.file.user(of: push.delivery), let token = push.delivery.token
+        else { return .superseded }
         switch cargo {
-        case .activity: return try loadActivity(push, of: user)
+        case .activity: return try loadActivity(push, to: token, of: user)
         case .messages: return try releaseMessages(push, of: user)
         case .badge:
             // Under the lock: whoever changes it accepts the push first.
@@ -37,17 +41,32 @@ extension Drainer {
         }
     }
 
-    private func loadActivity(_ push: Push, of user: UserID) throws(Failure) -> Verdict? {
+    /// What a channel is to get now: an older state never follows a newer one.
+    private func loadBroadcast(_ push: Push, to channel: ChannelID) throws(Failure) -> Verdict? {
+        let id = push.job.notification.id
+        let taken = try state.channels.update(DocumentName(channel)) { document in
+            document.feed?.take(by: id, now: now)
+        }
+        return fill(push, taken)
+    }
+
+    private func loadActivity(
+        _ push: Push, to token: DeviceToken, of user: UserID
+    ) throws(Failure) -> Verdict? {
         let id = push.job.notification.id
         let taken = try state.users.update(DocumentName(user)) { (document) throws(Failure) in
             if let index = document.devices.firstIndex(where: { $0.activity?.carrier?.id == id }),
-                document.devices[index].token != push.delivery.token
+                document.devices[index].token != token
             {
                 try handOver(push, to: &document.devices[index])
                 return nil as ActivityFeed.Taken?
             }
-            return document.takeActivity(of: push.delivery.token, by: id, now: now)
+            return document.takeActivity(of: token, by: id, now: now)
         }
+        return fill(push, taken)
+    }
+
+    private func fill(_ push: Push, _ taken: ActivityFeed.Taken?) -> Verdict? {
         guard let taken else { return .superseded }
         var aps: JSONObject = ["timestamp": .integer(taken.seconds)]
         for member in taken.state.aps.members { aps[member.name] = member.value }
@@ -124,8 +143,7 @@ extension Drainer {
     }
 
     private func fill(
-        _ push: Push, _ payload: JSONValue, priority: Int? = nil, collapseID: String? = nil,
-        expires: Timestamp? = nil
+        _ push: Push, _ payload: JSONValue, priority: Int? = nil, expires: Timestamp? = nil
     ) {
         let notification = push.job.notification
         var content = notification.push

@@ -47,7 +47,9 @@ extension Drainer {
     }
 
     private func noteAccepted(_ push: Push) {
-        if push.job.notification.turns != nil { push.job.reached.append(push.delivery.token) }
+        if push.job.notification.turns != nil, let token = push.delivery.token {
+            push.job.reached.append(token)
+        }
         guard isStopNoted else { return }
         isStopNoted = false
         note(nil)

@@ -46,12 +46,19 @@ struct FileProvider {
     private func document(_ push: Push) -> JSONValue {
         let notification = push.job.notification
         let content = notification.push
-        var document: JSONObject = [
-            "device": .string(push.delivery.token.hex), "apns-id": .string(push.id),
-            "apns-push-type": .string(content.type),
-            "apns-priority": .integer(Int64(content.priority)),
-            "apns-expiration": .integer(notification.expires.seconds),
-        ]
+        var document = JSONObject()
+        switch push.delivery.aim {
+        case .device(let token):
+            document["device"] = .string(token.hex)
+            document["apns-id"] = .string(push.id)
+        case .channel(let channel):
+            document["apns-channel-id"] = .string(channel.text)
+            document["apns-request-id"] = .string(push.id)
+        }
+        document["apns-push-type"] = .string(content.type)
+        document["apns-priority"] = .integer(Int64(content.priority))
+        let expiration = content.isKept ? notification.expires.seconds : 0
+        document["apns-expiration"] = .integer(expiration)
         document["apns-collapse-id"] = content.collapseID.map { .string($0) }
         document["payload"] = push.payload
         return .object(document)

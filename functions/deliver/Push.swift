@@ -3,7 +3,7 @@ import Spool
 import Turnstone
 import Unix
 
-/// One notification on its way to one device.
+/// One notification on its way to one device or channel.
 struct Push {
     let job: Job
     let delivery: Delivery
@@ -15,7 +15,12 @@ struct Push {
     init(_ job: Job, _ delivery: Delivery) {
         self.job = job
         self.delivery = delivery
-        id = pushID(notification: job.notification.id, token: delivery.token)
+        let notification = job.notification.id
+        id =
+            switch delivery.aim {
+            case .device(let token): pushID(notification: notification, token: token)
+            case .channel(let channel): pushID(notification: notification, channel: channel)
+            }
     }
 
     /// Where it is sent; `nil` where the configured environment counts.
@@ -45,7 +50,8 @@ struct Push {
             return try badged.payload(badge: badge)
         }
         if let common = job.payload { return common }
-        let encoded = try APNsPayload(content.payload, type: type)
+        let limit = delivery.token == nil ? PushType.broadcastLimit : nil
+        let encoded = try APNsPayload(content.payload, type: type, limit: limit)
         job.payload = encoded
         return encoded
     }

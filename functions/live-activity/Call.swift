@@ -34,12 +34,14 @@ struct Call {
         priority = try members.priority()
         let stale = try members.moment("staleDate") ?? now + .seconds(300)
         // An activity that is never ended stays on the lock screen.
-        expires = event == .end ? now + .hours(12) : max(stale, now)
+        let latest = event == .end ? now + .hours(12) : max(stale, now)
+        expires = target.isBroadcast ? min(latest, now + StoragePolicy.longest) : latest
 
         var aps: JSONObject = ["event": .string(event.rawValue)]
         if event == .start {
             aps["attributes-type"] = .string(try members.text("attributesType"))
             aps["attributes"] = .object(try members.required("attributes"))
+            aps["input-push-channel"] = target.channel.map { .string($0.text) }
         }
         aps["content-state"] =
             event == .end && members["contentState"] == nil
@@ -66,9 +68,10 @@ struct Call {
         }
         aps["timestamp"] = .integer(moment.seconds)
         let size = JSON.text(["aps": .object(aps)]).count
-        guard size <= 4096 else {
+        let limit = target.isBroadcast ? 5120 : 4096
+        guard size <= limit else {
             throw .refused(
-                .tooLarge, "the payload has \(size) bytes, and may have 4096")
+                .tooLarge, "the payload has \(size) bytes, and may have \(limit)")
         }
     }
 }

@@ -14,8 +14,18 @@ struct Sending {
         case queued, held, outdated
     }
 
+    /// Sends it to whom it is for.
+    func result() throws(Failure) -> Result {
+        if call.target.isBroadcast, let channel = call.target.channel {
+            return try broadcast(to: channel)
+        }
+        let devices = try call.target.devices(state.registry, state.users)
+        guard !devices.isEmpty else { throw .refused(.notFound, "Live Activity not found") }
+        return try call.event == .start ? start(devices) : change(devices)
+    }
+
     /// Lets the devices start an activity each.
-    func start(_ devices: [(user: UserID, device: Device)]) throws(Failure) -> Result {
+    private func start(_ devices: [(user: UserID, device: Device)]) throws(Failure) -> Result {
         var aps: JSONObject = ["timestamp": .integer(call.moment.seconds)]
         for member in call.aps.members { aps[member.name] = member.value }
         try spool.accept(
@@ -29,7 +39,7 @@ struct Sending {
     /// Changes what the activities show.
     ///
     /// - Throws: a conflict where they all have ended.
-    func change(_ devices: [(user: UserID, device: Device)]) throws(Failure) -> Result {
+    private func change(_ devices: [(user: UserID, device: Device)]) throws(Failure) -> Result {
         var additions: [ActivityFeed.Addition] = []
         for (user, device) in devices { additions.append(try add(to: device.token, of: user)) }
         var result: Result?
@@ -73,9 +83,9 @@ struct Sending {
         }
     }
 
-    private func freshID() -> String { stableUUID("live-activity \(hex(randomBytes(16)))") }
+    func freshID() -> String { stableUUID("live-activity \(hex(randomBytes(16)))") }
 
-    private func notification(id: String, user: UserID, _ aps: JSONObject) -> Notification {
+    func notification(id: String, user: UserID?, _ aps: JSONObject) -> Notification {
         Notification(
             id: id, user: user, accepted: call.now, expires: call.expires,
             push: PushContent(

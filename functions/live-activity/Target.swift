@@ -7,6 +7,10 @@ struct Target {
     private let activity: String?
     private let session: String?
     private let user: UserID?
+    /// To whose listeners it is broadcast; of a start, to which the activity is to listen.
+    let channel: ChannelID?
+    /// Whether it goes to a channel.
+    let isBroadcast: Bool
     /// Of the tokens that start activities; `nil`: those that update one are meant.
     private let attributesType: String?
 
@@ -16,11 +20,19 @@ struct Target {
         let name = try members.optionalText("userId")
         user = name.flatMap(UserID.init)
         guard name == nil || user != nil else { throw .malformed("userId is no user's id") }
+        let id = try members.optionalText("channel")
+        channel = id.flatMap(ChannelID.init)
+        guard id == nil || channel != nil else { throw .malformed("channel is no channel's id") }
+        isBroadcast = channel != nil && event != .start
         attributesType = event == .start ? try members.text("attributesType") : nil
         if event == .start {
             guard user != nil else { throw .malformed("userId is required") }
+        } else if isBroadcast {
+            guard activity == nil, session == nil, user == nil else {
+                throw .malformed("a channel is for all who listen: nobody else may be named")
+            }
         } else if activity == nil, session == nil, user == nil {
-            throw .malformed("activityId, sessionId or userId is required")
+            throw .malformed("activityId, sessionId, userId or channel is required")
         }
     }
 

@@ -4,10 +4,11 @@
 //         {"event": "update", "activityId" or "sessionId" or "userId", "contentState": {…}, "staleDate"?, "alert"?,
 //         "priority"?: 5 or 10, "relevanceScore"?, "timestamp"?}; moments in seconds since 1970
 //         {"event": "end", …, "contentState"?, "dismissalDate"?}
-//         {"event": "start", "userId", "attributesType", "attributes", "contentState", "alert"}
+//         {"event": "start", "userId", "attributesType", "attributes", "contentState", "alert", "channel"?}
+//         "channel" in the place of "activityId": to all activities that listen to it
 //   out   202 {"success": true, "state": "queued"}, "held" until 15 s after the last update, or "outdated"
-//   else  400 malformed, 401 no or an unknown server key, 404 nobody has such a token, 409 it has ended,
-//         413 more than 4096 bytes, 422 a timestamp in the future, 503 the store is busy
+//   else  400 malformed, 401 no or an unknown server key, 404 nobody has such a token, no such channel, 409 it has
+//         ended, 413 more than 4096 bytes (to a channel 5120), 422 a timestamp in the future, 503 the store is busy
 
 import Edge
 import Spool
@@ -20,12 +21,7 @@ serve(
         let call = try Call(request.members(), now: request.time)
         let state = try State(request.variables)
         let spool = Spool(state: state.folder)
-        let devices = try call.target.devices(state.registry, state.users)
-        guard !devices.isEmpty else {
-            throw .refused(.notFound, "Live Activity not found")
-        }
-        let sending = Sending(call: call, spool: spool, state: state)
-        let result = try call.event == .start ? sending.start(devices) : sending.change(devices)
+        let result = try Sending(call: call, spool: spool, state: state).result()
         if result != .outdated { try spool.startDrainer(request.variables) }
         return Response(
             status: 202, body: ["success": true, "state": .string(result.rawValue)])

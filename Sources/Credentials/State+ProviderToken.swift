@@ -1,0 +1,24 @@
+import APNs
+import Store
+import Turnstone
+
+extension State {
+    /// The provider token in the state folder, made anew where it must be: under its document's lock, so that a
+    /// thousand processes make one.
+    ///
+    /// - Parameter rejected: the token's text that APNs called too old, if it did.
+    package func providerToken(
+        _ settings: APNsSettings, rejected: String?, now: Timestamp
+    ) throws(Failure) -> ProviderToken {
+        let name = DocumentName(single: "apns-\(settings.teamID)-\(settings.keyID)")
+        return try credentials.update(name) { (document) throws(Failure) in
+            let shared = ProviderToken(document.content)
+            let decision = ProviderToken.decide(
+                shared, for: settings, rejected: rejected, now: now)
+            if let shared, decision != .mint { return shared }
+            let minted = try ProviderToken(settings, at: now)
+            for member in minted.record.members { document.content[member.name] = member.value }
+            return minted
+        }
+    }
+}

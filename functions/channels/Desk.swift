@@ -1,0 +1,124 @@
+import APNs
+import Credentials
+import Edge
+import Spool
+import Store
+import Turnstone
+
+/// Where the channels of one environment are managed: at APNs, with what the sends have to know of each in the state
+/// folder; in that alone where no push service is configured.
+struct Desk {
+    let environment: APNsEnvironment
+    private let state: State
+    private let service: ChannelService?
+    private let now: Timestamp
+
+    /// - Parameter environment: `nil`: the configured one.
+    init(_ request: Request, in environment: APNsEnvironment?) throws(Failure) {
+        try self.init(request, State(request.variables), environment)
+    }
+
+    /// For a channel, in the environment where it was made as far as is known, unless the caller names another.
+    init(_ request: Request, of id: ChannelID) throws(Failure) {
+        let state = try State(request.variables)
+        let named = try request.environment()
+        let known = try state.channels.read(DocumentName(id))?.environment
+        try self.init(request, state, named ?? known)
+    }
+
+    private init(
+        _ request: Request, _ state: State, _ environment: APNsEnvironment?
+    ) throws(Failure) {
+        let now = request.time
+        let settings = try APNsSettings(request.variables)
+        let configured = try APNsSettings.environment(request.variables)
+        let environment = environment ?? configured
+        self.environment = environment
+        self.state = state
+        self.now = now
+        guard let settings else {
+            service = nil
+            return
+        }
+        service = try ChannelService(settings, in: environment) { (rejected) throws(Failure) in
+            try state.providerToken(settings, rejected: rejected, now: now)
+        }
+    }
+
+    func create(keeping policy: StoragePolicy) throws(Failure) -> ChannelID {
+        let made = try service?.create(keeping: policy)
+        let id = made ?? .random
+        do throws(Failure) {
+            try state.channels.note(id, keeping: policy, in: environment)
+        } catch {
+            // Nobody would know of it: APNs counts channels.
+            do throws(Failure) { try service?.delete(id) } catch {}
+            throw error
+        }
+        return id
+    }
+
+    func list() throws(Failure) -> [ChannelID] {
+        if let service { return try service.list() }
+        var known: [ChannelID] = []
+        try state.channels.forEachName { (name) throws(Failure) in
+            guard let channel = try state.channels.read(DocumentName(hash: name)),
+                channel.deleted == nil, channel.environment == environment, let id = channel.id
+            else { return }
+            known.append(id)
+        }
+        return known.sorted { $0.text < $1.text }
+    }
+
+    /// Notes what APNs says, so that updates can be sent to a channel that was made elsewhere.
+    func policy(of id: ChannelID) throws(Failure) -> StoragePolicy {
+        guard let service else {
+            let known = try state.channels.read(DocumentName(id))
+            guard let policy = known?.policy, known?.deleted == nil else { throw notFound }
+            return policy
+        }
+        let policy = try service.policy(of: id)
+        try state.channels.note(id, keeping: policy, in: environment)
+        return policy
+    }
+
+    /// Deletes a channel to which nothing is on its way: from before APNs is asked it takes no update.
+    func delete(_ id: ChannelID) throws(Failure) {
+        let wasThere = try markDeleted(id)
+        guard let service else {
+            guard wasThere else { throw notFound }
+            return
+        }
+        do throws(Failure) { try service.delete(id) } catch {
+            if wasThere, error.disposition != notFound.disposition {
+                try state.channels.update(DocumentName(id)) { $0.deleted = nil }
+            }
+            throw error
+        }
+    }
+
+    /// - Returns: whether it was known and not deleted.
+    private func markDeleted(_ id: ChannelID) throws(Failure) -> Bool {
+        let spool = Spool(state: state.folder)
+        return try state.channels.update(DocumentName(id)) { (channel) throws(Failure) in
+            guard channel.policy != nil, channel.deleted == nil else { return false }
+            for carrier in channel.feed?.carriers ?? [] where try spool.contains(carrier) {
+                throw .refused(.conflict, "an update is still on its way to this channel")
+            }
+            channel.deleted = now
+            return true
+        }
+    }
+
+    func answer(_ status: Int, _ id: ChannelID, _ policy: StoragePolicy) -> Response {
+        Response(
+            status: status,
+            body: [
+                "success": true, "id": .string(id.text),
+                "messageStoragePolicy": .string(policy.rawValue),
+                "environment": .string(environment.rawValue),
+            ])
+    }
+
+    private var notFound: Failure { .refused(.notFound, "Channel not found") }
+}

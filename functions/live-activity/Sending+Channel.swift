@@ -1,0 +1,36 @@
+import Spool
+import Store
+import Turnstone
+
+extension Sending {
+    /// Changes what the activities show that listen to a channel, with a carrier in the spool before that counts.
+    ///
+    /// - Throws: a conflict while an end is on its way: what comes after it could take its place.
+    func broadcast(to channel: ChannelID) throws(Failure) -> Result {
+        let id = freshID()
+        return try state.channels.update(DocumentName(channel)) { (document) throws(Failure) in
+            guard let policy = document.policy, document.deleted == nil else {
+                throw .refused(.notFound, "Channel not found")
+            }
+            var feed = document.feed ?? ActivityFeed()
+            if let end = feed.endCarrier, try spool.contains(end) {
+                throw .refused(.conflict, "an end is still on its way to this channel")
+            }
+            guard call.aps["content-state"] != nil || document.feed != nil else {
+                throw .malformed("contentState is required: this channel has none yet")
+            }
+            let addition = feed.add(
+                call.aps, priority: call.priority, at: call.moment, expires: call.expires,
+                now: call.now, id: id, for: .channel)
+            guard case .carried(let carrier) = addition else { return .outdated }
+            document.feed = feed
+            guard carrier.id == id else { return .queued }
+            var carrying = notification(id: id, user: nil, call.aps)
+            carrying.cargo = .activity
+            carrying.push.isKept = policy == .newest
+            try spool.accept(
+                carrying, to: [Delivery(channel: channel, environment: document.environment)])
+            return .queued
+        }
+    }
+}
