@@ -107,7 +107,7 @@ extension Drainer {
             }
             return document
         }
-        for release in document.held.releases where try spool.find(release.id) == nil {
+        for release in document.held.releases where try !spool.contains(release.id) {
             try bring(release, to: user, document)
         }
         return until.map { .waiting($0 - now) } ?? .superseded
