@@ -33,12 +33,18 @@ package struct Shelf<Content: Document> {
     /// The document as last committed, or `nil` where there is none. Takes no lock.
     package func read(_ name: DocumentName) throws(Failure) -> Content? {
         let path = path(name)
-        if let bytes = try systemCalls({ () throws(SystemError) in try Files.contents(path) }) {
-            if let stored = try Stored<Content>(bytes, path) { return stored.content }
-            throw try setAside(path)
-        }
-        guard try committed(path) == 0 else { throw missing(path) }
-        return nil
+        if let known = try present(path) { return known }
+        guard try committed(path) > 0 else { return nil }
+        // The first commit may have come since.
+        guard let known = try present(path) else { throw missing(path) }
+        return known
+    }
+
+    private func present(_ path: String) throws(Failure) -> Content? {
+        let bytes = try systemCalls { () throws(SystemError) in try Files.contents(path) }
+        guard let bytes else { return nil }
+        guard let stored = try Stored<Content>(bytes, path) else { throw try setAside(path) }
+        return stored.content
     }
 
     /// Replaces the document with what `change` makes of it, or leaves it as it was where `change`

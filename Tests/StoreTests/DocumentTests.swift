@@ -27,6 +27,24 @@ import Unix
         #expect(try scratch.state.users.read(scratch.user)?.notices == 3)
     }
 
+    @Test("whoever reads while the first commit comes finds it or nothing")
+    func firstCommit() async throws {
+        let path = scratch.folder.path
+        let found = try await atOnce(2) { number in
+            let state = try Scratch.open(path)
+            return try (1...500).count { round in
+                let name = DocumentName(UserID("user\(round)")!)
+                guard number == 0 else {
+                    try state.users.update(name) { $0.notices = 1 }
+                    return true
+                }
+                while try state.users.read(name) == nil {}
+                return true
+            }
+        }
+        #expect(found == [500, 500])
+    }
+
     @Test("a message changes the badge once, though its request comes again after others")
     func badge() throws {
         for id in ["a", "b", "a", "c", "b"] {
