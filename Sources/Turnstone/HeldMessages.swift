@@ -6,7 +6,7 @@ package struct HeldMessages: Equatable, Sendable {
     package struct Message: Equatable, Sendable {
         /// By which its sender knows it; of a merged one, the newest one's.
         package let id: String
-        package var payload: JSONObject
+        package let payload: JSONObject
         package let collapseID: String?
         package let expires: Timestamp
 
