@@ -54,8 +54,8 @@ enum { cunix_sends_no_more = 0x2000 };
 // SIG_IGN and SIG_DFL are casts.
 static inline void cunix_ignore(int number) { signal(number, SIG_IGN); }
 static inline void cunix_restore(int number) { signal(number, SIG_DFL); }
-// syslog(3) is variadic.
-static inline void cunix_syslog(const char *text) { syslog(LOG_USER | LOG_INFO, "%s", text); }
+// syslog(3) is variadic. A unit's LogLevelMax=notice keeps what is less from the journal.
+static inline void cunix_syslog(const char *text) { syslog(LOG_USER | LOG_NOTICE, "%s", text); }
 // The wait(2) status macros.
 static inline int cunix_exit_status(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : -1; }
 static inline int cunix_end_signal(int status) { return WIFSIGNALED(status) ? WTERMSIG(status) : 0; }

@@ -92,14 +92,17 @@ package enum StandardStreams {
         guard retried({ dup2(file.number, 2) }) >= 0 else { throw SystemError("dup2", path) }
     }
 
-    /// Whether standard output and standard error are one socket.
+    /// Whether standard output and standard error are one socket, but not systemd's journal, whose device and inode
+    /// systemd says (systemd.exec(5), `JOURNAL_STREAM`).
     private static var isClientOnErrors: Bool {
         var output = stat()
         var errors = stat()
         guard fstat(1, &output) == 0, fstat(2, &errors) == 0 else { return false }
+        let journal = "\(errors.st_dev):\(errors.st_ino)"
         return output.st_mode & 0o170000 == socketKind
             && output.st_ino == errors.st_ino
             && output.st_dev == errors.st_dev
+            && !ThisProcess.environment.contains { $0 == ("JOURNAL_STREAM", journal) }
     }
 
     private static func write(_ bytes: [UInt8], to descriptor: Int32) {
