@@ -1,6 +1,7 @@
 // `health` in C: the floor of an endpoint's start-up. Reads an event, the configuration file and
 // version.json, looks for delivery.json, and answers.
 
+#include "events.h"
 #include "files.h"
 #include <jansson.h>
 
@@ -13,21 +14,11 @@ static json_t *document(const char *folder, const char *name) {
 
 int main(void) {
     char input[65536];
-    size_t length = 0;
-    ssize_t got;
-    while ((got = read(0, input + length, sizeof input - length)) > 0) length += got;
-    json_t *event = json_loadb(input, length, JSON_REJECT_DUPLICATES, NULL);
+    json_t *event = json_loadb(input, rest_of_input(input, 0, sizeof input), JSON_REJECT_DUPLICATES, NULL);
     const char *path = json_string_value(json_object_get(event, "path"));
     contents(getenv("TURNSTONE_CONFIG"));
     const char *state = getenv("TURNSTONE_STATE");
     json_t *version = document(state, "version.json");
     int is_well = path && strcmp(path, "/health") == 0 && version && !document(state, "delivery.json");
-    json_t *answer = json_pack(
-        "{s:i,s:{s:s,s:s,s:s},s:s,s:b}", "statusCode", is_well ? 200 : 500, "headers", "content-type",
-        "application/json", "cache-control", "no-store", "x-content-type-options", "nosniff", "body",
-        is_well ? "{\"status\":\"ok\"}" : "{}", "isBase64Encoded", 0);
-    char *text = json_dumps(answer, JSON_COMPACT);
-    size_t size = strlen(text);
-    text[size] = '\n';
-    return write(1, text, size + 1) < 0;
+    return answer_event(is_well ? 200 : 500, is_well ? "{\"status\":\"ok\"}" : "{}");
 }

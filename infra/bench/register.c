@@ -1,11 +1,13 @@
-// `register` in C, as a CGI program or, without a gateway's variables, for one HTTP request on standard input, as
-// an inetd hands over: the floor of a registration that is renewed. It does what `strace` shows of
-// ours: reads the configuration, the version, the key's and the token's document; then, under the
-// user's lock, reads the user's document, changes it and commits.
+// `register` in C, as a CGI program, for one HTTP request on standard input, as an inetd hands over, or as runners of
+// functions ask: the floor of a registration that is renewed. It does what `strace` shows of ours:
+// reads the configuration, the version, the key's and the token's document; then, under the user's
+// lock, reads the user's document, changes it and commits.
 
 #define _GNU_SOURCE
+#include "events.h"
 #include "files.h"
 #include <jansson.h>
+#include <openssl/evp.h>
 #include <openssl/sha.h>
 #include <poll.h>
 #include <sys/file.h>
@@ -34,16 +36,21 @@ static json_t *stored(const char *state, const char *shelf, const char *name) {
     return document(path);
 }
 
-static int is_gateway;
+static enum { gateway, inetd, event } host;
 
 static int answer(int status, const char *body) {
-    if (is_gateway) printf("Status: %d\r\n", status);
-    else printf("HTTP/1.1 %d -\r\nContent-Length: %zu\r\nConnection: close\r\n", status, strlen(body) + 1);
+    switch (host) {
+    case gateway: printf("Status: %d\r\n", status); break;
+    case inetd:
+        printf("HTTP/1.1 %d -\r\nContent-Length: %zu\r\nConnection: close\r\n", status, strlen(body) + 1);
+        break;
+    case event: return answer_event(status, body);
+    }
     printf(
         "Content-Type: application/json\r\nCache-Control: no-store\r\n"
         "X-Content-Type-Options: nosniff\r\n\r\n%s\n", body);
     fflush(stdout);
-    if (is_gateway) return 0;
+    if (host == gateway) return 0;
     char rest[4096];
     shutdown(1, SHUT_WR);
     struct pollfd input = {.fd = 0, .events = POLLIN};
@@ -57,9 +64,25 @@ static char *field(char *head, const char *name) {
     return place ? place + strlen(name) : NULL;
 }
 
-// Reads a request's head and its body into `buffer`, and returns where the body begins.
-static char *request(char *buffer, size_t size, const char **key, size_t *length) {
+// An event: what is in `buffer`, and the rest of standard input. Returns the body.
+static const char *event_request(char *buffer, size_t have, size_t size, const char **key, size_t *length) {
+    host = event;
+    json_t *members = json_loadb(buffer, rest_of_input(buffer, have, size), JSON_REJECT_DUPLICATES, NULL);
+    const char *body = json_string_value(event_member(members, "body", "__ow_body"));
+    *key = json_string_value(json_object_get(event_member(members, "headers", "__ow_headers"), "x-api-key"));
+    if (!body || !*key) return NULL;
+    *length = strlen(body);
+    if (!json_object_get(members, "__ow_body")) return body;
+    int padding = *length < 2 ? 0 : (body[*length - 1] == '=') + (body[*length - 2] == '=');
+    int decoded = *length * 3 / 4 < size ? EVP_DecodeBlock((unsigned char *)buffer, (const void *)body, *length) : -1;
+    *length = decoded - padding;
+    return decoded < 0 ? NULL : buffer;
+}
+
+// Takes a request's head and its body from standard input, and returns where the body begins.
+static const char *request(char *buffer, size_t size, const char **key, size_t *length) {
     size_t have = 0;
+    host = inetd;
     char *end = NULL, *text;
     while (!end || have < (size_t)(end - buffer) + *length) {
         struct pollfd input = {.fd = 0, .events = POLLIN};
@@ -68,6 +91,7 @@ static char *request(char *buffer, size_t size, const char **key, size_t *length
         if (got <= 0) return NULL;
         have += got;
         buffer[have] = 0;
+        if (buffer[0] == '{') return event_request(buffer, have, size, key, length);
         if (end || !(end = strstr(buffer, "\r\n\r\n"))) continue;
         end += 4;
         *length = (text = field(buffer, "\r\nContent-Length: ")) ? atol(text) : 0;
@@ -77,9 +101,18 @@ static char *request(char *buffer, size_t size, const char **key, size_t *length
     return end;
 }
 
+// The same from OpenFaaS' watchdogs.
+static const char *watchdog_request(char *buffer, size_t size, const char **key, size_t *length) {
+    host = event;
+    *key = getenv("Http_X_Api_Key");
+    *length = rest_of_input(buffer, 0, size);
+    return *key ? buffer : NULL;
+}
+
 // The same from a gateway.
-static char *gateway_request(char *buffer, size_t size, const char **key, size_t *length) {
+static const char *gateway_request(char *buffer, size_t size, const char **key, size_t *length) {
     const char *text = getenv("CONTENT_LENGTH");
+    host = gateway;
     *key = getenv("HTTP_X_API_KEY");
     *length = text ? atol(text) : 0;
     size_t have = 0;
@@ -136,11 +169,11 @@ static void renew(const char *state, const char *user, const char *token) {
 int main(void) {
     static char buffer[100000];
     char digest[65], path[4096];
-    const char *key;
-    size_t have;
-    is_gateway = getenv("GATEWAY_INTERFACE") != NULL;
-    char *body = is_gateway ? gateway_request(buffer, sizeof buffer, &key, &have)
-                            : request(buffer, sizeof buffer, &key, &have);
+    const char *key = NULL;
+    size_t have = 0;
+    const char *body = getenv("GATEWAY_INTERFACE") ? gateway_request(buffer, sizeof buffer, &key, &have)
+        : getenv("Http_Method") ? watchdog_request(buffer, sizeof buffer, &key, &have)
+                                : request(buffer, sizeof buffer, &key, &have);
     if (!body) return answer(400, "{}");
     const char *state = configured_state();
     snprintf(path, sizeof path, "%s/version.json", state);
