@@ -33,7 +33,8 @@ enum Front: Equatable {
             $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r")
                 && $0 != UInt8(ascii: "\t")
         }
-        return first == UInt8(ascii: "{") ? .event : .inetd
+        // No method begins so; an array is refused as an event.
+        return first == UInt8(ascii: "{") || first == UInt8(ascii: "[") ? .event : .inetd
     }
 
     func request(from input: inout Input, bodyLimit: Int) throws(Failure) -> RawRequest {

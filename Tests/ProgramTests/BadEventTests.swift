@@ -6,6 +6,7 @@ import Testing
     static let events = [
         Bad("an empty event", "{}"),
         Bad("an open brace", "{"),
+        Bad("an array", #"[{"method": "{M}", "path": "{P}"}]"#),
         Bad("an event cut short", #"{"method": "{M}", "path": "{P}""#),
         Bad("text behind", #"{"method": "{M}", "path": "{P}"} x"#),
         Bad("two events", #"{"method": "{M}", "path": "{P}"}{}"#),

@@ -54,7 +54,7 @@ int main(void) {
     server.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     setenv("TURNSTONE_DELIVER", "external", 1);
     while (1) {
-        snprintf(head, sizeof head, "GET /2018-06-01/runtime/invocation/next HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        snprintf(head, sizeof head, "GET /2018-06-01/runtime/invocation/next HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
         size_t have = ask(head, NULL, 0, event, sizeof event);
         char *body = strstr(event, "\r\n\r\n"), *field = strcasestr(event, "\r\nLambda-Runtime-Aws-Request-Id: ");
         if (!body || !field || sscanf(strchr(field, ':'), ": %128s", id) != 1) return 0;
@@ -63,7 +63,8 @@ int main(void) {
         close(output);
         snprintf(
             head, sizeof head,
-            "POST /2018-06-01/runtime/invocation/%s/response HTTP/1.1\r\nHost: localhost\r\nContent-Length: %zd\r\n\r\n",
+            "POST /2018-06-01/runtime/invocation/%s/response HTTP/1.1\r\nHost: localhost\r\n"
+            "Connection: close\r\nContent-Length: %zd\r\n\r\n",
             id, length);
         ask(head, answer, length, acceptance, sizeof acceptance);
     }
