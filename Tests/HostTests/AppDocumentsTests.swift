@@ -6,7 +6,7 @@ import Turnstone
 /// An app's way through `/api/devices` and `/api/push`, as the documents of these interfaces show it: through
 /// nginx, by tokens that another library has signed.
 @Suite(
-    .installed(.nginx),
+    .testable(.nginx),
     .enabled(if: WebTokens.isInstalled, "python3-jwt or openssl is not installed"))
 struct AppDocumentsTests {
     private static let phone = "a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8f90"

@@ -5,7 +5,7 @@ import Testing
 /// Every route of `infra/routes`, asked by a fixture that it grants, over every host, in every way that a request
 /// may take: the same status, body and files everywhere, but for what ``HostDifferences`` lists.
 @Suite struct EveryProgramTests {
-    @Test("a request is answered alike, whatever happens to it", arguments: Host.installed)
+    @Test("a request is answered alike, whatever happens to it", arguments: Host.testable)
     func variants(host: Host) throws {
         let site = try Site(host, replacing: host == .nginx ? ["rate=10r/m": "rate=10000r/s"] : [:])
         for fixture in try HostedFixture.granted() {
@@ -39,7 +39,7 @@ import Testing
         #expect(site.documents == before, name)
     }
 
-    @Test("a request that breaks off changes nothing", arguments: Host.installed)
+    @Test("a request that breaks off changes nothing", arguments: Host.testable)
     func halves(host: Host) throws {
         let site = try Site(host)
         for fixture in try HostedFixture.granted() {
@@ -56,7 +56,7 @@ import Testing
 
     /// Servers let go of it, programs answer with 408: after ten seconds, or somewhat more.
     @Test func aClientThatSaysNoMoreIsLetGo() throws {
-        let sites = try Host.installed.map { try Site($0) }
+        let sites = try Host.testable.map { try Site($0) }
         let connections = try sites.map { site in
             try Installed.player(at: site)
             let connection = try site.connect(to: "register")
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test("a request counts even when the client is gone", arguments: Host.installed)
+    @Test("a request counts even when the client is gone", arguments: Host.testable)
     func goneClients(host: Host) throws {
         let site = try Site(host, replacing: host == .nginx ? ["rate=10r/m": "rate=10000r/s"] : [:])
         for fixture in try HostedFixture.granted() where fixture.changesFiles {

@@ -9,7 +9,7 @@ import Turnstone
 /// Not tested here: logs, which hosts treat each in their way, and the sentence of a refusal, which may
 /// be the host's own.
 @Suite struct FixturesThroughHostsTests {
-    @Test("a host answers as the fixtures say", arguments: Host.installed)
+    @Test("a host answers as the fixtures say", arguments: Host.testable)
     func fixtures(host: Host) throws {
         // So many keys in so short a time are for tests only.
         let site = try Site(host, replacing: host == .nginx ? ["rate=10r/m": "rate=10000r/s"] : [:])

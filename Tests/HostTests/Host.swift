@@ -34,20 +34,27 @@ enum Host: String, CaseIterable {
         }
     }
 
-    var isInstalled: Bool { programs.allSatisfy(FileManager.default.isExecutableFile) }
+    /// Why it cannot be tested on this machine.
+    var obstacle: String? {
+        let isThere = FileManager.default.isExecutableFile
+        if let missing = programs.first(where: { !isThere($0) }) {
+            return "\(missing) is not installed"
+        }
+        return self == .apache && !Disguise.isPossible
+            ? "Apache does not serve as root, and user namespaces are not allowed here" : nil
+    }
 
     /// Whether it reads requests itself, and hands programs only what it takes for one.
     var isServer: Bool { [.nginx, .lighttpd, .apache].contains(self) }
 
     /// Those that can be tested on this machine.
-    static let installed = allCases.filter(\.isInstalled)
-    static let servers = installed.filter(\.isServer)
+    static let testable = allCases.filter { $0.obstacle == nil }
+    static let servers = testable.filter(\.isServer)
 }
 
 extension Trait where Self == ConditionTrait {
-    /// Skips a test, by its name, where its host is not installed.
-    static func installed(_ host: Host) -> Self {
-        .enabled(
-            if: host.isInstalled, "\(host.programs.joined(separator: " or ")) is not installed")
+    /// Skips a test, by its name, where its host cannot be tested.
+    static func testable(_ host: Host) -> Self {
+        .enabled(if: host.obstacle == nil, "\(host.obstacle ?? "")")
     }
 }

@@ -7,7 +7,7 @@ import Turnstone
 /// Requests byte by byte: each host gets the same, and each must come to the stated status, but for what
 /// ``HostDifferences`` lists, with nothing written unless it is 200.
 @Suite struct HostileRequestTests {
-    @Test("a host and our programs agree", arguments: Host.installed)
+    @Test("a host and our programs agree", arguments: Host.testable)
     func requests(host: Host) throws {
         let site = try Site(host)
         for row in Row.all {
@@ -27,7 +27,7 @@ import Turnstone
         }
     }
 
-    @Test("eight phones at once are all registered", arguments: Host.installed)
+    @Test("eight phones at once are all registered", arguments: Host.testable)
     func atOnce(host: Host) throws {
         let site = try Site(host)
         try Installed.player(at: site)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What `infra/nginx` promises beside its routes.
-@Suite(.installed(.nginx)) struct NginxTests {
+@Suite(.testable(.nginx)) struct NginxTests {
     @Test func guessesAtTheMasterKeyAreLimitedAndNothingElseIs() throws {
         let site = try Site(.nginx)
         try Installed.player(at: site)
