@@ -2,8 +2,10 @@ import Testing
 
 /// Names the hosts that the other tests leave out.
 @Suite struct HostObstacleTests {
-    @Test("a host can be tested here", arguments: Host.allCases)
-    func obstacles(host: Host) throws {
-        if let obstacle = host.obstacle { try Test.cancel("\(obstacle)") }
+    @Test func hostsThatCannotBeTestedAreNamed() {
+        for host in Host.allCases {
+            if let obstacle = host.obstacle { print("skipped: \(host): \(obstacle)") }
+        }
+        #expect(!Host.testable.isEmpty)
     }
 }
