@@ -92,18 +92,21 @@ package enum StandardStreams {
         guard retried({ dup2(file.number, 2) }) >= 0 else { throw SystemError("dup2", path) }
     }
 
-    /// Whether standard output and standard error are one socket, but not systemd's journal, whose device and inode
-    /// systemd says (systemd.exec(5), `JOURNAL_STREAM`).
+    /// Whether standard output and standard error are one socket, but not systemd's journal.
     private static var isClientOnErrors: Bool {
         var output = stat()
         var errors = stat()
         guard fstat(1, &output) == 0, fstat(2, &errors) == 0 else { return false }
-        let journal = "\(errors.st_dev):\(errors.st_ino)"
         return output.st_mode & 0o170000 == socketKind
             && output.st_ino == errors.st_ino
             && output.st_dev == errors.st_dev
-            && !ThisProcess.environment.contains { $0 == ("JOURNAL_STREAM", journal) }
+            && journal != "\(errors.st_dev):\(errors.st_ino)"
     }
+
+    /// The device and inode of the journal's socket, where systemd has given us one (systemd.exec(5),
+    /// `JOURNAL_STREAM`). Looked up once: a drainer logs a line for each notification.
+    private static let journal =
+        ThisProcess.environment.first { $0.name == "JOURNAL_STREAM" }?.value
 
     private static func write(_ bytes: [UInt8], to descriptor: Int32) {
         var done = 0
