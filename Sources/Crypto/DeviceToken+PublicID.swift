@@ -2,8 +2,10 @@ import Turnstone
 
 extension DeviceToken {
     /// Tells its device from all others, without saying anything about the token: 24 hex digits.
-    package var publicID: String {
-        // The member `hex` is in the way of the function.
-        firstDigits(24, of: Turnstone.hex(SHA256.hash(Array(text.utf8))))
-    }
+    package var publicID: String { Crypto.publicID(of: text) }
+}
+
+/// The first 24 hex digits of a text's SHA-256.
+package func publicID(of text: String) -> String {
+    firstDigits(24, of: hex(SHA256.hash(Array(text.utf8))))
 }

@@ -17,6 +17,10 @@ extension Message {
         pushType = try fields.pushType() ?? (isSilent && isBare ? "background" : "alert")
         priority = try fields.priority(pushType)
         collapseID = try fields.collapseID()
+        subject = try fields.text("subject")
+        guard subject.map({ (1...256).contains($0.utf8.count) }) ?? true else {
+            throw unacceptable("subject must have 1 to 256 bytes")
+        }
         if pushType == "background" {
             guard isSilent, isBare else {
                 throw unacceptable(

@@ -1,3 +1,4 @@
+import Spool
 import Turnstone
 
 /// Something that an app's own backend has to say, whoever it is for.
@@ -9,6 +10,9 @@ package struct Message: Equatable {
     /// 10, 5 or 1.
     package let priority: Int
     package let collapseID: String?
+    /// What it is about: on each device a newer message about the same takes the place of older ones that have not
+    /// been delivered. `nil` where ``collapseID`` says so.
+    package let subject: String?
     /// What happens to each user's badge.
     package let badge: BadgeChange?
     /// What the app receives.
@@ -20,10 +24,27 @@ package struct Message: Equatable {
     /// Whether APNs keeps it for a device that is away.
     package let isKept: Bool
 
-    /// Whether neither mute nor quiet hours hold it: it shows nothing, or what cannot wait.
+    /// Whether neither mute nor quiet hours hold it.
     var isExempt: Bool {
-        let level = payload.object?["aps"]?.object?["interruption-level"]?.string
-        return pushType != "alert" || level == "time-sensitive" || level == "critical"
+        Preferences.isExempt(pushType: pushType, aps: payload.object?["aps"]?.object ?? [:])
+    }
+
+    /// What orders it among the messages that replace each other; `nil` where none does.
+    ///
+    /// - Parameters:
+    ///   - user: whom it is for, where it is for one user only.
+    ///   - accepted: nanoseconds since 1970: of two from the same moment, which was accepted first.
+    func series(of user: UserID?, now: Timestamp, accepted: Int64) -> Series? {
+        if let subject {
+            // What is scheduled for later is older than what is said now.
+            return Series(
+                "subject \(subject)", of: user, order: Series.Order(from: now, accepted: accepted))
+        }
+        return collapseID.map { id in
+            Series(
+                "collapse \(id)", of: user,
+                order: Series.Order(from: sendAfter ?? now, accepted: accepted))
+        }
     }
 
     /// What a payload may have in bytes.

@@ -91,6 +91,8 @@ package struct Outbox {
         var notification = Notification(
             id: id, user: user, accepted: now, expires: message.expires, push: push)
         notification.kind = message.kind
+        notification.series = message.series(
+            of: user, now: now, accepted: Timestamp.systemNanoseconds)
         return notification
     }
 }

@@ -21,11 +21,13 @@ struct Passage {
     }
 
     /// What the message comes to for a user, on all devices or on one.
+    ///
+    /// - Parameter stamp: of the document, taken before it was read.
     func pass(
-        to user: UserID, _ document: User, only token: DeviceToken? = nil
+        to user: UserID, _ document: User, stamp: Int64?, only device: Device? = nil
     ) throws(Failure) -> Result {
         let devices = document.devices.filter {
-            $0.takesMessages && (token == nil || $0.token == token)
+            $0.takesMessages && (device == nil || $0.token == device?.token)
         }
         guard !devices.isEmpty else { return .open([]) }
         let passage = document.preferences.passage(
@@ -34,14 +36,19 @@ struct Passage {
         if passage == .closed { return .open([]) }
         let badge = try badge(of: user, document)
         if case .held(let moment) = passage {
-            try hold(until: moment, for: user, badge: badge)
+            try hold(until: moment, for: user, only: device, count: devices.count, badge: badge)
             return .held(devices: devices.count)
         }
+        // Quiet hours begin without a change of the document.
+        let isLasting = message.isExempt || document.preferences.quietHours == nil
         return .open(
             devices.map { device in
-                Delivery(
+                var delivery = Delivery(
                     token: device.token, environment: device.environment, user: user,
                     badge: badge.map { Int($0) }, isProven: device.reached != nil)
+                delivery.deviceID = device.changedID
+                delivery.stamp = isLasting ? stamp : nil
+                return delivery
             })
     }
 
@@ -60,14 +67,21 @@ struct Passage {
     }
 
     /// Puts the message to those that wait for the user, with a reminder in the spool before that counts.
-    private func hold(until moment: Timestamp, for user: UserID, badge: Int64?) throws(Failure) {
+    ///
+    /// - Parameters:
+    ///   - device: the one that it is for; `nil` for all that the user has then.
+    ///   - count: how many devices it is for.
+    private func hold(
+        until moment: Timestamp, for user: UserID, only device: Device?, count: Int, badge: Int64?
+    ) throws(Failure) {
         var payload = message.payload.object ?? [:]
         if let badge, var aps = payload["aps"]?.object {
             aps["badge"] = .integer(badge)
             payload["aps"] = .object(aps)
         }
         let held = HeldMessages.Message(
-            id: id, payload: payload, collapseID: message.collapseID,
+            id: id, payload: payload, collapseID: message.collapseID, device: device?.id,
+            count: Int64(count),
             // It was not said that it is worth nothing in the morning.
             expires: max(message.expires, moment + .hours(12)))
         try state.users.update(DocumentName(user)) { (document) throws(Failure) in

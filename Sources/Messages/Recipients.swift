@@ -36,8 +36,10 @@ struct Recipients {
                 return delivery
             }
             if let user = users.popFirst() {
-                guard let document = try state.users.read(DocumentName(user)) else { continue }
-                found = try open(passage.pass(to: user, document))[...]
+                let name = DocumentName(user)
+                let stamp = state.users.stamp(of: name)
+                guard let document = try state.users.read(name) else { continue }
+                found = try open(passage.pass(to: user, document, stamp: stamp))[...]
             } else if let token = tokens.popFirst() {
                 found = try deliveries(to: token)[...]
             } else {
@@ -59,10 +61,12 @@ struct Recipients {
     private mutating func deliveries(to token: DeviceToken) throws(Failure) -> [Delivery] {
         let holders = try state.registry.users(of: token)
         for user in holders {
-            guard let document = try state.users.read(DocumentName(user)),
+            let name = DocumentName(user)
+            let stamp = state.users.stamp(of: name)
+            guard let document = try state.users.read(name),
                 let device = document.devices.first(where: { $0.token == token })
             else { continue }
-            return try open(passage.pass(to: user, document, only: device.token))
+            return try open(passage.pass(to: user, document, stamp: stamp, only: device))
         }
         return holders.isEmpty ? [Delivery(token: token, environment: nil)] : []
     }

@@ -115,6 +115,7 @@ package final class Intake {
     package func finish(_ file: SpoolFile, at now: Timestamp) {
         log.append(finished: file, at: now)
         remove(file)
+        tidySeries(of: file)
         removeMark(of: file.notification.id)
     }
 
@@ -140,6 +141,12 @@ package final class Intake {
             }
         }
         if path == file.path { held[file.notification.id] = nil } else { remove(file) }
+    }
+
+    /// A mark that stays is in nobody's way, and goes with the next one of its series.
+    private func tidySeries(of file: SpoolFile) {
+        guard let series = file.notification.series else { return }
+        do throws(Failure) { try spool.tidy(series, without: file.notification.id) } catch {}
     }
 
     /// Takes a notification's file away. Where that cannot be done, it is not looked at again before the next

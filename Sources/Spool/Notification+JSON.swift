@@ -30,6 +30,10 @@ extension Notification {
         }
         kind = members["kind"]?.string
         messageIDs = members["messages"]?.texts ?? []
+        if let json = members["series"] {
+            guard let known = Series(json) else { return nil }
+            series = known
+        }
     }
 
     var members: JSONObject {
@@ -44,6 +48,7 @@ extension Notification {
         }
         members["cargo"] = cargo.map { .string($0.rawValue) }
         members["kind"] = kind.map { .string($0) }
+        members["series"] = series.map { $0.json }
         members["messages"] = messageIDs.isEmpty ? nil : JSONValue(texts: messageIDs)
         return members
     }
@@ -88,6 +93,8 @@ extension Delivery {
             return nil
         }
         self.number = number
+        deviceID = members["device_id"]?.string
+        stamp = members["stamp"]?.integer
         attempts = Int(members["attempts"]?.integer ?? 0)
         isInDoubt = members["in_doubt"]?.bool ?? false
     }
@@ -100,7 +107,9 @@ extension Delivery {
         }
         members["environment"] = environment.map { .string($0.rawValue) }
         members["user"] = user.map { .string($0.text) }
+        members["device_id"] = deviceID.map { .string($0) }
         members["badge"] = badge.map { .integer(Int64($0)) }
+        members["stamp"] = stamp.map { .integer($0) }
         members["proven"] = isProven ? true : nil
         members["attempts"] = attempts > 0 ? .integer(Int64(attempts)) : nil
         members["in_doubt"] = isInDoubt ? true : nil

@@ -1,3 +1,4 @@
+import Crypto
 import Turnstone
 
 /// What a push service is asked to show, the same for every device but for the badge.
@@ -36,6 +37,8 @@ package struct Notification: Equatable, Sendable {
     /// What kind of message it is, where an app's own backend sent it: its receipts name devices as apps know
     /// them, and ``Spool/cancel(_:at:)`` can end it.
     package var kind: String?
+    /// What it is a newer or an older state of, where others replace it or are replaced by it.
+    package var series: Series?
     /// The ids of the messages that it brings, where they were held for the user: they have its receipts too.
     package var messageIDs: [String] = []
     /// What it carries in the place of ``push``, as the user's or the channel's document has it when it is sent.
@@ -48,6 +51,8 @@ package struct Notification: Equatable, Sendable {
         case messages
         /// The user's badge.
         case badge
+        /// How many games wait for the player.
+        case turnBadge = "turn_badge"
     }
 
     /// What a turn notice does to the player's ledger, for whoever finds the notice before the ledger
@@ -63,7 +68,7 @@ package struct Notification: Equatable, Sendable {
     }
 
     /// Whether whoever sent it may ask what became of it.
-    var isMessage: Bool { kind != nil || !messageIDs.isEmpty }
+    package var isMessage: Bool { kind != nil || !messageIDs.isEmpty }
 
     package init(
         id: String, user: UserID?, accepted: Timestamp, expires: Timestamp, push: PushContent,
@@ -87,12 +92,17 @@ package struct Delivery: Equatable, Sendable {
 
     /// Its place among the notification's devices, from 0: receipts name it by this. Given by the spool.
     package internal(set) var number = 0
-    package let aim: Aim
+    package private(set) var aim: Aim
+    /// Tells the device from others in receipts; `nil` where the token does: ``DeviceToken/publicID``.
+    package var deviceID: String?
     package var environment: APNsEnvironment?
     /// Whose device it is, where the notification does not say.
     package var user: UserID?
     /// Takes the place of `aps`' `badge` in the payload.
     package var badge: Int?
+    /// Tells the user's document as it was when the delivery was accepted from later ones. While it is the same the
+    /// delivery stands as it was decided; `nil` where it has to be decided again in any case.
+    package var stamp: Int64?
     /// Whether the push service has taken a push to the device before. Such devices go first: a service
     /// lowers its limits after errors.
     package var isProven: Bool
@@ -116,6 +126,12 @@ package struct Delivery: Equatable, Sendable {
         aim = .channel(channel)
         self.environment = environment
         isProven = false
+    }
+
+    /// The same to the token that took the place of the one it was accepted for.
+    package mutating func redirect(to token: DeviceToken) {
+        deviceID = deviceID ?? self.token?.publicID
+        aim = .device(token)
     }
 
     /// The device's; `nil` where it is for a channel.

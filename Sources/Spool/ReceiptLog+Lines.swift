@@ -73,7 +73,9 @@ extension ReceiptLog {
         var line = begin(file)
         let isRepeat = file.progress.unanswered.contains(delivery.number)
         file.progress.unanswered.remove(delivery.number)
-        if attempt.isLost { file.progress.doubtful.insert(delivery.number) }
+        if attempt.isLost || isRepeat && attempt.outcome == nil {
+            file.progress.doubtful.insert(delivery.number)
+        }
         if let outcome = attempt.outcome {
             file.progress.settled.insert(delivery.number)
             if outcome == .accepted { file.progress.isReached = true }
@@ -89,6 +91,29 @@ extension ReceiptLog {
         line.add("n", delivery.number)
         line.add(attempt, of: delivery, in: file, isRepeat: isRepeat)
         append(line.end())
+    }
+
+    /// Records that messages which were held for a user do not go to as many devices as they were accepted for.
+    ///
+    /// - Parameters:
+    ///   - count: how many devices the user has no more.
+    ///   - release: the id of the notification that brings the messages to the others.
+    package func append(
+        superseded ids: [String], onDevices count: Int64, of user: UserID, in release: String,
+        at now: Timestamp
+    ) {
+        flushSending()
+        for id in ids {
+            var line = LineBuilder()
+            line.add("id", text: id)
+            line.add("in", text: release)
+            line.add("user", text: user.text)
+            line.add("devices", Int(count))
+            line.add("at", Int(now.milliseconds))
+            line.add("reason", plain: "unregistered")
+            line.add("outcome", plain: Outcome.superseded.rawValue)
+            append(line.end())
+        }
     }
 
     /// The first line about a notification is where a later drainer has to begin to read.
@@ -134,7 +159,9 @@ private struct LineBuilder {
         switch delivery.aim {
         case .device(let token):
             add("device", plain: token.start)
-            if file.notification.isMessage { add("device_id", plain: token.publicID) }
+            if file.notification.isMessage {
+                add("device_id", plain: delivery.deviceID ?? token.publicID)
+            }
         case .channel(let channel): add("channel", plain: channel.text)
         }
         add("at", Int(attempt.at.milliseconds))

@@ -56,7 +56,10 @@ extension ReceiptLog {
         if let number = members["n"]?.integer.flatMap(Int.init(exactly:)), isNumber(number) {
             if members["not_sent"] != nil { return (id, .notSent(number: number)) }
             let outcome = members["outcome"]?.string.flatMap(Outcome.init)
-            let isLost = members["status"] == nil && outcome == nil
+            // Once in doubt, always in doubt: no later answer tells what became of an earlier attempt.
+            let isLost =
+                outcome == nil && members["apns_id"] != nil
+                && (members["status"] == nil || members["repeat"] != nil)
             return (id, .attempt(number: number, outcome, isLost: isLost))
         }
         if let first = members["from"]?.integer.flatMap(Int.init(exactly:)), isNumber(first),

@@ -93,7 +93,8 @@ extension Spool {
 extension NotificationTrace {
     fileprivate mutating func note(_ delivery: Delivery, user: UserID?) {
         guard deliveries.indices.contains(delivery.number) else { return }
-        deliveries[delivery.number].device = delivery.token?.publicID ?? ""
+        deliveries[delivery.number].device =
+            delivery.deviceID ?? delivery.token?.publicID ?? ""
         deliveries[delivery.number].user = user?.text
     }
 
@@ -107,7 +108,7 @@ extension NotificationTrace {
     }
 
     private mutating func noteReleased(_ line: JSONObject) {
-        guard let device = line["device_id"]?.string else { return }
+        guard let device = line["device_id"]?.string else { return noteGone(line) }
         let name = "\(device) \(line["user"]?.string ?? "")"
         let place = releasedPlaces[name] ?? released.count
         if place == released.count {
@@ -115,6 +116,19 @@ extension NotificationTrace {
             releasedPlaces[name] = place
         }
         released[place].note(line)
+    }
+
+    /// Devices that a user had when a message was held, and not when it was released.
+    private mutating func noteGone(_ line: JSONObject) {
+        let name = " \(line["user"]?.string ?? "") \(line["in"]?.string ?? "")"
+        guard let count = line["devices"]?.integer, (1...10_000).contains(count),
+            releasedPlaces[name] == nil
+        else { return }
+        releasedPlaces[name] = released.count
+        for _ in 0..<count {
+            released.append(DeliveryTrace())
+            released[released.count - 1].note(line)
+        }
     }
 }
 

@@ -57,6 +57,9 @@ package struct Spool {
             var number = 0
             for device in first { try writer.append(device, &number) }
             while let device = try next() { try writer.append(device, &number) }
+            if let series = notification.series {
+                try mark(notification.id, in: series, acceptedAt: notification.accepted)
+            }
             guard let note else { return }
             try writer.synchronize()
             try systemCalls { () throws(SystemError) in try Files.synchronizeFolder(place) }
@@ -117,6 +120,12 @@ package struct Spool {
 
     private func folders() throws(Failure) -> [String] {
         Lane.all.map { ready($0) } + (try moments()).map { waiting(until: $0) }
+    }
+
+    /// Whether a notification is in the spool, or is just being accepted.
+    func isOpen(_ id: String) throws(Failure) -> Bool {
+        if try contains(id) { return true }
+        return try folders().contains { Files.exists("\($0)/\(id).jsonl.new") }
     }
 
     /// Where files of this id are: two, where a crash came between putting it off and taking it away.

@@ -5,8 +5,12 @@ extension Device {
     /// When the app first registered it.
     package var created: Timestamp { firstRegistered ?? registered }
 
-    /// Tells it from all other devices, without saying anything about its token.
-    package var id: String { token.publicID }
+    /// Tells it from the user's other devices, without saying anything about its token: of the first token that it
+    /// was registered with. It stays when another token takes that one's place.
+    package var id: String { firstID ?? token.publicID }
+
+    /// ``id``, where it is not that of the token.
+    package var changedID: String? { firstID }
 
     /// Whether messages to the app may be pushed to it.
     package var takesMessages: Bool {

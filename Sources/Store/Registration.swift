@@ -1,3 +1,4 @@
+import Crypto
 import Turnstone
 
 /// A token as an app registers it.
@@ -49,19 +50,30 @@ extension User {
             devices.firstIndex { $0.token == registration.token }
             ?? devices.firstIndex { registration.replaces($0) }
         let before = place.map { devices[$0] }
-        var device = before ?? Device(registration.token, registered: time)
+        var device = before ?? newDevice(registration.token, at: time)
         device.take(registration, at: time)
+        silence = nil
         if let place { devices[place] = device } else { devices.append(device) }
         var left = before.map { registration.renews($0) ? [] : [$0] } ?? []
         left += devices.filter { registration.replaces($0) || $0.isOver(at: time) }
         devices.removeAll { registration.replaces($0) || $0.isOver(at: time) }
         return (device, left)
     }
+
+    /// A device that was not known; its token may once have been another one's that is still here.
+    private func newDevice(_ token: DeviceToken, at time: Timestamp) -> Device {
+        var device = Device(token, registered: time)
+        if devices.contains(where: { $0.id == device.id }) {
+            device.firstID = publicID(of: "\(token.text) \(time.milliseconds)")
+        }
+        return device
+    }
 }
 
 extension Device {
     fileprivate mutating func take(_ registration: Registration, at time: Timestamp) {
         if token != registration.token {
+            firstID = id
             token = registration.token
             reached = nil
         }

@@ -40,6 +40,46 @@ package struct Shelf<Content: Document> {
         return known
     }
 
+    /// A document as it was read.
+    package struct Snapshot {
+        fileprivate let content: Content?
+        fileprivate let path: String
+        fileprivate let stamp: [Int64]
+    }
+
+    /// The document as last committed, which is read only if it is not the one that `known` holds.
+    ///
+    /// - Returns: a snapshot to ask with again; `nil` in its place where the document has just changed, and another
+    ///   commit might look the same.
+    package func read(
+        _ name: DocumentName, unless known: Snapshot?
+    ) throws(Failure) -> (content: Content?, snapshot: Snapshot?) {
+        let path = path(name)
+        guard let stamp = Files.stamp(of: path) else { return (try read(name), nil) }
+        if let known, known.stamp == stamp, known.path == path { return (known.content, known) }
+        let content = try read(name)
+        // The clock of a file system ticks some hundred times a second.
+        let changed = stamp[2] * 1000 + stamp[3] / 1_000_000
+        guard changed + 100 < Timestamp.systemNow.milliseconds else { return (content, nil) }
+        return (content, Snapshot(content: content, path: path, stamp: stamp))
+    }
+
+    /// Tells the document as it is from later ones, if it has been so for a second: a file system's clock is coarse,
+    /// and a commit may follow that looks the same. Take it before you read. C: `stat(2)`.
+    package func stamp(of name: DocumentName) -> Int64? {
+        guard let stamp = Files.stamp(of: path(name)) else { return nil }
+        let changed = stamp[2]
+        let now = Timestamp.systemNow.seconds
+        guard changed + 1 < now else { return nil }
+        // FNV-1a over whole words, in 59 bits: such a number is quick to read.
+        var sum: UInt64 = 0xcbf2_9ce4_8422_2325
+        for word in stamp {
+            sum = (sum ^ UInt64(bitPattern: word)) &* 0x100_0000_01b3
+            sum ^= sum >> 29
+        }
+        return Int64(sum >> 5)
+    }
+
     private func present(_ path: String) throws(Failure) -> Content? {
         let bytes = try systemCalls { () throws(SystemError) in try Files.contents(path) }
         guard let bytes else { return nil }

@@ -76,5 +76,15 @@ package struct State {
     package var registry: Registry { Registry(state: self) }
     package var pace: Pace { Pace(folder: folder) }
 
+    /// Sees to it that a player's games are judged again, though no look finds anything new.
+    ///
+    /// - Parameter hint: where the player's record may be.
+    package func forgetJudgement(of player: PlayerID, hint: Int64?) throws(Failure) {
+        // Without an index everybody is looked at anew.
+        guard Files.exists("\(folder)/players.index") else { return }
+        let records = try playerIndex().records()
+        if let record = records.record(of: player, hint: hint) { records.noteJudged(record, 0) }
+    }
+
     package func playerIndex() throws(Failure) -> PlayerIndex { try PlayerIndex(state: self) }
 }

@@ -5,12 +5,16 @@ package struct User: Document {
     package static var version: Int64 { 1 }
 
     package var devices: [Device] = []
-    /// The turns that the player was notified of.
+    /// The turns that the player was told of, or is to be.
     package var ledger = TurnLedger()
     /// How many turn notices were queued for the player: the next one's number is one more.
     package var notices: Int64 = 0
     /// When a push of a turn was last accepted by a push service.
     package var lastNotification: Timestamp?
+    /// How many games wait for the player and are shown on the player's icons.
+    package var turnBadge = TurnBadge()
+    /// How many notices in a row reached no device, and until when no other is queued.
+    package var silence: Silence?
     /// The SHA-256 of each API key made for the user. An index: the key's document is the truth.
     package var keys: [String] = []
     /// What the user wants to be told of, and when.
@@ -34,6 +38,8 @@ package struct User: Document {
 /// A device that a user can be reached on, by one of its tokens.
 package struct Device: Equatable {
     package internal(set) var token: DeviceToken
+    /// ``id``, where an earlier token gave it.
+    var firstID: String?
     /// What the token is good for.
     package var kind = TokenKind.device
     package var platform = Platform.ios
@@ -50,6 +56,8 @@ package struct Device: Equatable {
     package var quarantined: Timestamp?
     /// When a push service last took a push to it, as far as that was noted.
     package var reached: Timestamp?
+    /// The number of the newest turn notice that was accepted for it.
+    package var notice: Int64 = 0
     /// What its push service held against it, since it was registered.
     package internal(set) var refusals: Refusals?
     /// What it shows, where the token is a Live Activity's.
@@ -92,6 +100,8 @@ extension User {
         }
         notices = members.take("notices")?.integer ?? 0
         lastNotification = members.take("last_notification_time")?.timestamp
+        turnBadge = TurnBadge(members.take("turn_badge")?.object ?? [:])
+        silence = members.take("silence")?.object.flatMap(Silence.init)
         keys = members.take("keys")?.texts ?? []
         if let json = members.take("preferences") {
             guard let preferences = Preferences(json) else { return nil }
@@ -113,6 +123,8 @@ extension User {
         members["ledger"] = ledger.json
         members["notices"] = .integer(notices)
         members["last_notification_time"] = lastNotification.map { JSONValue($0) }
+        members["turn_badge"] = turnBadge == TurnBadge() ? nil : .object(turnBadge.members)
+        members["silence"] = silence.map { .object($0.members) }
         members["keys"] = keys.isEmpty ? nil : JSONValue(texts: keys)
         members["preferences"] = preferences == Preferences() ? nil : preferences.json
         members["held"] = held == HeldMessages() ? nil : held.json
@@ -135,6 +147,7 @@ extension Device {
         self.kind = kind
         self.platform = platform
         self.registered = registered
+        firstID = members.take("id")?.string
         name = members.take("name")?.string
         appVersion = members.take("app_version")?.string
         firstRegistered = members.take("first_registered_at")?.timestamp
@@ -144,6 +157,7 @@ extension Device {
         }
         quarantined = members.take("quarantined_at")?.timestamp
         reached = members.take("reached_at")?.timestamp
+        notice = members.take("notice")?.integer ?? 0
         if let refused = members.take("refused")?.object {
             guard let reason = refused["reason"]?.string, let last = refused["at"]?.timestamp,
                 let count = refused["count"]?.integer
@@ -159,6 +173,7 @@ extension Device {
 
     fileprivate var members: JSONObject {
         var members: JSONObject = ["token": .string(token.text)]
+        members["id"] = firstID.map { .string($0) }
         kind.put(into: &members)
         if platform != .ios { members["platform"] = .string(platform.rawValue) }
         members["name"] = name.map { .string($0) }
@@ -168,6 +183,7 @@ extension Device {
         members["registered_at"] = JSONValue(registered)
         members["quarantined_at"] = quarantined.map { JSONValue($0) }
         members["reached_at"] = reached.map { JSONValue($0) }
+        members["notice"] = notice == 0 ? nil : .integer(notice)
         members["refused"] = refusals.map {
             [
                 "reason": .string($0.reason), "at": JSONValue($0.last), "count": .integer($0.count),
@@ -179,10 +195,19 @@ extension Device {
 }
 
 extension User {
-    /// Marks the turns of a notice that is in the spool, if that has not been done.
+    /// The device that a token belongs to, or belonged to until another one took its place.
+    ///
+    /// - Parameter id: the device's, where it is known; else that of the token.
+    package func device(_ token: DeviceToken, id: String? = nil) -> Device? {
+        if let device = devices.first(where: { $0.token == token }) { return device }
+        let id = id ?? token.publicID
+        return devices.first { $0.id == id }
+    }
+
+    /// Takes in a notice that is in the spool, if a crash prevented that.
     package mutating func adopt(_ turns: TurnLedger, notice: Int64) {
         guard notice > notices else { return }
-        ledger.merge(turns)
+        ledger.queue(turns)
         notices = notice
     }
 
@@ -201,11 +226,27 @@ extension User {
         badgeMessages = badgeMessages.suffix(7) + [messageID]
     }
 
-    /// Notes that a push service has taken pushes to some of the devices.
-    package mutating func noteReached(_ tokens: [DeviceToken], at moment: Timestamp) {
+    /// Records that a push service took a turn notice for some of the devices.
+    ///
+    /// - Parameter badge: how many games it said are waiting; `nil` where a drainer that was killed has sent it.
+    package mutating func noteTold(
+        _ notice: Int64, badge: Int64?, on tokens: [DeviceToken], at moment: Timestamp
+    ) {
         lastNotification = moment
+        silence = nil
+        turnBadge.shown = badge ?? turnBadge.shown
+        ledger.noteTold(notice)
         for index in devices.indices where tokens.contains(devices[index].token) {
             devices[index].reached = moment
+            devices[index].notice = max(devices[index].notice, notice)
         }
+    }
+
+    /// Records that a turn notice has ended and no device took it: its turns are new again.
+    ///
+    /// - Parameter isRefused: whether that was a push service's doing.
+    package mutating func noteUntold(_ notice: Int64, isRefused: Bool, at moment: Timestamp) {
+        ledger.forget(notice)
+        if isRefused { silence = Silence(after: silence, at: moment) }
     }
 }

@@ -46,7 +46,6 @@ package struct LookBook {
         let told = try tell(player, of: found, record: record, began: began)
         guard !told.isOutdated else { return told }
         records.note(record, lookBegan: began, found: fingerprint, tag: entityTag)
-        if told.isWatched, !told.isHeld { records.noteJudged(record, mark(fingerprint)) }
         return told
     }
 
@@ -92,11 +91,13 @@ package struct LookBook {
             return later > .seconds(0) && later < .minutes(2)
         } unwatch: {
             if let record { records.unwatch(record) }
+        } settled: {
+            if let record { records.noteJudged(record, mark(found.fingerprint)) }
         }
     }
 
     /// The judgement depends on one setting beside the games.
     private func mark(_ fingerprint: Int64) -> Int64 {
-        notifier.liveToo ? ~fingerprint : fingerprint
+        notifier.settings.liveToo ? ~fingerprint : fingerprint
     }
 }

@@ -8,16 +8,13 @@ import Unix
 package struct TurnNotifier {
     private let state: State
     private let spool: Spool
-    /// Whether blitz, rapid and live games count, too.
-    package let liveToo: Bool
-    private let environment: String?
+    package let settings: TurnSettings
     private let now: Timestamp
 
     package init(_ variables: Variables, state: State, now: Timestamp) throws(Failure) {
         self.state = state
         spool = Spool(state: state.folder)
-        liveToo = try variables.flag("NOTIFY_LIVE_GAMES", standard: false)
-        environment = variables.text("ENVIRONMENT")
+        settings = try TurnSettings(variables)
         self.now = now
     }
 
@@ -26,61 +23,111 @@ package struct TurnNotifier {
         package let judgement: TurnRule.Judgement
         /// The notice that was queued.
         package var notice: String?
+        /// Whether a push was queued that takes the number on the player's icons down.
+        package var isBadgeCorrected = false
         /// Whether another look that began later was judged already, so that this one changed nothing.
         package var isOutdated = false
         /// Whether the player has a device to be told on.
         package var isWatched = true
-        /// Whether the player wants to be told later, and so has to be judged again.
+        /// Whether the player is to be told later, and so has to be judged again.
         package var isHeld = false
+
+        package var hasQueued: Bool { notice != nil || isBadgeCorrected }
     }
 
-    /// Queues a notice of the turns that the player was not told of, and marks them as told.
+    /// Queues a notice of the turns that no notice was queued for yet. They count as told when a device has taken it:
+    /// the drainer records that before it lets the notice go.
     ///
     /// The notice's number gives it its id. So a notice that a crash left in the spool, unknown to the
-    /// ledger, is found under the next number, and its turns are marked rather than told again. It is
-    /// still in the spool: the drainer marks a notice's turns before it lets the notice go.
+    /// ledger, is found under the next number, and its turns are not queued again.
     ///
     /// - Parameters:
     ///   - isOutdated: whether a look that began later was judged already; asked under the user's lock.
     ///   - unwatch: called under the user's lock where the player has no device.
+    ///   - settled: called under the user's lock where nothing need be judged again before a look finds something new.
     package func tell(
         _ player: PlayerID, of found: ActiveGames, unless isOutdated: () -> Bool,
-        unwatch: () -> Void
+        unwatch: () -> Void, settled: () -> Void
     ) throws(Failure) -> Told {
         try state.users.update(DocumentName(UserID(player))) { (user) throws(Failure) in
             try adopt(&user, player)
+            try forgetLost(&user, player)
             let judgement = judge(found, user.ledger, player)
             guard user.hasDevice else {
                 unwatch()
                 return Told(judgement: judgement, isWatched: false)
             }
             guard !isOutdated() else { return Told(judgement: judgement, isOutdated: true) }
+            var told = Told(judgement: judgement)
             user.ledger = judgement.ledger
+            user.turnBadge.waiting = Int64(judgement.badge)
             switch user.preferences.passage(Preferences.turn, at: now, WallClock.minute) {
-            case .free: break
-            case .held: return Told(judgement: judgement, isHeld: true)
-            case .closed: return Told(judgement: judgement)
+            case .free: told.isHeld = user.silence?.holds(at: now) ?? false
+            case .held: told.isHeld = true
+            case .closed:
+                // Not even later.
+                user.ledger.mark(judgement.new, notice: 0)
+                settled()
+                return told
             }
-            guard let notification = notification(judgement, user, player) else {
-                return Told(judgement: judgement)
+            if !judgement.new.isEmpty, !told.isHeld {
+                told.notice = try queue(judgement, &user, player)
+            } else {
+                told.isBadgeCorrected = try correctBadge(&user, player)
             }
-            try spool.accept(notification, to: deliveries(user))
-            user.notices += 1
-            user.ledger.mark(judgement.new, notice: user.notices)
-            return Told(judgement: judgement, notice: notification.id)
+            if judgement.new.isEmpty { told.isHeld = false }
+            if !told.isHeld { settled() }
+            return told
         }
+    }
+
+    private func queue(
+        _ judgement: TurnRule.Judgement, _ user: inout User, _ player: PlayerID
+    ) throws(Failure) -> String? {
+        guard let notification = notification(judgement, user, player) else { return nil }
+        try spool.accept(notification, to: deliveries(user))
+        user.notices += 1
+        user.ledger.queue(judgement.new, notice: user.notices)
+        return notification.id
+    }
+
+    /// Queues a push that takes the number on the player's icons down, where games were answered elsewhere: one at a
+    /// time, and not more often than ``TurnBadge/pause`` says. It is made when it is sent.
+    private func correctBadge(_ user: inout User, _ player: PlayerID) throws(Failure) -> Bool {
+        guard let shown = user.turnBadge.shown, user.turnBadge.waiting < shown else { return false }
+        if let pending = user.turnBadge.correction, try spool.contains(pending) { return false }
+        let due = user.turnBadge.nextCorrection(at: now)
+        var notification = Notification(
+            id: stableUUID("turn badge \(player) \(hex(randomBytes(16)))"), user: UserID(player),
+            accepted: now, expires: due + .days(1),
+            push: PushContent(
+                badge: user.turnBadge.waiting, collapseID: "turn-badge-\(player)"))
+        notification.cargo = .turnBadge
+        try spool.accept(
+            notification, to: deliveries(user), notBefore: due > now ? due : nil)
+        user.turnBadge.correction = notification.id
+        user.turnBadge.correctionDue = due
+        return true
     }
 
     private func judge(
         _ found: ActiveGames, _ ledger: TurnLedger, _ player: PlayerID
     ) -> TurnRule.Judgement {
-        TurnRule.judge(found, ledger: ledger, player: player, liveToo: liveToo)
+        TurnRule.judge(found, ledger: ledger, player: player, liveToo: settings.liveToo)
     }
 
     /// Marks the turns of notices that were queued, but whose mark a crash prevented.
     private func adopt(_ user: inout User, _ player: PlayerID) throws(Failure) {
         while let told = try spool.find(id(player, user.notices + 1))?.turns {
             user.adopt(told.turns, notice: told.notice)
+        }
+    }
+
+    /// Makes the turns new again whose notice is not in the spool any more: it was damaged, or removed by hand. What
+    /// the drainer ends, it has recorded before.
+    private func forgetLost(_ user: inout User, _ player: PlayerID) throws(Failure) {
+        for notice in user.ledger.openNotices where try !spool.contains(id(player, notice)) {
+            user.ledger.forget(notice)
         }
     }
 
@@ -92,15 +139,13 @@ package struct TurnNotifier {
         _ judgement: TurnRule.Judgement, _ user: User, _ player: PlayerID
     ) -> Notification? {
         let notice = TurnNotice(
-            new: judgement.new, badge: judgement.badge, player: player, environment: environment,
-            now: now)
+            new: judgement.new, badge: judgement.badge, player: player,
+            environment: settings.environment, now: now)
         guard let notice else { return nil }
         let number = user.notices + 1
         return Notification(
             id: id(player, number), user: UserID(player), accepted: now, expires: notice.expiration,
-            push: PushContent(
-                type: "alert", priority: 10, collapseID: notice.collapseID,
-                payload: notice.payload),
+            push: PushContent(notice),
             turns: Notification.TurnsTold(
                 notice: number, turns: TurnLedger().marking(judgement.new, notice: number)))
     }
@@ -108,9 +153,11 @@ package struct TurnNotifier {
     /// To the user's devices, those that were reached before first.
     private func deliveries(_ user: User) -> [Delivery] {
         let deliveries = user.devices.filter(\.takesMessages).map { device in
-            Delivery(
+            var delivery = Delivery(
                 token: device.token, environment: device.environment,
                 isProven: device.reached != nil)
+            delivery.deviceID = device.changedID
+            return delivery
         }
         return deliveries.filter(\.isProven) + deliveries.filter { !$0.isProven }
     }

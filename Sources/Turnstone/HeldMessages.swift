@@ -8,13 +8,28 @@ package struct HeldMessages: Equatable, Sendable {
         package let id: String
         package let payload: JSONObject
         package let collapseID: String?
+        /// The one device that it is for; `nil` for all that the user has when it is released.
+        package let device: String?
+        /// How many devices it was accepted for.
+        package let count: Int64
         package let expires: Timestamp
 
-        package init(id: String, payload: JSONObject, collapseID: String?, expires: Timestamp) {
+        package init(
+            id: String, payload: JSONObject, collapseID: String?, device: String? = nil,
+            count: Int64 = 1, expires: Timestamp
+        ) {
             self.id = id
             self.payload = payload
             self.collapseID = collapseID
+            self.device = device
+            self.count = count
             self.expires = expires
+        }
+
+        /// Whether it takes the place of an earlier one.
+        fileprivate func replaces(_ earlier: Message) -> Bool {
+            guard earlier.id != id else { return true }
+            return collapseID != nil && earlier.collapseID == collapseID && earlier.device == device
         }
     }
 
@@ -49,8 +64,7 @@ package struct HeldMessages: Equatable, Sendable {
     /// - Parameter moment: when nothing need wait any more.
     /// - Returns: whether a notification has to remind of it then.
     package mutating func add(_ message: Message, until moment: Timestamp) -> Bool {
-        messages.removeAll { $0.id == message.id }
-        if let same = message.collapseID { messages.removeAll { $0.collapseID == same } }
+        messages.removeAll { message.replaces($0) }
         messages.append(message)
         if messages.count > Self.most {
             messages.removeFirst()
@@ -73,10 +87,27 @@ package struct HeldMessages: Equatable, Sendable {
         messageIDs.removeAll { gone.contains($0) }
     }
 
-    /// Lets all that waits go with the notification of an id.
-    package mutating func release(as id: String) {
-        if let merged {
-            releases.append(Release(id: id, message: merged, messageIDs: messageIDs))
+    /// Lets all that waits go: with one notification what is for all of the user's devices, with one for each device
+    /// what is for that one only.
+    ///
+    /// - Parameter id: the notification's id, made from that of the newest message it brings.
+    package mutating func release(as id: (_ newest: String) -> String) {
+        var targets: [String?] = []
+        for message in messages where !targets.contains(message.device) {
+            targets.append(message.device)
+        }
+        for target in targets {
+            let group = messages.filter { $0.device == target }
+            let others = messages.filter { $0.device != target }.map { $0.id }
+            // What gave way to others is told of with those for all devices, or with the only ones.
+            let isMain = target == nil || !targets.contains(nil) && target == targets[0]
+            let ids =
+                isMain
+                ? messageIDs.filter { !others.contains($0) } : group.map { $0.id }
+            let more = isMain ? uncounted : 0
+            guard let merged = Self.merged(group, and: more) else { continue }
+            releases.append(
+                Release(id: id(merged.id), message: merged, messageIDs: ids))
         }
         messages = []
         uncounted = 0
@@ -89,7 +120,7 @@ package struct HeldMessages: Equatable, Sendable {
 
     /// One message in the place of several: the newest one's, but that it says how many there are and what they
     /// are called. A single one stays as it was.
-    private var merged: Message? {
+    private static func merged(_ messages: [Message], and uncounted: Int64) -> Message? {
         guard let newest = messages.last else { return nil }
         let count = Int64(messages.count) + uncounted
         guard count > 1 else { return newest }
@@ -108,7 +139,9 @@ package struct HeldMessages: Equatable, Sendable {
         payload["aps"] = .object(aps)
         payload["merged"] = .integer(count)
         let expires = messages.map { $0.expires }.max() ?? newest.expires
-        return Message(id: newest.id, payload: payload, collapseID: nil, expires: expires)
+        return Message(
+            id: newest.id, payload: payload, collapseID: nil, device: newest.device,
+            count: newest.count, expires: expires)
     }
 }
 
@@ -141,7 +174,7 @@ extension HeldMessages {
         }
     }
 
-    /// `{"messages": [{"id", "payload", "collapse_id"?, "expires_at"}], "uncounted"?, "ids", "due"?, "releases"?: [{"id",
+    /// `{"messages": [{"id", "payload", "collapse_id"?, "device_id"?, "devices"?, "expires_at"}], "uncounted"?, "ids", "due"?, "releases"?: [{"id",
     /// "message", "ids"}]}`
     package var json: JSONValue {
         var members: JSONObject = ["messages": .array(messages.map { $0.json })]
@@ -172,12 +205,16 @@ extension HeldMessages.Message {
             let payload = members["payload"]?.object, let expires = members["expires_at"]?.timestamp
         else { return nil }
         self.init(
-            id: id, payload: payload, collapseID: members["collapse_id"]?.string, expires: expires)
+            id: id, payload: payload, collapseID: members["collapse_id"]?.string,
+            device: members["device_id"]?.string, count: members["devices"]?.integer ?? 1,
+            expires: expires)
     }
 
     fileprivate var json: JSONValue {
         var members: JSONObject = ["id": .string(id), "payload": .object(payload)]
         members["collapse_id"] = collapseID.map { .string($0) }
+        members["device_id"] = device.map { .string($0) }
+        members["devices"] = count == 1 ? nil : .integer(count)
         members["expires_at"] = JSONValue(expires)
         return .object(members)
     }

@@ -21,6 +21,12 @@ package struct Preferences: Equatable, Sendable {
         case closed
     }
 
+    /// Whether neither mute nor quiet hours hold a push: it shows nothing, or what cannot wait.
+    package static func isExempt(pushType: String, aps: JSONObject) -> Bool {
+        let level = aps["interruption-level"]?.string
+        return pushType != "alert" || level == "time-sensitive" || level == "critical"
+    }
+
     /// Whether a message may reach the user now.
     ///
     /// - Parameters:

@@ -1,13 +1,28 @@
-/// Each active game's last notified turn, and the notice it was queued in.
+/// Each active game's last turn that a notice was queued for, and whether a device has taken that notice.
 package struct TurnLedger: Equatable, Sendable {
     package struct Entry: Equatable, Sendable {
         package let turn: Turn
-        /// The player's notices count up from 1.
-        package let notice: Int64
+        /// The notice that tells of it. The player's notices count up from 1.
+        package var notice: Int64
+        /// Whether a device took the notice. Until then the turn is queued.
+        package var isTold: Bool
+        /// Whether the game was seen not waiting for the player since: the same position with a later move is
+        /// then another turn (an undo).
+        package var wasAway = false
 
-        package init(turn: Turn, notice: Int64) {
+        package init(turn: Turn, notice: Int64, isTold: Bool = true) {
             self.turn = turn
             self.notice = notice
+            self.isTold = isTold
+        }
+
+        /// Whether a game that waits does so for this turn.
+        func covers(_ turn: Turn) -> Bool {
+            guard self.turn.isSame(as: turn) else { return false }
+            guard wasAway, let before = self.turn.lastMove, let now = turn.lastMove else {
+                return true
+            }
+            return now <= before
         }
     }
 
@@ -22,19 +37,26 @@ package struct TurnLedger: Equatable, Sendable {
         return entries[place]
     }
 
-    /// Whether the player was notified of this turn.
+    /// Whether a notice was queued for this turn, or told of it.
     package func holds(_ turn: Turn) -> Bool {
-        self[turn.game]?.turn.isSame(as: turn) == true
+        self[turn.game]?.covers(turn) == true
     }
 
-    /// Records that the games' turns were queued in `notice`.
+    /// Records the games' turns as told, or as never to be told.
     package mutating func mark(_ games: [Game], notice: Int64) {
         for game in games { insert(Entry(turn: Turn(game), notice: notice)) }
     }
 
-    /// Takes over another ledger's entries in place of its own for the same games.
-    package mutating func merge(_ other: TurnLedger) {
-        for entry in other.entries { insert(entry) }
+    /// Records that a notice was queued for the games' turns.
+    package mutating func queue(_ games: [Game], notice: Int64) {
+        for game in games { insert(Entry(turn: Turn(game), notice: notice, isTold: false)) }
+    }
+
+    /// Takes over the turns of a notice that is in the spool, in place of its own for the same games.
+    package mutating func queue(_ notice: TurnLedger) {
+        for entry in notice.entries {
+            insert(Entry(turn: entry.turn, notice: entry.notice, isTold: false))
+        }
     }
 
     package func marking(_ games: [Game], notice: Int64) -> TurnLedger {
@@ -43,11 +65,25 @@ package struct TurnLedger: Equatable, Sendable {
         return marked
     }
 
+    /// Records that the games are not waiting for the player now.
+    mutating func noteAway(_ games: [Game]) {
+        guard !entries.isEmpty else { return }
+        for game in games {
+            let place = place(of: game.id)
+            guard place < entries.count, entries[place].turn.game == game.id else { continue }
+            entries[place].wasAway = true
+        }
+    }
+
     /// The ledger without the games that `isKept` denies.
     package func filtered(_ isKept: (Int64) -> Bool) -> TurnLedger {
         var rest = self
         rest.entries.removeAll { !isKept($0.turn.game) }
         return rest
+    }
+
+    private mutating func update(_ change: (inout Entry) -> Void) {
+        for index in entries.indices { change(&entries[index]) }
     }
 
     private mutating func insert(_ entry: Entry) {
@@ -71,6 +107,44 @@ package struct TurnLedger: Equatable, Sendable {
     }
 }
 
+// MARK: What becomes of a notice
+
+extension TurnLedger {
+    /// Decides what a notice tells, at the moment of sending it: its own turns that still wait, and all others that no
+    /// device was told of yet. It becomes the notice of all of them, and its turns that wait no more are forgotten.
+    ///
+    /// - Parameter waiting: the games that wait for the player by the newest look.
+    /// - Returns: those of them that the notice tells of, in the look's order.
+    package mutating func fill(_ notice: Int64, from waiting: [Game]) -> [Game] {
+        var told: [Game] = []
+        for game in waiting {
+            guard let entry = self[game.id], entry.covers(Turn(game)),
+                entry.notice == notice || !entry.isTold
+            else { continue }
+            told.append(game)
+        }
+        let ids = Set(told.map { $0.id })
+        entries.removeAll { $0.notice == notice && !$0.isTold && !ids.contains($0.turn.game) }
+        update { entry in
+            if !entry.isTold, ids.contains(entry.turn.game) { entry.notice = notice }
+        }
+        return told
+    }
+
+    /// Records that a device took a notice.
+    package mutating func noteTold(_ notice: Int64) {
+        update { if $0.notice == notice { $0.isTold = true } }
+    }
+
+    /// Forgets the turns of a notice that reached no device: they are new again.
+    package mutating func forget(_ notice: Int64) {
+        entries.removeAll { $0.notice == notice && !$0.isTold }
+    }
+
+    /// The notices of which nobody knows yet whether a device takes them.
+    package var openNotices: Set<Int64> { Set(entries.filter { !$0.isTold }.map { $0.notice }) }
+}
+
 extension TurnLedger {
     /// Reads the form that ``json`` writes.
     ///
@@ -85,12 +159,15 @@ extension TurnLedger {
                 game: game, phase: Game.Phase(phase),
                 moveCount: members["moves"]?.integer.map { Int($0) },
                 lastMove: members["last_move"]?.timestamp)
-            insert(Entry(turn: turn, notice: notice))
+            var entry = Entry(
+                turn: turn, notice: notice, isTold: members["queued"]?.bool != true)
+            entry.wasAway = members["away"]?.bool == true
+            insert(entry)
         }
     }
 
-    /// An array of `{"game", "phase", "moves", "last_move", "notice"}`: `last_move` in milliseconds since
-    /// 1970; `moves` and `last_move` left out where unknown.
+    /// An array of `{"game", "phase", "moves", "last_move", "notice", "queued", "away"}`: `last_move` in milliseconds
+    /// since 1970; `moves` and `last_move` left out where unknown, the last two where false.
     package var json: JSONValue {
         .array(
             entries.map { entry in
@@ -100,6 +177,8 @@ extension TurnLedger {
                 if let count = entry.turn.moveCount { members["moves"] = .integer(Int64(count)) }
                 if let moment = entry.turn.lastMove { members["last_move"] = JSONValue(moment) }
                 members["notice"] = .integer(entry.notice)
+                if !entry.isTold { members["queued"] = true }
+                if entry.wasAway { members["away"] = true }
                 return .object(members)
             })
     }

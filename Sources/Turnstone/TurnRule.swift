@@ -4,14 +4,18 @@ package enum TurnRule {
     package struct Judgement: Equatable, Sendable {
         /// Waiting, and not in the ledger: to be notified of.
         package var new: [Game] = []
-        /// Waiting, and notified of already.
+        /// Waiting, and a notice is queued or was told already.
         package var old: [Game] = []
         /// The player's turn, but paused, or live where live games are not asked for.
         package var held: [Game] = []
         /// Somebody else's turn, or nobody's.
         package var elsewhere: [Game] = []
-        /// The ledger without games that are gone; nothing is marked in it yet.
+        /// The ledger without games that are gone, and with those marked that went on since; no new turn is in it
+        /// yet.
         package var ledger: TurnLedger
+
+        /// The games that wait, new or old, the new ones first.
+        package var waiting: [Game] { new + old }
 
         /// How many games wait, new or old: what a badge shows.
         package var badge: Int { new.count + old.count }
@@ -19,7 +23,7 @@ package enum TurnRule {
 
     /// - Parameter liveToo: Whether blitz, rapid and live games count.
     ///
-    /// A notified turn stays in the ledger through pauses and while the opponent thinks; only a game that
+    /// A turn stays in the ledger through pauses and while the opponent thinks; only a game that
     /// is no longer active leaves. Where a game was skipped nothing leaves, since it may be that one.
     package static func judge(
         _ look: ActiveGames, ledger: TurnLedger, player: PlayerID, liveToo: Bool
@@ -42,6 +46,7 @@ package enum TurnRule {
                 judgement.elsewhere.append(game)
             }
         }
+        judgement.ledger.noteAway(judgement.elsewhere)
         return judgement
     }
 

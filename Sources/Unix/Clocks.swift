@@ -22,6 +22,13 @@ package enum MonotonicClock {
 }
 
 extension Timestamp {
+    /// The system's clock in nanoseconds since 1970. C: `clock_gettime(2)` with `CLOCK_REALTIME`.
+    package static var systemNanoseconds: Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    }
+
     /// The system's clock. C: `clock_gettime(2)` with `CLOCK_REALTIME`.
     package static var systemNow: Timestamp {
         var time = timespec()

@@ -1,5 +1,6 @@
 import JSON
 import Spool
+import Store
 import TestSupport
 import Testing
 import Turnstone
@@ -296,6 +297,14 @@ extension World {
     ) throws {
         var members: JSONObject = ["alert": "Hello"]
         for member in aps.members { members[member.name] = member.value }
+        try change("7") { user in
+            let registered = Timestamp(milliseconds: now - 60_000)
+            for token in devices.compactMap({ DeviceToken(token($0)) }) {
+                if user.device(token) == nil {
+                    user.devices.append(Device(token, registered: registered))
+                }
+            }
+        }
         let accepted = Timestamp(milliseconds: now)
         let notification = Notification(
             id: Self.id(name), user: UserID("7"), accepted: accepted,

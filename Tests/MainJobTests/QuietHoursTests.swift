@@ -220,12 +220,6 @@ extension World {
         try advance(seconds: (moment.milliseconds - now) / 1000)
     }
 
-    fileprivate func openState() throws -> State {
-        var settings = Variables()
-        settings.offer("TURNSTONE_STATE", state.path)
-        return try State(settings)
-    }
-
     fileprivate func prefer(
         _ night: QuietHoursTests.Night, kinds: JSONObject = [:], user name: String = "ann"
     ) throws {

@@ -22,7 +22,7 @@ serve(
         }
         let told = try Looker(request.variables, state: state, now: request.time)
             .look(at: player, youngerThan: .seconds(10)).told
-        if told.notice != nil { try Spool(state: state.folder).startDrainer(request.variables) }
+        if told.hasQueued { try Spool(state: state.folder).startDrainer(request.variables) }
 
         // Paused and live games are nothing to be told of now, but the player's turn all the same.
         let judgement = told.judgement

@@ -5,44 +5,8 @@ import Turnstone
 import Unix
 
 extension Drainer {
-    /// The verdict of a push that need not be sent any more, or cannot be now.
-    func verdictBeforehand(_ push: Push) -> Verdict? {
-        if intake.isCalledOff(push.delivery, in: push.job.file) { return .cancelled }
-        do throws(Failure) {
-            if let cargo = push.job.notification.cargo, let verdict = try load(cargo, push) {
-                return verdict
-            }
-        } catch {
-            log.failure(error)
-            return .later(error)
-        }
-        return push.job.notification.expires > now ? nil : .expired
-    }
-
-    /// Gives a notification what it is to carry now.
-    ///
-    /// - Returns: a verdict where there is nothing, or nothing now.
-    private func load(
-        _ cargo: Notification.Cargo, _ push: Push
-    ) throws(Failure) -> Verdict? {
-        if case .channel(let channel) = push.delivery.aim {
-            return try loadBroadcast(push, to: channel)
-        }
-        guard let user = push.job.file.user(of: push.delivery), let token = push.delivery.token
-        else { return .superseded }
-        switch cargo {
-        case .activity: return try loadActivity(push, to: token, of: user)
-        case .messages: return try releaseMessages(push, of: user)
-        case .badge:
-            // Under the lock: whoever changes it accepts the push first.
-            let badge = try state.users.update(DocumentName(user)) { $0.badge }
-            fill(push, ["aps": ["badge": .integer(badge)]])
-            return nil
-        }
-    }
-
     /// What a channel is to get now: an older state never follows a newer one.
-    private func loadBroadcast(_ push: Push, to channel: ChannelID) throws(Failure) -> Verdict? {
+    func loadBroadcast(_ push: Push, to channel: ChannelID) throws(Failure) -> Verdict? {
         let id = push.job.notification.id
         let taken = try state.channels.update(DocumentName(channel)) { document in
             document.feed?.take(by: id, now: now)
@@ -50,24 +14,27 @@ extension Drainer {
         return fill(push, taken)
     }
 
-    private func loadActivity(
+    /// What a Live Activity is to show now.
+    func loadActivity(
         _ push: Push, to token: DeviceToken, of user: UserID
     ) throws(Failure) -> Verdict? {
         let id = push.job.notification.id
-        let taken = try state.users.update(DocumentName(user)) { (document) throws(Failure) in
-            if let index = document.devices.firstIndex(where: { $0.activity?.carrier?.id == id }),
-                document.devices[index].token != token
-            {
-                try handOver(push, to: &document.devices[index])
-                return nil as ActivityFeed.Taken?
-            }
-            return document.takeActivity(of: token, by: id, now: now)
+        let taken = try state.users.update(DocumentName(user)) { document in
+            document.takeActivity(of: token, by: id, now: now)
         }
         return fill(push, taken)
     }
 
+    /// The user's badge as it is now.
+    func loadBadge(_ push: Push, of user: UserID) throws(Failure) -> Verdict? {
+        // Under the lock: whoever changes it accepts the push first.
+        let badge = try state.users.update(DocumentName(user)) { $0.badge }
+        fill(push, ["aps": ["badge": .integer(badge)]])
+        return nil
+    }
+
     private func fill(_ push: Push, _ taken: ActivityFeed.Taken?) -> Verdict? {
-        guard let taken else { return .superseded }
+        guard let taken else { return .superseded("newer") }
         var aps: JSONObject = ["timestamp": .integer(taken.seconds)]
         for member in taken.state.aps.members { aps[member.name] = member.value }
         fill(
@@ -76,21 +43,8 @@ extension Drainer {
         return nil
     }
 
-    /// The activity has got another token since: another notification goes to that one.
-    private func handOver(_ push: Push, to device: inout Device) throws(Failure) {
-        let known = push.job.notification
-        let id = stableUUID("handed over \(known.id) \(device.token.text)")
-        var next = Notification(
-            id: id, user: known.user, accepted: known.accepted, expires: known.expires,
-            push: known.push)
-        next.cargo = known.cargo
-        try spool.accept(
-            next, to: [Delivery(token: device.token, environment: device.environment)])
-        device.activity?.handOver(to: id)
-    }
-
     /// The user may have chosen other quiet hours since.
-    private func releaseMessages(_ push: Push, of user: UserID) throws(Failure) -> Verdict {
+    func releaseMessages(_ push: Push, of user: UserID) throws(Failure) -> Verdict {
         var until: Timestamp?
         let document = try state.users.update(DocumentName(user)) { (document) throws(Failure) in
             let passage = document.preferences.passage(nil, at: now, WallClock.minute)
@@ -101,24 +55,32 @@ extension Drainer {
             try document.held.remove { (id) throws(Failure) in
                 try state.messages.find(id)?.calledOff != nil
             }
-            if let newest = document.held.messages.last {
-                document.held.release(
-                    as: stableUUID("released \(push.job.notification.id) \(newest.id)"))
+            document.held.release { newest in
+                stableUUID("released \(push.job.notification.id) \(newest)")
             }
             return document
         }
         for release in document.held.releases where try !spool.contains(release.id) {
             try bring(release, to: user, document)
         }
-        return until.map { .waiting($0 - now) } ?? .superseded
+        return until.map { .waiting($0 - now) } ?? .superseded("released")
     }
 
-    /// To the devices that the user has by now. The release is in the document, so that whoever comes after a crash
+    /// To the devices that the user has by now, or to the one that it is for. The release is in the document, so that whoever comes after a crash
     /// does this again, until what was released is delivered.
     private func bring(
         _ release: HeldMessages.Release, to user: UserID, _ document: User
     ) throws(Failure) {
-        let devices = document.devices.filter { $0.takesMessages }
+        let only = release.message.device
+        let devices = document.devices.filter {
+            $0.takesMessages && (only == nil || $0.id == only)
+        }
+        let gone = release.message.count - Int64(devices.count)
+        if gone > 0 {
+            intake.log.append(
+                superseded: release.messageIDs, onDevices: gone, of: user, in: release.id, at: now)
+            try intake.log.commit()
+        }
         guard !devices.isEmpty else {
             return try state.users.update(DocumentName(user)) { $0.held.finish(release.id) }
         }
@@ -136,19 +98,21 @@ extension Drainer {
         try spool.accept(
             notification,
             to: devices.map { device in
-                Delivery(
+                var delivery = Delivery(
                     token: device.token, environment: device.environment,
                     isProven: device.reached != nil)
+                delivery.deviceID = device.changedID
+                return delivery
             })
     }
 
-    private func fill(
+    func fill(
         _ push: Push, _ payload: JSONValue, priority: Int? = nil, expires: Timestamp? = nil
     ) {
         let notification = push.job.notification
         var content = notification.push
         content.payload = payload
         content.priority = priority ?? content.priority
-        push.job.file.load(content, expires: expires ?? notification.expires)
+        push.job.load(content, expires: expires ?? notification.expires)
     }
 }

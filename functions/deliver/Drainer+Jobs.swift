@@ -65,15 +65,21 @@ extension Drainer {
     }
 
     private func letGo(_ job: Job) throws(Failure) {
-        if job.isDamaged { return try intake.setAside(job.file) }
+        if job.isDamaged {
+            leave(job)
+            return try intake.setAside(job.file)
+        }
         if job.left > 0 {
             let moment = moment(of: job)
+            if !job.reached.isEmpty { try tellUser(of: job) }
             try intake.putOff(job.file, until: moment)
+            leave(job)
             summary.waiting += 1
             return logEvent("put off", job, ["until": .string(CalendarDate(moment).text)])
         }
         try tellUser(of: job)
         intake.finish(job.file, at: now)
+        leave(job)
         oldestNote = oldestNote ?? MonotonicClock.milliseconds
         summary.delivered += 1
         logEvent("delivered", job)
@@ -92,10 +98,12 @@ extension Drainer {
         if !job.notification.messageIDs.isEmpty {
             try state.users.update(DocumentName(user)) { $0.held.finish(job.notification.id) }
         }
-        guard let told = job.notification.turns else { return }
-        try state.users.update(DocumentName(user)) { document in
-            document.adopt(told.turns, notice: told.notice)
-            if job.file.isReached { document.noteReached(job.reached, at: now) }
+        if let told = job.notification.turns {
+            try tellPlayer(told, of: job, isOver: job.left == 0)
+        } else if job.notification.cargo == .turnBadge, job.file.isReached,
+            let waiting = job.waitingGames
+        {
+            try state.users.update(DocumentName(user)) { $0.turnBadge.shown = waiting }
         }
     }
 
@@ -117,6 +125,8 @@ extension Drainer {
         hasLeftWork = !stubborn.isEmpty || intake.isStuck
         for (job, _) in stubborn { intake.leave(job.file) }
         stubborn = []
+        groups = [:]
+        flights = Flights()
         try intake.log.commit()
         oldestNote = nil
         orLog { () throws(Failure) in

@@ -4,12 +4,22 @@ import Turnstone
 import Unix
 
 extension Drainer {
+    /// Takes in what the push service said of a push.
     func note(_ verdict: Verdict, of push: Push) {
+        flights.end(push)
+        settle(push, verdict, isSent: true)
+    }
+
+    /// Takes in a verdict.
+    ///
+    /// - Parameter isSent: whether it was, or may have been, given to the push service.
+    func settle(_ push: Push, _ verdict: Verdict, isSent: Bool) {
         let job = push.job
         inFlight -= 1
         switch verdict.meaning {
         case .probing:
-            append(verdict, of: push, nil)
+            flights.begin(push)
+            append(verdict, of: push, nil, isSent: isSent)
             intake.log.append(sending: push.delivery, in: job.file, at: now)
             inFlight += 1
             return
@@ -21,15 +31,19 @@ extension Drainer {
             }
             job.retry(notBefore: now + .seconds(5))
         case .settled(let outcome):
-            append(verdict, of: push, outcome)
+            append(verdict, of: push, outcome, isSent: isSent)
             summary.count(outcome)
             cleanUp.note(push, verdict)
-            if outcome == .accepted { noteAccepted(push) }
+            switch outcome {
+            case .accepted: noteAccepted(push)
+            case .refused, .gone, .quarantined: job.isRefused = true
+            case .expired, .superseded, .cancelled: break
+            }
         case .later(let interval):
-            append(verdict, of: push, nil)
+            append(verdict, of: push, nil, isSent: isSent)
             job.retry(notBefore: now + interval)
         case .stop:
-            append(verdict, of: push, nil)
+            append(verdict, of: push, nil, isSent: isSent)
             job.retry(notBefore: now)
             stop(verdict.reason ?? "unknown", until: now + .minutes(5))
         }
@@ -37,9 +51,10 @@ extension Drainer {
         noteEnd(of: job)
     }
 
-    private func append(_ verdict: Verdict, of push: Push, _ outcome: Outcome?) {
+    private func append(
+        _ verdict: Verdict, of push: Push, _ outcome: Outcome?, isSent: Bool
+    ) {
         oldestNote = oldestNote ?? MonotonicClock.milliseconds
-        let isSent = outcome != .cancelled && outcome != .superseded
         intake.log.append(
             Attempt(
                 at: now, pushID: isSent ? push.id : nil, status: verdict.status,
@@ -47,9 +62,8 @@ extension Drainer {
     }
 
     private func noteAccepted(_ push: Push) {
-        if push.job.notification.turns != nil, let token = push.delivery.token {
-            push.job.reached.append(token)
-        }
+        noteReached(push)
+        if push.job.isForPlayer, let token = push.delivery.token { push.job.reached.append(token) }
         guard isStopNoted else { return }
         isStopNoted = false
         note(nil)

@@ -19,6 +19,11 @@ final class Drainer {
     var summary = Summary()
 
     var queue = PushQueue()
+    /// By key, the series of which a notification is in hand.
+    var groups: [String: SeriesGroup] = [:]
+    var flights = Flights()
+    /// The user whose document was looked at last: many pushes in a row may be for the same.
+    var lastUser: Shelf<User>.Snapshot?
     /// Pushes that the provider has.
     var inFlight = 0
     /// Jobs whose pass is over, until the receipts say so durably.
@@ -206,7 +211,10 @@ final class Drainer {
 
     private func take(_ file: SpoolFile, _ lane: Lane) throws(Failure) {
         let job = Job(file, lane)
-        do throws(Failure) { try queue.append(job) } catch { try setAside(job, error) }
+        do throws(Failure) {
+            try join(job)
+            try queue.append(job)
+        } catch { try setAside(job, error) }
     }
 
     private func nextPush() -> Push? {
@@ -218,12 +226,13 @@ final class Drainer {
             }
             guard let entry else { return nil }
             inFlight += 1
-            let push = Push(entry.job, entry.delivery)
-            if let verdict = verdictBeforehand(push) {
-                note(verdict, of: push)
+            var push = Push(entry.job, entry.delivery)
+            if let verdict = decide(&push) {
+                settle(push, verdict, isSent: false)
                 continue
             }
-            intake.log.append(sending: entry.delivery, in: entry.job.file, at: now)
+            intake.log.append(sending: push.delivery, in: push.job.file, at: now)
+            flights.begin(push)
             return push
         }
         return nil

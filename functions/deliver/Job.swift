@@ -18,6 +18,14 @@ final class Job {
     var isDamaged = false
     /// The devices that a push service took it for in this pass; only where the user has to know.
     var reached: [DeviceToken] = []
+    /// Whether a push service refused it for a device.
+    var isRefused = false
+    /// What it says of a player's turns, and when that was found out, by the monotonic clock in milliseconds.
+    var notice: (filling: NoticeFilling, at: Int64)?
+    /// What orders its pushes among others of the same series, or of the same player's turns.
+    let series: Series?
+    /// The devices that others of its series have reached.
+    var group: SeriesGroup?
     /// What is sent to each device without a badge of its own.
     var payload: APNsPayload?
     /// What is sent to the others.
@@ -26,6 +34,28 @@ final class Job {
     init(_ file: SpoolFile, _ lane: Lane) {
         self.file = file
         self.lane = lane
+        let notification = file.notification
+        series =
+            notification.series
+            ?? notification.turns.map { told in
+                let order = Series.Order(from: Timestamp(milliseconds: 0), accepted: told.notice)
+                return Series("turns", of: notification.user, order: order)
+            }
+    }
+
+    /// Whether it tells of a player's turns, or of their number.
+    var isForPlayer: Bool { notification.turns != nil || notification.cargo == .turnBadge }
+
+    /// How many games wait, by what it tells; `nil` where it tells nothing.
+    var waitingGames: Int64? {
+        if case .turns(let waiting) = notice?.filling { waiting } else { nil }
+    }
+
+    /// Gives it something else to send.
+    func load(_ content: PushContent, expires: Timestamp) {
+        file.load(content, expires: expires)
+        payload = nil
+        badgedPayload = nil
     }
 
     var notification: Notification { file.notification }

@@ -1,27 +1,45 @@
 import APNs
+import Crypto
 import Spool
+import Store
 import Turnstone
 import Unix
 
 /// One notification on its way to one device or channel.
 struct Push {
     let job: Job
-    let delivery: Delivery
+    private(set) var delivery: Delivery
     /// `apns-id`.
-    let id: String
+    private(set) var id: String
     /// Where it is tried once after its own environment did not know the token.
     var probe: APNsEnvironment?
 
     init(_ job: Job, _ delivery: Delivery) {
         self.job = job
         self.delivery = delivery
-        let notification = job.notification.id
-        id =
-            switch delivery.aim {
-            case .device(let token): pushID(notification: notification, token: token)
-            case .channel(let channel): pushID(notification: notification, channel: channel)
-            }
+        id = Self.id(job, delivery)
     }
+
+    private static func id(_ job: Job, _ delivery: Delivery) -> String {
+        let notification = job.notification.id
+        return switch delivery.aim {
+        case .device(let token): pushID(notification: notification, token: token)
+        case .channel(let channel): pushID(notification: notification, channel: channel)
+        }
+    }
+
+    /// The device as receipts name it; `nil` where it is for a channel.
+    var device: String? { delivery.deviceID ?? delivery.token?.publicID }
+
+    /// Sends it to the token and in the environment that the device has now.
+    mutating func redirect(to device: Device) {
+        delivery.environment = device.environment
+        guard delivery.token != device.token else { return }
+        delivery.redirect(to: device.token)
+        id = Self.id(job, delivery)
+    }
+
+    mutating func setBadge(_ badge: Int64) { delivery.badge = Int(clamping: badge) }
 
     /// Where it is sent; `nil` where the configured environment counts.
     var environment: APNsEnvironment? { probe ?? delivery.environment }
@@ -135,19 +153,29 @@ extension Verdict {
 
     static let expired = Verdict(status: nil, reason: nil, meaning: .settled(.expired))
 
-    static let superseded = Verdict(status: nil, reason: nil, meaning: .settled(.superseded))
+    /// - Parameter reason: for receipts and reports: what has become untrue since it was accepted.
+    static func superseded(_ reason: String) -> Verdict {
+        Verdict(status: nil, reason: reason, meaning: .settled(.superseded))
+    }
 
     static let cancelled = Verdict(status: nil, reason: nil, meaning: .settled(.cancelled))
 
     /// Something of ours was not to be had for it.
-    static func later(_ failure: Failure) -> Verdict {
-        Verdict(status: nil, reason: failure.cause, meaning: .later(.seconds(2)))
+    ///
+    /// - Parameter attempt: which one this would have been: 1 for the first.
+    static func later(_ failure: Failure, attempt: Int) -> Verdict {
+        let pause = backOff(.seconds(2), attempt: attempt, random: randomBytes(1)[0])
+        return Verdict(status: nil, reason: failure.cause, meaning: .later(pause))
     }
 
     /// The user does not want to be told yet.
     static func waiting(_ pause: Interval) -> Verdict {
         Verdict(status: nil, reason: "held", meaning: .later(pause))
     }
+
+    /// Something newer for the same device is under way: its verdict tells whether this one is still wanted.
+    static let soon = Verdict(
+        status: nil, reason: "behind a newer one", meaning: .later(.seconds(1)))
 
     static let notSent = Verdict(status: nil, reason: nil, meaning: .notSent)
 

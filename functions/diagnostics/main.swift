@@ -25,7 +25,7 @@ serve(
         let interval = try state.checkInterval(request.variables)
         let found = try Looker(request.variables, state: state, now: request.time)
             .look(at: player, youngerThan: .seconds(Int64(interval)))
-        if found.told.notice != nil {
+        if found.told.hasQueued {
             try Spool(state: state.folder).startDrainer(request.variables)
         }
         let user = try state.users.read(DocumentName(UserID(player))) ?? User()

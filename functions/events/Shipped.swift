@@ -14,6 +14,7 @@ let shipped = [
               "message": {
                 "push_type": "background",
                 "content_available": true,
+                "subject": "approval {requestId}",
                 "data": {
                   "clearApprovalId": "{requestId}"
                 }
@@ -37,6 +38,7 @@ let shipped = [
                 "category": "APPROVAL_REQUEST",
                 "interruption_level": "time-sensitive",
                 "expires_in": 3600,
+                "subject": "approval {requestId}",
                 "data": {
                   "requestId": "{requestId}",
                   "toolName": "{toolName}",

@@ -1,0 +1,70 @@
+import Turnstone
+
+/// What a player's icons show of the games that wait.
+package struct TurnBadge: Equatable {
+    /// How many games wait, by the newest look.
+    package var waiting: Int64 = 0
+    /// What the last accepted push showed of them; `nil` before the first.
+    package var shown: Int64?
+    /// The notification that takes the number down, queued or done.
+    package var correction: String?
+    /// When it is due.
+    package var correctionDue: Timestamp?
+
+    /// The shortest time between two corrections of one player's badge.
+    package static let pause = Interval.minutes(15)
+
+    init() {}
+
+    init(_ members: JSONObject) {
+        waiting = members["waiting"]?.integer ?? 0
+        shown = members["shown"]?.integer
+        correction = members["correction"]?.string
+        correctionDue = members["correction_due"]?.timestamp
+    }
+
+    var members: JSONObject {
+        var members: JSONObject = ["waiting": .integer(waiting)]
+        members["shown"] = shown.map { .integer($0) }
+        members["correction"] = correction.map { .string($0) }
+        members["correction_due"] = correctionDue.map { JSONValue($0) }
+        return members
+    }
+
+    /// When a correction may go out: at once, or when ``pause`` has passed since the last one.
+    package func nextCorrection(at now: Timestamp) -> Timestamp {
+        guard let last = correctionDue else { return now }
+        // A clock that was wrong must not put corrections off for long.
+        return min(max(now, last + Self.pause), now + Self.pause)
+    }
+}
+
+/// Turn notices that reached no device: the next one waits, so that a device that refuses every push does not get one
+/// with each look.
+package struct Silence: Equatable {
+    package let count: Int64
+    package let until: Timestamp
+
+    /// - Parameter last: what came before: 1 minute, doubling to a day.
+    init(after last: Silence?, at now: Timestamp) {
+        count = min((last?.count ?? 0) + 1, 12)
+        let pause = min(
+            Interval.minutes(1).milliseconds << (count - 1), Interval.days(1).milliseconds)
+        until = now + .milliseconds(pause)
+    }
+
+    init?(_ members: JSONObject) {
+        guard let count = members["count"]?.integer, let until = members["until"]?.timestamp else {
+            return nil
+        }
+        self.count = min(max(count, 1), 12)
+        self.until = until
+    }
+
+    var members: JSONObject { ["count": .integer(count), "until": JSONValue(until)] }
+
+    /// Whether no notice is queued at a moment.
+    package func holds(at now: Timestamp) -> Bool {
+        now < until && until - now <= .days(1)
+    }
+}

@@ -1,0 +1,233 @@
+import JSON
+import Store
+import TestSupport
+import Testing
+import Turnstone
+
+/// Turn notices say what is true when they are sent, and turns count as told when a device took them.
+@Suite struct TurnSendingTests {
+    /// Player 1 has device 1 and so many games; it is player 2's turn in all of them.
+    private func world(games: Int64 = 2) throws -> World {
+        let world = try World()
+        for game in 1...games { try world.beginGame(game) }
+        try world.register(token(1), of: 1)
+        try world.cycle()
+        return world
+    }
+
+    /// Looks at everybody, and sends nothing.
+    private func look(_ world: World, after seconds: Int64 = 31) throws {
+        try world.advance(seconds: seconds)
+        try world.run("check-turns")
+    }
+
+    private func accepted(_ world: World) throws -> [JSONObject] {
+        try world.simulator.pushes().filter { $0["accepted"] == true }
+    }
+
+    private func bodies(_ world: World) throws -> [JSONValue?] {
+        try accepted(world).compactMap {
+            $0["payload"]?.object?["aps"]?.object?["alert"]?.object?["body"]
+        }
+    }
+
+    private func badges(_ world: World) throws -> [JSONValue?] {
+        try accepted(world).map { $0["payload"]?.object?["aps"]?.object?["badge"] }
+    }
+
+    @Test func aGameThatWasAnsweredDropsOutOfAQueuedNotice() throws {
+        let world = try world()
+        try world.move(1)
+        try world.move(2)
+        try look(world)
+        try world.move(1)
+        try look(world)
+        try world.run("deliver")
+        #expect(try bodies(world) == ["It's your turn in: Game 2"])
+        #expect(try badges(world) == [1])
+    }
+
+    @Test func aNoticeAboutNothingIsNotSent() throws {
+        let world = try world()
+        try world.move(1)
+        try look(world)
+        try world.move(1)
+        try look(world)
+        try world.run("deliver")
+        #expect(try accepted(world).isEmpty)
+        #expect(world.spooled().isEmpty)
+        let outcomes = try world.receipts().compactMap { $0["outcome"] }
+        let reasons = try world.receipts().compactMap { $0["reason"] }
+        #expect(outcomes == ["superseded"] && reasons == ["answered"])
+    }
+
+    @Test("the notice of a game that was put off does not replace a newer one")
+    func older() throws {
+        let world = try world()
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
+        try world.move(1)
+        try world.cycle()
+        try world.move(1)
+        try world.move(2)
+        try world.cycle()
+        try world.advance(seconds: 1200)
+        try world.run("deliver")
+        #expect(try bodies(world) == ["It's your turn in: Game 2"])
+        #expect(world.spooled().isEmpty)
+    }
+
+    @Test("a newer notice tells of what an older one could not tell")
+    func untoldTogether() throws {
+        let world = try world()
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
+        try world.move(1)
+        try world.cycle()
+        try world.move(2)
+        try world.cycle()
+        try world.advance(seconds: 1200)
+        try world.run("deliver")
+        #expect(try bodies(world) == ["It's your turn in 2 games"])
+        #expect(world.spooled().isEmpty)
+    }
+
+    @Test("a turn that no device took is told when one registers", arguments: ["gone", "bad"])
+    func untold(state: String) throws {
+        let world = try world()
+        try world.simulator.perform([
+            "do": "token", "token": .string(token(1)), "is": .string(state),
+            "since": .integer(world.now + 60_000),
+        ])
+        try world.move(1)
+        try world.cycle()
+        #expect(try accepted(world).isEmpty)
+        try world.cycle()
+        try world.register(token(2), of: 1)
+        try world.cycle()
+        try world.cycle()
+        #expect(try accepted(world).map { $0["token"] } == [.string(token(2))])
+        #expect(try bodies(world) == ["It's your turn in: Game 1"])
+    }
+
+    @Test("a device that refuses every push does not get one with each look")
+    func refused() throws {
+        let world = try world()
+        try world.simulator.perform([
+            "do": "token", "token": .string(token(1)), "is": "other-topic",
+        ])
+        try world.move(1)
+        for _ in 0..<20 { try world.cycle() }
+        let asked = try world.simulator.pushes().count
+        #expect((2...6).contains(asked), "in ten minutes: \(asked)")
+    }
+
+    @Test func aTurnIsToldToADeviceThatCameAfterThePhoneWasUnregistered() throws {
+        let world = try world()
+        try world.move(1)
+        try look(world)
+        let answer = try world.ask("register", "DELETE", "/register/\(token(1))", by: 1)
+        #expect(answer.status == 200)
+        try world.run("deliver")
+        #expect(try accepted(world).isEmpty)
+        try world.register(token(2), of: 1)
+        try world.cycle()
+        #expect(try accepted(world).map { $0["token"] } == [.string(token(2))])
+    }
+
+    @Test("a turn that an undo brought back is told again, and one after a pause is not")
+    func undo() throws {
+        let world = try world(games: 1)
+        try world.move(1)
+        try world.cycle()
+        try world.simulator.perform(["do": "undo", "game": 1])
+        try world.cycle()
+        try world.move(1)
+        try world.cycle()
+        #expect(try bodies(world).count == 2)
+        try world.simulator.perform(["do": "pause", "game": 1, "kind": "weekend"])
+        try world.cycle()
+        try world.simulator.perform(["do": "resume", "game": 1])
+        try world.cycle()
+        #expect(try bodies(world).count == 2)
+    }
+
+    @Test("turns that came in the quiet hours which began meanwhile are told after them")
+    func quiet() throws {
+        let world = try world()
+        try world.move(1)
+        try look(world)
+        let end = Timestamp(milliseconds: world.now) + .hours(2)
+        try world.change("1") { $0.preferences.mutedUntil = end }
+        try world.run("deliver")
+        try world.cycle()
+        #expect(try accepted(world).isEmpty)
+        try world.advance(seconds: 7200)
+        try world.cycle()
+        #expect(try bodies(world) == ["It's your turn in: Game 1"])
+    }
+
+    @Test("the badge goes down silently, at most once in 15 minutes")
+    func badge() throws {
+        let world = try world(games: 4)
+        for game in Int64(1)...4 { try world.move(game) }
+        try world.cycle()
+        try world.move(1)
+        try world.cycle()
+        #expect(try badges(world) == [4, 3])
+        let correction = try #require(try accepted(world).last)
+        #expect(correction["payload"] == ["aps": ["badge": 3]])
+        #expect(correction["headers"]?.object?["apns-priority"] == "5")
+        try world.move(2)
+        try world.cycle()
+        try world.move(3)
+        try world.cycle()
+        #expect(try badges(world) == [4, 3])
+        try world.advance(seconds: 900)
+        try world.cycle()
+        #expect(try badges(world) == [4, 3, 1])
+        for _ in 0..<3 { try world.cycle() }
+        #expect(try badges(world) == [4, 3, 1])
+    }
+
+    @Test("a phone with two accounts shows the sum of both")
+    func sum() throws {
+        let world = try world(games: 3)
+        try world.register(token(1), of: 2)
+        // Player 2 has two more, against player 3.
+        for game in Int64(4)...5 {
+            try world.beginGame(game, ["black": 3, "white": 2, "to_move": 3])
+        }
+        try world.cycle()
+        #expect(try badges(world) == [3])
+        try world.move(1)
+        try world.cycle()
+        // Now 1 for player 1 and 2 for player 2.
+        #expect(try badges(world).last == 3)
+        try world.move(4)
+        try world.cycle()
+        #expect(try badges(world).last == 4)
+    }
+
+    @Test("a notice that was damaged takes no turn with it")
+    func damaged() throws {
+        let world = try world()
+        try world.move(1)
+        try look(world)
+        let file = try #require(world.spooled().first)
+        try world.state.write(Array("nonsense".utf8), to: file)
+        try world.run("deliver")
+        try world.move(2)
+        try world.cycle()
+        #expect(try bodies(world) == ["It's your turn in 2 games"])
+    }
+
+    @Test func aKindThatIsSwitchedOffIsNotToldLater() throws {
+        let world = try world()
+        try world.change("1") { $0.preferences.kinds = ["turn": false] }
+        try world.move(1)
+        try world.cycle()
+        try world.change("1") { $0.preferences.kinds = [:] }
+        try world.move(2)
+        try world.cycle()
+        #expect(try bodies(world) == ["It's your turn in: Game 2"])
+    }
+}

@@ -1,0 +1,132 @@
+import Spool
+import Store
+import Turnstone
+import Unix
+
+/// What a turn notice came to when it was about to be sent.
+enum NoticeFilling {
+    /// It tells of the player's turns as they are now; so many games wait.
+    case turns(waiting: Int64)
+    /// It is not sent, for this reason.
+    case nothing(String)
+}
+
+// A turn notice is made when it is sent: of the games that wait by the newest look, those that it was queued for and
+// all others of which no device was told yet.
+
+extension Drainer {
+    func loadNotice(
+        _ told: Notification.TurnsTold, _ push: inout Push, to device: Device, of user: UserID
+    ) throws(Failure) -> Verdict? {
+        guard let player = user.player else { return .superseded("unregistered") }
+        guard device.notice <= told.notice else { return .superseded("newer") }
+        guard !flights.isNewerUnderWay(than: push) else { return .soon }
+        switch try filling(of: push.job, told, of: player) {
+        case .nothing(let reason): return .superseded(reason)
+        case .turns(let waiting):
+            push.setBadge(try turnBadge(of: user, waiting: waiting, on: device))
+            return nil
+        }
+    }
+
+    /// For all devices that get it at about the same time it is the same.
+    private func filling(
+        of job: Job, _ told: Notification.TurnsTold, of player: PlayerID
+    ) throws(Failure) -> NoticeFilling {
+        let moment = MonotonicClock.milliseconds
+        if let known = job.notice, moment - known.at < 1000 { return known.filling }
+        let filling = try fill(job, told, of: player)
+        job.notice = (filling, moment)
+        return filling
+    }
+
+    private func fill(
+        _ job: Job, _ told: Notification.TurnsTold, of player: PlayerID
+    ) throws(Failure) -> NoticeFilling {
+        let settings = try TurnSettings(configuration.variables)
+        let name = DocumentName(UserID(player))
+        return try state.users.update(name) { (document) throws(Failure) in
+            document.adopt(told.turns, notice: told.notice)
+            switch document.preferences.passage(Preferences.turn, at: now, WallClock.minute) {
+            case .free: break
+            case .closed:
+                // Not even later.
+                document.ledger.noteTold(told.notice)
+                return .nothing("unwanted")
+            case .held: return .nothing("held")
+            }
+            // A cache: without it the notice stays what it was when it was queued.
+            guard let look = try state.looks.read(name) else {
+                let badge = job.notification.push.payload.object?["aps"]?.object?["badge"]
+                return .turns(waiting: badge?.integer ?? document.turnBadge.waiting)
+            }
+            let judgement = TurnRule.judge(
+                look.found, ledger: document.ledger, player: player, liveToo: settings.liveToo)
+            document.ledger = judgement.ledger
+            document.turnBadge.waiting = Int64(judgement.badge)
+            let games = document.ledger.fill(told.notice, from: judgement.waiting)
+            let notice = TurnNotice(
+                new: games, badge: judgement.badge, player: player,
+                environment: settings.environment, now: now)
+            guard let notice else { return .nothing("answered") }
+            job.load(PushContent(notice), expires: notice.expiration)
+            return .turns(waiting: Int64(judgement.badge))
+        }
+    }
+
+    /// Takes the number on the player's icons down, if that is still due.
+    func loadTurnBadge(
+        _ push: inout Push, to device: Device, of user: UserID
+    ) throws(Failure) -> Verdict? {
+        guard let player = user.player else { return .superseded("unregistered") }
+        let name = DocumentName(user)
+        let settings = try TurnSettings(configuration.variables)
+        let badge = try state.users.update(name) { (document) throws(Failure) in
+            if let look = try state.looks.read(name) {
+                let judgement = TurnRule.judge(
+                    look.found, ledger: document.ledger, player: player, liveToo: settings.liveToo)
+                document.turnBadge.waiting = Int64(judgement.badge)
+            }
+            return document.turnBadge
+        }
+        if case .turns = push.job.notice?.filling {
+        } else if badge.waiting == badge.shown {
+            return .superseded("answered")
+        }
+        push.job.notice = (.turns(waiting: badge.waiting), MonotonicClock.milliseconds)
+        push.setBadge(try turnBadge(of: user, waiting: badge.waiting, on: device))
+        return nil
+    }
+
+    /// How many games wait for all the players who are told of them on a device.
+    private func turnBadge(
+        of user: UserID, waiting: Int64, on device: Device
+    ) throws(Failure) -> Int64 {
+        var sum = waiting
+        for name in try state.tokens.read(DocumentName(device.token))?.users ?? [] {
+            guard let other = UserID(name), other != user,
+                let document = try state.users.read(DocumentName(other)),
+                document.devices.contains(where: { $0.token == device.token })
+            else { continue }
+            sum += document.turnBadge.waiting
+        }
+        return sum
+    }
+
+    /// Records in the player's document what a notice has come to: told, where a device took it; else its turns are new
+    /// again, and the next cycle tells of them.
+    func tellPlayer(_ told: Notification.TurnsTold, of job: Job, isOver: Bool) throws(Failure) {
+        guard let user = job.notification.user, let player = user.player else { return }
+        try state.users.update(DocumentName(user)) { (document) throws(Failure) in
+            document.adopt(told.turns, notice: told.notice)
+            if job.file.isReached {
+                document.noteTold(
+                    told.notice, badge: job.waitingGames, on: job.reached, at: now)
+            } else if isOver {
+                document.noteUntold(told.notice, isRefused: job.isRefused, at: now)
+                // Under the user's lock: a cycle that judges the player now must not take its judgement for the last.
+                try state.forgetJudgement(of: player, hint: document.record)
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import Spool
+import Turnstone
+
+/// The devices that notifications of one series have reached, while at least one of them is in hand.
+final class SeriesGroup {
+    /// How many notifications of the series are in hand.
+    fileprivate var jobs = 0
+    /// By device, the newest of the notifications that it has taken.
+    private var reached: [UInt64: Series.Order] = [:]
+
+    func note(_ order: Series.Order, on device: String) {
+        let key = key(device)
+        reached[key] = max(reached[key] ?? order, order)
+    }
+
+    func newest(on device: String) -> Series.Order? {
+        reached.isEmpty ? nil : reached[key(device)]
+    }
+
+    /// The first 16 of a device id's hex digits.
+    private func key(_ device: String) -> UInt64 {
+        UInt64(String(decoding: device.utf8.prefix(16), as: UTF8.self), radix: 16) ?? 0
+    }
+}
+
+/// The pushes under way that belong to a series, or tell of a player's turns.
+struct Flights {
+    private struct Way: Hashable {
+        let key: String
+        let scope: String
+        let device: String
+    }
+
+    private var orders: [Way: [Series.Order]] = [:]
+
+    mutating func begin(_ push: Push) {
+        guard let (way, order) = way(of: push) else { return }
+        orders[way, default: []].append(order)
+    }
+
+    mutating func end(_ push: Push) {
+        guard let (way, order) = way(of: push), var known = orders[way],
+            let place = known.firstIndex(of: order)
+        else { return }
+        known.remove(at: place)
+        orders[way] = known.isEmpty ? nil : known
+    }
+
+    /// Whether the device is about to get something newer in the place of a push.
+    func isNewerUnderWay(than push: Push) -> Bool {
+        guard !orders.isEmpty, let (way, order) = way(of: push) else { return false }
+        return orders[way]?.contains { $0 > order } ?? false
+    }
+
+    private func way(of push: Push) -> (Way, Series.Order)? {
+        guard let series = push.job.series, let device = push.device else { return nil }
+        let scope = push.job.notification.turns == nil ? "" : series.scope
+        return (Way(key: series.key, scope: scope, device: device), series.order)
+    }
+}
+
+extension Drainer {
+    /// Takes in, from the receipts, the devices that newer notifications of a job's series have reached. Those that
+    /// are reached from now on, ``noteReached(_:)`` adds.
+    func join(_ job: Job) throws(Failure) {
+        guard let series = job.notification.series else { return }
+        let group = groups[series.key] ?? SeriesGroup()
+        group.jobs += 1
+        groups[series.key] = group
+        job.group = group
+        for mark in try spool.marks(of: series) where mark.series.order > series.order {
+            try intake.log.write()
+            for device in try intake.devicesReached(by: mark) {
+                group.note(mark.series.order, on: device)
+            }
+        }
+    }
+
+    /// To be called when a job is out of hand.
+    func leave(_ job: Job) {
+        guard let series = job.notification.series, let group = job.group else { return }
+        job.group = nil
+        group.jobs -= 1
+        if group.jobs == 0 { groups[series.key] = nil }
+    }
+
+    /// Records that a device has taken a push.
+    func noteReached(_ push: Push) {
+        // A bulk notification that is alone overtakes none: its devices are in the receipts if another one comes.
+        guard let group = push.job.group, let series = push.job.notification.series,
+            let device = push.device, push.job.lane != .bulk || group.jobs > 1
+        else { return }
+        group.note(series.order, on: device)
+    }
+}
