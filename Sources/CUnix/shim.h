@@ -12,6 +12,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdint.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,9 @@ static inline void *cunix_map(size_t length, int protection, int descriptor) {
     void *address = mmap(NULL, length, protection, MAP_SHARED, descriptor, 0);
     return address == MAP_FAILED ? NULL : address;
 }
+// Words in memory that other processes map: Swift's Atomic owns its memory.
+static inline int64_t cunix_load(const int64_t *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
+static inline void cunix_store(int64_t *word, int64_t value) { __atomic_store_n(word, value, __ATOMIC_RELEASE); }
 // glibc declares these for GNU sources only (since 2.26 and 2.34).
 enum { cunix_spawn_setsid = 0x80 };
 int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int from);

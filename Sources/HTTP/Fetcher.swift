@@ -63,10 +63,12 @@ package final class Fetcher {
     package func submit(
         _ url: String, tag: Int, entityTag: String?, milliseconds: Int64
     ) throws(Failure) {
+        defer { withExtendedLifetime(self) {} }
         guard let easy = spare.popLast() ?? makeHandle() else {
             throw Failure(.later(seconds: 5), "unable to begin a request", cause: "ENOMEM")
         }
         let transfer = Transfer(tag: tag, bodyLimit: settings.bodyLimit)
+        defer { withExtendedLifetime(transfer) {} }
         transfer.setHeaders(entityTag: entityTag)
         guard configure(easy, transfer, url, milliseconds: milliseconds),
             curl_multi_add_handle(multi, easy) == CURLM_OK
@@ -123,6 +125,7 @@ package final class Fetcher {
     /// Sends and receives, waiting up to `milliseconds` for something to happen.
     /// - Returns: the requests that are over.
     package func step(milliseconds: Int64) -> [Fetched] {
+        defer { withExtendedLifetime(self) {} }
         var running: Int32 = 0
         curl_multi_perform(multi, &running)
         var done = takeDone()
@@ -134,12 +137,15 @@ package final class Fetcher {
     }
 
     private func takeDone() -> [Fetched] {
+        defer { withExtendedLifetime(self) {} }
         var done: [Fetched] = []
         var left: Int32 = 0
         while let message = curl_multi_info_read(multi, &left) {
             guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle,
                 let transfer = transfers.removeValue(forKey: easy)
             else { continue }
+            // The handle has its headers until it is removed.
+            defer { withExtendedLifetime(transfer) {} }
             // The message is libcurl's, and gone once the handle is removed.
             let code = ccurl_message_result(message)
             done.append(transfer.result(code, easy))
@@ -156,12 +162,13 @@ package final class Fetcher {
     /// - Returns: their tags.
     @discardableResult
     package func cancelAll() -> [Int] {
+        defer { withExtendedLifetime(self) {} }
         let tags = transfers.values.map(\.tag)
         for easy in transfers.keys {
             curl_multi_remove_handle(multi, easy)
             curl_easy_cleanup(easy)
         }
-        transfers = [:]
+        transfers = [:]  // now that no handle has anything of theirs
         return tags
     }
 }

@@ -111,6 +111,8 @@ package final class ClientConnection {
     ///
     /// What was submitted is sent first.
     package static func wait(for connections: [ClientConnection], milliseconds: Int64) {
+        // The descriptors are the connections'.
+        defer { withExtendedLifetime(connections) {} }
         var polled = PollSet()
         for connection in connections {
             connection.flush()
@@ -197,6 +199,7 @@ package final class ClientConnection {
     }
 
     private var isWritable: Bool {
+        defer { withExtendedLifetime(self) {} }
         guard let number = stream?.number else { return false }
         var polled = PollSet()
         let place = polled.add(number, read: false, write: true)
@@ -219,6 +222,7 @@ package final class ClientConnection {
     }
 
     private func receive(now: Int64) {
+        defer { withExtendedLifetime(self) {} }
         while true {
             switch stream?.read(into: input) {
             case .moved(let count):
@@ -236,6 +240,7 @@ package final class ClientConnection {
 
     /// Sends what was submitted, as much as the socket takes.
     package func flush() {
+        defer { withExtendedLifetime(self) {} }
         guard state == .open || state == .ending, writeFault == nil else { return }
         wantsWrite = false
         while true {
@@ -260,6 +265,7 @@ package final class ClientConnection {
     }
 
     private func fail(_ reason: String) {
+        defer { withExtendedLifetime(self) {} }
         if case .closed = state { return }
         state = .closed(reason)
         stream = nil

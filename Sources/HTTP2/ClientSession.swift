@@ -49,10 +49,12 @@ final class ClientSession {
         guard nghttp2_submit_settings(session, flags, [noPush], 1) == 0 else { throw outOfMemory }
     }
 
+    // Calls to nghttp2 keep the object until they return: its callbacks come back to it.
     deinit { nghttp2_session_del(session) }
 
     /// How many requests the server takes at once; 0 while it has not said.
     var maximumStreams: Int {
+        defer { withExtendedLifetime(self) {} }
         guard hasSettings else { return 0 }
         return Int(
             nghttp2_session_get_remote_settings(
@@ -64,15 +66,18 @@ final class ClientSession {
     /// What is submitted beyond it waits inside nghttp2, where a body that was cut off by the window's end may be
     /// overtaken by newer ones until its time is over.
     var credit: Int {
-        Int(nghttp2_session_get_remote_window_size(session)) - unwritten
+        defer { withExtendedLifetime(self) {} }
+        return Int(nghttp2_session_get_remote_window_size(session)) - unwritten
     }
 
     var takesRequests: Bool {
-        goAway == nil && nghttp2_session_check_request_allowed(session) != 0
+        defer { withExtendedLifetime(self) {} }
+        return goAway == nil && nghttp2_session_check_request_allowed(session) != 0
     }
 
     /// - Returns: whether the request is under way; if not, nothing of it was sent and no event follows.
     func submit(tag: Int, _ fields: HeaderFields, body: [UInt8], now: Int64) -> Bool {
+        defer { withExtendedLifetime(self) {} }
         let place = freePlace()
         var provider = nghttp2_data_provider()
         provider.read_callback = { session, id, buffer, room, flags, _, this in
@@ -112,6 +117,7 @@ final class ClientSession {
 
     /// - Returns: `nil`, or why the connection cannot go on.
     func receive(_ bytes: UnsafeRawBufferPointer) -> String? {
+        defer { withExtendedLifetime(self) {} }
         let count = nghttp2_session_mem_recv(
             session, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)
         return count < 0 ? String(cString: nghttp2_strerror(Int32(count))) : nil
@@ -119,6 +125,7 @@ final class ClientSession {
 
     /// The next bytes to be written, which are lent until the next call; none where nothing waits.
     func nextOutput() -> UnsafeRawBufferPointer {
+        defer { withExtendedLifetime(self) {} }
         var bytes: UnsafePointer<UInt8>?
         let count = nghttp2_session_mem_send(session, &bytes)
         return UnsafeRawBufferPointer(start: bytes, count: max(0, count))
@@ -126,15 +133,18 @@ final class ClientSession {
 
     /// Whether the connection still serves a purpose to HTTP/2.
     var isDone: Bool {
-        nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0
+        defer { withExtendedLifetime(self) {} }
+        return nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0
     }
 
     func ping() {
+        defer { withExtendedLifetime(self) {} }
         nghttp2_submit_ping(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil)
     }
 
     /// Tells the server that no more requests follow.
     func endRequests() {
+        defer { withExtendedLifetime(self) {} }
         nghttp2_session_terminate_session(session, UInt32(NGHTTP2_NO_ERROR.rawValue))
     }
 
@@ -144,6 +154,7 @@ final class ClientSession {
     ///
     /// - Returns: when the next one's time will be over.
     func expire(now: Int64) -> Int64? {
+        defer { withExtendedLifetime(self) {} }
         while firstWaiting < waiting.count {
             let (place, id) = waiting[firstWaiting]
             if streams[place].id == id, !streams[place].isSettled {

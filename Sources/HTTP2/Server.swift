@@ -51,6 +51,7 @@ package final class Server {
     /// - Parameter other: a descriptor of the caller's.
     /// - Returns: whether that one can be read.
     package func wait(milliseconds: Int64, also other: Int32?) -> Bool {
+        defer { withExtendedLifetime(self) {} }
         for connection in connections { connection.flush() }
         removeClosed()
         polled.removeAll()

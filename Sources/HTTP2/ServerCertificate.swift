@@ -48,7 +48,8 @@ private final class CurveKey {
     deinit { EVP_PKEY_free(key) }
 
     var pem: [UInt8] {
-        written { PEM_write_bio_PKCS8PrivateKey($0, key, nil, nil, 0, nil, nil) }
+        defer { withExtendedLifetime(self) {} }
+        return written { PEM_write_bio_PKCS8PrivateKey($0, key, nil, nil, 0, nil, nil) }
     }
 }
 
@@ -58,6 +59,7 @@ private final class Certificate {
     private static let lifetime = 3650 * 86_400
 
     init(of key: CurveKey, name: String) throws(Failure) {
+        defer { withExtendedLifetime(key) {} }
         guard let certificate = X509_new() else { throw tlsFailure("make a certificate") }
         self.certificate = certificate
         var serial: UInt64 = 0
@@ -79,6 +81,7 @@ private final class Certificate {
 
     /// Adds an extension, in the words of x509v3_config(5).
     func add(_ kind: Int32, _ value: String) throws(Failure) {
+        defer { withExtendedLifetime(self) {} }
         var context = X509V3_CTX()
         X509V3_set_ctx(&context, certificate, certificate, nil, nil, 0)
         guard let made = X509V3_EXT_conf_nid(nil, &context, kind, value) else {
@@ -91,13 +94,17 @@ private final class Certificate {
     }
 
     func sign(by issuer: Certificate, _ key: CurveKey) throws(Failure) {
+        defer { withExtendedLifetime((self, issuer, key)) {} }
         let name = X509_get_subject_name(issuer.certificate)
         guard X509_set_issuer_name(certificate, name) == 1,
             X509_sign(certificate, key.key, EVP_sha256()) > 0
         else { throw tlsFailure("sign a certificate") }
     }
 
-    var pem: [UInt8] { written { PEM_write_bio_X509($0, certificate) } }
+    var pem: [UInt8] {
+        defer { withExtendedLifetime(self) {} }
+        return written { PEM_write_bio_X509($0, certificate) }
+    }
 }
 
 /// MBSTRING_UTF8 is a macro that is not imported.

@@ -80,6 +80,7 @@ package final class ServerConnection {
 
     /// Reads what has come, up to a megabyte: other connections wait, too.
     func receive(_ buffer: UnsafeMutableRawBufferPointer) {
+        defer { withExtendedLifetime(self) {} }
         hasMore = false
         if !isReady, !shakeHands() { return }
         for _ in 0..<64 {
@@ -112,6 +113,7 @@ package final class ServerConnection {
 
     /// Writes as much as the socket takes.
     func flush() {
+        defer { withExtendedLifetime(self) {} }
         guard isReady, !isClosed else { return }
         wantsWrite = false
         while true {

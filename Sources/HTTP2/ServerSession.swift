@@ -42,12 +42,14 @@ final class ServerSession {
 
     /// Announces how many requests the client may have open from now on.
     func allow(streams: UInt32) {
+        defer { withExtendedLifetime(self) {} }
         let entry = nghttp2_settings_entry(
             settings_id: Int32(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue), value: streams)
         nghttp2_submit_settings(session, none, [entry], 1)
     }
 
     func answer(_ id: Int32, _ answer: ServerAnswer) {
+        defer { withExtendedLifetime(self) {} }
         guard let place = place(id) else { return }  // the client gave it up
         streams[place].answer = answer.body
         streams[place].sent = 0
@@ -67,16 +69,19 @@ final class ServerSession {
     }
 
     func reset(_ id: Int32, code: UInt32) {
+        defer { withExtendedLifetime(self) {} }
         nghttp2_submit_rst_stream(session, none, id, code)
     }
 
     /// Says that no request above `last` was or will be processed.
     func goAway(last: Int32, code: UInt32, debugData: [UInt8]) {
+        defer { withExtendedLifetime(self) {} }
         nghttp2_submit_goaway(session, none, last, code, debugData, debugData.count)
     }
 
     /// - Returns: `nil`, or why the connection cannot go on.
     func receive(_ bytes: UnsafeRawBufferPointer) -> String? {
+        defer { withExtendedLifetime(self) {} }
         let count = nghttp2_session_mem_recv(
             session, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)
         return count < 0 ? String(cString: nghttp2_strerror(Int32(count))) : nil
@@ -84,6 +89,7 @@ final class ServerSession {
 
     /// The next bytes to be written, which are lent until the next call; none where nothing waits.
     func nextOutput() -> UnsafeRawBufferPointer {
+        defer { withExtendedLifetime(self) {} }
         var bytes: UnsafePointer<UInt8>?
         let count = nghttp2_session_mem_send(session, &bytes)
         return UnsafeRawBufferPointer(start: bytes, count: max(0, count))
@@ -91,7 +97,8 @@ final class ServerSession {
 
     /// Whether the connection still serves a purpose to HTTP/2.
     var isDone: Bool {
-        nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0
+        defer { withExtendedLifetime(self) {} }
+        return nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0
     }
 
     // MARK: Places

@@ -30,6 +30,7 @@ package final class TLSContext {
     ///   costs 16 ms.
     package static func client(authorities: String? = nil) throws(Failure) -> TLSContext {
         let made = try TLSContext(TLS_client_method(), isServer: false)
+        defer { withExtendedLifetime(made) {} }
         SSL_CTX_set_verify(made.context, SSL_VERIFY_PEER, nil)
         let trusted =
             if let authorities {
@@ -53,6 +54,7 @@ package final class TLSContext {
     ///   - key: a file with its key.
     package static func server(certificate: String, key: String) throws(Failure) -> TLSContext {
         let made = try TLSContext(TLS_server_method(), isServer: true)
+        defer { withExtendedLifetime(made) {} }
         guard SSL_CTX_use_certificate_chain_file(made.context, certificate) == 1,
             SSL_CTX_use_PrivateKey_file(made.context, key, SSL_FILETYPE_PEM) == 1
         else { throw tlsFailure("use the certificate \(certificate)") }

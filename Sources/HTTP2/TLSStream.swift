@@ -21,7 +21,7 @@ package struct TLSStream: ~Copyable {
     private let session: OpaquePointer
     private let socket: Socket
 
-    /// The descriptor, for ``PollSet``.
+    /// The descriptor, for ``PollSet``: whoever waits keeps the stream until then.
     package var number: Int32 { socket.number }
 
     /// Why the TCP connection could not be made.
@@ -55,6 +55,7 @@ package struct TLSStream: ~Copyable {
     }
 
     private init(_ socket: consuming Socket, _ context: TLSContext) throws(Failure) {
+        defer { withExtendedLifetime(context) {} }
         guard let session = SSL_new(context.context) else { throw tlsFailure("set up TLS") }
         guard SSL_set_fd(session, socket.number) == 1 else {
             SSL_free(session)
@@ -70,6 +71,7 @@ package struct TLSStream: ~Copyable {
     ///
     /// - Returns: ``TLSResult/moved(_:)`` when it is complete, the peer is who it should be, and both speak HTTP/2.
     package func handshake() -> TLSResult {
+        defer { withExtendedLifetime(self) {} }
         ERR_clear_error()
         let code = SSL_do_handshake(session)
         guard code == 1 else { return explain(code) }
@@ -84,16 +86,21 @@ package struct TLSStream: ~Copyable {
 
     /// Reads at most one TLS record, 16 KiB.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> TLSResult {
+        defer { withExtendedLifetime(self) {} }
         ERR_clear_error()
         let code = SSL_read(session, buffer.baseAddress, Int32(clamping: buffer.count))
         return code > 0 ? .moved(Int(code)) : explain(code)
     }
 
     /// Whether bytes have arrived that no poll will tell of.
-    var hasBuffered: Bool { SSL_has_pending(session) == 1 }
+    var hasBuffered: Bool {
+        defer { withExtendedLifetime(self) {} }
+        return SSL_has_pending(session) == 1
+    }
 
     /// Writes as much as the socket takes.
     func write(_ bytes: UnsafeRawBufferPointer) -> TLSResult {
+        defer { withExtendedLifetime(self) {} }
         ERR_clear_error()
         let code = SSL_write(session, bytes.baseAddress, Int32(clamping: bytes.count))
         return code > 0 ? .moved(Int(code)) : explain(code)
@@ -103,6 +110,7 @@ package struct TLSStream: ~Copyable {
     ///
     /// The answer is not awaited.
     package func shutDown() {
+        defer { withExtendedLifetime(self) {} }
         SSL_shutdown(session)
         ERR_clear_error()
     }
@@ -119,6 +127,7 @@ package struct TLSStream: ~Copyable {
     func discardInput() { socket.discardInput() }
 
     private func explain(_ code: Int32) -> TLSResult {
+        defer { withExtendedLifetime(self) {} }
         let errno = Errno.current
         switch SSL_get_error(session, code) {
         case SSL_ERROR_WANT_READ: return .wantsRead

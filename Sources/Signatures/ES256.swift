@@ -21,6 +21,7 @@ package final class ES256PrivateKey {
         guard let read else { throw unusable("it is not an unencrypted private key in PEM form") }
         defer { EVP_PKEY_free(read) }
         self.init(owning: try curveKey(read))
+        defer { withExtendedLifetime(self) {} }
         // A damaged file may still parse: whatever it signs would be refused later on.
         guard EC_KEY_check_key(key) == 1 else {
             ERR_clear_error()
@@ -34,12 +35,14 @@ package final class ES256PrivateKey {
             throw outOfMemory
         }
         let made = ES256PrivateKey(owning: key)
+        defer { withExtendedLifetime(made) {} }
         guard EC_KEY_generate_key(key) == 1 else { throw outOfMemory }
         return made
     }
 
     /// The signature's r and s, 32 bytes each: not DER, which is what OpenSSL's command line writes.
     package func sign(_ message: [UInt8]) throws(Failure) -> [UInt8] {
+        defer { withExtendedLifetime(self) {} }
         guard let signature = ECDSA_do_sign(SHA256.hash(message), 32, key) else {
             ERR_clear_error()
             throw Failure(.broken, "unable to sign: OpenSSL refused the key", cause: "ECDSA")
@@ -54,13 +57,15 @@ package final class ES256PrivateKey {
 
     /// The key as PKCS#8 in PEM form, unencrypted, as Apple hands out a .p8.
     package var pem: [UInt8] {
-        writePEM(key) { PEM_write_bio_PKCS8PrivateKey($0, $1, nil, nil, 0, nil, nil) }
+        defer { withExtendedLifetime(self) {} }
+        return writePEM(key) { PEM_write_bio_PKCS8PrivateKey($0, $1, nil, nil, 0, nil, nil) }
     }
 
     /// Tells it from other keys: the start of the SHA-256 of its public half, which is no secret.
     package var fingerprint: String { hex(Array(SHA256.hash(publicKey.pem).prefix(8))) }
 
     package var publicKey: ES256PublicKey {
+        defer { withExtendedLifetime(self) {} }
         EC_KEY_up_ref(key)
         return ES256PublicKey(owning: key)
     }
@@ -100,10 +105,14 @@ package final class ES256PublicKey {
     }
 
     /// The key as SubjectPublicKeyInfo in PEM form.
-    package var pem: [UInt8] { writePEM(key) { PEM_write_bio_PUBKEY($0, $1) } }
+    package var pem: [UInt8] {
+        defer { withExtendedLifetime(self) {} }
+        return writePEM(key) { PEM_write_bio_PUBKEY($0, $1) }
+    }
 
     /// Whether `signature` is 64 bytes, r and s, that the private half made of `message`.
     package func verify(_ signature: [UInt8], of message: [UInt8]) -> Bool {
+        defer { withExtendedLifetime(self) {} }
         guard signature.count == 64, let parsed = ECDSA_SIG_new() else { return false }
         defer { ECDSA_SIG_free(parsed) }
         let r = BN_bin2bn(signature, 32, nil)

@@ -39,6 +39,7 @@ package final class RS256PublicKey {
 
     /// Whether `signature` is the private half's of `message`: PKCS #1 v1.5 over SHA-256 (RFC 8017 section 8.2.2).
     package func verify(_ signature: [UInt8], of message: [UInt8]) -> Bool {
+        defer { withExtendedLifetime(self) {} }
         defer { ERR_clear_error() }
         return RSA_verify(
             NID_sha256, SHA256.hash(message), 32, signature, UInt32(signature.count), key) == 1

@@ -12,7 +12,11 @@ struct Lock: ~Copyable {
     static func holding<Result>(
         _ path: String, _ body: (borrowing Lock) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        try body(Lock(of: path, patience: 2000))
+        let lock = try Lock(of: path, patience: 2000)
+        // A use after the body: without one, the descriptor may be closed, and the lock lost, before a body that
+        // does not use its argument has begun.
+        defer { lock.file.unlock() }
+        return try body(lock)
     }
 
     private init(of path: String, patience: Int64) throws(Failure) {

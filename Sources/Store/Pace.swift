@@ -18,6 +18,7 @@ package struct Pace {
         return try systemCalls { () throws(SystemError) in
             let file = try FileDescriptor.open(path, .update)
             guard try file.lock(patience: 2000) else { return Interval.seconds(1) }
+            defer { file.unlock() }
             let text = String(decoding: try file.read(upTo: 20, at: 0), as: UTF8.self)
             var next = Int64(text) ?? 0
             if next < present || next > present + 60_000_000 { next = present }

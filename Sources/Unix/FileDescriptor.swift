@@ -3,8 +3,11 @@ import CUnix
 /// An open file, closed with the last reference to it.
 ///
 /// A class, since Embedded Swift cannot see a noncopyable type's `deinit` from another module.
+///
+/// Swift may end an object as soon as nothing uses it any more, and reading its number is its last use where it
+/// is a temporary. So each method keeps the object until its system call has returned and errno was read.
 package final class FileDescriptor {
-    package let number: Int32
+    let number: Int32
     private let path: String
 
     /// Takes over an open descriptor; `path` names it in errors.
@@ -55,8 +58,17 @@ package final class FileDescriptor {
         return file
     }
 
+    /// Lends the descriptor, which stays open until `body` returns.
+    package func withNumber<Result, Fault>(
+        _ body: (Int32) throws(Fault) -> Result
+    ) throws(Fault) -> Result {
+        defer { withExtendedLifetime(self) {} }
+        return try body(number)
+    }
+
     /// The size in bytes. C: `fstat(2)`.
     package func size() throws(SystemError) -> Int {
+        defer { withExtendedLifetime(self) {} }
         var status = stat()
         guard fstat(number, &status) == 0 else { throw SystemError("fstat", path) }
         return Int(status.st_size)
@@ -64,6 +76,7 @@ package final class FileDescriptor {
 
     /// Reads up to `count` bytes; none at the end of the file. C: `read(2)`.
     package func read(upTo count: Int) throws(SystemError) -> [UInt8] {
+        defer { withExtendedLifetime(self) {} }
         var result = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
             result = retried { CUnix.read(number, buffer.baseAddress, count) }
@@ -75,6 +88,7 @@ package final class FileDescriptor {
 
     /// Reads to the end, or throws `EFBIG`'s like where there is more than `limit`.
     package func readToEnd(limit: Int = 1 << 30) throws(SystemError) -> [UInt8] {
+        defer { withExtendedLifetime(self) {} }
         let size = try size()
         var bytes = try read(upTo: size + 1)
         // A file's last read is short; what states no size, as /proc's files do not, is read to its end.
@@ -89,6 +103,7 @@ package final class FileDescriptor {
 
     /// Writes all of `bytes`. C: `write(2)`.
     package func write(_ bytes: [UInt8]) throws(SystemError) {
+        defer { withExtendedLifetime(self) {} }
         var done = 0
         while done < bytes.count {
             let count = bytes.withUnsafeBytes { buffer in
@@ -101,6 +116,7 @@ package final class FileDescriptor {
 
     /// Reads up to `count` bytes at an offset, without moving the position. C: `pread(2)`.
     package func read(upTo count: Int, at offset: Int) throws(SystemError) -> [UInt8] {
+        defer { withExtendedLifetime(self) {} }
         var result = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
             result = retried { pread(number, buffer.baseAddress, count, off_t(offset)) }
@@ -112,6 +128,7 @@ package final class FileDescriptor {
 
     /// Writes all of `bytes` at an offset. C: `pwrite(2)`.
     package func write(_ bytes: [UInt8], at offset: Int) throws(SystemError) {
+        defer { withExtendedLifetime(self) {} }
         var done = 0
         while done < bytes.count {
             let count = bytes.withUnsafeBytes { buffer in
@@ -128,6 +145,7 @@ package final class FileDescriptor {
 
     /// Makes the file's bytes and its size durable, and nothing else of it. C: `fdatasync(2)`.
     package func synchronizeData() throws(SystemError) {
+        defer { withExtendedLifetime(self) {} }
         guard retried({ fdatasync(number) }) == 0 else { throw SystemError("fdatasync", path) }
     }
 
@@ -136,6 +154,7 @@ package final class FileDescriptor {
     ///
     /// - Returns: whether the file system can do so.
     package func reserve(_ count: Int, at offset: Int) throws(SystemError) -> Bool {
+        defer { withExtendedLifetime(self) {} }
         let result = retried {
             fallocate(number, Int32(cunix_keep_size), off_t(offset), off_t(count))
         }
@@ -146,6 +165,7 @@ package final class FileDescriptor {
 
     /// Makes the file end at `size`, and gives back what was set aside behind it. C: `ftruncate(2)`.
     package func truncate(to size: Int) throws(SystemError) {
+        defer { withExtendedLifetime(self) {} }
         guard retried({ ftruncate(number, off_t(size)) }) == 0 else {
             throw SystemError("truncate", path)
         }
@@ -153,6 +173,7 @@ package final class FileDescriptor {
 
     /// Makes the file's bytes durable. C: `fsync(2)`.
     package func synchronize() throws(SystemError) {
+        defer { withExtendedLifetime(self) {} }
         guard retried({ fsync(number) }) == 0 else { throw SystemError("fsync", path) }
     }
 
@@ -163,12 +184,14 @@ package final class FileDescriptor {
     /// Whether a process holds the exclusive lock. Whoever asks takes a shared one for an instant, which is in the
     /// way of nobody else who asks.
     package func isLocked() throws(SystemError) -> Bool {
+        defer { withExtendedLifetime(self) {} }
         guard try tryLock(LOCK_SH) else { return true }
         unlock()
         return false
     }
 
     private func tryLock(_ kind: Int32) throws(SystemError) -> Bool {
+        defer { withExtendedLifetime(self) {} }
         if retried({ flock(number, kind | LOCK_NB) }) == 0 { return true }
         guard Errno.current == .wouldBlock else { throw SystemError("lock", path) }
         return false
@@ -176,6 +199,7 @@ package final class FileDescriptor {
 
     /// Tries for the lock again and again, at growing distances of 1 to 20 ms, for up to `patience`.
     package func lock(patience: Int64) throws(SystemError) -> Bool {
+        defer { withExtendedLifetime(self) {} }
         if try tryLock() { return true }
         let start = MonotonicClock.milliseconds
         var pause: Int64 = 1
@@ -188,6 +212,7 @@ package final class FileDescriptor {
     }
 
     package func unlock() {
+        defer { withExtendedLifetime(self) {} }
         _ = flock(number, LOCK_UN)
     }
 }

@@ -17,6 +17,8 @@ package final class FolderList {
     /// The next name, in no order and without `.` and `..`; `nil` at the end, after which it begins anew,
     /// and where the folder is missing. What is added or removed meanwhile may be among them.
     package func next() throws(SystemError) -> String? {
+        // The stream and the name in it go with the object.
+        defer { withExtendedLifetime(self) {} }
         if stream == nil { stream = opendir(folder) }
         guard let stream else {
             guard Errno.current == .noEntry else { throw SystemError("list", folder) }

@@ -3,7 +3,8 @@ import CUnix
 /// A file as memory that several processes share: what one stores, the others load.
 ///
 /// The system writes it back when it pleases; ``FileDescriptor/synchronize()`` makes it durable.
-/// Aligned 8-byte words are stored whole. C: `mmap(2)` with `MAP_SHARED`.
+/// Aligned 8-byte words are loaded and stored whole, and in order: a process that sees a word sees what was stored
+/// before it (acquire and release). C: `mmap(2)` with `MAP_SHARED`.
 package final class MappedFile {
     private let address: UnsafeMutableRawPointer
     /// In bytes.
@@ -13,8 +14,11 @@ package final class MappedFile {
     package init?(_ file: FileDescriptor) throws(SystemError) {
         let size = try file.size()
         guard size > 0 else { return nil }
-        guard let address = cunix_map(size, PROT_READ | PROT_WRITE, file.number) else {
-            throw SystemError("map", "file")
+        let address = try file.withNumber { (number) throws(SystemError) in
+            guard let address = cunix_map(size, PROT_READ | PROT_WRITE, number) else {
+                throw SystemError("map", "file")
+            }
+            return address
         }
         self.address = address
         self.size = size
@@ -25,24 +29,37 @@ package final class MappedFile {
     /// The 8-byte word at a byte offset, in the machine's order.
     package subscript(offset: Int) -> Int64 {
         get {
-            precondition(offset >= 0 && offset + 8 <= size)
-            return address.load(fromByteOffset: offset, as: Int64.self)
+            defer { withExtendedLifetime(self) {} }
+            return cunix_load(word(at: offset))
         }
         set {
-            precondition(offset >= 0 && offset + 8 <= size)
-            address.storeBytes(of: newValue, toByteOffset: offset, as: Int64.self)
+            defer { withExtendedLifetime(self) {} }
+            cunix_store(word(at: offset), newValue)
         }
     }
 
-    package func bytes(at offset: Int, count: Int) -> [UInt8] {
-        precondition(offset >= 0 && count >= 0 && offset + count <= size)
-        return [UInt8](UnsafeRawBufferPointer(start: address + offset, count: count))
+    private func word(at offset: Int) -> UnsafeMutablePointer<Int64> {
+        precondition(offset >= 0 && offset % 8 == 0 && offset + 8 <= size)
+        return (address + offset).assumingMemoryBound(to: Int64.self)
     }
 
+    /// The bytes of some words, in the order of the file. Each word is whole; together they may be of several stores.
+    package func bytes(at offset: Int, count: Int) -> [UInt8] {
+        precondition(count % 8 == 0)
+        var bytes: [UInt8] = []
+        for place in stride(from: offset, to: offset + count, by: 8) {
+            withUnsafeBytes(of: self[place]) { bytes += $0 }
+        }
+        return bytes
+    }
+
+    /// Stores the bytes of some words, one word after the other.
     package func store(_ bytes: [UInt8], at offset: Int) {
-        precondition(offset >= 0 && offset + bytes.count <= size)
-        bytes.withUnsafeBytes {
-            (address + offset).copyMemory(from: $0.baseAddress!, byteCount: bytes.count)
+        precondition(bytes.count % 8 == 0)
+        for place in stride(from: 0, to: bytes.count, by: 8) {
+            self[offset + place] = bytes.withUnsafeBytes {
+                $0.loadUnaligned(fromByteOffset: place, as: Int64.self)
+            }
         }
     }
 }

@@ -99,6 +99,8 @@ package struct ChildProcess {
         environment: [(name: String, value: String)] = ThisProcess.environment,
         input: Stream = .null, output: Stream, errors: Stream
     ) throws(SystemError) -> ChildProcess {
+        // The actions know nothing but the numbers of what is open.
+        defer { withExtendedLifetime((input, output, errors)) {} }
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }

@@ -84,7 +84,7 @@ package struct SocketAddress: Sendable {
 package struct Socket: ~Copyable {
     private let descriptor: FileDescriptor
 
-    /// The descriptor, for ``PollSet``.
+    /// The descriptor, for ``PollSet``: whoever waits keeps the socket until then.
     package var number: Int32 { descriptor.number }
 
     private init(family: Int32) throws(SystemError) {
@@ -117,6 +117,7 @@ package struct Socket: ~Copyable {
     ///
     /// C: `getsockopt(2)` with `SO_ERROR`.
     package var fault: Errno? {
+        defer { withExtendedLifetime(self) {} }
         var error: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)
         getsockopt(number, SOL_SOCKET, SO_ERROR, &error, &length)
@@ -145,6 +146,7 @@ package struct Socket: ~Copyable {
     ///
     /// C: `getsockname(2)`.
     package var port: UInt16 {
+        defer { withExtendedLifetime(self) {} }
         var address = sockaddr_in()
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         _ = withUnsafeMutablePointer(to: &address) { pointer in
@@ -159,6 +161,7 @@ package struct Socket: ~Copyable {
     ///
     /// C: `accept(2)`.
     package func accept() throws(SystemError) -> Socket? {
+        defer { withExtendedLifetime(self) {} }
         let accepted = retried { CUnix.accept(number, nil, nil) }
         guard accepted >= 0 else {
             // A client that left before it was greeted is nobody's fault.
@@ -176,6 +179,7 @@ package struct Socket: ~Copyable {
     ///
     /// C: `send(2)` with `MSG_NOSIGNAL`.
     package func send(_ bytes: [UInt8]) {
+        defer { withExtendedLifetime(self) {} }
         _ = CUnix.send(number, bytes, bytes.count, Int32(MSG_NOSIGNAL))
     }
 
@@ -185,6 +189,7 @@ package struct Socket: ~Copyable {
     ///
     /// - Returns: how many that were.
     package func write(_ bytes: ArraySlice<UInt8>) throws(SystemError) -> Int {
+        defer { withExtendedLifetime(self) {} }
         let count = bytes.withUnsafeBytes { buffer in
             retried { CUnix.send(number, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL)) }
         }
@@ -197,6 +202,7 @@ package struct Socket: ~Copyable {
     ///
     /// C: `recv(2)`.
     package func read(upTo count: Int) throws(SystemError) -> [UInt8]? {
+        defer { withExtendedLifetime(self) {} }
         var result = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
             result = retried { recv(number, buffer.baseAddress, count, 0) }
@@ -211,6 +217,7 @@ package struct Socket: ~Copyable {
     ///
     /// C: `recv(2)`.
     package func discardInput() {
+        defer { withExtendedLifetime(self) {} }
         var bytes = [UInt8](repeating: 0, count: 16_384)
         while recv(number, &bytes, bytes.count, 0) > 0 {}
     }
@@ -219,6 +226,7 @@ package struct Socket: ~Copyable {
     ///
     /// C: `setsockopt(2)` with `SO_LINGER`.
     package func resetAtEnd() {
+        defer { withExtendedLifetime(self) {} }
         var lingering = linger(l_onoff: 1, l_linger: 0)
         setsockopt(
             number, SOL_SOCKET, SO_LINGER, &lingering, socklen_t(MemoryLayout<linger>.size))
@@ -226,6 +234,7 @@ package struct Socket: ~Copyable {
 
     /// Frames are gathered before they are written, so that waiting for more would only cost time.
     private func sendAtOnce() {
+        defer { withExtendedLifetime(self) {} }
         var on: Int32 = 1
         setsockopt(
             number, Int32(IPPROTO_TCP), TCP_NODELAY, &on,

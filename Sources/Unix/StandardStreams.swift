@@ -65,7 +65,9 @@ package enum StandardStreams {
     /// Makes standard input a file in memory that holds these bytes. C: `memfd_create(2)`, `dup2(2)`.
     package static func replaceInput(with bytes: [UInt8]) throws(SystemError) {
         let file = try FileDescriptor.inMemory(holding: bytes)
-        guard retried({ dup2(file.number, 0) }) >= 0 else { throw SystemError("dup2", "input") }
+        try file.withNumber { (number) throws(SystemError) in
+            guard retried({ dup2(number, 0) }) >= 0 else { throw SystemError("dup2", "input") }
+        }
     }
 
     /// Writes all of `bytes`; a reader that went away is no concern of ours.
@@ -89,7 +91,9 @@ package enum StandardStreams {
     /// Writes to the end of a file from now on whatever goes to standard error. C: `dup2(2)`.
     package static func sendErrors(to path: String) throws(SystemError) {
         let file = try FileDescriptor.open(path, .append)
-        guard retried({ dup2(file.number, 2) }) >= 0 else { throw SystemError("dup2", path) }
+        try file.withNumber { (number) throws(SystemError) in
+            guard retried({ dup2(number, 2) }) >= 0 else { throw SystemError("dup2", path) }
+        }
     }
 
     /// Whether standard output and standard error are one socket, but not systemd's journal.

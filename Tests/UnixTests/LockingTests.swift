@@ -53,9 +53,9 @@ import Unix
         let one = try #require(try MappedFile(file))
         let other = try #require(try MappedFile(open()))
         one[8] = -2
-        one.store([1, 2, 3], at: 16)
+        one.store([1, 2, 3, 4, 5, 6, 7, 8], at: 16)
         #expect(other[8] == -2)
-        #expect(other.bytes(at: 16, count: 4) == [1, 2, 3, 0])
+        #expect(other.bytes(at: 16, count: 8) == [1, 2, 3, 4, 5, 6, 7, 8])
         #expect(try file.read(upTo: 8, at: 8) == [0xfe, 255, 255, 255, 255, 255, 255, 255])
     }
 }

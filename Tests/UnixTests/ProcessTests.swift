@@ -27,7 +27,7 @@ import Unix
     @Test("a child has no descriptor but its three streams, and an empty input")
     func descriptors() throws {
         let held = try FileDescriptor.open("\(folder.path)/held", .update)
-        #expect(fcntl(held.number, F_SETFD, 0) == 0)  // as a host may leave one open
+        #expect(held.withNumber { fcntl($0, F_SETFD, 0) } == 0)  // as a host may leave one open
         let log = ChildProcess.Stream.file("\(folder.path)/log")
         let script = "ls /proc/$$/fd; cat"
         try ChildProcess.start("/bin/sh", ["-c", script], output: log, errors: .null).wait()

@@ -44,6 +44,7 @@ struct LocalServer {
 
     private func exchange(_ request: [UInt8]) throws(SystemError) -> [UInt8] {
         let socket = try Socket.connect(to: address)
+        defer { withExtendedLifetime(socket) {} }
         var waiting = PollSet()
         func wait(write: Bool) {
             waiting.removeAll()

@@ -1,0 +1,52 @@
+import Foundation
+
+/// What a program asked of the system, as strace saw it.
+package struct SystemCalls {
+    package static let tracer = "/usr/bin/strace"
+    package static let isPossible = FileManager.default.isExecutableFile(atPath: tracer)
+
+    /// One call that has returned: `name`, what stood between the brackets, and what it returned.
+    package struct Call {
+        package let name: String
+        package let arguments: String
+        package let result: Int?
+
+        /// The text between the `number`th pair of quotes, from 0.
+        package func text(_ number: Int) -> String? {
+            let parts = arguments.split(separator: "\"", omittingEmptySubsequences: false)
+            return parts.indices.contains(number * 2 + 1) ? String(parts[number * 2 + 1]) : nil
+        }
+    }
+
+    package let calls: [Call]
+
+    /// Runs a program, in one thread, and writes down its calls of these names.
+    package static func of(
+        _ program: String, _ names: [String], input: [UInt8], environment: [String: String]
+    ) throws -> (calls: SystemCalls, ended: EndedProgram) {
+        let folder = TemporaryFolder()
+        let ended = try Programs.start(
+            at: tracer,
+            [
+                "-qq", "-s", "4096", "-e", "trace=\(names.joined(separator: ","))", "-e",
+                "signal=none", "-o", "\(folder.path)/calls", "--", program,
+            ], input: input, entries: environment.map { "\($0.key)=\($0.value)" }
+        ).end()
+        let text = String(decoding: folder.read("calls") ?? [], as: UTF8.self)
+        return (
+            SystemCalls(calls: text.split(separator: "\n").compactMap { call(String($0)) }), ended
+        )
+    }
+
+    private static func call(_ line: String) -> Call? {
+        guard let start = line.firstIndex(of: "("),
+            let end = line.range(of: ")", options: .backwards),
+            let equals = line.range(of: " = ", options: .backwards),
+            end.upperBound <= equals.lowerBound
+        else { return nil }
+        return Call(
+            name: String(line[..<start]),
+            arguments: String(line[line.index(after: start)..<end.lowerBound]),
+            result: Int(line[equals.upperBound...].prefix { !$0.isWhitespace }))
+    }
+}
