@@ -23,9 +23,16 @@ package struct PlayerIndex {
     private static func opened(_ path: String, _ state: State) throws(Failure) -> FileDescriptor {
         let file = try open(path)
         if try isSound(file) { return file }
-        try Lock.holding(path) { (_) throws(Failure) in
-            if try !isSound(open(path)) { try rebuild(path, state) }
-        }
+        return try Lock.holding(path) { (_) throws(Failure) in try openedLocked(path, state) }
+    }
+
+    /// The index as it is while nobody else can make it anew.
+    private static func openedLocked(
+        _ path: String, _ state: State
+    ) throws(Failure) -> FileDescriptor {
+        let file = try open(path)
+        if try isSound(file) { return file }
+        try rebuild(path, state)
         return try open(path)
     }
 
@@ -59,50 +66,76 @@ package struct PlayerIndex {
     /// - Parameter hint: where the record may be.
     /// - Returns: where it is.
     func watch(_ player: PlayerID, hint: Int64?) throws(Failure) -> Int64 {
-        if let hint, try self.player(at: hint) == player.number {
-            try renew(hint)
+        if let hint, try start(of: hint).player == player.number {
+            try renew(hint, in: file)
             return hint
         }
-        return try locked { () throws(Failure) in try add(player, isNew: hint == nil) }
+        return try add(player, isNew: hint == nil)
     }
 
-    private func add(_ player: PlayerID, isNew: Bool) throws(Failure) -> Int64 {
-        let size = try systemCalls { () throws(SystemError) in try file.size() }
-        // A player's first device has no record, unless a crash left one. Looking for that takes longer than
-        // all else in a large index, and two records cost no more than a second look.
-        if !isNew || size < 1 << 20, let found = try records().first(of: player) {
-            try renew(found)
-            return found
+    /// Whether the player is looked at.
+    ///
+    /// - Parameter hint: where the record may be.
+    func isWatching(_ player: PlayerID, hint: Int64?) throws(Failure) -> Bool {
+        guard let hint else { return false }
+        let start = try start(of: hint)
+        return start.player == player.number && start.watched == 1
+    }
+
+    /// - Parameter isWatched: whether the player is to be looked at; one who is not has a record, too, when
+    ///   ``repair(report:)`` has found that there is no device.
+    private func add(
+        _ player: PlayerID, isNew: Bool, isWatched: Bool = true
+    ) throws(Failure) -> Int64 {
+        let (file, number) = try Lock.holding(path) { (_) throws(Failure) in
+            // Opened again: somebody may have made the index anew since.
+            let file = try Self.openedLocked(path, state)
+            let size = try systemCalls { () throws(SystemError) in try file.size() }
+            // A player's first device has no record, unless a crash left one. Looking for that takes longer than
+            // all else in a large index, and two records cost no more than a second look.
+            if !isNew || size < 1 << 20, let found = try Self.records(file, path).first(of: player)
+            {
+                if isWatched { try renew(found, in: file) }
+                return (file, found)
+            }
+            let number = Int64(size / Self.recordSize)
+            try write(
+                record([player.number, isWatched ? 1 : 0]), at: Int(number) * Self.recordSize,
+                in: file)
+            return (file, number)
         }
-        let number = Int64(size / Self.recordSize)
-        try write(record([player.number, 1]), at: Int(number) * Self.recordSize)
+        // Without the lock: of a crowd that comes at once, nobody waits for more than one turn of the disk.
+        try systemCalls { () throws(SystemError) in try file.synchronize() }
         return number
     }
 
-    /// Marks the record as watched and not judged yet.
-    private func renew(_ record: Int64) throws(Failure) {
+    /// Marks the record as watched and not judged yet, durably.
+    private func renew(_ record: Int64, in file: FileDescriptor) throws(Failure) {
         let place = Int(record) * Self.recordSize
-        try write(words([1]), at: place + PlayerRecords.Field.watched.rawValue)
-        try write(words([0]), at: place + PlayerRecords.Field.judged.rawValue)
+        try write(words([1]), at: place + PlayerRecords.Field.watched.rawValue, in: file)
+        try write(words([0]), at: place + PlayerRecords.Field.judged.rawValue, in: file)
+        try systemCalls { () throws(SystemError) in try file.synchronize() }
     }
 
-    private func player(at record: Int64) throws(Failure) -> Int64? {
-        guard record > 0, record < 1 << 40 else { return nil }
+    private func start(of record: Int64) throws(Failure) -> (player: Int64?, watched: Int64?) {
+        guard record > 0, record < 1 << 40 else { return (nil, nil) }
         let bytes = try systemCalls { () throws(SystemError) in
-            try file.read(upTo: 8, at: Int(record) * Self.recordSize)
+            try file.read(upTo: 16, at: Int(record) * Self.recordSize)
         }
-        return bytes.count == 8 ? word(bytes) : nil
+        guard bytes.count == 16 else { return (nil, nil) }
+        return (word(bytes[..<8]), word(bytes[8...]))
     }
 
-    private func write(_ bytes: [UInt8], at place: Int) throws(Failure) {
-        try systemCalls { () throws(SystemError) in
-            try file.write(bytes, at: place)
-            try file.synchronize()
-        }
+    private func write(_ bytes: [UInt8], at place: Int, in file: FileDescriptor) throws(Failure) {
+        try systemCalls { () throws(SystemError) in try file.write(bytes, at: place) }
     }
 
     /// The index as memory, as long as it is now.
-    package func records() throws(Failure) -> PlayerRecords {
+    package func records() throws(Failure) -> PlayerRecords { try Self.records(file, path) }
+
+    private static func records(
+        _ file: FileDescriptor, _ path: String
+    ) throws(Failure) -> PlayerRecords {
         let mapped = try systemCalls { () throws(SystemError) -> MappedFile? in try MappedFile(file)
         }
         guard let mapped else {
@@ -117,6 +150,56 @@ package struct PlayerIndex {
     }
 }
 
+extension PlayerIndex {
+    /// Sees to it that every player with a device is looked at, whatever became of the index: it may be older than the
+    /// users' documents, as in a copy of a live folder.
+    ///
+    /// Takes no longer than a look at the index and at the users' folders where none of them has changed since the
+    /// last time.
+    ///
+    /// - Parameter report: gets what keeps a player from being judged; that player's turn comes again the next time.
+    /// - Returns: how many were not looked at.
+    package func repair(report: (Failure) -> Void) throws(Failure) -> Int {
+        let records = try records()
+        let folders = try state.users.folderStamps()
+        let sign = folders.reduce(records.sign) { mixed($0, $1.sign) }
+        guard records.comparedSign != sign else { return 0 }
+        let known = records.players()
+        // A document's time is from before its folder's by what the disk took for it.
+        let edge = records.comparedUntil - 60_000
+        var doubtful: [PlayerID] = []
+        try state.users.forEachName { (name) throws(Failure) in
+            guard let player = PlayerID(name), !known.watched.contains(player.number) else {
+                return
+            }
+            guard known.unwatched.contains(player.number) else { return doubtful.append(player) }
+            if try state.users.changed(DocumentName(UserID(player))) ?? .max > edge {
+                doubtful.append(player)
+            }
+        }
+        var count = 0
+        var isComplete = true
+        for player in doubtful {
+            do throws(Failure) {
+                if try state.registry.repair(player, in: self) {
+                    count += 1
+                } else if !known.unwatched.contains(player.number) {
+                    _ = try add(player, isNew: true, isWatched: false)
+                }
+            } catch {
+                isComplete = false
+                report(error)
+            }
+        }
+        // What changes in the instant of a look may leave a folder's time as it was.
+        let newest = folders.reduce(0) { max($0, $1.changed) }
+        if isComplete, newest < Timestamp.systemNow.milliseconds - 1000 {
+            records.noteCompared(sign, until: newest)
+        }
+        return count
+    }
+}
+
 private func words(_ values: [Int64]) -> [UInt8] {
     var bytes: [UInt8] = []
     for value in values {
@@ -127,7 +210,7 @@ private func words(_ values: [Int64]) -> [UInt8] {
     return bytes
 }
 
-private func word(_ bytes: [UInt8]) -> Int64 {
+private func word(_ bytes: ArraySlice<UInt8>) -> Int64 {
     bytes.reversed().reduce(0) { $0 << 8 | Int64($1) }
 }
 

@@ -27,6 +27,14 @@ package struct PlayerRecords {
         case tag = 64
     }
 
+    /// The header's words after its first, and the byte where each begins.
+    private enum HeaderField: Int {
+        /// What the index and the users' folders looked like when they were last compared.
+        case comparedSign = 8
+        /// The newest change to a users' folder then.
+        case comparedUntil = 16
+    }
+
     init(_ file: MappedFile) {
         count = Int64(file.size / PlayerIndex.recordSize)
         self.file = file
@@ -101,17 +109,22 @@ package struct PlayerRecords {
 
     /// OGS's entity tag for what the last look found.
     package func tag(_ record: Int64) -> String? {
+        let found = self[record, .found]
         let place = Int(record) * PlayerIndex.recordSize + Field.tag.rawValue
         let bytes = file.bytes(at: place, count: 64).prefix { $0 != 0 }
-        return bytes.isEmpty || self[record, .found] == 0
-            ? nil : String(decoding: bytes, as: UTF8.self)
+        guard !bytes.isEmpty, found != 0, found == self[record, .found] else { return nil }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// Notes what a look found. A tag of more than 64 bytes is not kept.
+    ///
+    /// Nothing counts as found while the tag is written: whoever is killed in between must not leave a tag with
+    /// what another look found, which OGS would go on calling unchanged.
     package func note(_ record: Int64, lookBegan: Timestamp, found: Int64, tag: String?) {
         var bytes = Array((tag ?? "").utf8)
         if bytes.count > 64 { bytes = [] }
         bytes += [UInt8](repeating: 0, count: 64 - bytes.count)
+        self[record, .found] = 0
         file.store(bytes, at: Int(record) * PlayerIndex.recordSize + Field.tag.rawValue)
         self[record, .found] = found
         noteUnchanged(record, lookBegan: lookBegan)
@@ -136,6 +149,49 @@ package struct PlayerRecords {
             Interval.minutes(1).milliseconds << (failures - 1), Interval.hours(1).milliseconds)
         self[record, .notBefore] = now.milliseconds + pause
     }
+}
+
+extension PlayerRecords {
+    /// Differs where other players are watched.
+    var sign: Int64 {
+        var sign = count
+        for record in 1..<max(1, count) {
+            // In no order: records may be written in any.
+            sign &+= mixed(self[record, .player], self[record, .watched])
+        }
+        return sign
+    }
+
+    func players() -> (watched: Set<Int64>, unwatched: Set<Int64>) {
+        var watched: Set<Int64> = []
+        var unwatched: Set<Int64> = []
+        for record in 1..<max(1, count) {
+            let player = self[record, .player]
+            if self[record, .watched] == 1 {
+                watched.insert(player)
+            } else {
+                unwatched.insert(player)
+            }
+        }
+        return (watched, unwatched)
+    }
+
+    var comparedSign: Int64 { file[HeaderField.comparedSign.rawValue] }
+    var comparedUntil: Int64 { file[HeaderField.comparedUntil.rawValue] }
+
+    func noteCompared(_ sign: Int64, until moment: Int64) {
+        file[HeaderField.comparedSign.rawValue] = 0
+        file[HeaderField.comparedUntil.rawValue] = moment
+        file[HeaderField.comparedSign.rawValue] = sign
+    }
+}
+
+/// One word made of two, so that either one's change shows.
+func mixed(_ one: Int64, _ other: Int64) -> Int64 {
+    var mixed = UInt64(bitPattern: one) &* 0x9e37_79b9_7f4a_7c15
+    mixed ^= mixed >> 32
+    mixed = (mixed ^ UInt64(bitPattern: other)) &* 0xff51_afd7_ed55_8ccd
+    return Int64(bitPattern: mixed ^ (mixed >> 32))
 }
 
 /// A player whom this cycle has taken upon itself to look at.

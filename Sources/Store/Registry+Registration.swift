@@ -90,10 +90,34 @@ extension Registry {
     ) throws(Failure) -> Added {
         let hadDevice = document.hasDevice
         let added = document.add(registration, at: time)
-        if !hadDevice, document.hasDevice, let player = user.player {
-            document.record = try state.playerIndex().watch(player, hint: document.record)
+        guard document.hasDevice, let player = user.player else { return added }
+        let index = try state.playerIndex()
+        // Also where there was a device: the index may have lost the player.
+        let isWatched = try index.isWatching(player, hint: document.record)
+        if !hadDevice || !isWatched {
+            document.record = try index.watch(player, hint: document.record)
         }
         return added
+    }
+
+    /// Sees to it that a player with a device is looked at, whatever became of the player index.
+    ///
+    /// - Returns: whether the player was not.
+    @discardableResult
+    package func repair(_ player: PlayerID) throws(Failure) -> Bool {
+        try repair(player, in: state.playerIndex())
+    }
+
+    func repair(_ player: PlayerID, in index: PlayerIndex) throws(Failure) -> Bool {
+        let name = DocumentName(UserID(player))
+        guard let user = try state.users.read(name), user.hasDevice,
+            try !index.isWatching(player, hint: user.record)
+        else { return false }
+        return try state.users.update(name) { (document) throws(Failure) in
+            guard document.hasDevice else { return false }
+            document.record = try index.watch(player, hint: document.record ?? 0)
+            return true
+        }
     }
 
     /// Does something with the user named in indices, which nobody clears of the user meanwhile.

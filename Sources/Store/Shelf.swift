@@ -168,6 +168,22 @@ package struct Shelf<Content: Document> {
         }
     }
 
+    /// What tells whether a document was committed since: a folder changes with each name in it.
+    func folderStamps() throws(Failure) -> [(changed: Int64, sign: Int64)] {
+        let folders = try names(in: folder).sorted()
+        return folders.compactMap { Files.stamp(of: "\(folder)/\($0)") }.map { stamp in
+            (
+                changed: stamp[2] * 1000 + stamp[3] / 1_000_000,
+                sign: stamp.reduce(0) { mixed($0, $1) }
+            )
+        }
+    }
+
+    /// When a document was last written, in milliseconds since 1970 by the file system's clock.
+    func changed(_ name: DocumentName) throws(Failure) -> Int64? {
+        Files.stamp(of: path(name)).map { $0[2] * 1000 + $0[3] / 1_000_000 }
+    }
+
     private func names(in folder: String) throws(Failure) -> [String] {
         try systemCalls { () throws(SystemError) in
             do throws(SystemError) { return try Files.names(in: folder) } catch {

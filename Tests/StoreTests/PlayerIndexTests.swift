@@ -134,3 +134,92 @@ import Unix
         #expect(scratch.folder.read("players.index")?.count == 3 * 128)
     }
 }
+
+/// An index that is sound and lacks players all the same, as in a copy of a folder in use.
+@Suite struct LackingIndexTests {
+    let scratch: Scratch
+    let player = PlayerID(number: 7)!
+    let time = Scratch.time
+
+    init() throws {
+        scratch = try Scratch()
+        for number in [7, 8] as [Int64] {
+            try scratch.state.registry.bind(
+                Scratch.token, environment: nil, to: PlayerID(number: number)!, at: time)
+        }
+    }
+
+    private func watched() throws -> Set<Int64> {
+        let index = try scratch.state.playerIndex()
+        return try index.locked { () throws(Failure) in
+            Set(
+                try index.records().claim(at: time + .minutes(1), interval: .seconds(0)).map(
+                    \.player.number))
+        }
+    }
+
+    /// What may have become of the first record, which is player 7's.
+    static let losses: [(name: String, change: @Sendable (inout [UInt8]) -> Void)] = [
+        ("cut off", { $0 = Array($0[..<128]) }),
+        ("another player's", { $0[128] = 9 }),
+        ("empty", { for place in 128..<256 { $0[place] = 0 } }),
+    ]
+
+    private func lose(_ number: Int) throws {
+        var bytes = try #require(scratch.folder.read("players.index"))
+        Self.losses[number].change(&bytes)
+        let file = try FileDescriptor.open("\(scratch.folder.path)/players.index", .update)
+        try file.truncate(to: 0)
+        try file.write(bytes, at: 0)
+    }
+
+    private func repair() throws -> Int {
+        try scratch.state.playerIndex().repair { Issue.record("\($0.sentence)") }
+    }
+
+    @Test("the next registration of a known device repairs it", arguments: losses.indices)
+    func registration(number: Int) throws {
+        try lose(number)
+        #expect(try !watched().contains(7))
+        try scratch.state.registry.bind(
+            Scratch.token, environment: nil, to: player, at: time + .minutes(1))
+        #expect(try watched().contains(7))
+    }
+
+    @Test("the next cycle repairs it, once", arguments: losses.indices)
+    func cycle(number: Int) throws {
+        #expect(try repair() == 0)
+        try lose(number)
+        #expect(try repair() == (number == 0 ? 2 : 1))
+        #expect(try watched().isSuperset(of: [7, 8]))
+        #expect(try repair() == 0)
+    }
+
+    @Test("one player can be repaired alone")
+    func one() throws {
+        try lose(1)
+        #expect(try scratch.state.registry.repair(player))
+        #expect(try watched().contains(7))
+        #expect(try !scratch.state.registry.repair(player))
+        #expect(try !scratch.state.registry.repair(PlayerID(number: 99)!))
+    }
+
+    @Test("a player who is not watched, and whose document has a device since, is found")
+    func unwatched() throws {
+        #expect(try repair() == 0)
+        try scratch.state.playerIndex().records().unwatch(1)
+        try scratch.state.users.update(DocumentName(UserID(player))) { $0.badge = 1 }
+        #expect(try repair() == 1)
+        #expect(try watched() == [7, 8])
+    }
+
+    @Test("players without a device are read once, and not looked at")
+    func withoutDevice() throws {
+        try scratch.write(["version": 1, "revision": 1, "devices": []], to: "users/4b/4.json")
+        #expect(try repair() == 0)
+        #expect(try watched() == [7, 8])
+        #expect(try scratch.state.playerIndex().records().count == 4)
+        #expect(try repair() == 0)
+        #expect(try scratch.state.playerIndex().records().count == 4)
+    }
+}

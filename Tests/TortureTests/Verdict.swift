@@ -14,6 +14,13 @@ struct Verdict {
     /// What else is not as it should be.
     private(set) var wrong: [String] = []
 
+    /// What somebody else has found.
+    init(expected: Int, lost: [String], wrong: [String]) {
+        self.expected = expected
+        self.lost = lost
+        self.wrong = wrong
+    }
+
     init(of trial: Trial) throws {
         expected = trial.ground.tokens.count
         let receipts = Receipts(trial.state)

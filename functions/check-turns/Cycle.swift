@@ -35,6 +35,11 @@ final class Cycle {
         settings = try OGSClient.Settings(schedule.variables)
         interval = try state.checkInterval(schedule.variables)
         perSecond = try state.requestsPerSecond(schedule.variables)
+        let missed = try state.playerIndex().repair { schedule.log.failure($0) }
+        if missed > 0 {
+            schedule.log.event(
+                "added players to the index that it lacked", ["players": .integer(Int64(missed))])
+        }
         book = try LookBook(schedule.variables, state: state, now: schedule.time)
         backOff = try state.backOff()
     }

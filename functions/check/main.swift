@@ -20,8 +20,9 @@ serve(
         guard player == caller else {
             throw .refused(.forbidden, "this key belongs to another user")
         }
-        let told = try Looker(request.variables, state: state, now: request.time)
-            .look(at: player, youngerThan: .seconds(10)).told
+        let looker = try Looker(request.variables, state: state, now: request.time)
+        try state.registry.repair(player)
+        let told = try looker.look(at: player, youngerThan: .seconds(10)).told
         if told.hasQueued { try Spool(state: state.folder).startDrainer(request.variables) }
 
         // Paused and live games are nothing to be told of now, but the player's turn all the same.

@@ -23,8 +23,9 @@ serve(
             throw .refused(.forbidden, "this key belongs to another user")
         }
         let interval = try state.checkInterval(request.variables)
-        let found = try Looker(request.variables, state: state, now: request.time)
-            .look(at: player, youngerThan: .seconds(Int64(interval)))
+        let looker = try Looker(request.variables, state: state, now: request.time)
+        try state.registry.repair(player)
+        let found = try looker.look(at: player, youngerThan: .seconds(Int64(interval)))
         if found.told.hasQueued {
             try Spool(state: state.folder).startDrainer(request.variables)
         }
