@@ -109,9 +109,23 @@ package struct PlayerIndex {
         return number
     }
 
+    /// Lets a player whose looks fail be looked at in the next cycle: a registration expects an answer.
+    func forgetFailures(of player: PlayerID, hint: Int64) throws(Failure) {
+        guard try start(of: hint).player == player.number else { return }
+        let place = Int(hint) * Self.recordSize + PlayerRecords.Field.notBefore.rawValue
+        let none = words([0, 0])
+        let known = try systemCalls { () throws(SystemError) in
+            try file.read(upTo: 16, at: place)
+        }
+        guard known != none else { return }
+        try write(none, at: place, in: file)
+        try systemCalls { () throws(SystemError) in try file.synchronize() }
+    }
+
     /// Marks the record as watched and not judged yet, durably.
     private func renew(_ record: Int64, in file: FileDescriptor) throws(Failure) {
         let place = Int(record) * Self.recordSize
+        try write(words([0, 0]), at: place + PlayerRecords.Field.notBefore.rawValue, in: file)
         try write(words([1]), at: place + PlayerRecords.Field.watched.rawValue, in: file)
         try write(words([0]), at: place + PlayerRecords.Field.judged.rawValue, in: file)
         try systemCalls { () throws(SystemError) in try file.synchronize() }

@@ -12,7 +12,7 @@ package struct PlayerRecords {
         case player = 0
         /// 1 while the player has a device.
         case watched = 8
-        /// When a cycle last took it upon itself to look.
+        /// The slot that a cycle last looks for, or looked for.
         case claimed = 16
         /// When the last look that found anything out began.
         case looked = 24
@@ -22,9 +22,12 @@ package struct PlayerRecords {
         case judged = 40
         /// No look before this moment.
         case notBefore = 48
+        /// How many looks failed in a row; ``unknownMark`` more where OGS does not know the player.
         case failures = 56
-        /// OGS's entity tag, 64 bytes, filled up with zeros.
+        /// OGS's entity tag, ``tagSize`` bytes, filled up with zeros.
         case tag = 64
+        /// When a request last took it upon itself to look.
+        case asked = 120
     }
 
     /// The header's words after its first, and the byte where each begins.
@@ -34,6 +37,9 @@ package struct PlayerRecords {
         /// The newest change to a users' folder then.
         case comparedUntil = 16
     }
+
+    private static let tagSize = 56
+    private static let unknownMark: Int64 = 256
 
     init(_ file: MappedFile) {
         count = Int64(file.size / PlayerIndex.recordSize)
@@ -60,41 +66,53 @@ package struct PlayerRecords {
         return nil
     }
 
-    /// Takes the players who are due, those not looked at for longest first.
+    /// Takes the players whose slot has come, in the order in which they are to be looked at.
     ///
-    /// A player looked at or claimed less than `interval` ago is not due; a moment in the future is a
-    /// clock that was set back, and counts as long ago. Call it with the index locked.
+    /// A player's slots are `interval` apart, whenever in its slot the player was looked at: ``Slots``. A request's
+    /// look does not count. Call it with the index locked.
     package func claim(at now: Timestamp, interval: Interval) -> [Claim] {
-        var due: [Claim] = []
-        let edge = now.milliseconds - interval.milliseconds
-        let furthest = now.milliseconds + Interval.hours(24).milliseconds
-        func isRecent(_ moment: Int64) -> Bool { moment > edge && moment <= now.milliseconds }
+        let slots = Slots(at: now, interval: interval)
+        var due = Due()
         var record: Int64 = 1
         while record < count {
             defer { record += 1 }
-            guard self[record, .watched] == 1, !isRecent(self[record, .claimed]),
-                !isRecent(self[record, .looked]),
-                !(now.milliseconds + 1..<furthest).contains(self[record, .notBefore]),
+            guard self[record, .watched] == 1, let slot = slots.next(after: self[record, .claimed]),
+                !isPutOff(record, at: slots.latest),
                 let player = PlayerID(number: self[record, .player])
             else { continue }
-            due.append(Claim(player: player, record: record, looked: self[record, .looked]))
+            self[record, .claimed] = slot
+            let hasFailed = self[record, .failures] > 0
+            due.add(
+                Claim(player: player, record: record, slot: slot, hasFailed: hasFailed),
+                since: self[record, hasFailed ? .notBefore : .looked])
         }
-        due.sort { ($0.looked, $0.record) < ($1.looked, $1.record) }
-        for claim in due { self[claim.record, .claimed] = now.milliseconds }
-        return due
+        return due.inOrder
     }
 
-    /// Takes one player, unless somebody did less than `interval` ago. Call it with the index locked.
-    package func claim(_ record: Int64, at now: Timestamp, interval: Interval) -> Bool {
-        let claimed = self[record, .claimed]
-        let edge = now.milliseconds - interval.milliseconds
-        guard claimed <= edge || claimed > now.milliseconds else { return false }
-        self[record, .claimed] = now.milliseconds
+    /// A moment further away than any pause is a clock that was set back.
+    private func isPutOff(_ record: Int64, at now: Int64) -> Bool {
+        let moment = self[record, .notBefore]
+        return moment > now && moment < now + Interval.hours(25).milliseconds
+    }
+
+    /// Whether the claim is still the newest one of its player: a later cycle may have taken its player over.
+    package func isHeld(_ claim: Claim) -> Bool { self[claim.record, .claimed] == claim.slot }
+
+    /// Gives back a claim on which nothing was done, unless a later cycle has taken its player over.
+    package func release(_ claim: Claim) {
+        if isHeld(claim) { self[claim.record, .claimed] = 0 }
+    }
+
+    /// Takes one player for a request, unless somebody did less than `age` ago. Call it with the index locked.
+    package func claim(_ record: Int64, at now: Timestamp, age: Interval) -> Bool {
+        let edge = now.milliseconds - age.milliseconds
+        func isRecent(_ moment: Int64) -> Bool { moment > edge && moment <= now.milliseconds }
+        guard !isRecent(self[record, .asked]), !isRecent(self[record, .claimed]) else {
+            return false
+        }
+        self[record, .asked] = now.milliseconds
         return true
     }
-
-    /// Gives back a claim on which nothing was done.
-    package func release(_ record: Int64) { self[record, .claimed] = 0 }
 
     /// Ends looking at a player who has no device, or whose record is another one.
     package func unwatch(_ record: Int64) { self[record, .watched] = 0 }
@@ -111,19 +129,19 @@ package struct PlayerRecords {
     package func tag(_ record: Int64) -> String? {
         let found = self[record, .found]
         let place = Int(record) * PlayerIndex.recordSize + Field.tag.rawValue
-        let bytes = file.bytes(at: place, count: 64).prefix { $0 != 0 }
+        let bytes = file.bytes(at: place, count: Self.tagSize).prefix { $0 != 0 }
         guard !bytes.isEmpty, found != 0, found == self[record, .found] else { return nil }
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Notes what a look found. A tag of more than 64 bytes is not kept.
+    /// Notes what a look found. A tag of more than 56 bytes is not kept.
     ///
     /// Nothing counts as found while the tag is written: whoever is killed in between must not leave a tag with
     /// what another look found, which OGS would go on calling unchanged.
     package func note(_ record: Int64, lookBegan: Timestamp, found: Int64, tag: String?) {
         var bytes = Array((tag ?? "").utf8)
-        if bytes.count > 64 { bytes = [] }
-        bytes += [UInt8](repeating: 0, count: 64 - bytes.count)
+        if bytes.count > Self.tagSize { bytes = [] }
+        bytes += [UInt8](repeating: 0, count: Self.tagSize - bytes.count)
         self[record, .found] = 0
         file.store(bytes, at: Int(record) * PlayerIndex.recordSize + Field.tag.rawValue)
         self[record, .found] = found
@@ -143,11 +161,32 @@ package struct PlayerRecords {
 
     /// Puts off a player whose looks fail: 1 minute, doubling to an hour.
     package func noteFailure(_ record: Int64, at now: Timestamp) {
-        let failures = min(self[record, .failures] + 1, 7)
+        guard !isUnknown(record) else { return noteUnknown(record, at: now) }
+        putOff(record, failures: min(self[record, .failures] + 1, 7), atMost: .hours(1), now)
+    }
+
+    /// Puts off a player whom OGS does not know: 1 minute, doubling to a day.
+    package func noteUnknown(_ record: Int64, at now: Timestamp) {
+        let known = isUnknown(record) ? self[record, .failures] - Self.unknownMark : 0
+        let failures = min(known + 1, 12)
+        putOff(record, failures: failures, atMost: .hours(24), now)
+        self[record, .failures] = failures + Self.unknownMark
+    }
+
+    private func putOff(
+        _ record: Int64, failures: Int64, atMost limit: Interval, _ now: Timestamp
+    ) {
         self[record, .failures] = failures
-        let pause = min(
-            Interval.minutes(1).milliseconds << (failures - 1), Interval.hours(1).milliseconds)
+        let pause = min(Interval.minutes(1).milliseconds << (failures - 1), limit.milliseconds)
         self[record, .notBefore] = now.milliseconds + pause
+    }
+
+    private func isUnknown(_ record: Int64) -> Bool { self[record, .failures] > Self.unknownMark }
+
+    /// Until when OGS is not asked again about a player whom it does not know; `nil` where it may be asked.
+    package func unknownUntil(_ record: Int64, at now: Timestamp) -> Timestamp? {
+        guard isUnknown(record), isPutOff(record, at: now.milliseconds) else { return nil }
+        return Timestamp(milliseconds: self[record, .notBefore])
     }
 }
 
@@ -198,5 +237,8 @@ func mixed(_ one: Int64, _ other: Int64) -> Int64 {
 package struct Claim: Equatable, Sendable {
     package let player: PlayerID
     package let record: Int64
-    package let looked: Int64
+    /// What the record says while nobody else has claimed the player.
+    let slot: Int64
+    /// Whether the last look at the player failed.
+    package let hasFailed: Bool
 }

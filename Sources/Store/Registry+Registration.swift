@@ -96,6 +96,8 @@ extension Registry {
         let isWatched = try index.isWatching(player, hint: document.record)
         if !hadDevice || !isWatched {
             document.record = try index.watch(player, hint: document.record)
+        } else if let record = document.record {
+            try index.forgetFailures(of: player, hint: record)
         }
         return added
     }

@@ -20,7 +20,7 @@ extension State {
         try variables.number("OGS_REQUESTS_PER_SECOND", standard: 2, in: 1...1_000_000)
     }
 
-    /// `CHECK_INTERVAL_SECONDS`: a player looked at less than this ago is left out of a cycle.
+    /// `CHECK_INTERVAL_SECONDS`: how far apart a player's slots are.
     package func checkInterval(_ variables: Variables) throws(Failure) -> Int {
         try variables.number("CHECK_INTERVAL_SECONDS", standard: 30, in: 1...86_400)
     }

@@ -34,9 +34,12 @@ package struct Looker {
     package func look(at player: PlayerID, youngerThan age: Interval) throws(Failure) -> Found {
         if let known = try known(player, youngerThan: age) { return known }
         let settings = try OGSClient.Settings(variables)
+        let record = try book.record(of: player)
+        if let record, let moment = book.records.unknownUntil(record, at: now) {
+            throw unknown(player, until: moment)
+        }
         let backOff = try state.backOff()
         guard backOff?.isActive(at: now) != true else { throw leftAlone }
-        let record = try book.record(of: player)
         if let record, try !claim(record, age), let found = try wait(for: player, age) {
             return found
         }
@@ -55,7 +58,7 @@ package struct Looker {
 
     private func claim(_ record: Int64, _ age: Interval) throws(Failure) -> Bool {
         try state.playerIndex().locked { () throws(Failure) in
-            book.records.claim(record, at: now, interval: age)
+            book.records.claim(record, at: now, age: age)
         }
     }
 
@@ -105,12 +108,24 @@ package struct Looker {
             let told = try book.tell(player, of: look.found, record: record, began: now)
             return Found(look: Look(look.found, at: now), told: told)
         case .unknownPlayer:
-            throw .refused(.notFound, "Online-Go.com knows no player \(player)")
+            if let record { book.records.noteUnknown(record, at: now) }
+            throw unknown(
+                player, until: record.flatMap { book.records.unknownUntil($0, at: now) })
         case .backOff(let wish):
             try state.note(backOff: BackOff(after: backOff, wish: wish, now: now))
             throw leftAlone
         case .outage, .notLooked: throw noAnswer
         }
+    }
+
+    private func unknown(_ player: PlayerID, until moment: Timestamp?) -> Failure {
+        let next = moment.map {
+            " It is asked again after \(CalendarDate($0).text), or when the app registers again"
+        }
+        return .refused(
+            .notFound,
+            "Online-Go.com knows no player \(player); check the number"
+                + (next.map { ".\($0)" } ?? ""))
     }
 
     private var leftAlone: Failure {

@@ -27,12 +27,85 @@ import Unix
         }
     }
 
-    @Test("a player with a device is due once per interval")
+    @Test("a player with a device is due once per slot, by a run that is 5 s early at the most")
     func claimed() throws {
         try bind(7, 8)
         #expect(try due(at: time) == [7, 8])
-        #expect(try due(at: time + .seconds(29)).isEmpty)
-        #expect(try due(at: time + .seconds(30)) == [7, 8])
+        #expect(try due(at: time + .milliseconds(24_999)).isEmpty)
+        #expect(try due(at: time + .seconds(25)) == [7, 8])
+        #expect(try due(at: time + .milliseconds(54_999)).isEmpty)
+        #expect(try due(at: time + .seconds(55)) == [7, 8])
+    }
+
+    @Test(
+        "slots are counted from slots: jitter costs nobody a look, and never makes two",
+        arguments: [
+            [0, 1, -1, 2, -2, 2, -2, 0, 2, -2, -2, 2], [2, -2, 2, -2, 2, -2, 2, -2, 2, -2, 2, -2],
+            [-2, 2, 2, 2, -2, -2, 1, 0, -1, 2, -2, 2], [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+        ])
+    func jitter(offsets: [Int64]) throws {
+        try bind(7)
+        for (slot, offset) in offsets.enumerated() {
+            let run = time + .seconds(30 * Int64(slot) + offset)
+            #expect(try due(at: run) == [7], "slot \(slot)")
+            #expect(try due(at: run + .seconds(1)).isEmpty, "slot \(slot)")
+            // The cycle takes long: the player's turn in it comes just before its end.
+            try records().noteUnchanged(1, lookBegan: run + .seconds(29))
+        }
+    }
+
+    @Test("a timer that drifts or is moved begins a new count and loses no more than one slot")
+    func drift() throws {
+        try bind(7)
+        for (period, looks) in [(30_100, 100), (29_900, 99), (45_000, 100), (20_000, 50)] {
+            let start = time + .days(Int64(period / 100))
+            var found = 0
+            for run in 0..<100 {
+                found += try due(at: start + .milliseconds(Int64(period * run))).count
+            }
+            #expect(abs(found - looks) <= 1, "every \(period) ms: \(found)")
+        }
+    }
+
+    @Test("two cycles at once share the players out, and neither gives back what the other took")
+    func takenOver() throws {
+        try bind(7, 8)
+        let index = try scratch.state.playerIndex()
+        let slow = try index.records().claim(at: time, interval: .seconds(30))
+        #expect(try due(at: time + .milliseconds(1)).isEmpty)
+        let next = try index.records().claim(at: time + .seconds(28), interval: .seconds(30))
+        #expect(slow.count == 2 && next.count == 2)
+        for claim in slow {
+            #expect(try !records().isHeld(claim))
+            try records().release(claim)
+        }
+        for claim in next { #expect(try records().isHeld(claim)) }
+        #expect(try due(at: time + .seconds(32)).isEmpty)
+    }
+
+    @Test("a request's look moves no slot, and one of many requests at once makes it")
+    func requests() throws {
+        try bind(7)
+        #expect(try due(at: time) == [7])
+        let records = try records()
+        #expect(!records.claim(1, at: time + .seconds(9), age: .seconds(10)))
+        #expect(records.claim(1, at: time + .seconds(15), age: .seconds(10)))
+        #expect(!records.claim(1, at: time + .seconds(24), age: .seconds(10)))
+        records.noteUnchanged(1, lookBegan: time + .seconds(15))
+        #expect(try due(at: time + .seconds(30)) == [7])
+    }
+
+    @Test("of every four places two go to known players, one to new and one to failing ones")
+    func places() throws {
+        try bind(1, 2, 3, 4, 5, 11, 12, 21, 22, 23)
+        let records = try records()
+        for record in 1...5 as ClosedRange<Int64> {
+            records.noteUnchanged(record, lookBegan: time - .seconds(record))
+        }
+        for record in 8...10 as ClosedRange<Int64> {
+            records.noteUnknown(record, at: time - .minutes(record))
+        }
+        #expect(try due(at: time + .minutes(1)) == [11, 5, 4, 23, 12, 3, 2, 22, 1, 21])
     }
 
     @Test("who was not looked at for longest comes first")
@@ -49,7 +122,7 @@ import Unix
         try bind(7)
         let index = try scratch.state.playerIndex()
         let claim = try #require(try index.records().claim(at: time, interval: .seconds(30)).first)
-        try index.records().release(claim.record)
+        try index.records().release(claim)
         #expect(try due(at: time) == [7])
     }
 
@@ -74,6 +147,44 @@ import Unix
         #expect(try due(at: time + .seconds(1), every: .seconds(0)) == [7])
     }
 
+    @Test("a player whom OGS does not know is put off for 1 minute, doubling to a day")
+    func unknown() throws {
+        try bind(7)
+        var now = time
+        for minutes in [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 1440, 1440] as [Int64] {
+            try records().noteUnknown(1, at: now)
+            let next = now + .minutes(minutes)
+            #expect(try records().unknownUntil(1, at: next - .milliseconds(1)) == next)
+            #expect(try due(at: next - .milliseconds(1), every: .seconds(0)).isEmpty)
+            #expect(try records().unknownUntil(1, at: next) == nil)
+            #expect(try due(at: next, every: .seconds(0)) == [7])
+            now = next
+        }
+        // An outage in between makes nobody known.
+        try records().noteFailure(1, at: now)
+        #expect(try records().unknownUntil(1, at: now) == now + .hours(24))
+        try records().noteUnchanged(1, lookBegan: now)
+        #expect(try records().unknownUntil(1, at: now) == nil)
+        try records().noteFailure(1, at: now)
+        #expect(try records().unknownUntil(1, at: now) == nil)
+    }
+
+    @Test("a registration lets a player who was put off be looked at, the first and any later one")
+    func registeredAgain() throws {
+        try bind(7)
+        for isGone in [false, true] {
+            try records().noteUnknown(1, at: time)
+            #expect(try due(at: time + .seconds(30)).isEmpty)
+            if isGone {
+                #expect(try scratch.state.registry.unbind(Scratch.token, from: UserID("7")!))
+            }
+            try bind(7)
+            #expect(try due(at: time + .seconds(30)) == [7])
+            try records().release(
+                #require(records().claim(at: time + .days(1), interval: .seconds(1)).first))
+        }
+    }
+
     @Test("a player without a device is looked at no more, and again after the next registration")
     func unwatched() throws {
         try bind(7)
@@ -85,7 +196,7 @@ import Unix
         #expect(try records().count == 2)
     }
 
-    @Test("what a look found is kept, an entity tag up to 64 bytes")
+    @Test("what a look found is kept, an entity tag up to 56 bytes")
     func found() throws {
         try bind(7)
         let records = try records()
@@ -95,10 +206,10 @@ import Unix
         #expect(records.looked(1) == time)
         #expect(records.found(1) == 42 && records.judged(1) == 42)
         #expect(records.tag(1) == "W/\"abc\"")
-        records.note(1, lookBegan: time, found: 43, tag: String(repeating: "x", count: 65))
+        records.note(1, lookBegan: time, found: 43, tag: String(repeating: "x", count: 57))
         #expect(records.tag(1) == nil)
-        records.note(1, lookBegan: time, found: 44, tag: String(repeating: "x", count: 64))
-        #expect(records.tag(1)?.count == 64)
+        records.note(1, lookBegan: time, found: 44, tag: String(repeating: "x", count: 56))
+        #expect(records.tag(1)?.count == 56)
     }
 
     @Test("a wrong hint does no harm", arguments: [nil, 0, -1, 1, 2, 3, 99, .max] as [Int64?])

@@ -19,6 +19,8 @@ final class Cycle {
     private var begun: [PlayerID: (claim: Claim, at: Timestamp)] = [:]
     private var count = Count()
     private var backOff: BackOff?
+    /// Whether there are players whose last look did not fail: only they tell whether OGS is down.
+    private var hasSound = false
 
     private struct Count {
         var due = 0
@@ -27,6 +29,10 @@ final class Cycle {
         var notices = 0
         var failed = 0
         var putOff = 0
+        /// Failures that OGS gave no sensible answer for, of players whom it should.
+        var outages = 0
+        /// Players of whom an answer is expected: those whose last look did not fail, or all where there are none.
+        var expected = 0
     }
 
     init(_ schedule: Schedule, state: State) throws(Failure) {
@@ -48,6 +54,9 @@ final class Cycle {
         guard backOff?.isActive(at: schedule.time) != true else { return summary }
         due = try claim()[...]
         count.due = due.count
+        let sound = due.count { !$0.hasFailed }
+        hasSound = sound > 0
+        count.expected = hasSound ? sound : due.count
         guard !due.isEmpty else { return summary }
         // A cycle that takes longer than its interval would delay the next one.
         let deadline = MonotonicClock.milliseconds + Int64(max(30, interval)) * 1000
@@ -70,10 +79,10 @@ final class Cycle {
 
     private func nextRequest() throws(Failure) -> OGSClient.LookRequest? {
         // Nobody but failures: OGS is down, and asking for everybody else would not mend it.
-        guard count.failed < 5 || count.looked > 0 else { return nil }
+        guard !isDown(after: 5) else { return nil }
         while let claim = due.popFirst() {
             // A player with two records, after a crash, is looked at through one at a time.
-            guard begun[claim.player] == nil else { continue }
+            guard begun[claim.player] == nil, book.records.isHeld(claim) else { continue }
             begun[claim.player] = (claim, try now())
             return OGSClient.LookRequest(claim.player, entityTag: book.records.tag(claim.record))
         }
@@ -85,10 +94,10 @@ final class Cycle {
         do throws(Failure) {
             try note(outcome, claim, began)
         } catch {
-            // One player's document must not keep the others waiting.
+            // One player's document must not keep the others waiting, and says nothing about OGS.
             count.failed += 1
             if case .later = error.disposition {
-                book.records.release(claim.record)
+                book.records.release(claim)
             } else {
                 book.records.noteFailure(claim.record, at: schedule.time)
             }
@@ -109,18 +118,27 @@ final class Cycle {
             count.unchanged += 1
             let told = try book.takeUnchanged(of: claim.player, record: claim.record, began: began)
             noteTold(told, claim.player, skipped: 0)
-        case .unknownPlayer: noteFailure(claim, "Online-Go.com knows no such player")
+        case .unknownPlayer:
+            book.records.noteUnknown(claim.record, at: schedule.time)
+            logFailure(claim, "Online-Go.com knows no such player")
         case .outage(let reason):
-            noteFailure(claim, reason)
-            if count.looked == 0, count.failed >= min(5, count.due) { try leaveAlone(wish: nil) }
+            book.records.noteFailure(claim.record, at: schedule.time)
+            logFailure(claim, reason)
+            if !hasSound || !claim.hasFailed { count.outages += 1 }
+            if isDown(after: min(5, count.expected)) { try leaveAlone(wish: nil) }
         case .backOff(let wish):
             count.putOff += 1
-            book.records.release(claim.record)
+            book.records.release(claim)
             try leaveAlone(wish: wish)
         case .notLooked:
             count.putOff += 1
-            book.records.release(claim.record)
+            book.records.release(claim)
         }
+    }
+
+    /// Whether so many players went without a sensible answer, and nobody got one.
+    private func isDown(after failures: Int) -> Bool {
+        count.looked == 0 && count.outages >= failures
     }
 
     private func noteAnswer() throws(Failure) {
@@ -144,9 +162,8 @@ final class Cycle {
         }
     }
 
-    private func noteFailure(_ claim: Claim, _ reason: String) {
+    private func logFailure(_ claim: Claim, _ reason: String) {
         count.failed += 1
-        book.records.noteFailure(claim.record, at: schedule.time)
         schedule.log.event(
             "unable to look at a player",
             ["player": .string("\(claim.player)"), "reason": .string(reason)])
@@ -164,8 +181,8 @@ final class Cycle {
     }
 
     private func giveBack() {
-        for claim in due { book.records.release(claim.record) }
-        for (claim, _) in begun.values { book.records.release(claim.record) }
+        for claim in due { book.records.release(claim) }
+        for (claim, _) in begun.values { book.records.release(claim) }
         count.putOff += due.count
     }
 
