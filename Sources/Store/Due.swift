@@ -23,7 +23,7 @@ struct Due {
 
     var inOrder: [Claim] {
         var known = Self.sorted(known)
-        var new = new.map(\.claim)[...]
+        var new = new.map { $0.claim }[...]
         var failing = Self.sorted(failing)
         var order: [Claim] = []
         order.reserveCapacity(known.count + new.count + failing.count)
@@ -38,6 +38,6 @@ struct Due {
 
     private static func sorted(_ entries: [Entry]) -> ArraySlice<Claim> {
         entries.sorted { ($0.since, $0.claim.record) < ($1.since, $1.claim.record) }
-            .map(\.claim)[...]
+            .map { $0.claim }[...]
     }
 }
