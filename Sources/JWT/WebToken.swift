@@ -47,7 +47,7 @@ package struct WebToken {
         switch claims[name] {
         case nil: missing
         case .integer(let seconds) where abs(seconds) < 1 << 50: seconds * 1000
-        case .number(let seconds) where abs(seconds) < 1e15: Int64(seconds * 1000)
+        case .number(let seconds) where abs(seconds.value) < 1e15: Int64(seconds.value * 1000)
         default: nil
         }
     }

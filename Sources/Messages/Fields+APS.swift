@@ -93,7 +93,7 @@ extension Fields {
         guard let value = take(name) else { return nil }
         switch value {
         case .integer(0), .integer(1): return value
-        case .number(let number) where number >= 0 && number <= 1: return value
+        case .number(let number) where number.value >= 0 && number.value <= 1: return value
         case .integer, .number: throw unacceptable("\(name) must be between 0 and 1")
         default: throw .malformed("\(name) must be a number")
         }

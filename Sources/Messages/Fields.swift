@@ -68,8 +68,8 @@ package struct Fields {
         case nil: return nil
         case .integer(let seconds) where (0...253_402_300_799).contains(seconds):
             return Timestamp(seconds: seconds)
-        case .number(let seconds) where seconds >= 0 && seconds < 253_402_300_800:
-            return Timestamp(milliseconds: Int64(seconds * 1000))
+        case .number(let seconds) where seconds.value >= 0 && seconds.value < 253_402_300_800:
+            return Timestamp(milliseconds: Int64(seconds.value * 1000))
         default: throw .malformed("\(name) must be seconds since 1970")
         }
     }

@@ -97,7 +97,7 @@ enum PayloadCheck {
     private static func number(_ value: JSONValue) -> Double? {
         switch value {
         case .integer(let number): Double(number)
-        case .number(let number): number
+        case .number(let number): number.value
         default: nil
         }
     }

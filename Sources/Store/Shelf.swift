@@ -307,7 +307,9 @@ struct Stored<Content: Document> {
     /// - Throws: `newer` for a format that this program does not know.
     init?(_ bytes: [UInt8], _ path: String) throws(Failure) {
         let members: JSONObject?
-        do throws(JSONError) { members = try JSON.parse(bytes).object } catch { return nil }
+        do throws(JSONError) {
+            members = try JSON.parse(bytes, depthLimit: JSON.storedDepthLimit).object
+        } catch { return nil }
         guard let members, let version = members["version"]?.integer,
             let revision = members["revision"]?.integer, revision > 0
         else { return nil }

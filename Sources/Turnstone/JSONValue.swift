@@ -3,7 +3,7 @@ package indirect enum JSONValue: Equatable, Sendable {
     case null
     case bool(Bool)
     case integer(Int64)
-    case number(Double)
+    case number(JSONNumber)
     case string(String)
     case array([JSONValue])
     case object(JSONObject)
@@ -17,7 +17,7 @@ package indirect enum JSONValue: Equatable, Sendable {
     package var integer: Int64? {
         switch self {
         case .integer(let number): number
-        case .number(let number): whole(number)
+        case .number(let number): whole(number.value)
         default: nil
         }
     }

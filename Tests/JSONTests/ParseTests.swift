@@ -6,9 +6,11 @@ import Turnstone
     @Test(
         "a value keeps its type",
         arguments: [
-            ("null", .null), ("true", true), ("false", false), ("0", 0), ("-0", 0),
+            ("null", .null), ("true", true), ("false", false), ("0", 0),
+            ("-0", .number(JSONNumber("-0", value: -0.0))),
             ("9223372036854775807", .integer(.max)), ("-9223372036854775808", .integer(.min)),
-            ("0.5", .number(0.5)), ("1e3", .number(1000)), ("1.0", .number(1)),
+            ("0.5", .number(0.5)), ("1e3", .number(JSONNumber("1e3", value: 1000))),
+            ("1.0", .number(1.0)),
             (#""""#, ""), (#""é😀""#, "é😀"), (#""\u00e9\ud83d\ude00""#, "é😀"),
             (#""\"\\\/\b\f\n\r\t""#, "\"\\/\u{8}\u{c}\n\r\t"), ("[]", []), ("{}", [:]),
             (" [1, {\"a\": [null]}]\n", [1, ["a": [.null]]]),

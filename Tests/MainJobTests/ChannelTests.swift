@@ -64,7 +64,7 @@ import Turnstone
         let id = try world.makeChannel("none")
         let second = world.now / 1000 - 60
         let programs = try (1...8).shuffled().map { number in
-            let moment = JSONValue.number(Double(second) + Double(number) / 10)
+            let moment = JSONValue.number(JSONNumber(Double(second) + Double(number) / 10))
             return try world.startBackend(
                 "live-activity",
                 world.broadcasting(id, Int64(number), ["timestamp": moment]))

@@ -60,7 +60,7 @@ import Turnstone
                 "live-activity",
                 world.updating(
                     ["step": .integer(Int64(number))],
-                    ["timestamp": .number(Double(second) + Double(number) / 10)]))
+                    ["timestamp": .number(JSONNumber(Double(second) + Double(number) / 10))]))
         }
         for program in programs {
             #expect(try Answer(event: program.end().stdout).status == 202)

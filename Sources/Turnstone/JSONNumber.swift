@@ -1,0 +1,24 @@
+/// A JSON number with a fraction or an exponent, or `-0`. It goes out digit for digit as it came in: 19.99 has no double,
+/// and an app may tell 1.0 from 1.
+package struct JSONNumber: Equatable, Sendable {
+    /// As it stands in the JSON text (RFC 8259 section 6).
+    package let text: String
+    /// The nearest double.
+    package let value: Double
+
+    /// - Parameter text: a JSON number whose nearest double is `value`.
+    package init(_ text: String, value: Double) {
+        self.text = text
+        self.value = value
+    }
+
+    /// A number of our own making, as short as it can be told from others. It must be finite.
+    package init(_ value: Double) {
+        precondition(value.isFinite, "JSON has no such number")
+        self.init("\(value)", value: value)
+    }
+}
+
+extension JSONNumber: ExpressibleByFloatLiteral {
+    package init(floatLiteral value: Double) { self.init(value) }
+}
