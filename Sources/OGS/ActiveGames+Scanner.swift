@@ -149,7 +149,7 @@ extension JSONScanner {
         }
         var names: [String] = []
         try forEachMember { (scanner, name) throws(Malformed) in
-            names.append(scanner.text(of: name))
+            names.append(try scanner.text(of: name))
             try scanner.skip()
         }
         return names

@@ -5,7 +5,7 @@ import Turnstone
 /// For answers of hundreds of kilobytes of which a few hundred bytes matter: it builds nothing for what it
 /// steps over, and holds against that only what it needs to find its end: an answer that was cut is never taken for
 /// a shorter one. What it takes is judged as RFC 8259 asks, but for duplicate members, of which the last counts, and
-/// bytes that are no UTF-8, which are replaced.
+/// bytes that are no UTF-8, and NUL, which are replaced: NUL ends a text for C.
 struct JSONScanner {
     private let bytes: [UInt8]
     private var place = 0
@@ -106,7 +106,12 @@ struct JSONScanner {
         }
     }
 
-    func text(of name: Name) -> String { String(decoding: bytes[name.range], as: UTF8.self) }
+    /// The name as it stands in the text, its escapes unresolved.
+    func text(of name: Name) throws(Malformed) -> String {
+        let content = bytes[name.range]
+        guard content.allSatisfy({ $0 >= 0x20 }) else { throw Malformed() }
+        return String(decoding: content, as: UTF8.self)
+    }
 
     private mutating func name() throws(Malformed) -> Name {
         let range = try textRange()
@@ -156,7 +161,8 @@ struct JSONScanner {
             let letter = rest[rest.startIndex + 1]
             rest = rest.dropFirst(2)
             if letter == UInt8(ascii: "u") {
-                units.append(try unit(rest.prefix(4)))
+                let unit = try unit(rest.prefix(4))
+                units.append(unit == 0 ? 0xfffd : unit)
                 rest = rest.dropFirst(4)
             } else {
                 guard let unit = escapes.first(where: { $0.0 == letter })?.1 else {

@@ -155,6 +155,10 @@ package struct PlayerRecords {
         self[record, .notBefore] = 0
     }
 
+    /// Forgets what the last look found, and its entity tag: the look's document is lost, and OGS has to be asked for all
+    /// of it.
+    package func forgetFound(_ record: Int64) { self[record, .found] = 0 }
+
     package func noteJudged(_ record: Int64, _ fingerprint: Int64) {
         self[record, .judged] = fingerprint
     }

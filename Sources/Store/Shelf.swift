@@ -17,7 +17,8 @@ package protocol Document: Equatable {
 /// All documents of one kind; where there are many, in 256 folders by the first byte of a SHA-256.
 package struct Shelf<Content: Document> {
     package let folder: String
-    /// Whether a commit must survive a power failure; a cache's need not.
+    /// Whether a commit must survive a power failure. A cache's need not, and a document of a cache that cannot be
+    /// used counts as absent: the next commit replaces it.
     private let durable: Bool
 
     init(folder: String, durable: Bool = true) {
@@ -34,7 +35,7 @@ package struct Shelf<Content: Document> {
     package func read(_ name: DocumentName) throws(Failure) -> Content? {
         let path = path(name)
         if let known = try present(path) { return known }
-        guard try committed(path) > 0 else { return nil }
+        guard durable, try committed(path) > 0 else { return nil }
         // The first commit may have come since.
         guard let known = try present(path) else { throw missing(path) }
         return known
@@ -83,6 +84,7 @@ package struct Shelf<Content: Document> {
     private func present(_ path: String) throws(Failure) -> Content? {
         let bytes = try systemCalls { () throws(SystemError) in try Files.contents(path) }
         guard let bytes else { return nil }
+        guard durable else { return cached(bytes, path)?.content }
         guard let stored = try Stored<Content>(bytes, path) else { throw try setAside(path) }
         return stored.content
     }
@@ -193,8 +195,22 @@ package struct Shelf<Content: Document> {
         }
     }
 
+    private func cached(_ bytes: [UInt8], _ path: String) -> Stored<Content>? {
+        do throws(Failure) { return try Stored<Content>(bytes, path) } catch { return nil }
+    }
+
+    /// A cache's document under its lock; an older one than was committed is good enough to be replaced.
+    private func currentCached(_ path: String, committed: Int64) throws(Failure) -> Stored<Content>
+    {
+        let bytes = try systemCalls { () throws(SystemError) in try Files.contents(path) }
+        let stored = bytes.flatMap { cached($0, path) }
+        return Stored(
+            content: stored?.content ?? Content(), revision: max(stored?.revision ?? 0, committed))
+    }
+
     /// The document under its lock. A cluster file system may show an older one for a while.
     private func current(_ path: String, committed: Int64) throws(Failure) -> Stored<Content> {
+        guard durable else { return try currentCached(path, committed: committed) }
         let start = MonotonicClock.milliseconds
         while true {
             let bytes = try systemCalls { () throws(SystemError) in try Files.contents(path) }

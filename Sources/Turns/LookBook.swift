@@ -63,11 +63,22 @@ package struct LookBook {
         return nil
     }
 
-    /// What the last look found, and when it was last found to be so.
+    /// What the last look found, and when it was last found to be so; `nil` where there was none, or where its document is
+    /// lost: OGS is then asked for all of it.
     package func look(of player: PlayerID) throws(Failure) -> Look? {
-        guard var look = try state.looks.read(DocumentName(UserID(player))) else { return nil }
-        if let record = try record(of: player), records.found(record) == look.found.fingerprint {
+        let look = try state.looks.read(DocumentName(UserID(player)))
+        guard let record = try record(of: player) else { return look }
+        let found = records.found(record)
+        guard var look else {
+            if found != 0 { records.forgetFound(record) }
+            return nil
+        }
+        if look.found.fingerprint == found {
             look.at = max(look.at, records.looked(record))
+        } else if found != 0, look.at < records.looked(record) {
+            // A power failure took the newer one.
+            records.forgetFound(record)
+            return nil
         }
         return look
     }

@@ -96,7 +96,7 @@ import Turnstone
             (#"plain"#, "plain"), (#""#, ""), (#"a\"b\\c\/d"#, "a\"b\\c/d"),
             (#"\b\f\n\r\t"#, "\u{8}\u{c}\n\r\t"), (#"caf\u00e9 \u56f2\u7881"#, "café 囲碁"),
             (#"\ud83d\ude00!"#, "😀!"), (#"a\ud83dz"#, "a\u{FFFD}z"), (#"\ude00"#, "\u{FFFD}"),
-            (#"\ud83d\ud83d\ude00"#, "\u{FFFD}😀"), (#"\u0000x"#, "\u{0}x"), ("囲碁 ⚫️", "囲碁 ⚫️"),
+            (#"\ud83d\ud83d\ude00"#, "\u{FFFD}😀"), (#"\u0000x"#, "\u{FFFD}x"), ("囲碁 ⚫️", "囲碁 ⚫️"),
             (#"]}],\"{["#, #"]}],"{["#),
         ])
     func names(written: String, name: String) throws {
