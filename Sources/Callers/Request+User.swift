@@ -6,41 +6,51 @@ extension Request {
     /// The user who calls, by a JSON Web Token: in the header `Authorization: Bearer …`, or else in the cookie that
     /// `JWT_COOKIE` names.
     ///
-    /// A browser sends a cookie along with whatever request any page makes. So what changes anything is done by
-    /// cookie only for a page of our own origin.
+    /// A browser adds its cookies to requests that any page makes. So a cookie counts for a change only where
+    /// ``isFromAnotherSite`` does not hold.
     ///
-    /// - Throws: unauthenticated without a token that is to be believed now, forbidden for another site's page.
+    /// - Throws: unauthenticated without a token that is valid now; forbidden for another site's page.
     package func user() throws(Failure) -> UserID {
         let settings = try JWTSettings(variables)
         if let token = try authorization("bearer") { return try user(token, settings) }
         guard let token = try headers.cookie(settings.cookie) else {
-            throw .refused(.unidentified(by: challenge), "Access denied")
+            throw .refused(.unidentified(by: challenge), "Access denied: no token")
         }
         let user = try user(token, settings)
-        guard !changesAnything || isFromOwnOrigin else {
+        if changesAnything, try isFromAnotherSite() {
             throw .refused(.forbidden, "this request comes from another site")
         }
         return user
     }
 
-    private func user(_ token: String, _ settings: JWTSettings) throws(Failure) -> UserID {
-        guard let user = WebToken(token)?.user(settings, at: time) else {
+    private func user(_ text: String, _ settings: JWTSettings) throws(Failure) -> UserID {
+        do throws(TokenFault) { return try WebToken(text).user(settings, at: time) } catch {
             // RFC 6750 section 3.1.
             throw .refused(
-                .unidentified(by: challenge + ", error=\"invalid_token\""), "Access denied")
+                .unidentified(by: challenge + ", error=\"invalid_token\""),
+                "Access denied: \(error.sentence)")
         }
-        return user
     }
 
     private var changesAnything: Bool { method != "GET" && method != "HEAD" }
 
-    /// By what the browser says of where the request comes from (Fetch Metadata, section 2.1), or, if it does
-    /// not, by the page's origin (RFC 6454): its scheme is not compared, since the host in front ends TLS.
-    private var isFromOwnOrigin: Bool {
-        if let site = headers["sec-fetch-site"] { return site == "same-origin" }
-        guard let origin = headers["origin"], let host = headers["host"], !host.isEmpty else {
-            return false
-        }
+    /// Whether a page that may not use the user's cookie may have sent the request.
+    ///
+    /// Pages of the origins in `ALLOWED_ORIGINS` and of our own may. Browsers send `Sec-Fetch-Site` (Fetch Metadata,
+    /// section 2.1) or `Origin` (RFC 6454) with every change. A request without both comes from an app, or from a
+    /// browser that knows neither, so it must be one that no browser sends to another origin without a preflight.
+    private func isFromAnotherSite() throws(Failure) -> Bool {
+        let origin = try headers.credential("origin")
+        let site = try headers.credential("sec-fetch-site")
+        if let origin, try AllowedOrigins(variables).contains(origin) { return false }
+        if let site { return site != "same-origin" }
+        if let origin { return !isOwn(origin) }
+        return method == "POST" && !declaresJSON
+    }
+
+    /// The schemes are not compared: the host in front ends TLS.
+    private func isOwn(_ origin: String) -> Bool {
+        guard let host = headers["host"], !host.isEmpty else { return false }
         return origin == "https://\(host)" || origin == "http://\(host)"
     }
 }

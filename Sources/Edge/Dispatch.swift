@@ -49,7 +49,8 @@ extension Front {
         case .event:
             input.takeAll()
             // The largest body that any program takes.
-            let request = try eventRequest(from: &input, bodyLimit: 1 << 20)
+            var request = RawRequest()
+            try readEvent(&request, from: &input, bodyLimit: 1 << 20)
             return (request.method, request.target)
         }
     }

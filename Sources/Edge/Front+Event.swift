@@ -6,19 +6,21 @@ import Unix
 // A JSON event: one of those that `EventParts` knows, or a CloudEvent around one of them.
 
 extension Front {
-    func eventRequest(from input: inout Input, bodyLimit: Int) throws(Failure) -> RawRequest {
+    func readEvent(
+        _ request: inout RawRequest, from input: inout Input, bodyLimit: Int
+    ) throws(Failure) {
         // Base64 takes a third more, escapes in a text up to six times as much.
         let bytes = try input.readToEnd(limit: bodyLimit * 6 + headerLimit * 2)
         let parts = try EventParts(CloudEvent.unwrapped(event(bytes)))
         guard let method = parts.method?.string, let target = parts.target?.string else {
             throw .malformed("the event must name a method and a path")
         }
-        var request = RawRequest(method: method, target: target + queryText(parts.query))
+        request.method = method
+        request.target = target + queryText(parts.query)
         try request.headers.append(members: parts.headers)
         try request.headers.append(cookies: parts.cookies)
         try request.headers.checkSize()
         request.body = try body(parts, limit: bodyLimit)
-        return request
     }
 
     private func queryText(_ query: JSONValue?) -> String {
@@ -65,7 +67,8 @@ extension Front {
     func writeEvent(_ response: Response) {
         var headers = JSONObject()
         for (name, value) in response.allHeaders { headers[lowercased(name)] = .string(value) }
-        let text = String(decoding: JSON.text(response.body), as: UTF8.self)
+        let text =
+            response.hasBody ? String(decoding: JSON.text(response.body), as: UTF8.self) : ""
         let event: JSONValue = [
             "statusCode": .integer(Int64(response.status)), "headers": .object(headers),
             "body": .string(text), "isBase64Encoded": false,

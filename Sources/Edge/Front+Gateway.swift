@@ -5,11 +5,11 @@ import Unix
 // The arguments are ignored: a query without `=` becomes arguments (section 4.4).
 
 extension Front {
-    func gatewayRequest(
+    func readGateway(
+        _ request: inout RawRequest,
         _ variables: [(name: String, value: String)] = ThisProcess.environment,
         from input: inout Input, bodyLimit: Int
-    ) throws(Failure) -> RawRequest {
-        var request = RawRequest(method: "", target: "")
+    ) throws(Failure) {
         var length: String?
         for (name, value) in variables {
             switch name {
@@ -23,7 +23,6 @@ extension Front {
         try request.headers.checkSize()
         request.body = .bytes(
             try body(length: length, request.headers, from: &input, limit: bodyLimit))
-        return request
     }
 
     /// The announced number of bytes; all there is where the host passes chunks on undecoded in
@@ -49,8 +48,10 @@ extension Front {
         StandardStreams.writeOutput(Array(text.utf8) + (withoutBody ? [] : response.text))
     }
 
-    func watchdogRequest(from input: inout Input, bodyLimit: Int) throws(Failure) -> RawRequest {
-        var request = RawRequest(method: "", target: "/")
+    func readWatchdog(
+        _ request: inout RawRequest, from input: inout Input, bodyLimit: Int
+    ) throws(Failure) {
+        request.target = "/"
         var query = ""
         for (name, value) in ThisProcess.environment {
             switch name {
@@ -63,7 +64,6 @@ extension Front {
         if !query.isEmpty { request.target += "?" + query }
         try request.headers.checkSize()
         request.body = .bytes(try input.readToEnd(limit: bodyLimit))
-        return request
     }
 }
 

@@ -6,9 +6,12 @@ import Unix
 // way (section 11.2, request smuggling).
 
 extension Front {
-    func inetdRequest(from input: inout Input, bodyLimit: Int) throws(Failure) -> RawRequest {
+    func readInetd(
+        _ request: inout RawRequest, from input: inout Input, bodyLimit: Int
+    ) throws(Failure) {
         var left = headerLimit
-        var (request, version) = try requestLine(input.readLine(limit: left))
+        let version: String
+        (request, version) = try requestLine(input.readLine(limit: left))
         while true {
             let line = try input.readLine(limit: left)
             if line.isEmpty { break }
@@ -22,7 +25,6 @@ extension Front {
         }
         request.body = .bytes(
             try body(request.headers, version: version, from: &input, limit: bodyLimit))
-        return request
     }
 
     func requestLine(
@@ -106,7 +108,9 @@ extension Front {
         let body = response.text
         var text = "HTTP/1.1 \(response.status) \(response.reason)\r\n"
         for (name, value) in response.allHeaders { text += "\(name): \(value)\r\n" }
-        text += "Content-Length: \(body.count)\r\nConnection: close\r\n\r\n"
+        // RFC 9110 section 8.6: a 204 has none.
+        if response.hasBody { text += "Content-Length: \(body.count)\r\n" }
+        text += "Connection: close\r\n\r\n"
         StandardStreams.writeOutput(Array(text.utf8) + (withoutBody ? [] : body))
         StandardStreams.endOutput()
         input.drain()

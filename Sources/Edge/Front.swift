@@ -3,9 +3,9 @@ import Unix
 
 /// A request as its front handed it over.
 struct RawRequest {
-    var method: String
+    var method = ""
     /// Path and query as they were sent.
-    var target: String
+    var target = ""
     var headers = Headers()
     var body = Body.bytes([])
 }
@@ -37,12 +37,15 @@ enum Front: Equatable {
         return first == UInt8(ascii: "{") || first == UInt8(ascii: "[") ? .event : .inetd
     }
 
-    func request(from input: inout Input, bodyLimit: Int) throws(Failure) -> RawRequest {
+    /// Reads the request. Where that fails, `request` holds what was read before: an answer needs its header fields.
+    func read(
+        _ request: inout RawRequest, from input: inout Input, bodyLimit: Int
+    ) throws(Failure) {
         switch self {
-        case .gateway: try gatewayRequest(from: &input, bodyLimit: bodyLimit)
-        case .event: try eventRequest(from: &input, bodyLimit: bodyLimit)
-        case .watchdog: try watchdogRequest(from: &input, bodyLimit: bodyLimit)
-        case .inetd: try inetdRequest(from: &input, bodyLimit: bodyLimit)
+        case .gateway: try readGateway(&request, from: &input, bodyLimit: bodyLimit)
+        case .event: try readEvent(&request, from: &input, bodyLimit: bodyLimit)
+        case .watchdog: try readWatchdog(&request, from: &input, bodyLimit: bodyLimit)
+        case .inetd: try readInetd(&request, from: &input, bodyLimit: bodyLimit)
         }
     }
 

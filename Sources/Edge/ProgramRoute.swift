@@ -29,6 +29,8 @@ extension [ProgramRoute] {
             if length == longest { fitting.append(route) }
         }
         guard !fitting.isEmpty else { throw .refused(.notFound, "there is nothing at this path") }
+        // The path's program answers a browser that asks what its page may send.
+        if method == "OPTIONS" { return fitting[0].program }
         let wanted = method == "HEAD" ? "GET" : method
         if let route = fitting.first(where: { $0.method == wanted }) { return route.program }
         let allowed = fitting.flatMap { $0.method == "GET" ? ["GET", "HEAD"] : [$0.method] }

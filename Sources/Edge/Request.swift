@@ -51,6 +51,11 @@ package struct Request {
         return key
     }
 
+    /// Whether the header fields say that the body is JSON: what no browser sends to another origin without a preflight.
+    package var declaresJSON: Bool {
+        headers["content-type"].map { isJSONType(essence(ofType: $0)) } ?? false
+    }
+
     /// The body's members.
     package func members() throws(Failure) -> JSONObject {
         guard let members = try body.value(declared: headers).object else {
@@ -111,10 +116,19 @@ package enum Body {
     }
 
     private func isJSON(_ type: String) -> Bool {
-        let type = type.utf8.prefix { $0 != UInt8(ascii: ";") }
-        let essence = lowercased(trimmed(String(decoding: type, as: UTF8.self)))
-        return essence.isEmpty || essence == "application/json" || essence == "text/json"
+        let essence = essence(ofType: type)
+        return essence.isEmpty || isJSONType(essence)
     }
+}
+
+/// A media type without its parameters.
+private func essence(ofType type: String) -> String {
+    let essence = type.utf8.prefix { $0 != UInt8(ascii: ";") }
+    return lowercased(trimmed(String(decoding: essence, as: UTF8.self)))
+}
+
+private func isJSONType(_ essence: String) -> Bool {
+    essence == "application/json" || essence == "text/json"
 }
 
 /// The text with ASCII's capitals made small: what HTTP compares without regard to case is ASCII.

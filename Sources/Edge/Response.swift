@@ -16,14 +16,16 @@ package struct Response {
         self.body = body
     }
 
+    /// Whether a body is sent, if only in answer to another method than `HEAD` (RFC 9110 section 15.3.5).
+    var hasBody: Bool { status != 204 }
+
     /// The body as it is sent: JSON and a line's end.
-    var text: [UInt8] { JSON.text(body) + [UInt8(ascii: "\n")] }
+    var text: [UInt8] { hasBody ? JSON.text(body) + [UInt8(ascii: "\n")] : [] }
 
     /// The header fields as they are sent.
     var allHeaders: [(name: String, value: String)] {
-        [
-            ("Content-Type", "application/json"), ("Cache-Control", "no-store"),
-            ("X-Content-Type-Options", "nosniff"),
+        (hasBody ? [("Content-Type", "application/json")] : []) + [
+            ("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"),
         ] + headers
     }
 
@@ -35,7 +37,8 @@ package struct Response {
 
 /// RFC 9110 section 15, RFC 6585.
 private let reasons: [(Int, String)] = [
-    (200, "OK"), (201, "Created"), (202, "Accepted"), (400, "Bad Request"),
+    (200, "OK"), (201, "Created"), (202, "Accepted"), (204, "No Content"),
+    (400, "Bad Request"),
     (401, "Unauthorized"), (403, "Forbidden"), (404, "Not Found"), (405, "Method Not Allowed"),
     (408, "Request Timeout"), (409, "Conflict"), (412, "Precondition Failed"),
     (413, "Content Too Large"), (415, "Unsupported Media Type"), (422, "Unprocessable Content"),

@@ -40,7 +40,10 @@ private func refuseRequests(_ log: Log) {
     do throws(Failure) {
         switch front {
         case .event: if try isScheduledEvent(input.readToEnd(limit: eventLimit)) { return }
-        case .watchdog: if try isTick(front.request(from: &input, bodyLimit: eventLimit)) { return }
+        case .watchdog:
+            var request = RawRequest()
+            try front.readWatchdog(&request, from: &input, bodyLimit: eventLimit)
+            if try isTick(request) { return }
         case .gateway, .inetd: break
         }
         throw .refused(.notFound, "this program is started by a schedule and answers no requests")

@@ -12,21 +12,30 @@ package func serve(bodyLimit: Int = 64 * 1024, _ routes: Route...) -> Never {
     var input = Input(patience: 10_000)
     let front = Front.detected(by: &input)
     let log = Log()
-    var isHead = false
+    var request = RawRequest()
+    var variables: Variables?
     var response: Response
     do throws(Failure) {
-        let raw = try front.request(from: &input, bodyLimit: bodyLimit)
-        isHead = raw.method == "HEAD"
-        response = try answer(raw, routes)
+        try front.read(&request, from: &input, bodyLimit: bodyLimit)
+        response = try answer(request, routes, &variables)
     } catch {
         log.failure(error)
         response = Response(error, inside: routes.first?.isAPI ?? false)
     }
-    front.write(response, withoutBody: isHead, after: &input)
+    do throws(Failure) {
+        // An answer that came about without the configuration depends on it only for a page.
+        if variables == nil, request.headers.origin != nil {
+            variables = try Environment.variables()
+        }
+        if let variables { response.share(with: request.headers, try AllowedOrigins(variables)) }
+    } catch { log.failure(error) }
+    front.write(response, withoutBody: request.method == "HEAD", after: &input)
     ThisProcess.exit(0)
 }
 
-private func answer(_ raw: RawRequest, _ routes: [Route]) throws(Failure) -> Response {
+private func answer(
+    _ raw: RawRequest, _ routes: [Route], _ configuration: inout Variables?
+) throws(Failure) -> Response {
     guard !raw.method.isEmpty, raw.method.utf8.allSatisfy(isTokenCharacter) else {
         throw .malformed("the method is malformed")
     }
@@ -39,6 +48,7 @@ private func answer(_ raw: RawRequest, _ routes: [Route]) throws(Failure) -> Res
             continue
         }
         let variables = try Environment.variables()
+        configuration = variables
         return try route.handler(
             Request(
                 method: raw.method, parameters: parameters, query: query(ofTarget: raw.target),
@@ -46,9 +56,23 @@ private func answer(_ raw: RawRequest, _ routes: [Route]) throws(Failure) -> Res
                 time: try Environment.now(variables), variables: variables))
     }
     guard allowed.isEmpty else {
+        if raw.isPreflight {
+            let variables = try Environment.variables()
+            configuration = variables
+            return try preflight(raw.headers, allowed, AllowedOrigins(variables))
+        }
         throw .refused(
             .methodNotAllowed(allowed: allowed.joined(separator: ", ")),
             "this path does not take \(raw.method)")
     }
     throw .refused(.notFound, "there is nothing at this path")
+}
+
+private func preflight(
+    _ headers: Headers, _ methods: [String], _ origins: AllowedOrigins
+) throws(Failure) -> Response {
+    guard let origin = headers.origin, origins.contains(origin) else {
+        throw .refused(.forbidden, "this origin is not in ALLOWED_ORIGINS")
+    }
+    return Response(preflightFor: methods)
 }

@@ -9,6 +9,8 @@ package struct JWTSettings {
     let audience: String?
     /// The claim that names the user.
     let userClaim: String
+    /// Whether a token without `exp` is refused: one that leaks would be good for ever.
+    let requiresExpiry: Bool
     /// The cookie that may hold the token.
     package let cookie: String
 
@@ -24,6 +26,7 @@ package struct JWTSettings {
         issuer = variables.text("JWT_ISSUER")
         audience = variables.text("JWT_AUDIENCE")
         userClaim = variables.text("JWT_USER_CLAIM") ?? "sub"
+        requiresExpiry = try variables.flag("JWT_REQUIRE_EXP", standard: true)
         cookie = variables.text("JWT_COOKIE") ?? "authToken"
     }
 

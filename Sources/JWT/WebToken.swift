@@ -10,45 +10,59 @@ package struct WebToken {
     /// How far the clocks of whoever signed it and ours may be apart.
     package static let leeway = Interval.seconds(60)
 
-    /// - Returns: `nil` for anything that is not of that form, in which no member may come twice.
-    package init?(_ text: String) {
+    /// - Throws: malformed for anything that is not of that form, in which no member may come twice.
+    package init(_ text: String) throws(TokenFault) {
         guard text.utf8.count <= Self.longest, let signature = SignedText(text),
             let claims = members(signature.payload)
-        else { return nil }
+        else { throw .malformed }
         self.signature = signature
         self.claims = claims
     }
 
-    /// The user that the token names, if it is to be believed at this moment.
+    /// The user whom the token names.
     ///
-    /// - Returns: `nil` where it is not signed by one of our keys, where it has expired or is not valid yet, or is
-    ///   somebody else's or for somebody else.
-    package func user(_ settings: JWTSettings, at now: Timestamp) -> UserID? {
-        guard signature.isSigned(by: settings.keys), isCurrent(at: now),
-            settings.issuer == nil || claims["iss"]?.string == settings.issuer,
-            settings.audience.map(isFor) ?? true
-        else { return nil }
-        switch claims[settings.userClaim] {
-        case .string(let text): return UserID(text)
-        case .integer(let number): return UserID(String(number))
-        default: return nil
+    /// - Throws: the first reason not to believe the token at this moment. Nothing is said of the claims of a token
+    ///   that is not signed by one of our keys.
+    package func user(_ settings: JWTSettings, at now: Timestamp) throws(TokenFault) -> UserID {
+        guard signature.isSigned(by: settings.keys) else { throw .badSignature }
+        try checkTime(settings, at: now)
+        if let issuer = settings.issuer, claims["iss"]?.string != issuer { throw .wrongIssuer }
+        if let audience = settings.audience, !isFor(audience) { throw .wrongAudience }
+        let user: UserID? =
+            switch claims[settings.userClaim] {
+            case .string(let text): UserID(text)
+            case .integer(let number): UserID(String(number))
+            default: nil
+            }
+        guard let user else { throw .noUser(claim: settings.userClaim) }
+        return user
+    }
+
+    private func checkTime(_ settings: JWTSettings, at now: Timestamp) throws(TokenFault) {
+        let leeway = Self.leeway.milliseconds
+        guard let expiry = try moment("exp") else {
+            if settings.requiresExpiry { throw .neverExpires }
+            return try checkBeginning(at: now)
+        }
+        guard now.milliseconds - leeway < expiry else { throw .expired }
+        try checkBeginning(at: now)
+    }
+
+    private func checkBeginning(at now: Timestamp) throws(TokenFault) {
+        guard let beginning = try moment("nbf") else { return }
+        guard beginning <= now.milliseconds + Self.leeway.milliseconds else {
+            throw .notYetValid
         }
     }
 
-    private func isCurrent(at now: Timestamp) -> Bool {
-        guard let expires = moment("exp", orElse: .max), let begins = moment("nbf", orElse: .min)
-        else { return false }
-        let leeway = Self.leeway.milliseconds
-        return now.milliseconds - leeway < expires && begins <= now.milliseconds + leeway
-    }
-
-    /// A claim's moment (RFC 7519 section 2, NumericDate) in milliseconds; `nil` where it is none.
-    private func moment(_ name: String, orElse missing: Int64) -> Int64? {
+    /// A claim's moment (RFC 7519 section 2, NumericDate) in milliseconds; `nil` without the claim.
+    private func moment(_ name: String) throws(TokenFault) -> Int64? {
         switch claims[name] {
-        case nil: missing
-        case .integer(let seconds) where abs(seconds) < 1 << 50: seconds * 1000
-        case .number(let seconds) where abs(seconds.value) < 1e15: Int64(seconds.value * 1000)
-        default: nil
+        case nil: return nil
+        case .integer(let seconds) where seconds.magnitude < 1 << 50: return seconds * 1000
+        case .number(let seconds) where abs(seconds.value) < 1e15:
+            return Int64(seconds.value * 1000)
+        default: throw .notATime(claim: name)
         }
     }
 

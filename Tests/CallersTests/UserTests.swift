@@ -10,9 +10,11 @@ import Turnstone
 @Suite struct UserTests {
     private static let secret = "a secret that is long enough for HMAC"
 
-    private static func token(_ claims: JSONValue, secret: String = secret) -> String {
+    private static func token(_ claims: JSONObject, secret: String = secret) -> String {
+        var claims = claims
+        if claims["exp"] == nil { claims["exp"] = 1_795_266_000 }
         let signed =
-            base64URL(JSON.text(["alg": "HS256"])) + "." + base64URL(JSON.text(claims))
+            base64URL(JSON.text(["alg": "HS256"])) + "." + base64URL(JSON.text(.object(claims)))
         return signed + "." + base64URL(hmacSHA256(Array(signed.utf8), key: Array(secret.utf8)))
     }
 
@@ -93,12 +95,13 @@ import Turnstone
         #expect(caller([("Authorization", "Bearer x"), cookie], method: "GET") == Self.disbelieved)
         #expect(caller([("Authorization", "Basic x"), cookie], method: "GET") == "bob")
         #expect(caller([("Authorization", "Basic x"), cookie]) == "forbidden")
+        #expect(caller([("Authorization", "Basic x"), cookie], method: "DELETE") == "bob")
     }
 
     @Test(
-        "by cookie, only a page of our own changes anything",
+        "by cookie, a page of another site changes nothing",
         arguments: [
-            ([], false), ([("Sec-Fetch-Site", "same-origin")], true),
+            ([("Sec-Fetch-Site", "same-origin")], true),
             ([("Sec-Fetch-Site", "same-site")], false), ([("Sec-Fetch-Site", "none")], false),
             ([("Sec-Fetch-Site", "cross-site")], false), ([("Sec-Fetch-Site", "")], false),
             ([("Origin", "https://push.example.org")], true),
@@ -107,15 +110,17 @@ import Turnstone
             ([("Origin", "https://example.org")], false),
             ([("Origin", "https://push.example.org.evil.net")], false),
             ([("Origin", "https://evil.net/push.example.org")], false),
-            ([("Origin", "null")], false),
+            ([("Origin", "null")], false), ([("Origin", "")], false),
             (
                 [("Origin", "https://push.example.org"), ("Sec-Fetch-Site", "cross-site")], false
             ),
             ([("Origin", "null"), ("Sec-Fetch-Site", "same-origin")], true),
-            ([("Referer", "https://push.example.org/")], false),
         ] as [([(String, String)], Bool)])
     func origin(headers: [(String, String)], isOwn: Bool) {
-        let cookie = [("Host", "push.example.org"), ("Cookie", "authToken=\(Self.ann)")]
+        let cookie = [
+            ("Host", "push.example.org"), ("Cookie", "authToken=\(Self.ann)"),
+            ("Content-Type", "application/json"),
+        ]
         for method in ["POST", "DELETE", "PUT", "PATCH"] {
             #expect(caller(cookie + headers, method: method) == (isOwn ? "ann" : "forbidden"))
         }
@@ -124,10 +129,87 @@ import Turnstone
         #expect(caller(bearer + headers) == "ann")
     }
 
+    /// As native apps send them.
+    @Test(
+        "a change by cookie without Origin must be one that a browser asks for first",
+        arguments: [
+            ("POST", "application/json", true), ("POST", "Application/JSON; charset=utf-8", true),
+            ("POST", "text/json", true), ("POST", "text/plain", false),
+            ("POST", "text/plain; application/json", false), ("POST", "", false),
+            ("POST", "application/x-www-form-urlencoded", false), ("POST", nil, false),
+            ("DELETE", nil, true), ("DELETE", "text/plain", true), ("PUT", nil, true),
+        ] as [(String, String?, Bool)])
+    func native(method: String, type: String?, isAccepted: Bool) {
+        let headers =
+            [("Cookie", "authToken=\(Self.ann)")] + (type.map { [("Content-Type", $0)] } ?? [])
+        let wanted = isAccepted ? "ann" : "forbidden"
+        #expect(caller(headers, method: method) == wanted)
+        #expect(caller(headers + [("Referer", "https://evil.net/")], method: method) == wanted)
+    }
+
+    @Test(
+        "pages of the origins in ALLOWED_ORIGINS may use the cookie",
+        arguments: [
+            ("https://app.example.org", "ann"), ("https://old.example.org", "ann"),
+            ("http://app.example.org", "forbidden"), ("https://app.example.org:444", "forbidden"),
+            ("https://app.example.org.evil.net", "forbidden"), ("null", "forbidden"),
+            ("*", "forbidden"), ("", "forbidden"),
+        ])
+    func allowed(origin: String, user: String) {
+        let variables = ["ALLOWED_ORIGINS": "https://app.example.org, https://OLD.example.org"]
+        let headers = [
+            ("Cookie", "authToken=\(Self.ann)"), ("Origin", origin),
+            ("Sec-Fetch-Site", "cross-site"),
+        ]
+        for method in ["POST", "DELETE"] {
+            #expect(caller(headers, method: method, variables: variables) == user)
+        }
+    }
+
+    @Test(
+        "ALLOWED_ORIGINS must list origins",
+        arguments: ["*", "null", "app.example.org", "https://", "https://a/b", "https://*.a.org"])
+    func badList(text: String) {
+        let headers = [("Cookie", "authToken=\(Self.ann)"), ("Origin", text)]
+        #expect(
+            caller(headers, variables: ["ALLOWED_ORIGINS": text]) == "misconfigured")
+    }
+
+    @Test("an origin that comes twice is refused")
+    func twice() {
+        let headers = [
+            ("Cookie", "authToken=\(Self.ann)"), ("Origin", "https://push.example.org"),
+            ("Origin", "https://evil.net"), ("Host", "push.example.org"),
+        ]
+        #expect(caller(headers) == "malformed")
+    }
+
     @Test("without a host there is no origin of our own")
     func noHost() {
         let cookie = ("Cookie", "authToken=\(Self.ann)")
         #expect(caller([cookie, ("Origin", "https://")]) == "forbidden")
         #expect(caller([cookie, ("Host", ""), ("Origin", "https://")]) == "forbidden")
+    }
+
+    @Test(
+        "401 says which",
+        arguments: [
+            (nil, "no token"), ("x", "malformed token"),
+            (token(["sub": "ann"], secret: "other"), "bad signature"),
+            (token(["sub": "ann", "exp": 1]), "the token has expired"),
+            (token(["sub": "ann", "iss": "you"]), "wrong issuer (iss)"),
+        ] as [(String?, String)])
+    func reason(token: String?, words: String) {
+        var fields = Headers()
+        if let token { fields.append("Authorization", "Bearer \(token)") }
+        var variables = Variables()
+        variables.offer("JWT_SECRET", Self.secret)
+        if words.utf8.contains(UInt8(ascii: "(")) { variables.offer("JWT_ISSUER", "me") }
+        let request = Request(
+            method: "GET", parameters: [], headers: fields, body: .bytes([]),
+            time: Timestamp(milliseconds: 1_795_262_400_000), variables: variables)
+        #expect { try request.user() } throws: {
+            ($0 as? Failure)?.sentence == "Access denied: \(words)"
+        }
     }
 }

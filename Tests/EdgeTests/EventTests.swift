@@ -8,7 +8,9 @@ import Turnstone
 @Suite struct EventTests {
     private func request(_ event: JSONValue) throws -> RawRequest {
         var input = Input(JSON.text(event))
-        return try Front.event.eventRequest(from: &input, bodyLimit: 1000)
+        var request = RawRequest()
+        try Front.event.readEvent(&request, from: &input, bodyLimit: 1000)
+        return request
     }
 
     @Test func apiGatewaysCookiesAreOneHeader() throws {

@@ -24,6 +24,8 @@ import Turnstone
             ("POST", "/api/notify", "notify"), ("GET", "/api/notify/1", "notify"),
             ("HEAD", "/api/notify/1", "notify"), ("DELETE", "/api/notify/a%2Fb", "notify"),
             ("GET", "/api/notify/check", "notify"), ("GET", "/check/notify", "check"),
+            ("OPTIONS", "/api/devices/register", "devices-register"),
+            ("OPTIONS", "/api/devices/8086", "devices-unregister"),
         ])
     func named(method: String, target: String, program: String) throws {
         #expect(try Self.routes.program(for: method, path(ofTarget: target)) == program)

@@ -11,11 +11,15 @@ import Turnstone
     static let now = Timestamp(milliseconds: 1_795_262_400_000)
     static let secret = "a secret that is long enough for HMAC"
 
+    /// A token that expires in an hour, if the claims do not say something else.
     static func token(
-        _ claims: JSONValue, header: JSONObject = ["alg": "HS256", "typ": "JWT"],
-        secret: String = secret
+        _ claims: JSONObject, header: JSONObject = ["alg": "HS256", "typ": "JWT"],
+        secret: String = secret, expires: Bool = true
     ) -> String {
-        let signed = base64URL(JSON.text(.object(header))) + "." + base64URL(JSON.text(claims))
+        var claims = claims
+        if expires, claims["exp"] == nil { claims["exp"] = 1_795_266_000 }
+        let signed =
+            base64URL(JSON.text(.object(header))) + "." + base64URL(JSON.text(.object(claims)))
         return signed + "." + base64URL(hmacSHA256(Array(signed.utf8), key: Array(secret.utf8)))
     }
 
@@ -26,65 +30,92 @@ import Turnstone
         return try JWTSettings(variables)
     }
 
+    /// The user's id, or why the token is refused.
+    static func result(_ text: String, _ settings: JWTSettings) -> String {
+        do { return try WebToken(text).user(settings, at: now).text } catch {
+            return "\(error)"
+        }
+    }
+
     @Test(
-        "a token is believed in its time, with a minute of leeway",
+        "a token is valid in its time, with a minute of leeway",
         arguments: [
-            ([:], true), (["exp": 1_795_262_341], true), (["exp": 1_795_262_340], false),
-            (["exp": .number(1_795_262_340.5)], true), (["exp": "1795262341"], false),
-            (["exp": .null], false),
-            (["exp": .number(1e300)], false), (["nbf": 1_795_262_460], true),
-            (["nbf": 1_795_262_461], false),
-            (["nbf": true], false), (["exp": 9_000_000_000_000_000_000], false),
-        ] as [(JSONObject, Bool)])
-    func time(claims: JSONObject, isBelieved: Bool) throws {
+            (["exp": 1_795_262_341], "42"), (["exp": 1_795_262_340], "expired"),
+            (["exp": .number(1_795_262_340.5)], "42"),
+            (["exp": "1795262341"], #"notATime(claim: "exp")"#),
+            (["exp": .null], #"notATime(claim: "exp")"#),
+            (["exp": .number(1e300)], #"notATime(claim: "exp")"#),
+            (["exp": 9_000_000_000_000_000_000], #"notATime(claim: "exp")"#),
+            (["nbf": 1_795_262_460], "42"), (["nbf": 1_795_262_461], "notYetValid"),
+            (["nbf": true], #"notATime(claim: "nbf")"#),
+            (["exp": 1, "nbf": 1_795_262_461], "expired"),
+        ] as [(JSONObject, String)])
+    func time(claims: JSONObject, result: String) throws {
         var claims = claims
         claims["sub"] = "42"
-        let token = try #require(WebToken(Self.token(.object(claims))))
-        #expect((token.user(try Self.settings(), at: Self.now) != nil) == isBelieved)
+        #expect(Self.result(Self.token(claims), try Self.settings()) == result)
+    }
+
+    @Test("a token without exp is refused unless JWT_REQUIRE_EXP is false")
+    func noExpiry() throws {
+        let token = Self.token(["sub": "42"], expires: false)
+        #expect(Self.result(token, try Self.settings()) == "neverExpires")
+        let required = try Self.settings(["JWT_REQUIRE_EXP": "true"])
+        #expect(Self.result(token, required) == "neverExpires")
+        let tolerant = try Self.settings(["JWT_REQUIRE_EXP": "false"])
+        #expect(Self.result(token, tolerant) == "42")
+        #expect(Self.result(Self.token(["sub": "42", "exp": 1]), tolerant) == "expired")
+        let early = Self.token(["sub": "42", "nbf": 1_795_262_461], expires: false)
+        #expect(Self.result(early, tolerant) == "notYetValid")
     }
 
     @Test(
         "issuer and audience count where they are asked for",
         arguments: [
-            ([:], ["iss": "x", "aud": "y"], true), (["JWT_ISSUER": "me"], ["iss": "me"], true),
-            (["JWT_ISSUER": "me"], ["iss": "you"], false), (["JWT_ISSUER": "me"], [:], false),
-            (["JWT_AUDIENCE": "app"], ["aud": "app"], true),
-            (["JWT_AUDIENCE": "app"], ["aud": ["other", "app"]], true),
-            (["JWT_AUDIENCE": "app"], ["aud": ["other"]], false),
-            (["JWT_AUDIENCE": "app"], ["aud": 7], false), (["JWT_AUDIENCE": "app"], [:], false),
-        ] as [([String: String], JSONObject, Bool)])
-    func parties(variables: [String: String], claims: JSONObject, isBelieved: Bool) throws {
+            ([:], ["iss": "x", "aud": "y"], "42"), (["JWT_ISSUER": "me"], ["iss": "me"], "42"),
+            (["JWT_ISSUER": "me"], ["iss": "you"], "wrongIssuer"),
+            (["JWT_ISSUER": "me"], [:], "wrongIssuer"),
+            (["JWT_AUDIENCE": "app"], ["aud": "app"], "42"),
+            (["JWT_AUDIENCE": "app"], ["aud": ["other", "app"]], "42"),
+            (["JWT_AUDIENCE": "app"], ["aud": ["other"]], "wrongAudience"),
+            (["JWT_AUDIENCE": "app"], ["aud": 7], "wrongAudience"),
+            (["JWT_AUDIENCE": "app"], [:], "wrongAudience"),
+        ] as [([String: String], JSONObject, String)])
+    func parties(variables: [String: String], claims: JSONObject, result: String) throws {
         var claims = claims
         claims["sub"] = "42"
-        let token = try #require(WebToken(Self.token(.object(claims))))
-        #expect((token.user(try Self.settings(variables), at: Self.now) != nil) == isBelieved)
+        #expect(Self.result(Self.token(claims), try Self.settings(variables)) == result)
     }
 
     @Test(
         "the user is the claim that the configuration names, a text or a number",
         arguments: [
-            ([:], ["sub": "u-1"], "u-1"), ([:], ["sub": 17], "17"), ([:], ["sub": ""], nil),
-            ([:], ["sub": .number(1.5)], nil), ([:], ["id": "7"], nil), ([:], [:], nil),
+            ([:], ["sub": "u-1"], "u-1"), ([:], ["sub": 17], "17"),
+            ([:], ["sub": ""], #"noUser(claim: "sub")"#),
+            ([:], ["sub": .number(1.5)], #"noUser(claim: "sub")"#),
+            ([:], ["id": "7"], #"noUser(claim: "sub")"#), ([:], [:], #"noUser(claim: "sub")"#),
             (["JWT_USER_CLAIM": "userId"], ["sub": "no", "userId": "yes"], "yes"),
-        ] as [([String: String], JSONObject, String?)])
-    func user(variables: [String: String], claims: JSONObject, user: String?) throws {
-        let token = try #require(WebToken(Self.token(.object(claims))))
-        #expect(token.user(try Self.settings(variables), at: Self.now)?.text == user)
+            (["JWT_USER_CLAIM": "userId"], ["sub": "no"], #"noUser(claim: "userId")"#),
+        ] as [([String: String], JSONObject, String)])
+    func user(variables: [String: String], claims: JSONObject, result: String) throws {
+        #expect(Self.result(Self.token(claims), try Self.settings(variables)) == result)
     }
 
     @Test(
-        "what was not signed by us, or not as it says, is not believed",
+        "what was not signed by us, or not as it says, is refused, whatever it claims",
         arguments: [
             ["alg": "none"], ["alg": "None"], ["alg": "RS256"], ["alg": "ES256"], ["alg": "HS512"],
             ["alg": "hs256"], [:], ["alg": ["HS256"]], ["alg": "HS256", "crit": ["exp"]],
             ["alg": "HS256", "crit": []],
         ] as [JSONObject])
     func headers(header: JSONObject) throws {
-        let token = try #require(WebToken(Self.token(["sub": "42"], header: header)))
-        #expect(token.user(try Self.settings(), at: Self.now) == nil)
+        for claims in [["sub": "42"], ["exp": 1]] as [JSONObject] {
+            let token = Self.token(claims, header: header)
+            #expect(Self.result(token, try Self.settings()) == "badSignature")
+        }
     }
 
-    @Test("another secret's token is not believed, nor one that was changed or left unsigned")
+    @Test("another secret's token is refused, and one that was changed or left unsigned")
     func forged() throws {
         let settings = try Self.settings()
         let good = Self.token(["sub": "42"])
@@ -92,25 +123,26 @@ import Turnstone
         let unsigned =
             good.utf8.split(separator: UInt8(ascii: "."))[..<2]
             .map { String(decoding: $0, as: UTF8.self) }.joined(separator: ".") + "."
-        #expect(WebToken(good)?.user(settings, at: Self.now)?.text == "42")
-        #expect(WebToken(other)?.user(settings, at: Self.now) == nil)
-        #expect(WebToken(unsigned)?.user(settings, at: Self.now) == nil)
+        #expect(Self.result(good, settings) == "42")
+        #expect(Self.result(other, settings) == "badSignature")
+        #expect(Self.result(unsigned, settings) == "badSignature")
     }
 
     @Test(
         "what has not the form of a token is none",
         arguments: [
-            "", ".", "..", "a.b", "a.b.c.d", "e30.e30.", "e30=.e30.AA", "e30.e30.A", "W10.e30.AA",
+            "", ".", "..", "a.b", "a.b.c.d", "e30=.e30.", "e30=.e30.AA", "e30.e30.A", "W10.e30.AA",
             "e30.W10.AA", "eyJhIjoxLCJhIjoyfQ.e30.AA x", " e30.e30.AA", "eyJhIjoxLCJhIjoyfQ.e30.AA",
         ])
     func form(text: String) throws {
-        #expect(try WebToken(text)?.user(Self.settings(), at: Self.now) == nil)
+        #expect(Self.result(text, try Self.settings()) == "malformed")
     }
 
     @Test("a token that is too long is none")
     func long() throws {
         let long = String(repeating: "x", count: 7000)
-        #expect(WebToken(Self.token(["sub": "42", "x": .string(long)])) == nil)
+        let token = Self.token(["sub": "42", "x": .string(long)])
+        #expect(Self.result(token, try Self.settings()) == "malformed")
     }
 
     @Test("a public key is believed by its own kind only, and never taken for a secret")
@@ -122,12 +154,13 @@ import Turnstone
         variables.offer("JWT_PUBLIC_KEY_PATH", "\(folder.path)/key.pem")
         let settings = try JWTSettings(variables)
         let signed =
-            base64URL(JSON.text(["alg": "ES256"])) + "." + base64URL(JSON.text(["sub": "42"]))
+            base64URL(JSON.text(["alg": "ES256"])) + "."
+            + base64URL(JSON.text(["sub": "42", "exp": 1_795_266_000]))
         let token = signed + "." + base64URL(try key.sign(Array(signed.utf8)))
-        #expect(WebToken(token)?.user(settings, at: Self.now)?.text == "42")
+        #expect(Self.result(token, settings) == "42")
         let pem = String(decoding: key.publicKey.pem, as: UTF8.self)
         let confused = Self.token(["sub": "42"], secret: pem)
-        #expect(WebToken(confused)?.user(settings, at: Self.now) == nil)
+        #expect(Self.result(confused, settings) == "badSignature")
     }
 
     @Test(
@@ -136,6 +169,7 @@ import Turnstone
             ([:], "must be set"), (["JWT_PUBLIC_KEY_PATH": "/none"], "no file"),
             (["JWT_PUBLIC_KEY_PATH": "/dev/null"], "must hold a public key"),
             (["JWT_PUBLIC_KEY_PATH": "/"], "cannot read"),
+            (["JWT_SECRET": "x", "JWT_REQUIRE_EXP": "maybe"], "true or false"),
         ] as [([String: String], String)])
     func configuration(values: [String: String], words: String) {
         var variables = Variables()

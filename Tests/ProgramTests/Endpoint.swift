@@ -37,9 +37,9 @@ struct Endpoint: CustomTestStringConvertible, Sendable {
     static let secrets = [key, masterKey, token, webToken, jwtSecret, serverKey]
     static let serverKey = "the key of the app backend"
     static let jwtSecret = "the secret of whoever signs tokens"
-    /// The same player's JSON Web Token: {"sub": "1783478"}, with HS256.
+    /// The same player's JSON Web Token: {"sub": "1783478", "exp": 4102444800}, with HS256.
     static let webToken =
-        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxNzgzNDc4In0.aZSxwW3RZ-JRh1-CqQxZUOY4a7_02Hm7n8GfkMb-WZs"
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxNzgzNDc4IiwiZXhwIjo0MTAyNDQ0ODAwfQ.gi6GwGiznlIAuePdOfZU2uUlYfezB5Fsf0NF05V-qHI"
 
     /// Every program but those that a timer starts.
     static let alone = [

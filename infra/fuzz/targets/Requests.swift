@@ -13,24 +13,24 @@ import Turnstone
         rest = rest[(end + 1)...]
     }
     var input = Input(Array(rest.dropFirst()))
-    return judged { () throws(Failure) in
-        try Front.gateway.gatewayRequest(variables, from: &input, bodyLimit: bodyLimit)
+    return judged { (request) throws(Failure) in
+        try Front.gateway.readGateway(&request, variables, from: &input, bodyLimit: bodyLimit)
     }
 }
 
 /// What a client of an inetd sends.
 @Sendable func http(_ bytes: [UInt8]) -> String? {
     var input = Input(bytes)
-    return judged { () throws(Failure) in
-        try Front.inetd.inetdRequest(from: &input, bodyLimit: bodyLimit)
+    return judged { (request) throws(Failure) in
+        try Front.inetd.readInetd(&request, from: &input, bodyLimit: bodyLimit)
     }
 }
 
 /// What a runner of functions, or a person, writes to a program.
 @Sendable func event(_ bytes: [UInt8]) -> String? {
     var input = Input(bytes)
-    return judged { () throws(Failure) in
-        try Front.event.eventRequest(from: &input, bodyLimit: bodyLimit)
+    return judged { (request) throws(Failure) in
+        try Front.event.readEvent(&request, from: &input, bodyLimit: bodyLimit)
     }
 }
 
@@ -39,9 +39,10 @@ private let bodyLimit = 1024
 private func text(_ bytes: ArraySlice<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
 
 /// Reads the request, and all of it that a program would look at; a failure must make an answer.
-private func judged(_ read: () throws(Failure) -> RawRequest) -> String? {
+private func judged(_ read: (inout RawRequest) throws(Failure) -> Void) -> String? {
     do throws(Failure) {
-        let request = try read()
+        var request = RawRequest()
+        try read(&request)
         if case .bytes(let body) = request.body, body.count > bodyLimit {
             return "a body of \(body.count) bytes passed"
         }

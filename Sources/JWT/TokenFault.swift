@@ -1,0 +1,28 @@
+/// Why a JSON Web Token is refused.
+package enum TokenFault: Error, Equatable {
+    case malformed
+    case badSignature
+    case expired
+    /// It has no `exp`, and `JWT_REQUIRE_EXP` is not `false`.
+    case neverExpires
+    case notYetValid
+    case notATime(claim: String)
+    case wrongIssuer
+    case wrongAudience
+    case noUser(claim: String)
+
+    /// For the caller, who made the token or was given it.
+    package var sentence: String {
+        switch self {
+        case .malformed: "malformed token"
+        case .badSignature: "bad signature"
+        case .expired: "the token has expired"
+        case .neverExpires: "the token has no exp"
+        case .notYetValid: "the token is not valid yet (nbf)"
+        case .notATime(let claim): "the token's \(claim) must be a number of seconds"
+        case .wrongIssuer: "wrong issuer (iss)"
+        case .wrongAudience: "wrong audience (aud)"
+        case .noUser(let claim): "the token's \(claim) is not a user's id"
+        }
+    }
+}
