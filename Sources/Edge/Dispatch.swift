@@ -7,6 +7,7 @@ import Unix
 /// What has no program, and what cannot be read as far as its path, is answered here.
 package func dispatch(_ routes: [ProgramRoute]) -> Never {
     ThisProcess.ignoreBrokenPipes()
+    Usage(routes.map { ($0.method, $0.pattern) }).answerArguments()
     var input = Input(patience: 10_000, looking: true)
     let front = Front.detected(by: &input)
     var response: Response

@@ -23,6 +23,7 @@ package enum Environment {
         } else if named != nil {
             throw .misconfigured("unable to read \(path) (TURNSTONE_CONFIG): there is no such file")
         }
+        for sentence in variables.misspellings { Log().warning(sentence) }
         return variables
     }
 

@@ -22,6 +22,8 @@ package struct Log {
         write(event, level: "info", fields)
     }
 
+    package func warning(_ sentence: String) { write(sentence, level: "warning", [:]) }
+
     package func failure(_ failure: Failure) {
         var level = "error"
         if case .refused = failure.disposition { level = "info" }

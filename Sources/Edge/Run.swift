@@ -14,8 +14,13 @@ package struct Schedule {
 ///
 /// Standard input is empty, `{}`, or a scheduler's event, also where a watchdog brings it to `/`; a request gets 404
 /// through its front, as it would from a path where nothing is.
-package func run(_ job: (Schedule) throws(Failure) -> JSONObject) -> Never {
+///
+/// - Parameter purpose: what the program does, for `--help`.
+package func run(
+    _ purpose: String, _ job: (Schedule) throws(Failure) -> JSONObject
+) -> Never {
     ThisProcess.ignoreBrokenPipes()
+    Usage(scheduled: purpose).answerArguments()
     let log = Log()
     refuseRequests(log)
     do throws(Failure) {

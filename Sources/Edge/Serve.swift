@@ -9,6 +9,7 @@ import Unix
 /// - Parameter bodyLimit: the largest body in bytes; 413 beyond it.
 package func serve(bodyLimit: Int = 64 * 1024, _ routes: Route...) -> Never {
     ThisProcess.ignoreBrokenPipes()
+    Usage(routes.map { ($0.method, $0.pattern) }).answerArguments()
     var input = Input(patience: 10_000)
     let front = Front.detected(by: &input)
     let log = Log()

@@ -12,7 +12,8 @@ struct Simulator: ParsableCommand {
         discussion: """
             Prints one line of JSON that says where it listens, and takes commands as lines of JSON on \
             standard input, each answered by one line.
-            """)
+            """,
+        version: "simulator (Turnstone) \(turnstoneVersion)")
 
     @Option(help: "Where certificates, keys and simulator.env are kept; made where missing.")
     var folder: String

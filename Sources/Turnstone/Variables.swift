@@ -1,6 +1,8 @@
 /// The configuration: named texts from the environment and, where unset there, from a file.
 package struct Variables: Sendable {
-    private var entries: [(name: String, value: String)] = []
+    private(set) var entries: [(name: String, value: String)] = []
+    /// How many entries were there before the configuration file's.
+    private(set) var environmentCount = Int.max
     /// The configuration file that was read, for sentences about what is wrong in it.
     package var file: String?
 
@@ -56,6 +58,7 @@ extension Variables {
     /// (systemd.exec(5)): comments begin with `#` or `;`, quotes hold blanks, a backslash at a
     /// line's end joins the next line.
     package mutating func offer(environmentFile text: String) {
+        environmentCount = min(environmentCount, entries.count)
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty { offerLine(&rest) }
     }

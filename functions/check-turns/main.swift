@@ -13,7 +13,8 @@ import Store
 import Turns
 import Turnstone
 
-run { (schedule) throws(Failure) in
+run("Looks for players whose turn it is on Online-Go.com, and queues a notification for each.") {
+    (schedule) throws(Failure) in
     let state = try State(schedule.variables)
     let spool = Spool(state: state.folder)
     let cycle = try Cycle(schedule, state: state)

@@ -13,7 +13,8 @@ import Store
 import Turnstone
 import Unix
 
-run { (schedule) throws(Failure) in
+run("Delivers what is in the spool to the push service, unless another process does.") {
+    (schedule) throws(Failure) in
     let state = try State(schedule.variables)
     let linger = try schedule.variables.number("DELIVER_LINGER_SECONDS", standard: 5, in: 0...3600)
     let provider = try Provider(schedule.variables, state: state)

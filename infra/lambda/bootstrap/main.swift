@@ -10,6 +10,8 @@ import Turnstone
 import Unix
 
 ThisProcess.ignoreBrokenPipes()
+answerArguments(
+    purpose: "Runs the program that _HANDLER names with one event of AWS Lambda after the other.")
 do throws(Failure) {
     let runtime = try RuntimeAPI(ThisProcess.environment)
     let handler = try runtime.initialize { () throws(Failure) in

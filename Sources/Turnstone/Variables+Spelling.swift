@@ -1,0 +1,75 @@
+extension Variables {
+    /// Every variable that a program, a script or a test reads. One that is read and not here would be called a mistake.
+    package static let known = [
+        "ALLOWED_ORIGINS", "APNS_BASE_URL", "APNS_BUNDLE_ID", "APNS_CA_FILE", "APNS_DEVELOPMENT",
+        "APNS_DEVELOPMENT_BASE_URL", "APNS_DEVELOPMENT_MANAGEMENT_BASE_URL", "APNS_ENVIRONMENT",
+        "APNS_KEY", "APNS_KEY_ID", "APNS_KEY_PATH", "APNS_MANAGEMENT_BASE_URL", "APNS_TEAM_ID",
+        "CHECK_INTERVAL_SECONDS", "DELIVER_LINGER_SECONDS", "ENVIRONMENT", "EVENT_TEMPLATES",
+        "JWT_AUDIENCE", "JWT_COOKIE", "JWT_ISSUER", "JWT_PUBLIC_KEY_PATH", "JWT_REQUIRE_EXP",
+        "JWT_SECRET", "JWT_USER_CLAIM", "MASTER_API_KEY", "NOTIFY_LIVE_GAMES", "OGS_BASE_URL",
+        "OGS_CA_FILE", "OGS_CONTACT", "OGS_REQUESTS_PER_SECOND", "OGS_WEB_URL", "STATE_DIRECTORY",
+        "TURNSTONE_CONFIG", "TURNSTONE_DELIVER", "TURNSTONE_LOG", "TURNSTONE_NOW",
+        "TURNSTONE_SERVER_KEY", "TURNSTONE_STATE",
+        // From one program to the next, and for building and testing.
+        "TURNSTONE_BIN", "TURNSTONE_CHECK_API_KEY", "TURNSTONE_CHECK_TOKEN", "TURNSTONE_CHECK_URL",
+        "TURNSTONE_DEADLINE", "TURNSTONE_EMBEDDED", "TURNSTONE_FUZZ", "TURNSTONE_LONG",
+        "TURNSTONE_PROGRAMS", "TURNSTONE_ROOT", "TURNSTONE_TORTURE", "TURNSTONE_TORTURE_ROWS",
+        "TURNSTONE_VECTORS", "TURNSTONE_VERSION", "TURNSTONE_WRAP",
+    ]
+
+    private static let prefixes = ["TURNSTONE_", "APNS_", "OGS_", "JWT_"]
+
+    /// A sentence for each variable that is probably a misspelt one of ours: it begins as ours do, or, in the
+    /// configuration file, it is nearly one of them. Nothing of its value is in the sentence.
+    package var misspellings: [String] {
+        var sentences: [String] = []
+        for (index, entry) in entries.enumerated() {
+            let isOurs = Self.prefixes.contains { entry.name.utf8.starts(with: $0.utf8) }
+            let isInFile = index >= environmentCount
+            guard isOurs || isInFile, !Self.known.contains(entry.name) else { continue }
+            let name = Array(entry.name.utf8)
+            let nearest = Self.nearest(to: name)
+            guard isOurs || nearest.distance <= 2 else { continue }
+            let place = isInFile ? (file.map { " in \($0)" } ?? "") : ""
+            let hint = nearest.distance <= max(2, name.count / 3)
+            sentences.append(
+                "unknown variable \(shown(name))\(place)"
+                    + (hint ? ": did you mean \(nearest.name)?" : ""))
+        }
+        return sentences
+    }
+
+    private static func nearest(to name: [UInt8]) -> (name: String, distance: Int) {
+        var nearest = (name: "", distance: Int.max)
+        for candidate in known {
+            let distance = editDistance(name, Array(candidate.utf8))
+            if distance < nearest.distance { nearest = (candidate, distance) }
+        }
+        return nearest
+    }
+}
+
+/// A name as a log may show it: a variable's name may be anything but `=`.
+private func shown(_ name: [UInt8]) -> String {
+    let plain = name.prefix(64).map { (33...126).contains($0) ? $0 : UInt8(ascii: "?") }
+    return String(decoding: plain, as: UTF8.self)
+}
+
+/// How many bytes must be inserted, removed, replaced or swapped with their neighbour to make `b` of `a`.
+private func editDistance(_ a: [UInt8], _ b: [UInt8]) -> Int {
+    var before: [Int] = []
+    var last = Array(0...b.count)
+    for i in a.indices {
+        var row = [i + 1]
+        for j in b.indices {
+            var least = min(last[j] + (a[i] == b[j] ? 0 : 1), last[j + 1] + 1, row[j] + 1)
+            if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] {
+                least = min(least, before[j - 1] + 1)
+            }
+            row.append(least)
+        }
+        before = last
+        last = row
+    }
+    return last[b.count]
+}
