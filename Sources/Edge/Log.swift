@@ -22,6 +22,11 @@ package struct Log {
         write(event, level: "info", fields)
     }
 
+    /// Tells what a request has registered.
+    package func registered(_ token: DeviceToken, of user: UserID) {
+        event("registered", ["user": .string(user.text), "device": .string("\(token)")])
+    }
+
     package func warning(_ sentence: String) { write(sentence, level: "warning", [:]) }
 
     package func failure(_ failure: Failure) {

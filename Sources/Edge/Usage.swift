@@ -37,11 +37,12 @@ struct Usage {
     ///
     /// Under CGI a query without `=` becomes arguments (RFC 3875 section 4.4): they are ignored there.
     func answerArguments() {
-        guard CommandLine.argc > 1,
-            !ThisProcess.environment.contains(where: { $0.name == "GATEWAY_INTERFACE" })
-        else { return }
+        let isGateway = ThisProcess.environment.contains { $0.name == "GATEWAY_INTERFACE" }
+        guard !isGateway else { return }
+        let arguments = ThisProcess.arguments
+        guard !arguments.isEmpty else { return }
         let program = Files.name(of: ThisProcess.executable ?? "turnstone")
-        for argument in CommandLine.arguments.dropFirst() {
+        for argument in arguments {
             switch argument {
             case "--help", "-h": print(help(program))
             case "--version": print("\(program) (Turnstone) \(turnstoneVersion)\n")

@@ -21,6 +21,8 @@ package struct Outbox {
         package let id: String
         /// How many it is for, now or later.
         package let devices: Int
+        /// How many devices more its users have that nothing can reach.
+        package let skipped: Int
     }
 
     /// Accepts a message: when this returns, it will be delivered, whatever happens.
@@ -44,7 +46,7 @@ package struct Outbox {
                 throw unacceptable("this idempotency key came with another request")
             }
             if let place = record.place { try spool.complete(id, in: place) }
-            return Sent(id: id, devices: record.devices + record.held)
+            return record.sent(id)
         }
     }
 
@@ -61,8 +63,9 @@ package struct Outbox {
             audience, Passage(message: message, id: id, now: now, state: state), state: state)
         guard let first = try recipients.next() else {
             record.held = recipients.held
+            record.skipped = recipients.skipped
             try state.messages.write(record, of: id)
-            return Sent(id: id, devices: record.held)
+            return record.sent(id)
         }
         var next: Delivery? = first
         try spool.accept(
@@ -78,9 +81,10 @@ package struct Outbox {
                 record.place = place
                 record.devices = devices
                 record.held = recipients.held
+                record.skipped = recipients.skipped
                 try state.messages.write(record, of: id)
             })
-        return Sent(id: id, devices: record.devices + record.held)
+        return record.sent(id)
     }
 
     private func notification(_ message: Message, id: String, user: UserID?) -> Notification {
@@ -94,5 +98,11 @@ package struct Outbox {
         notification.series = message.series(
             of: user, now: now, accepted: Timestamp.systemNanoseconds)
         return notification
+    }
+}
+
+extension MessageRecord {
+    fileprivate func sent(_ id: String) -> Outbox.Sent {
+        Outbox.Sent(id: id, devices: devices + held, skipped: skipped)
     }
 }

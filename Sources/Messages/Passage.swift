@@ -52,6 +52,18 @@ struct Passage {
             })
     }
 
+    /// The user's devices that would get the message, if there were a push service for their platform.
+    func skipped(of document: User, only token: DeviceToken? = nil) -> [Device] {
+        let devices = document.devices.filter {
+            $0.isSkipped && (token == nil || $0.token == token)
+        }
+        guard !devices.isEmpty else { return [] }
+        let passage = document.preferences.passage(
+            message.kind, isExempt: message.isExempt, at: message.sendAfter ?? now, WallClock.minute
+        )
+        return passage == .closed ? [] : devices
+    }
+
     /// Changes the user's badge, where the message does.
     ///
     /// - Returns: the number, where it is the user's own and not the message's.

@@ -18,6 +18,8 @@ struct Recipients {
     private let onlyUser: UserID?
     /// To how many devices more it goes later.
     private(set) var held = 0
+    /// How many devices of the users nothing can reach.
+    private(set) var skipped = 0
 
     init(_ audience: Audience, _ passage: Passage, state: State) {
         self.state = state
@@ -39,6 +41,7 @@ struct Recipients {
                 let name = DocumentName(user)
                 let stamp = state.users.stamp(of: name)
                 guard let document = try state.users.read(name) else { continue }
+                skip(passage.skipped(of: document))
                 found = try open(passage.pass(to: user, document, stamp: stamp))[...]
             } else if let token = tokens.popFirst() {
                 found = try deliveries(to: token)[...]
@@ -46,6 +49,10 @@ struct Recipients {
                 return nil
             }
         }
+    }
+
+    private mutating func skip(_ devices: [Device]) {
+        skipped += devices.count { seen.insert(beginning(of: $0.token)).inserted }
     }
 
     private mutating func open(_ result: Passage.Result) -> [Delivery] {
@@ -66,6 +73,7 @@ struct Recipients {
             guard let document = try state.users.read(name),
                 let device = document.devices.first(where: { $0.token == token })
             else { continue }
+            skip(passage.skipped(of: document, only: device.token))
             return try open(passage.pass(to: user, document, stamp: stamp, only: device))
         }
         return holders.isEmpty ? [Delivery(token: token, environment: nil)] : []

@@ -4,10 +4,10 @@ import Turnstone
 extension Outbox.Sent {
     /// The answer to whoever sent it, the same however often the request is repeated.
     package var response: Response {
-        Response(
-            status: 202,
-            body: [
-                "success": true, "id": .string(id), "devices": .integer(Int64(devices)),
-            ])
+        var body: JSONObject = [
+            "success": true, "id": .string(id), "devices": .integer(Int64(devices)),
+        ]
+        body["skipped"] = skipped > 0 ? .integer(Int64(skipped)) : nil
+        return Response(status: 202, body: .object(body))
     }
 }

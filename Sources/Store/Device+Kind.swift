@@ -17,6 +17,9 @@ extension Device {
         kind == .device && platform == .ios && quarantined == nil
     }
 
+    /// Whether messages to the app would be pushed to it, if there were a push service for its platform.
+    package var isSkipped: Bool { kind == .device && platform != .ios && quarantined == nil }
+
     /// The app's name for the Live Activity that the token updates.
     package var activityID: String? {
         if case .liveActivity(let activity, _) = kind { activity } else { nil }

@@ -14,6 +14,8 @@ package struct MessageRecord: Document {
     package var devices = 0
     /// To how many devices more it goes when their users' quiet hours or mute is over.
     package var held = 0
+    /// How many devices of its users are of a platform that no push service is there for.
+    package var skipped = 0
     /// When it was called off.
     package var calledOff: Timestamp?
     /// The spool's folder that it was put into; `nil` where it is for no device.
@@ -39,6 +41,7 @@ package struct MessageRecord: Document {
         self.receipts = receipts
         sendAfter = members.take("send_after")?.timestamp
         held = members.take("held")?.integer.flatMap(Int.init(exactly:)) ?? 0
+        skipped = members.take("skipped")?.integer.flatMap(Int.init(exactly:)) ?? 0
         calledOff = members.take("called_off_at")?.timestamp
         place = members.take("place")?.string
         fingerprint = members.take("request")?.string
@@ -50,6 +53,7 @@ package struct MessageRecord: Document {
         members["send_after"] = sendAfter.map { JSONValue($0) }
         members["devices"] = .integer(Int64(devices))
         members["held"] = held > 0 ? .integer(Int64(held)) : nil
+        members["skipped"] = skipped > 0 ? .integer(Int64(skipped)) : nil
         members["called_off_at"] = calledOff.map { JSONValue($0) }
         members["place"] = place.map { .string($0) }
         members["receipts"] = receipts

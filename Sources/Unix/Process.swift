@@ -20,6 +20,17 @@ package enum ThisProcess {
         return entries
     }
 
+    /// The arguments behind its name; none where they cannot be read. Embedded Swift has no `CommandLine`.
+    package static var arguments: [String] {
+        let words: [UInt8]?
+        do throws(SystemError) { words = try Files.contents("/proc/self/cmdline") } catch {
+            return []
+        }
+        return (words ?? []).split(separator: 0, omittingEmptySubsequences: false)
+            .dropFirst().dropLast()  // each ends in NUL
+            .map { String(decoding: $0, as: UTF8.self) }
+    }
+
     package static var id: Int32 { getpid() }
 
     /// The most memory that it has had, in KiB. C: `getrusage(2)`.

@@ -15,6 +15,7 @@ serve(
         let registration = try registration(request.members())
         let device = try State(request.variables).registry.claim(
             registration, for: caller, at: request.time)
+        Log().registered(registration.token, of: caller)
         return .ok([
             "success": true, "message": "Device token registered successfully",
             "data": device.listing,

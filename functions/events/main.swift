@@ -4,7 +4,7 @@
 //   in    Authorization: Key <TURNSTONE_SERVER_KEY>, Idempotency-Key?
 //         {"event": "task_assignment", "values": {…}, "users": ["ann"] and/or "devices": ["80ab…"], "send_after"?,
 //         "expiration"? or "expires_in"?}
-//   out   202 {"success": true, "id", "devices": how many}: the id is one of `notify`
+//   out   202 {"success": true, "id", "devices": how many, "skipped"?}: the id is one of `notify`
 //         GET: 200 {"success": true, "events": [{"event", "kind", "required", "optional"}], "problems": […]}
 //   else  400 malformed, a value is missing or unknown, 401 no or an unknown server key, 413 too large,
 //         422 no or a damaged template, or another request had this key, 503 the store is busy

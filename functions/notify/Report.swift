@@ -114,6 +114,7 @@ struct Report {
             counts[outcome.rawValue] = .integer(Int64(count(outcome)))
         }
         if count(nil) > 0 { counts["waiting"] = .integer(Int64(count(nil))) }
+        if record.skipped > 0 { counts["skipped"] = .integer(Int64(record.skipped)) }
         if held > 0 { counts["held"] = .integer(Int64(held)) }
         return .object(counts)
     }

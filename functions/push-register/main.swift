@@ -17,6 +17,7 @@ serve(
         let registration = try registration(request.members())
         _ = try State(request.variables).registry.claim(
             registration, for: caller, at: request.time)
+        Log().registered(registration.token, of: caller)
         return .ok(["success": true])
     })
 

@@ -24,6 +24,7 @@ serve(
             throw .refused(.forbidden, "this key belongs to another user")
         }
         try state.registry.bind(token, environment: environment, to: player, at: request.time)
+        Log().registered(token, of: UserID(player))
         return .ok(["status": "registered"])
     },
     Route("DELETE", "/register/{device_token}") { (request) throws(Failure) in
