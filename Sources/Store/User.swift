@@ -1,3 +1,4 @@
+import Crypto
 import Turnstone
 
 /// A user's document: the truth about the user's devices, and what a player was notified of.

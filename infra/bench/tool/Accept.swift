@@ -20,28 +20,33 @@ enum Crowd: String {
 func accept(in folder: String, count: Int64, _ crowd: Crowd) throws(Failure) {
     let state = try state(in: folder)
     let spool = Spool(state: state.folder)
+    try register(crowd == .devices || crowd == .singly ? count : 1, in: state)
     let now = Timestamp.systemNow
     let start = MonotonicClock.milliseconds
     switch crowd {
-    case .ones: try acceptEach(count, in: spool, at: now)
+    case .ones: try acceptEach(count, in: spool, of: state, at: now)
     case .singly:
         for number in 0..<count {
-            try spool.accept(notification(number, at: now), to: [delivery(number)])
+            try spool.accept(notification(number, at: now), to: [delivery(number, of: state)])
         }
     case .devices:
-        try spool.accept(notification(-1, at: now), to: (0..<count).lazy.map { delivery($0) })
+        try spool.accept(
+            notification(-1, at: now), to: (0..<count).lazy.map { delivery($0, of: state) })
     case .same:
         try spool.accept(
-            notification(-1, at: now), to: (0..<count).lazy.map { delivery(0, badge: $0) })
+            notification(-1, at: now),
+            to: (0..<count).lazy.map { delivery(0, of: state, badge: $0) })
     }
     let gone = MonotonicClock.milliseconds - start
     StandardStreams.writeOutput(Array("\(gone) \(ThisProcess.mostMemory)\n".utf8))
 }
 
 /// Copies of an accepted notification's file under other ids: a million `fsync` would take ten minutes.
-private func acceptEach(_ count: Int64, in spool: Spool, at now: Timestamp) throws(Failure) {
+private func acceptEach(
+    _ count: Int64, in spool: Spool, of state: State, at now: Timestamp
+) throws(Failure) {
     let first = notification(0, at: now)
-    try spool.accept(first, to: [delivery(0)])
+    try spool.accept(first, to: [delivery(0, of: state)])
     let folder = "\(spool.folder)/ready/normal"
     try systemCalls { () throws(SystemError) in
         guard let text = try Files.contents("\(folder)/\(first.id).jsonl") else { return }
@@ -62,14 +67,41 @@ private func replacing(_ old: String, by new: String, in text: [UInt8]) -> [UInt
     return text
 }
 
-func delivery(_ number: Int64, badge: Int64? = nil, user: String? = nil) -> Delivery {
-    // 64 hex digits, as Apple's tokens have.
-    let token = hex(SHA256.hash(Array("device \(number)".utf8)))
-    guard let token = DeviceToken(token) else { preconditionFailure("hex digits are a token") }
-    return Delivery(
-        token: token, environment: nil, user: UserID(user ?? "user-\(number)"),
-        badge: Int((badge ?? number) % 90 + 1),
+/// The users `user-0` and on, with a device each: without fsync, and so long ago that their documents have stamps.
+private func register(_ count: Int64, in state: State) throws(Failure) {
+    for number in 0..<count { try write(name(number), devices: number...number, in: state) }
+    MonotonicClock.sleep(milliseconds: 2100)
+}
+
+/// Writes a user's document with the devices of some numbers.
+func write(_ user: String, devices: ClosedRange<Int64>, in state: State) throws(Failure) {
+    let folder = "\(state.folder)/users/\(hex(SHA256.hash(Array(user.utf8)).prefix(1)))"
+    let tokens = devices.map { #"{"token":"\#(token($0))","registered_at":1}"# }
+    let text =
+        #"{"version":1,"revision":1,"devices":[\#(tokens.joined(separator: ","))],"#
+        + #""ledger":[],"notices":0}"# + "\n"
+    try systemCalls { () throws(SystemError) in
+        try Files.makeFolder(folder)
+        try Files.replace("\(folder)/\(user).json", with: Array(text.utf8), durably: false)
+    }
+}
+
+private func name(_ number: Int64) -> String { "user-\(number)" }
+
+/// 64 hex digits, as Apple's tokens have.
+private func token(_ number: Int64) -> String { hex(SHA256.hash(Array("device \(number)".utf8))) }
+
+func delivery(
+    _ number: Int64, of state: State, badge: Int64? = nil, user: String? = nil
+) -> Delivery {
+    guard let token = DeviceToken(token(number)), let user = UserID(user ?? name(number)) else {
+        preconditionFailure("hex digits are a token")
+    }
+    var delivery = Delivery(
+        token: token, environment: nil, user: user, badge: Int((badge ?? number) % 90 + 1),
         isProven: true)
+    delivery.stamp = state.users.stamp(of: DocumentName(user))
+    return delivery
 }
 
 private func notification(_ number: Int64, at now: Timestamp) -> Notification {
