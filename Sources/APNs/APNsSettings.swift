@@ -119,9 +119,10 @@ package struct APNsSettings {
         of path: String, _ name: String, _ variables: Variables
     ) throws(Failure) -> [UInt8] {
         do throws(SystemError) {
-            if let bytes = try Files.contents(path) { return bytes }
+            if let bytes = try Files.writtenContents(path) { return bytes }
         } catch {
-            throw variables.wrong(name, "cannot read the file \(path): \(error.errno.name)")
+            throw variables.wrong(
+                name, "cannot read the file \(path): \(error.errno.reasonForFile)")
         }
         throw variables.wrong(name, "there is no file \(path)")
     }

@@ -31,6 +31,7 @@
 
 // `errno` is a macro over a function call.
 static inline int cunix_errno(void) { return errno; }
+static inline void cunix_clear_errno(void) { errno = 0; }
 // open(2) and fcntl(2) are variadic.
 static inline int cunix_open(const char *path, int flags, mode_t mode) { return open(path, flags, mode); }
 static inline int cunix_fcntl(int descriptor, int command, long argument) { return fcntl(descriptor, command, argument); }

@@ -6,7 +6,7 @@ import Unix
 ///
 /// What has no program, and what cannot be read as far as its path, is answered here.
 package func dispatch(_ routes: [ProgramRoute]) -> Never {
-    ThisProcess.ignoreBrokenPipes()
+    ThisProcess.begin()
     Usage(routes.map { ($0.method, $0.pattern) }).answerArguments()
     var input = Input(patience: 10_000, looking: true)
     let front = Front.detected(by: &input)
@@ -25,8 +25,8 @@ package func dispatch(_ routes: [ProgramRoute]) -> Never {
         Log().failure(error)
         response = Response(error, inside: isAPI)
     }
-    front.write(response, withoutBody: isHead, after: &input)
-    ThisProcess.exit(0)
+    let isWritten = front.write(response, withoutBody: isHead, after: &input)
+    ThisProcess.exit(isWritten ? 0 : 111)
 }
 
 private func become(_ program: String, until deadline: Int64) -> SystemError {

@@ -15,8 +15,9 @@ package enum Environment {
         let path = named ?? "/etc/turnstone/turnstone.env"
         variables.file = path
         let bytes: [UInt8]?
-        do throws(SystemError) { bytes = try Files.contents(path) } catch {
-            throw .misconfigured("unable to read \(path) (TURNSTONE_CONFIG): \(error.errno.name)")
+        do throws(SystemError) { bytes = try Files.writtenContents(path) } catch {
+            throw .misconfigured(
+                "unable to read \(path) (TURNSTONE_CONFIG): \(error.errno.reasonForFile)")
         }
         if let bytes {
             variables.offer(environmentFile: String(decoding: bytes, as: UTF8.self))

@@ -64,7 +64,7 @@ extension Front {
         return bytes
     }
 
-    func writeEvent(_ response: Response) {
+    func writeEvent(_ response: Response) -> Bool {
         var headers = JSONObject()
         for (name, value) in response.allHeaders { headers[lowercased(name)] = .string(value) }
         let text =
@@ -73,7 +73,7 @@ extension Front {
             "statusCode": .integer(Int64(response.status)), "headers": .object(headers),
             "body": .string(text), "isBase64Encoded": false,
         ]
-        StandardStreams.writeOutput(JSON.text(event) + [UInt8(ascii: "\n")])
+        return writeAnswer(JSON.text(event) + [UInt8(ascii: "\n")])
     }
 }
 

@@ -41,11 +41,11 @@ extension Front {
         return try input.readToEnd(limit: limit)
     }
 
-    func writeGateway(_ response: Response, withoutBody: Bool) {
+    func writeGateway(_ response: Response, withoutBody: Bool) -> Bool {
         var text = "Status: \(response.status) \(response.reason)\r\n"
         for (name, value) in response.allHeaders { text += "\(name): \(value)\r\n" }
         text += "\r\n"
-        StandardStreams.writeOutput(Array(text.utf8) + (withoutBody ? [] : response.text))
+        return writeAnswer(Array(text.utf8) + (withoutBody ? [] : response.text))
     }
 
     func readWatchdog(

@@ -77,7 +77,7 @@ extension Front {
         guard version == "HTTP/1.1", length > 0,
             headers["expect"].map(lowercased) == "100-continue"
         else { return }
-        StandardStreams.writeOutput(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8))
+        _ = writeAnswer(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8))
     }
 
     /// RFC 9112 section 7.1, extensions and trailers dropped.
@@ -104,16 +104,19 @@ extension Front {
         }
     }
 
-    func writeInetd(_ response: Response, withoutBody: Bool, after input: inout Input) {
+    func writeInetd(
+        _ response: Response, withoutBody: Bool, after input: inout Input
+    ) -> Bool {
         let body = response.text
         var text = "HTTP/1.1 \(response.status) \(response.reason)\r\n"
         for (name, value) in response.allHeaders { text += "\(name): \(value)\r\n" }
         // RFC 9110 section 8.6: a 204 has none.
         if response.hasBody { text += "Content-Length: \(body.count)\r\n" }
         text += "Connection: close\r\n\r\n"
-        StandardStreams.writeOutput(Array(text.utf8) + (withoutBody ? [] : body))
+        let isWritten = writeAnswer(Array(text.utf8) + (withoutBody ? [] : body))
         StandardStreams.endOutput()
         input.drain()
+        return isWritten
     }
 }
 

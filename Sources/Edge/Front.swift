@@ -49,11 +49,26 @@ enum Front: Equatable {
         }
     }
 
-    func write(_ response: Response, withoutBody: Bool, after input: inout Input) {
+    /// - Returns: whether all of the answer went out, or nobody is there any more to take it.
+    func write(_ response: Response, withoutBody: Bool, after input: inout Input) -> Bool {
         switch self {
         case .gateway: writeGateway(response, withoutBody: withoutBody)
         case .event, .watchdog: writeEvent(response)
         case .inetd: writeInetd(response, withoutBody: withoutBody, after: &input)
         }
+    }
+}
+
+/// Writes to standard output, and to the log why that was not possible.
+///
+/// - Returns: whether all was written, or nobody is there any more to take it.
+@discardableResult
+package func writeAnswer(_ bytes: [UInt8]) -> Bool {
+    do throws(SystemError) {
+        try StandardStreams.writeOutput(bytes)
+        return true
+    } catch {
+        Log().failure(error.failure)
+        return false
     }
 }

@@ -6,6 +6,8 @@ struct Input {
     private var buffer: [UInt8] = []
     private var start = 0
     private var ended = false
+    /// Why nothing can be read. It stays so: what came first would be missing.
+    private var fault: Failure?
     private var isLooking: Bool
     /// By the monotonic clock.
     let deadline: Int64
@@ -42,6 +44,14 @@ struct Input {
     /// Reads some more.
     /// - Returns: whether anything came; not at the end.
     mutating func fill() throws(Failure) -> Bool {
+        if let fault { throw fault }
+        do throws(Failure) { return try readMore() } catch {
+            fault = error
+            throw error
+        }
+    }
+
+    private mutating func readMore() throws(Failure) -> Bool {
         guard !ended else { return false }
         guard StandardStreams.inputIsReady(within: deadline - MonotonicClock.milliseconds) else {
             throw tooSlow
@@ -150,7 +160,10 @@ private var inheritedDeadline: Int64? {
 private func brokenOff(
     _ read: () throws(SystemError) -> [UInt8]
 ) throws(Failure) -> [UInt8] {
-    do throws(SystemError) { return try read() } catch { throw .malformed("the request broke off") }
+    do throws(SystemError) { return try read() } catch {
+        guard error.errno.isBrokenPipe else { throw error.failure }
+        throw .malformed("the request broke off")
+    }
 }
 
 private let tooSlow = Failure.refused(.tooSlow, "the request did not arrive in time")

@@ -19,7 +19,7 @@ package struct Schedule {
 package func run(
     _ purpose: String, _ job: (Schedule) throws(Failure) -> JSONObject
 ) -> Never {
-    ThisProcess.ignoreBrokenPipes()
+    ThisProcess.begin()
     Usage(scheduled: purpose).answerArguments()
     let log = Log()
     refuseRequests(log)
@@ -28,7 +28,7 @@ package func run(
         let schedule = Schedule(
             time: try Environment.now(variables), variables: variables, log: log)
         let summary = try job(schedule)
-        StandardStreams.writeOutput(JSON.text(.object(summary)) + [UInt8(ascii: "\n")])
+        writeAnswer(JSON.text(.object(summary)) + [UInt8(ascii: "\n")])
     } catch {
         log.failure(error)
         if case .later = error.disposition { ThisProcess.exit(111) }
@@ -49,13 +49,16 @@ private func refuseRequests(_ log: Log) {
             var request = RawRequest()
             try front.readWatchdog(&request, from: &input, bodyLimit: eventLimit)
             if try isTick(request) { return }
-        case .gateway, .inetd: break
+        case .inetd: if input.pending.isEmpty { _ = try input.fill() }  // throws why nothing came
+        case .gateway: break
         }
         throw .refused(.notFound, "this program is started by a schedule and answers no requests")
     } catch {
         log.failure(error)
         let response = Response(error, inside: false)
-        front.write(response, withoutBody: false, after: &input)
+        let isWritten = front.write(response, withoutBody: false, after: &input)
+        // An answer ends a request; whatever else came to nothing is the schedule's to try again.
+        guard case .refused = error.disposition, isWritten else { ThisProcess.exit(111) }
         ThisProcess.exit(0)
     }
 }

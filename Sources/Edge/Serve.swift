@@ -4,11 +4,11 @@ import Unix
 /// Answers the one request that this process was started for, and exits.
 ///
 /// Reads the request from whichever front brought it, calls the route's handler once, turns a
-/// failure into an answer, writes it, and exits with 0.
+/// failure into an answer, writes it, and exits with 0, or with 111 where it could not be written.
 ///
 /// - Parameter bodyLimit: the largest body in bytes; 413 beyond it.
 package func serve(bodyLimit: Int = 64 * 1024, _ routes: Route...) -> Never {
-    ThisProcess.ignoreBrokenPipes()
+    ThisProcess.begin()
     Usage(routes.map { ($0.method, $0.pattern) }).answerArguments()
     var input = Input(patience: 10_000)
     let front = Front.detected(by: &input)
@@ -30,8 +30,9 @@ package func serve(bodyLimit: Int = 64 * 1024, _ routes: Route...) -> Never {
         }
         if let variables { response.share(with: request.headers, try AllowedOrigins(variables)) }
     } catch { log.failure(error) }
-    front.write(response, withoutBody: request.method == "HEAD", after: &input)
-    ThisProcess.exit(0)
+    let isWritten = front.write(
+        response, withoutBody: request.method == "HEAD", after: &input)
+    ThisProcess.exit(isWritten ? 0 : 111)
 }
 
 private func answer(

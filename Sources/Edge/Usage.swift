@@ -66,8 +66,7 @@ struct Usage {
     }
 
     private func print(_ text: String) -> Never {
-        StandardStreams.writeOutput(Array(text.utf8))
-        ThisProcess.exit(0)
+        ThisProcess.exit(writeAnswer(Array(text.utf8)) ? 0 : 111)
     }
 }
 

@@ -32,6 +32,14 @@ package final class TLSContext {
         let made = try TLSContext(TLS_client_method(), isServer: false)
         defer { withExtendedLifetime(made) {} }
         SSL_CTX_set_verify(made.context, SSL_VERIFY_PEER, nil)
+        if let authorities {
+            // Before OpenSSL reads it: it would wait for a FIFO.
+            do throws(SystemError) { _ = try Files.isReadable(authorities) } catch {
+                throw .misconfigured(
+                    "unable to read certificates from \(authorities): "
+                        + error.errno.reasonForFile)
+            }
+        }
         let trusted =
             if let authorities {
                 SSL_CTX_load_verify_file(made.context, authorities)

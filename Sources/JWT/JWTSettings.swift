@@ -34,8 +34,9 @@ package struct JWTSettings {
         let name = "JWT_PUBLIC_KEY_PATH"
         guard let path = variables.text(name) else { return nil }
         let pem: [UInt8]?
-        do throws(SystemError) { pem = try Files.contents(path) } catch {
-            throw variables.wrong(name, "cannot read the file \(path): \(error.errno.name)")
+        do throws(SystemError) { pem = try Files.writtenContents(path) } catch {
+            throw variables.wrong(
+                name, "cannot read the file \(path): \(error.errno.reasonForFile)")
         }
         guard let pem else { throw variables.wrong(name, "there is no file \(path)") }
         do throws(Failure) { return try SignaturePublicKey(pem: pem) } catch {

@@ -35,7 +35,7 @@ package struct Outbox {
     ) throws(Failure) -> Sent {
         guard let once else {
             return try accept(
-                message, audience, id: stableUUID("message \(hex(randomBytes(16)))"), nil)
+                message, audience, id: stableUUID("message \(hex(try randomBytes(16)))"), nil)
         }
         return try state.messages.holding(once.text) { () throws(Failure) in
             let (id, record) = try state.messages.lookUp(key: once.text, at: now)

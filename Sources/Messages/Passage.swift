@@ -101,7 +101,7 @@ struct Passage {
                 return
             }
             var reminder = Notification(
-                id: stableUUID("held \(hex(randomBytes(16)))"), user: user, accepted: now,
+                id: stableUUID("held \(hex(try randomBytes(16)))"), user: user, accepted: now,
                 expires: moment + .days(2),
                 push: PushContent(
                     type: "alert", priority: 10, collapseID: nil, payload: .object(payload)))

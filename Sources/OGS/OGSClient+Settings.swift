@@ -11,7 +11,15 @@ extension OGSClient {
         package init(_ variables: Variables) throws(Failure) {
             base = try Self.base(variables)
             authorities = variables.text("OGS_CA_FILE")
-            if let authorities, !Files.exists(authorities) {
+            guard let authorities else { return }
+            // Before libcurl reads it: it would wait for a FIFO.
+            var isThere = false
+            do throws(SystemError) { isThere = try Files.isReadable(authorities) } catch {
+                throw variables.wrong(
+                    "OGS_CA_FILE",
+                    "cannot read the file \(authorities): \(error.errno.reasonForFile)")
+            }
+            guard isThere else {
                 throw variables.wrong("OGS_CA_FILE", "there is no file \(authorities)")
             }
         }

@@ -46,6 +46,7 @@ struct Simulator: ParsableCommand {
     var untilStdinEnds = false
 
     func run() throws {
+        ThisProcess.begin()
         do throws(Failure) {
             let workshop = try Workshop(folder: folder, bundle: bundle)
             let stage = try Stage(workshop, self)

@@ -207,7 +207,10 @@ final class Stage {
     }
 
     private func say(_ members: JSONObject) {
-        StandardStreams.writeOutput(JSON.text(.object(members)) + [UInt8(ascii: "\n")])
+        let line = JSON.text(.object(members)) + [UInt8(ascii: "\n")]
+        do throws(SystemError) { try StandardStreams.writeOutput(line) } catch {
+            StandardStreams.writeErrors("simulator: \(error.failure.sentence)\n")
+        }
     }
 
     // MARK: Waiting

@@ -25,7 +25,13 @@ struct Workshop {
         self.folder = path
         self.bundle = bundle
         try systemCalls { () throws(SystemError) in try Files.makeFolder(path) }
-        if ![authority, certificate, certificateKey].allSatisfy({ Files.exists($0) }) {
+        let isComplete = try systemCalls { () throws(SystemError) in
+            for file in [authority, certificate, certificateKey] where try !Files.exists(file) {
+                return false
+            }
+            return true
+        }
+        if !isComplete {
             let made = try ServerCertificate()
             try write(made.authority, to: authority)
             try write(made.certificate, to: certificate)

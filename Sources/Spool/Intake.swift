@@ -154,7 +154,11 @@ package final class Intake {
     private func remove(_ file: SpoolFile) {
         let id = file.notification.id
         held[id] = nil
-        if !Files.remove(file.path), Files.exists(file.path) { stuck[id] = file.progress }
+        if !Files.remove(file.path) {
+            var isThere = true
+            do throws(SystemError) { isThere = try Files.exists(file.path) } catch {}  // it may be
+            if isThere { stuck[id] = file.progress }
+        }
         // The folder of a moment goes with its last file.
         if file.path.utf8.starts(with: spool.waiting.utf8) {
             Files.removeEmptyFolder(Files.parent(of: file.path))

@@ -53,7 +53,8 @@ package final class ReceiptLog {
         self.day = day
         end = 0
         file = nil
-        if Files.exists(path(day)) { try open() }
+        let isThere = try systemCalls { () throws(SystemError) in try Files.exists(path(day)) }
+        if isThere { try open() }
         reserved = end
     }
 
@@ -61,10 +62,10 @@ package final class ReceiptLog {
     private func open() throws(Failure) {
         try systemCalls { () throws(SystemError) in
             try Files.makeFolder(folder)
-            let isNew = !Files.exists(path(day))
             let file = try FileDescriptor.open(path(day), .update)
-            if isNew { try Files.synchronizeFolder(folder) }
             end = try endOfLines(file)
+            // Also where it is there: whoever made it may have failed to make its name durable.
+            if end == 0 { try Files.synchronizeFolder(folder) }
             try file.truncate(to: end)
             self.file = file
         }

@@ -51,7 +51,9 @@ extension Spool {
         guard let last = try log.days().last else {
             return ReceiptLog.Position(day: day, offset: 0)
         }
-        let size = Files.stamp(of: log.path(last))?[1] ?? 0
+        let size = try systemCalls { () throws(SystemError) in
+            try Files.stamp(of: log.path(last))?[1] ?? 0
+        }
         // Half a line at the end goes when the next drainer begins.
         return ReceiptLog.Position(day: last, offset: max(0, Int(size) - 4096))
     }
@@ -75,8 +77,10 @@ extension Spool {
             trace.note(line)
             return trace.isFinished && !isHeld
         }
-        trace.isCalledOff = Files.exists(mark(id))
-        trace.isDamaged = Files.exists("\(folder)/failed/\(id).jsonl")
+        try systemCalls { () throws(SystemError) in
+            trace.isCalledOff = try Files.exists(mark(id))
+            trace.isDamaged = try Files.exists("\(folder)/failed/\(id).jsonl")
+        }
         return trace
     }
 

@@ -73,8 +73,8 @@ package struct Spool {
     /// - Parameter place: the folder that was noted.
     package func complete(_ id: String, in place: String) throws(Failure) {
         let path = "\(folder)/\(place)/\(id).jsonl"
-        guard Files.exists(path + ".new") else { return }
         try systemCalls { () throws(SystemError) in
+            guard try Files.exists(path + ".new") else { return }
             try Files.rename(path + ".new", path)
             try Files.synchronizeFolder(of: path)
         }
@@ -125,18 +125,29 @@ package struct Spool {
     /// Whether a notification is in the spool, or is just being accepted.
     func isOpen(_ id: String) throws(Failure) -> Bool {
         if try contains(id) { return true }
-        return try folders().contains { Files.exists("\($0)/\(id).jsonl.new") }
+        for folder in try folders() {
+            let isThere = try systemCalls { () throws(SystemError) in
+                try Files.exists("\(folder)/\(id).jsonl.new")
+            }
+            if isThere { return true }
+        }
+        return false
     }
 
     /// Where files of this id are: two, where a crash came between putting it off and taking it away.
     func paths(of id: String) throws(Failure) -> [String] {
         let folders = try folders()
-        return folders.map { "\($0)/\(id).jsonl" }.filter { Files.exists($0) }
+        var paths: [String] = []
+        for path in folders.map({ "\($0)/\(id).jsonl" }) {
+            let isThere = try systemCalls { () throws(SystemError) in try Files.exists(path) }
+            if isThere { paths.append(path) }
+        }
+        return paths
     }
 
     /// Makes it durable that files are gone.
     func synchronizeFolders() throws(Failure) {
-        for folder in try folders() + [waiting] where Files.exists(folder) {
+        for folder in try folders() + [waiting] {
             do throws(SystemError) { try Files.synchronizeFolder(folder) } catch {
                 guard error.errno == .noEntry else { throw error.failure }
             }

@@ -18,7 +18,7 @@ package struct Keys {
     package func create(
         for owner: PlayerID, description: String, at time: Timestamp
     ) throws(Failure) -> String {
-        let text = hex(randomBytes(32))
+        let text = hex(try randomBytes(32))
         let hash = Self.hash(text)
         try state.keyDocuments.update(DocumentName(hash: hash)) { key in
             key.owner = owner.description

@@ -56,7 +56,8 @@ package struct Shelf<Content: Document> {
         _ name: DocumentName, unless known: Snapshot?
     ) throws(Failure) -> (content: Content?, snapshot: Snapshot?) {
         let path = path(name)
-        guard let stamp = Files.stamp(of: path) else { return (try read(name), nil) }
+        let stamp = try systemCalls { () throws(SystemError) in try Files.stamp(of: path) }
+        guard let stamp else { return (try read(name), nil) }
         if let known, known.stamp == stamp, known.path == path { return (known.content, known) }
         let content = try read(name)
         // The clock of a file system ticks some hundred times a second.
@@ -68,7 +69,10 @@ package struct Shelf<Content: Document> {
     /// Tells the document as it is from later ones, if it has been so for a second: a file system's clock is coarse,
     /// and a commit may follow that looks the same. Take it before you read. C: `stat(2)`.
     package func stamp(of name: DocumentName) -> Int64? {
-        guard let stamp = Files.stamp(of: path(name)) else { return nil }
+        var found: [Int64]?
+        // What cannot be looked at is read, and says why it cannot.
+        do throws(SystemError) { found = try Files.stamp(of: path(name)) } catch { return nil }
+        guard let stamp = found else { return nil }
         let changed = stamp[2]
         let now = Timestamp.systemNow.seconds
         guard changed + 1 < now else { return nil }
@@ -173,17 +177,26 @@ package struct Shelf<Content: Document> {
     /// What tells whether a document was committed since: a folder changes with each name in it.
     func folderStamps() throws(Failure) -> [(changed: Int64, sign: Int64)] {
         let folders = try names(in: folder).sorted()
-        return folders.compactMap { Files.stamp(of: "\(folder)/\($0)") }.map { stamp in
-            (
-                changed: stamp[2] * 1000 + stamp[3] / 1_000_000,
-                sign: stamp.reduce(0) { mixed($0, $1) }
-            )
+        var stamps: [(changed: Int64, sign: Int64)] = []
+        for shard in folders {
+            let stamp = try systemCalls { () throws(SystemError) in
+                try Files.stamp(of: "\(folder)/\(shard)")
+            }
+            guard let stamp else { continue }
+            stamps.append(
+                (
+                    changed: stamp[2] * 1000 + stamp[3] / 1_000_000,
+                    sign: stamp.reduce(0) { mixed($0, $1) }
+                ))
         }
+        return stamps
     }
 
     /// When a document was last written, in milliseconds since 1970 by the file system's clock.
     func changed(_ name: DocumentName) throws(Failure) -> Int64? {
-        Files.stamp(of: path(name)).map { $0[2] * 1000 + $0[3] / 1_000_000 }
+        try systemCalls { () throws(SystemError) in
+            try Files.stamp(of: path(name)).map { $0[2] * 1000 + $0[3] / 1_000_000 }
+        }
     }
 
     private func names(in folder: String) throws(Failure) -> [String] {

@@ -81,7 +81,10 @@ package struct State {
     /// - Parameter hint: where the player's record may be.
     package func forgetJudgement(of player: PlayerID, hint: Int64?) throws(Failure) {
         // Without an index everybody is looked at anew.
-        guard Files.exists("\(folder)/players.index") else { return }
+        let hasIndex = try systemCalls { () throws(SystemError) in
+            try Files.exists("\(folder)/players.index")
+        }
+        guard hasIndex else { return }
         let records = try playerIndex().records()
         if let record = records.record(of: player, hint: hint) { records.noteJudged(record, 0) }
     }

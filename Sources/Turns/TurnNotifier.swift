@@ -98,7 +98,8 @@ package struct TurnNotifier {
         if let pending = user.turnBadge.correction, try spool.contains(pending) { return false }
         let due = user.turnBadge.nextCorrection(at: now)
         var notification = Notification(
-            id: stableUUID("turn badge \(player) \(hex(randomBytes(16)))"), user: UserID(player),
+            id: stableUUID("turn badge \(player) \(hex(try randomBytes(16)))"),
+            user: UserID(player),
             accepted: now, expires: due + .days(1),
             push: PushContent(
                 badge: user.turnBadge.waiting, collapseID: "turn-badge-\(player)"))

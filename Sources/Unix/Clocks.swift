@@ -38,10 +38,27 @@ extension Timestamp {
     }
 }
 
-/// Bytes that nobody can guess. C: `getrandom(2)`, which cannot fail for up to 256 bytes.
-package func randomBytes(_ count: Int) -> [UInt8] {
-    precondition(count <= 256)
-    return [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-        filled = retried { getrandom(buffer.baseAddress, count, 0) }
+/// Bytes that nobody can guess. C: `getrandom(2)`.
+package func randomBytes(_ count: Int) throws(Failure) -> [UInt8] {
+    var result = 0
+    let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+        while filled < count {
+            result = retried { getrandom(buffer.baseAddress! + filled, count - filled, 0) }
+            guard result > 0 else { break }
+            filled += result
+        }
+    }
+    guard bytes.count == count else {
+        let errno = Errno.current
+        throw Failure(
+            .later(seconds: 5), "unable to get random bytes: \(errno.name)", cause: errno.name)
+    }
+    return bytes
+}
+
+/// A number that spreads what would come at once; where the system has none, it is taken from the clock.
+package func jitter() -> UInt8 {
+    do throws(Failure) { return try randomBytes(1)[0] } catch {
+        return UInt8(truncatingIfNeeded: MonotonicClock.microseconds)
     }
 }

@@ -20,6 +20,8 @@ package final class FileDescriptor {
 
     package enum Mode: Sendable {
         case read
+        /// For reading, without waiting for a writer where it is a FIFO.
+        case readAtOnce
         /// For reading and writing; made with mode 0600 where it is missing.
         case update
         /// For writing, empty; made where it is missing.
@@ -31,6 +33,7 @@ package final class FileDescriptor {
         var flags: Int32 {
             switch self {
             case .read: O_RDONLY
+            case .readAtOnce: O_RDONLY | O_NONBLOCK | O_NOCTTY
             case .update: O_RDWR | O_CREAT
             case .anew: O_WRONLY | O_CREAT | O_TRUNC
             case .append: O_WRONLY | O_CREAT | O_APPEND
@@ -74,6 +77,15 @@ package final class FileDescriptor {
         return Int(status.st_size)
     }
 
+    /// Whether it is a file, or a device such as `/dev/null`, whose bytes are all there. C: `fstat(2)`.
+    package func isPlain() throws(SystemError) -> Bool {
+        defer { withExtendedLifetime(self) {} }
+        var status = stat()
+        guard fstat(number, &status) == 0 else { throw SystemError("fstat", path) }
+        // A folder, too: reading it says what it is.
+        return [0o100000, 0o040000, 0o020000].contains(status.st_mode & 0o170000)
+    }
+
     /// Reads up to `count` bytes; none at the end of the file. C: `read(2)`.
     package func read(upTo count: Int) throws(SystemError) -> [UInt8] {
         defer { withExtendedLifetime(self) {} }
@@ -90,6 +102,7 @@ package final class FileDescriptor {
     package func readToEnd(limit: Int = 1 << 30) throws(SystemError) -> [UInt8] {
         defer { withExtendedLifetime(self) {} }
         let size = try size()
+        guard size <= limit else { throw SystemError("read", path, .tooLarge) }
         var bytes = try read(upTo: size + 1)
         // A file's last read is short; what states no size, as /proc's files do not, is read to its end.
         guard size == 0 || bytes.count > size else { return bytes }
@@ -98,7 +111,7 @@ package final class FileDescriptor {
             if more.isEmpty { return bytes }
             bytes += more
         }
-        throw SystemError("read", path, Errno(rawValue: EFBIG))
+        throw SystemError("read", path, .tooLarge)
     }
 
     /// Writes all of `bytes`. C: `write(2)`.

@@ -3,16 +3,35 @@ import Turnstone
 
 /// The file system's verbs, each with the path in its error.
 package enum Files {
-    /// The file's bytes, or `nil` where there is no such file.
+    /// The file's bytes, or `nil` where there is no such file. One of more than 256 MiB is refused.
     package static func contents(_ path: String) throws(SystemError) -> [UInt8]? {
-        let descriptor: FileDescriptor
-        do throws(SystemError) {
-            descriptor = try FileDescriptor.open(path, .read)
-        } catch {
+        try open(path, .read)?.readToEnd(limit: 1 << 28)
+    }
+
+    /// The bytes of a file that a person has written, such as a configuration or a key, or `nil` where there is none.
+    ///
+    /// - Throws: `EFBIG` for one of more than a megabyte, `ESPIPE` for what is no file, such as a FIFO, which could make
+    ///   whoever opens it wait.
+    package static func writtenContents(_ path: String) throws(SystemError) -> [UInt8]? {
+        guard let file = try open(path, .readAtOnce) else { return nil }
+        guard try file.isPlain() else { throw SystemError("read", path, .isNoFile) }
+        return try file.readToEnd(limit: 1 << 20)
+    }
+
+    /// Finds out what ``writtenContents(_:)`` would throw, for a library that reads the file by itself.
+    ///
+    /// - Returns: whether there is such a file.
+    package static func isReadable(_ path: String) throws(SystemError) -> Bool {
+        try writtenContents(path) != nil
+    }
+
+    private static func open(
+        _ path: String, _ mode: FileDescriptor.Mode
+    ) throws(SystemError) -> FileDescriptor? {
+        do throws(SystemError) { return try FileDescriptor.open(path, mode) } catch {
             guard error.errno == .noEntry || error.errno == .notDirectory else { throw error }
             return nil
         }
-        return try descriptor.readToEnd()
     }
 
     /// Makes `path` hold `bytes`, at one instant and durably: a temporary file beside it, `fsync`,
@@ -76,7 +95,12 @@ package enum Files {
 
     /// Makes names made, changed or removed in the folder durable.
     package static func synchronizeFolder(_ folder: String) throws(SystemError) {
-        try FileDescriptor.open(folder, .folder).synchronize()
+        do throws(SystemError) { try FileDescriptor.open(folder, .folder).synchronize() } catch {
+            // What a file system answers that keeps names safe by itself, or cannot.
+            guard error.call == "fsync", [.notSupported, .invalid].contains(error.errno) else {
+                throw error
+            }
+        }
     }
 
     /// Makes the name `path` durable in its folder.
@@ -90,8 +114,13 @@ package enum Files {
         unlink(path) == 0
     }
 
-    package static func exists(_ path: String) -> Bool {
-        access(path, F_OK) == 0
+    /// Whether there is something at the path. C: `access(2)`.
+    package static func exists(_ path: String) throws(SystemError) -> Bool {
+        if retried({ access(path, F_OK) }) == 0 { return true }
+        guard [.noEntry, .notDirectory].contains(Errno.current) else {
+            throw SystemError("find", path)
+        }
+        return false
     }
 
     /// Whether it is a program, as far as its mode tells. C: `access(2)`.
@@ -101,7 +130,7 @@ package enum Files {
 
     /// Makes a folder with mode 0700 and those above it where they are missing. C: `mkdir(2)`.
     package static func makeFolder(_ path: String) throws(SystemError) {
-        if mkdir(path, 0o700) == 0 { return synchronizeNewFolder(path) }
+        if mkdir(path, 0o700) == 0 { return try synchronizeNewFolder(path) }
         let errno = Errno.current
         if errno == .exists { return }
         guard errno == .noEntry, parent(of: path) != path else {
@@ -111,12 +140,16 @@ package enum Files {
         guard mkdir(path, 0o700) == 0 || Errno.current == .exists else {
             throw SystemError("make folder", path)
         }
-        synchronizeNewFolder(path)
+        try synchronizeNewFolder(path)
     }
 
-    /// A folder whose name is lost loses all in it. Best effort: some file systems refuse.
-    private static func synchronizeNewFolder(_ path: String) {
-        do throws(SystemError) { try synchronizeFolder(of: path) } catch {}
+    /// A folder whose name is lost loses all in it. Where the name cannot be made durable, the folder goes again, so
+    /// that whoever makes it next does not take it for safe.
+    private static func synchronizeNewFolder(_ path: String) throws(SystemError) {
+        do throws(SystemError) { try synchronizeFolder(of: path) } catch {
+            removeEmptyFolder(path)
+            throw error
+        }
     }
 
     /// The names in a folder, without `.` and `..`, in no order; none where it is missing.
@@ -143,9 +176,14 @@ package enum Files {
     }
 
     /// Changes when the file does, or another takes its name; `nil` where there is none. C: `stat(2)`.
-    package static func stamp(of path: String) -> [Int64]? {
+    package static func stamp(of path: String) throws(SystemError) -> [Int64]? {
         var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
+        guard retried({ stat(path, &status) }) == 0 else {
+            guard [.noEntry, .notDirectory].contains(Errno.current) else {
+                throw SystemError("find", path)
+            }
+            return nil
+        }
         let changed = status.st_mtim
         return [
             Int64(status.st_ino), Int64(status.st_size), Int64(changed.tv_sec),

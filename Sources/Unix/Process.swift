@@ -65,6 +65,17 @@ package enum ThisProcess {
         return set
     }
 
+    /// What each program does before all else: a standard stream that its host has closed becomes `/dev/null`, or the
+    /// next file that is opened would take its number, and the log would go into it. C: `open(2)`, `signal(2)`.
+    package static func begin() {
+        for number: Int32 in 0...2
+        where cunix_fcntl(number, F_GETFD, 0) < 0 && Errno.current == .badDescriptor {
+            // The lowest number that is free is this one.
+            guard retried({ cunix_open("/dev/null", O_RDWR, 0) }) == number else { exit(111) }
+        }
+        ignoreBrokenPipes()
+    }
+
     /// A peer that went away is an error of `write`, not this process's death.
     package static func ignoreBrokenPipes() { cunix_ignore(SIGPIPE) }
 

@@ -70,14 +70,22 @@ package enum StandardStreams {
         }
     }
 
-    /// Writes all of `bytes`; a reader that went away is no concern of ours.
-    package static func writeOutput(_ bytes: [UInt8]) { write(bytes, to: 1) }
+    /// Writes all of `bytes` to standard output; a reader that went away is no concern of ours.
+    ///
+    /// - Throws: `ETIMEDOUT` where the reader takes nothing for half a minute.
+    package static func writeOutput(_ bytes: [UInt8]) throws(SystemError) {
+        do throws(SystemError) { try write(bytes, to: 1, patience: 30_000) } catch {
+            guard !error.errno.isBrokenPipe || error.errno == .timedOut else { return }
+            throw error
+        }
+    }
 
     /// Writes to standard error, or to the system's log where an inetd has made the client's connection our
     /// standard error: what we log is not for the client. C: `syslog(3)`.
     package static func writeErrors(_ text: String) {
         if isClientOnErrors { return cunix_syslog(text) }
-        write(Array(text.utf8), to: 2)
+        // Nobody could be told.
+        do throws(SystemError) { try write(Array(text.utf8), to: 2, patience: 1000) } catch {}
     }
 
     /// Whether what is written to standard error goes into this file.
@@ -112,14 +120,26 @@ package enum StandardStreams {
     private static let journal =
         ThisProcess.environment.first { $0.name == "JOURNAL_STREAM" }?.value
 
-    private static func write(_ bytes: [UInt8], to descriptor: Int32) {
+    /// - Parameter patience: milliseconds that a reader may take nothing, where the host has made the stream one that
+    ///   does not wait.
+    private static func write(
+        _ bytes: [UInt8], to descriptor: Int32, patience: Int32
+    ) throws(SystemError) {
+        let name = descriptor == 1 ? "standard output" : "standard error"
         var done = 0
         while done < bytes.count {
             let count = bytes.withUnsafeBytes { buffer in
                 retried { CUnix.write(descriptor, buffer.baseAddress! + done, bytes.count - done) }
             }
-            guard count > 0 else { return }
-            done += count
+            if count > 0 {
+                done += count
+                continue
+            }
+            guard count < 0, Errno.current == .wouldBlock else { throw SystemError("write", name) }
+            var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+            guard retried({ poll(&waiting, 1, patience) }) > 0 else {
+                throw SystemError("write", name, .timedOut)
+            }
         }
     }
 

@@ -21,11 +21,23 @@ package struct Errno: Equatable, Sendable {
     package static let notEmpty = Errno(rawValue: ENOTEMPTY)
     package static let nameTooLong = Errno(rawValue: ENAMETOOLONG)
     package static let tooLarge = Errno(rawValue: EFBIG)
+    package static let invalid = Errno(rawValue: EINVAL)
+    package static let badDescriptor = Errno(rawValue: EBADF)
+    package static let timedOut = Errno(rawValue: ETIMEDOUT)
+    /// What can be read once at the most, such as a FIFO, and is no file.
+    package static let isNoFile = Errno(rawValue: ESPIPE)
+
+    /// Whether the process at the other end has gone.
+    package var isBrokenPipe: Bool {
+        [EPIPE, ECONNRESET, ECONNABORTED, ENOTCONN, ETIMEDOUT, EHOSTUNREACH, ENETUNREACH].contains(
+            rawValue)
+    }
 
     /// Whether the same call may succeed soon, after room was made or load has gone.
     package var isTemporary: Bool {
         switch rawValue {
-        case ENOSPC, EDQUOT, EIO, EROFS, EMFILE, ENFILE, ENOMEM, EAGAIN, EINTR, ETIMEDOUT, ESTALE:
+        case ENOSPC, EDQUOT, EIO, EROFS, EMFILE, ENFILE, ENOMEM, EAGAIN, EINTR, ETIMEDOUT, ESTALE,
+            ENOLCK, ENOBUFS, EBUSY, ETXTBSY:
             true
         default: false
         }
@@ -40,16 +52,30 @@ package struct Errno: Equatable, Sendable {
 
 private let names: [(Int32, String)] = [
     (EACCES, "EACCES"), (EADDRINUSE, "EADDRINUSE"), (EAGAIN, "EAGAIN"), (EBADF, "EBADF"),
+    (EBUSY, "EBUSY"),
     (ECONNREFUSED, "ECONNREFUSED"), (ECONNRESET, "ECONNRESET"), (EDQUOT, "EDQUOT"),
     (EEXIST, "EEXIST"), (EFBIG, "EFBIG"), (EHOSTUNREACH, "EHOSTUNREACH"), (EINTR, "EINTR"),
     (EINVAL, "EINVAL"),
     (EIO, "EIO"), (EISDIR, "EISDIR"), (ELOOP, "ELOOP"), (EMFILE, "EMFILE"),
     (ENAMETOOLONG, "ENAMETOOLONG"), (ENETUNREACH, "ENETUNREACH"), (ENFILE, "ENFILE"),
+    (ENOLCK, "ENOLCK"), (ENOTSUP, "ENOTSUP"), (ENOSYS, "ENOSYS"), (ENXIO, "ENXIO"),
+    (ENOBUFS, "ENOBUFS"), (ETXTBSY, "ETXTBSY"),
     (ENOENT, "ENOENT"), (ENOMEM, "ENOMEM"), (ENOSPC, "ENOSPC"), (ENOTDIR, "ENOTDIR"),
     (ENOTEMPTY, "ENOTEMPTY"),
     (EPERM, "EPERM"), (EPIPE, "EPIPE"), (EROFS, "EROFS"), (ESTALE, "ESTALE"),
     (ETIMEDOUT, "ETIMEDOUT"),
 ]
+
+extension Errno {
+    /// Why a file that a person has written cannot be used, for that person.
+    package var reasonForFile: String {
+        switch self {
+        case .tooLarge: "it has more than a megabyte"
+        case .isNoFile: "it is not a regular file"
+        default: name
+        }
+    }
+}
 
 /// A failed system call: which, on what, and why.
 package struct SystemError: Error, Equatable, Sendable {

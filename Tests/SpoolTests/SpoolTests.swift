@@ -114,7 +114,7 @@ import Unix
         try intake.log.commit()
         intake.finish(due, at: now)
         #expect(try !spool.hasWork(at: now + .days(1)) && spool.nextDue() == nil)
-        #expect(!Files.exists("\(scratch.folder.path)/spool/waiting/1795262405000"))
+        #expect(try !Files.exists("\(scratch.folder.path)/spool/waiting/1795262405000"))
     }
 
     @Test(

@@ -39,14 +39,14 @@ package struct SystemCalls {
     }
 
     private static func call(_ line: String) -> Call? {
+        // "rename("a", "b")   = -1 ENOENT (No such file or directory)"
         guard let start = line.firstIndex(of: "("),
-            let end = line.range(of: ")", options: .backwards),
             let equals = line.range(of: " = ", options: .backwards),
-            end.upperBound <= equals.lowerBound
+            let end = line[..<equals.lowerBound].lastIndex(of: ")"), start < end
         else { return nil }
         return Call(
             name: String(line[..<start]),
-            arguments: String(line[line.index(after: start)..<end.lowerBound]),
+            arguments: String(line[line.index(after: start)..<end]),
             result: Int(line[equals.upperBound...].prefix { !$0.isWhitespace }))
     }
 }

@@ -63,7 +63,7 @@ func tell(
     let devices = document.devices.filter { $0.takesMessages && $0.token != except }
     guard !devices.isEmpty else { return }
     var notification = Notification(
-        id: stableUUID("badge \(hex(randomBytes(16)))"), user: user, accepted: now,
+        id: stableUUID("badge \(hex(try randomBytes(16)))"), user: user, accepted: now,
         expires: now + .days(1),
         push: PushContent(
             type: "alert", priority: 5, collapseID: "badge",

@@ -47,7 +47,8 @@ struct Desk {
 
     func create(keeping policy: StoragePolicy) throws(Failure) -> ChannelID {
         let made = try service?.create(keeping: policy)
-        let id = made ?? .random
+        let id: ChannelID
+        if let made { id = made } else { id = try .random() }
         do throws(Failure) {
             try state.channels.note(id, keeping: policy, in: environment)
         } catch {

@@ -30,6 +30,13 @@ struct Configuration {
     private static func stamps(of variables: Variables) -> [[Int64]?] {
         let key = variables.text("APNS_KEY_PATH")
         let authorities = variables.text("APNS_CA_FILE")
-        return [variables.file, key, authorities].map { $0.flatMap { Files.stamp(of: $0) } }
+        return [variables.file, key, authorities].map { path in
+            // What cannot be looked at has not changed; reading it will say why.
+            do throws(SystemError) {
+                return try path.flatMap { (path) throws(SystemError) in try Files.stamp(of: path) }
+            } catch {
+                return nil
+            }
+        }
     }
 }

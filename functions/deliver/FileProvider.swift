@@ -1,4 +1,5 @@
 import APNs
+import Edge
 import JSON
 import Spool
 import Store
@@ -39,7 +40,7 @@ struct FileProvider {
             try Files.makeFolder(folder)
             try Files.replace("\(folder)/\(push.id).json", with: text)
         }
-        StandardStreams.writeOutput(text)
+        writeAnswer(text)
     }
 
     /// What would have been sent: the header fields by their names, and the payload.

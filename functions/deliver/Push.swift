@@ -114,10 +114,10 @@ extension Verdict {
             meaning = .settled(.quarantined)
             change = .noteRefusal(isBad: true, at: moment)
         case .later(let pause):
-            meaning = .later(backOff(pause, attempt: attempt, random: randomBytes(1)[0]))
+            meaning = .later(backOff(pause, attempt: attempt, random: jitter()))
         case .noVerdict, .renewToken:
             meaning = .later(
-                backOff(.seconds(1), attempt: attempt, random: randomBytes(1)[0]))
+                backOff(.seconds(1), attempt: attempt, random: jitter()))
         case .notSent: meaning = .notSent
         case .stopQueue: meaning = .stop
         }
@@ -164,7 +164,7 @@ extension Verdict {
     ///
     /// - Parameter attempt: which one this would have been: 1 for the first.
     static func later(_ failure: Failure, attempt: Int) -> Verdict {
-        let pause = backOff(.seconds(2), attempt: attempt, random: randomBytes(1)[0])
+        let pause = backOff(.seconds(2), attempt: attempt, random: jitter())
         return Verdict(status: nil, reason: failure.cause, meaning: .later(pause))
     }
 

@@ -31,7 +31,7 @@ struct Templates {
     private func text(of event: String) throws(Failure) -> TemplateText? {
         guard let folder else { return nil }
         let bytes = try systemCalls { () throws(SystemError) in
-            try Files.contents("\(folder)/\(event).json")
+            try Files.writtenContents("\(folder)/\(event).json")
         }
         return bytes.map { TemplateText(event: event, text: String(decoding: $0, as: UTF8.self)) }
     }

@@ -29,7 +29,7 @@ struct Sending {
         var aps: JSONObject = ["timestamp": .integer(call.moment.seconds)]
         for member in call.aps.members { aps[member.name] = member.value }
         try spool.accept(
-            notification(id: freshID(), user: devices[0].user, aps),
+            notification(id: try freshID(), user: devices[0].user, aps),
             to: devices.map {
                 Delivery(token: $0.device.token, environment: $0.device.environment)
             })
@@ -59,7 +59,7 @@ struct Sending {
     private func add(
         to token: DeviceToken, of user: UserID
     ) throws(Failure) -> ActivityFeed.Addition {
-        let id = freshID()
+        let id = try freshID()
         return try state.users.update(DocumentName(user)) { (document) throws(Failure) in
             guard let index = document.devices.firstIndex(where: { $0.token == token }) else {
                 return .ended
@@ -83,7 +83,9 @@ struct Sending {
         }
     }
 
-    func freshID() -> String { stableUUID("live-activity \(hex(randomBytes(16)))") }
+    func freshID() throws(Failure) -> String {
+        stableUUID("live-activity \(hex(try randomBytes(16)))")
+    }
 
     func notification(id: String, user: UserID?, _ aps: JSONObject) -> Notification {
         Notification(

@@ -9,7 +9,7 @@ import Edge
 import Turnstone
 import Unix
 
-ThisProcess.ignoreBrokenPipes()
+ThisProcess.begin()
 answerArguments(
     purpose: "Runs the program that _HANDLER names with one event of AWS Lambda after the other.")
 do throws(Failure) {

@@ -1,0 +1,237 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+import Turnstone
+import Unix
+
+// What is not tried: memory that runs out, which ends any Swift program, and the calls by which the loader, the C
+// library and strace itself bring a process to life and to its end.
+
+/// Every errno that a system call's manual page names, at each such call of the programs' fixtures.
+///
+/// Whatever fails, the program ends by itself with an answer; one that says what the fixture says has done it, too; no
+/// document is damaged; and the same request, made again, finds nothing in its way.
+@Suite(.enabled(if: SystemCalls.isPossible, "strace is not installed"))
+struct ErrnoTests {
+    /// The errors that a retry or a wrong number cannot be told from are there as well: `EINTR`, `EBADF`, `EFAULT`.
+    private static let documented: [String: String] = [
+        "access": "EACCES EIO ELOOP ENAMETOOLONG ENOMEM EROFS EPERM",
+        "faccessat": "EACCES EIO ELOOP ENAMETOOLONG ENOMEM EROFS EPERM EBADF",
+        "faccessat2": "EACCES EIO ELOOP ENAMETOOLONG ENOMEM EROFS EPERM EBADF",
+        "close": "EBADF EINTR EIO ENOSPC EDQUOT",
+        "dup2": "EBADF EBUSY EINTR EMFILE",
+        "fallocate":
+            "EBADF EFBIG EINTR EINVAL EIO ENODEV ENOSPC ENOSYS EOPNOTSUPP EPERM ESPIPE ETXTBSY",
+        "fcntl": "EACCES EAGAIN EBADF EINTR EINVAL EMFILE EPERM",
+        "fdatasync": "EBADF EINTR EIO ENOSPC EROFS EINVAL EDQUOT",
+        "flock": "EBADF EINTR EINVAL ENOLCK EAGAIN",
+        "fstat": "EBADF EFAULT ENOMEM EOVERFLOW",
+        "newfstatat": "EACCES EBADF EFAULT ELOOP ENAMETOOLONG ENOMEM EOVERFLOW",
+        "stat": "EACCES EFAULT ELOOP ENAMETOOLONG ENOMEM EOVERFLOW",
+        "fsync": "EBADF EINTR EIO ENOSPC EROFS EINVAL EDQUOT",
+        "ftruncate": "EBADF EFBIG EINTR EINVAL EIO EPERM EROFS ETXTBSY",
+        "getdents64": "EBADF EFAULT EINVAL ENOENT ENOTDIR EIO",
+        "getrandom": "EAGAIN EFAULT EINTR EINVAL ENOSYS",
+        "lseek": "EBADF EINVAL ENXIO EOVERFLOW ESPIPE",
+        "memfd_create": "EFAULT EINVAL EMFILE ENFILE ENOMEM EPERM",
+        "mkdir":
+            "EACCES EBADF EDQUOT EFAULT EINVAL ELOOP EMLINK ENAMETOOLONG ENOMEM ENOSPC EPERM EROFS",
+        "open":
+            "EACCES EBUSY EDQUOT EFAULT EFBIG EINTR EINVAL EISDIR ELOOP EMFILE ENAMETOOLONG ENFILE ENODEV ENOMEM ENOSPC ENXIO EOVERFLOW EPERM EROFS ETXTBSY EAGAIN",
+        "openat":
+            "EACCES EBADF EBUSY EDQUOT EFAULT EFBIG EINTR EINVAL EISDIR ELOOP EMFILE ENAMETOOLONG ENFILE ENODEV ENOMEM ENOSPC ENXIO EOVERFLOW EPERM EROFS ETXTBSY EAGAIN",
+        "pipe": "EFAULT EINVAL EMFILE ENFILE", "pipe2": "EFAULT EINVAL EMFILE ENFILE",
+        "poll": "EFAULT EINTR EINVAL ENOMEM",
+        "pread64": "EAGAIN EBADF EFAULT EINTR EINVAL EIO EISDIR ENXIO EOVERFLOW ESPIPE",
+        "pwrite64": "EAGAIN EBADF EDQUOT EFAULT EFBIG EINTR EINVAL EIO ENOSPC EPERM EPIPE ESPIPE",
+        "read": "EAGAIN EBADF EFAULT EINTR EINVAL EIO EISDIR",
+        "readlink": "EACCES EFAULT EINVAL EIO ELOOP ENAMETOOLONG ENOENT ENOMEM ENOTDIR",
+        "recvfrom": "EAGAIN EBADF ECONNREFUSED EFAULT EINTR EINVAL ENOMEM ENOTCONN ENOTSOCK",
+        "rename":
+            "EACCES EBUSY EDQUOT EFAULT EINVAL EISDIR ELOOP EMLINK ENAMETOOLONG ENOENT ENOMEM ENOSPC ENOTDIR ENOTEMPTY EPERM EROFS EXDEV",
+        "rmdir":
+            "EACCES EBUSY EFAULT EINVAL ELOOP ENAMETOOLONG ENOENT ENOMEM ENOTDIR ENOTEMPTY EPERM EROFS",
+        "sendto":
+            "EACCES EAGAIN EBADF ECONNRESET EDESTADDRREQ EFAULT EINTR EINVAL EMSGSIZE ENOBUFS ENOMEM ENOTCONN ENOTSOCK EOPNOTSUPP EPIPE",
+        "setsockopt": "EBADF EFAULT EINVAL ENOPROTOOPT ENOTSOCK",
+        "socket": "EACCES EAFNOSUPPORT EINVAL EMFILE ENFILE ENOBUFS ENOMEM EPROTONOSUPPORT",
+        "statfs":
+            "EACCES EFAULT EINTR EIO ELOOP ENAMETOOLONG ENOENT ENOMEM ENOSYS ENOTDIR EOVERFLOW",
+        "tee": "EAGAIN EINVAL ENOMEM",
+        "unlink":
+            "EACCES EBUSY EFAULT EIO EISDIR ELOOP ENAMETOOLONG ENOENT ENOMEM ENOTDIR EPERM EROFS",
+        "write":
+            "EAGAIN EBADF EDESTADDRREQ EDQUOT EFAULT EFBIG EINTR EINVAL EIO ENOSPC EPERM EPIPE",
+    ]
+
+    private static let isLong = ProcessInfo.processInfo.environment["TURNSTONE_TORTURE"] == "long"
+
+    /// Fixtures that are granted, of each program: those that change the most files, since what they do can fail most.
+    private static let fixtures: [FixtureName] = FixtureName.programs.flatMap { program in
+        let granted = FixtureName.all.filter {
+            $0.program == program && ["2", "c", "d"].contains($0.file.lastPathComponent.prefix(1))
+        }
+        let sizes = Dictionary(
+            uniqueKeysWithValues: granted.map { name in
+                let installation = try? Installation()
+                let fixture = installation.flatMap { try? Fixture(name, in: $0) }
+                return (name.description, fixture?.then.members.count ?? 0)
+            })
+        return granted.sorted { sizes[$0.description] ?? 0 > sizes[$1.description] ?? 0 }
+            .prefix(isLong ? 4 : 1)
+    }
+
+    struct Injection: CustomStringConvertible {
+        let call: String
+        let number: Int
+        let error: String
+
+        var arguments: [String] {
+            ["-e", "trace=\(call)", "-e", "inject=\(call):error=\(error):when=\(number)"]
+        }
+
+        var description: String { "\(error) at \(call) \(number)" }
+    }
+
+    @Test("whatever a system call may answer, nothing is lost and nothing breaks")
+    func everyErrno() async throws {
+        let counts = try await onItsOwnThread { try Self.fixtures.map { try Self.trials(of: $0) } }
+        let tried = counts.reduce(0) { $0 + $1 }
+        #expect(tried > 50)
+        try report(tried)
+    }
+
+    private static func trials(of name: FixtureName) throws -> Int {
+        var all = try injections(into: name)
+        if !isLong, all.count > 12 {
+            // Spread over the calls and, by a step that is no divisor, over their errors.
+            all = (0..<12).map { all[($0 * all.count / 12 + $0 * 7) % all.count] }
+        }
+        for injection in all { try Trial(name, injection).run() }
+        return all.count
+    }
+
+    private static func injections(into name: FixtureName) throws -> [Injection] {
+        let trial = try Trial(name, nil)
+        let names = documented.keys.sorted()
+        let (traced, _) = try SystemCalls.of(
+            Programs.path(name.program), names.map { "?\($0)" },
+            input: Array(trial.fixture.request.input.utf8), environment: trial.environment)
+        var seen: [String: Int] = [:]
+        var injections: [Injection] = []
+        // The loader's and the C library's calls come before standard streams are looked at.
+        var hasBegun = false
+        for call in traced.calls {
+            seen[call.name, default: 0] += 1
+            hasBegun = hasBegun || (call.name == "fcntl" && call.arguments.hasPrefix("0, F_GETFD"))
+            guard hasBegun, let errors = documented[call.name] else { continue }
+            injections += errors.split(separator: " ").map {
+                Injection(call: call.name, number: seen[call.name] ?? 1, error: String($0))
+            }
+        }
+        return injections
+    }
+
+    /// One fixture with one fault.
+    private struct Trial {
+        let name: FixtureName
+        let injection: Injection?
+        let fixture: Fixture
+        let installation: Installation
+
+        init(_ name: FixtureName, _ injection: Injection?) throws {
+            self.name = name
+            self.injection = injection
+            var installation = try Installation()
+            fixture = try Fixture(name, in: installation)
+            try installation.prepare(fixture)
+            self.installation = installation
+        }
+
+        var environment: [String: String] {
+            installation.environment.merging(["TURNSTONE_DELIVER": "external"]) { $1 }
+        }
+
+        private var comment: Comment { "\(name): \(injection?.description ?? "")" }
+        private var isScheduled: Bool { fixture.answer == nil }
+
+        func run() throws {
+            let before = installation.state.files()
+            let faulty = try ended(injection?.arguments ?? [])
+            #expect([0, 100, 111].contains(faulty.exitCode), "\(comment) \(faulty.stderr)")
+            // Where standard input cannot be read, nobody knows in what form it asked.
+            let status =
+                (try? fixture.request.answer(faulty.stdout).status)
+                ?? (try? Answer(http: faulty.stdout).status)
+            if !isScheduled, faulty.exitCode == 0, !isMute {
+                #expect(status != nil, "\(comment): \(faulty.stdout) \(faulty.stderr)")
+            }
+            if let status, fixture.answer?["status"] == .integer(Int64(status)) {
+                checkFiles(before)
+            }
+            checkDocuments(before)
+            let again = try ended([])
+            #expect(again.exitCode == fixture.exitCode || isScheduled, "\(comment) \(again.stderr)")
+            if !isScheduled {
+                let status = try fixture.request.answer(again.stdout).status
+                #expect(status < 500, "\(comment), then: \(again.stdout) \(again.stderr)")
+            } else {
+                #expect(
+                    [0, fixture.exitCode].contains(again.exitCode), "\(comment) \(again.stderr)")
+            }
+        }
+
+        /// Whether the fault looks like a client that has gone.
+        private var isMute: Bool { injection?.error == "EPIPE" }
+
+        private func ended(_ arguments: [String]) throws -> EndedProgram {
+            try Programs.start(
+                at: SystemCalls.tracer,
+                ["-f", "-qq", "-o", "/dev/null"]
+                    + (arguments.isEmpty ? ["-e", "trace=none"] : arguments)
+                    + ["--", Programs.path(name.program)],
+                input: Array(fixture.request.input.utf8),
+                entries: environment.map { "\($0.key)=\($0.value)" }
+            ).end()
+        }
+
+        /// What was granted is done: each file that the fixture names is there.
+        private func checkFiles(_ before: [String: [UInt8]]) {
+            let after = installation.state.files()
+            for expected in fixture.then.members where expected.value != .null {
+                let names = after.keys.filter { Pattern.matches($0, expected.name) }
+                #expect(!names.isEmpty, "\(comment): \(expected.name) is missing")
+                for name in names where !name.hasPrefix("keys/") && !name.hasSuffix(".new") {
+                    #expect(
+                        Pattern.matches(
+                            FixtureFile(name).value(after[name] ?? []), expected.value),
+                        "\(comment): \(name) is not as it was promised")
+                }
+            }
+        }
+
+        private func checkDocuments(_ before: [String: [UInt8]]) {
+            for (name, bytes) in installation.state.files() where before[name] != bytes {
+                #expect(!name.contains(".corrupt-"), "\(comment): \(name)")
+                guard name.hasSuffix(".json") else { continue }
+                #expect((try? JSON.parse(bytes)) != nil, "\(comment): \(name) is damaged")
+            }
+        }
+    }
+
+    /// Adds a row to the table of `infra/torture`.
+    private func report(_ tried: Int) throws {
+        guard let path = ProcessInfo.processInfo.environment["TURNSTONE_TORTURE_ROWS"] else {
+            return
+        }
+        let row: JSONObject = [
+            "test": "everyErrno",
+            "fault": "every errno that a system call's manual names, in every program's fixtures",
+            "tried": .integer(Int64(tried)), "pushes": 0, "lost": 0, "repeated": 0,
+            "repeated_for_nothing": 0,
+        ]
+        try FileDescriptor.open(path, .append).write(
+            JSON.text(.object(row)) + [UInt8(ascii: "\n")])
+    }
+}
