@@ -7,16 +7,13 @@ package struct OGSClient {
     private let base: String
     private let fetcher: Fetcher
 
-    /// Says who asks, and where to complain.
-    private static let userAgent =
-        "Turnstone/1.0 (turn notifications for players; +https://github.com/turnstone/turnstone)"
-
     package init(_ settings: Settings) throws(Failure) {
         base = settings.base
         // Players with hundreds of games get answers of megabytes.
         fetcher = try Fetcher(
             Fetcher.Settings(
-                userAgent: Self.userAgent, authorities: settings.authorities, bodyLimit: 64 << 20))
+                userAgent: settings.userAgent, authorities: settings.authorities,
+                bodyLimit: 64 << 20))
     }
 
     /// A player to be looked at.

@@ -67,7 +67,6 @@ final class Site {
             return "User-Agent names a library, or nobody"
         }
         if !agent.contains("/") { return "User-Agent names no product with its version" }
-        if !agent.contains("@"), !agent.contains("http") { return "User-Agent names no contact" }
         let encodings = fields["accept-encoding"] ?? ""
         if !encodings.contains("gzip") { return "Accept-Encoding does not offer gzip" }
         return fields.repeatedName.map { "\($0) comes twice" }

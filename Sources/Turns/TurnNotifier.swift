@@ -140,7 +140,7 @@ package struct TurnNotifier {
         _ judgement: TurnRule.Judgement, _ user: User, _ player: PlayerID
     ) -> Notification? {
         let notice = TurnNotice(
-            new: judgement.new, badge: judgement.badge, player: player,
+            new: judgement.new, badge: judgement.badge, player: player, site: settings.site,
             environment: settings.environment, now: now)
         guard let notice else { return nil }
         let number = user.notices + 1

@@ -17,12 +17,15 @@ package struct TurnNotice: Equatable, Sendable {
     /// When the notice is no longer worth delivering: as the last of its games runs out of time, but no
     /// sooner than an hour and no later than 30 days from now.
     package let expiration: Timestamp
+    private let site: SiteAddress
 
     /// - Parameters:
     ///   - new: The games to tell of; `nil` is returned where there are none.
+    ///   - site: Where a game's page is.
     ///   - environment: What `ENVIRONMENT` says: empty and `none` put nothing before the text.
     package init?(
-        new games: [Game], badge: Int, player: PlayerID, environment: String?, now: Timestamp
+        new games: [Game], badge: Int, player: PlayerID, site: SiteAddress, environment: String?,
+        now: Timestamp
     ) {
         guard var newest = games.first else { return nil }
         for game in games.dropFirst() where game.isNewer(than: newest) { newest = game }
@@ -42,6 +45,7 @@ package struct TurnNotice: Equatable, Sendable {
             body = "\(prefix)It's your turn in \(games.count) games"
         }
         self.badge = badge
+        self.site = site
         collapseID = "turn-\(player)"
 
         let latest = games.compactMap { $0.deadline }.max() ?? now + .days(30)
@@ -57,7 +61,7 @@ package struct TurnNotice: Equatable, Sendable {
             "aps": [
                 "alert": .object(alert), "badge": .integer(Int64(badge)), "sound": "default",
             ],
-            "web_url": .string("https://online-go.com/game/\(game)"),
+            "web_url": .string("\(site.text)/game/\(game)"),
             "app_url": .string("ogs://game/\(game)"),
             "game_id": .integer(game),
             "action": "open_game",

@@ -32,7 +32,8 @@ import Turnstone
                     ],
                     "badge": 1, "sound": "default",
                 ],
-                "web_url": "https://online-go.com/game/7", "app_url": "ogs://game/7",
+                "web_url": .string("\(world.environment["OGS_BASE_URL"] ?? "")/game/7"),
+                "app_url": "ogs://game/7",
                 "game_id": 7, "action": "open_game", "game_name": "Game 7",
             ])
         let headers = push["headers"]?.object

@@ -75,7 +75,10 @@ func person(_ id: Int64) -> JSONValue {
 func moves(_ count: Int) -> JSONValue {
     .array(
         (0..<count).map {
-            [.integer(Int64($0 % 19)), .integer(Int64($0 / 19)), .number(JSONNumber(Double($0) + 0.5))]
+            [
+                .integer(Int64($0 % 19)), .integer(Int64($0 / 19)),
+                .number(JSONNumber(Double($0) + 0.5)),
+            ]
         })
 }
 

@@ -15,11 +15,12 @@ import Unix
 
     /// Looks at the players of these numbers, in this order.
     private func look(
-        _ server: LoopbackServer, _ players: [Int64], tag: String? = nil, seconds: Int64 = 60,
-        pace: Interval = .seconds(0), seen: ((Int64) -> Void)? = nil
+        _ server: LoopbackServer, _ players: [Int64], tag: String? = nil, contact: String = "",
+        seconds: Int64 = 60, pace: Interval = .seconds(0), seen: ((Int64) -> Void)? = nil
     ) throws -> [(player: Int64, outcome: LookOutcome)] {
         var variables = Variables()
         variables.offer("OGS_BASE_URL", server.base)
+        variables.offer("OGS_CONTACT", contact)
         var rest = players[...]
         var outcomes: [(Int64, LookOutcome)] = []
         try OGSClient(OGSClient.Settings(variables)).look(
@@ -69,11 +70,20 @@ import Unix
         _ = try look(server, [42], tag: #""known""#)
         let request = try #require(server.requests.first)
         #expect(request.path == "/api/v1/players/42/full")
-        #expect(request.headers["user-agent"]?.hasPrefix("Turnstone/") == true)
-        #expect(request.headers["user-agent"]?.contains("+https://") == true)
+        #expect(request.headers["user-agent"] == "Turnstone/1.0")
         #expect(request.headers["accept-encoding"] == "gzip")
         #expect(request.headers["if-none-match"] == #""known""#)
         #expect(request.headers["cookie"] == nil)
+    }
+
+    @Test(
+        "the User-Agent names the contact",
+        arguments: ["ops@example.org", "https://example.org/contact?about=turns"])
+    func contact(contact: String) throws {
+        let server = LoopbackServer { _ in LoopbackServer.Answer(status: 304) }
+        _ = try look(server, [42], tag: #""known""#, contact: contact)
+        let request = try #require(server.requests.first)
+        #expect(request.headers["user-agent"] == "Turnstone/1.0 (+\(contact))")
     }
 
     @Test(
@@ -238,7 +248,12 @@ import Unix
             ("OGS_BASE_URL", "ftp://online-go.com"), ("OGS_BASE_URL", "online-go.com"),
             ("OGS_BASE_URL", "https://"), ("OGS_BASE_URL", "https://a b"),
             ("OGS_BASE_URL", "https://a/?q"), ("OGS_BASE_URL", "https://a/#f"),
-            ("OGS_BASE_URL", "https:///path"), ("OGS_CA_FILE", "/nonexistent/ca.pem"),
+            ("OGS_BASE_URL", "https:///path"), ("OGS_BASE_URL", "https://user:secret@a"),
+            ("OGS_CA_FILE", "/nonexistent/ca.pem"), ("OGS_CONTACT", "somebody"),
+            ("OGS_CONTACT", "ops@example.org\r\nCookie: a=b"), ("OGS_CONTACT", "a@b@c"),
+            ("OGS_CONTACT", "ops@"), ("OGS_CONTACT", "ops@example.org)"),
+            ("OGS_CONTACT", "https://a b"), ("OGS_CONTACT", "https://é"),
+            ("OGS_CONTACT", "https://" + String(repeating: "a", count: 200)),
         ])
     func wrong(name: String, value: String) throws {
         var variables = Variables()

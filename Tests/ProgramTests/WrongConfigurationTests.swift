@@ -44,6 +44,9 @@ import Testing
             Row("OGS_BASE_URL", "online-go.com", whoAsksOGS),
             Row("OGS_BASE_URL", "ftp://online-go.com", whoAsksOGS),
             Row("OGS_CA_FILE", "/nowhere/ca.pem", whoAsksOGS),
+            Row("OGS_CONTACT", "ops@example.org\r\nCookie: a=b", whoAsksOGS),
+            Row("OGS_WEB_URL", "https://a/?q", whoTells),
+            Row("OGS_WEB_URL", "javascript:", whoTells),
             Row("EVENT_TEMPLATES", "relative/folder", ["events"]),
             Row("NOTIFY_LIVE_GAMES", "sometimes", whoTells),
         ]

@@ -4,11 +4,12 @@ import Turnstone
 
 @Suite struct TurnNoticeTests {
     private func notice(
-        _ games: [Game], badge: Int = 3, environment: String? = nil
+        _ games: [Game], badge: Int = 3, site: SiteAddress = .onlineGo, environment: String? = nil
     ) throws -> TurnNotice {
         try #require(
             TurnNotice(
-                new: games, badge: badge, player: me, environment: environment, now: noon))
+                new: games, badge: badge, player: me, site: site, environment: environment,
+                now: noon))
     }
 
     @Test func oneGameIsNamedWithItsOpponentAndMove() throws {
@@ -50,9 +51,22 @@ import Turnstone
             ])
     }
 
+    @Test(
+        "the link leads to the site that is named",
+        arguments: [
+            ("https://beta.online-go.com", "https://beta.online-go.com/game/1"),
+            ("http://127.0.0.1:8080/", "http://127.0.0.1:8080/game/1"),
+            ("https://example.org/go", "https://example.org/go/game/1"),
+        ])
+    func link(site: String, link: String) throws {
+        let payload = try notice([game(1)], site: #require(SiteAddress(site))).payload
+        #expect(payload.object?["web_url"] == .string(link))
+    }
+
     @Test func noGameIsNoNotice() {
         #expect(
-            TurnNotice(new: [], badge: 0, player: me, environment: nil, now: noon) == nil)
+            TurnNotice(new: [], badge: 0, player: me, site: .onlineGo, environment: nil, now: noon)
+                == nil)
     }
 
     @Test(
@@ -140,7 +154,8 @@ import Turnstone
     @Test func eachAccountReplacesItsOwnNoticesOnly() throws {
         #expect(try notice([game(1)]).collapseID == notice([game(2), game(3)]).collapseID)
         let other = TurnNotice(
-            new: [game(1)], badge: 1, player: PlayerID(number: .max)!, environment: nil, now: noon)
+            new: [game(1)], badge: 1, player: PlayerID(number: .max)!, site: .onlineGo,
+            environment: nil, now: noon)
         #expect(try other?.collapseID != notice([game(1)]).collapseID)
         #expect((other?.collapseID.utf8.count ?? 0) <= 64)
     }

@@ -66,7 +66,7 @@ extension Drainer {
             document.turnBadge.waiting = Int64(judgement.badge)
             let games = document.ledger.fill(told.notice, from: judgement.waiting)
             let notice = TurnNotice(
-                new: games, badge: judgement.badge, player: player,
+                new: games, badge: judgement.badge, player: player, site: settings.site,
                 environment: settings.environment, now: now)
             guard let notice else { return .nothing("answered") }
             job.load(PushContent(notice), expires: notice.expiration)
