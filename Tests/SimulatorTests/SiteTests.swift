@@ -41,7 +41,7 @@ import Turnstone
         "what OGS's operators would not like is refused and listed",
         arguments: [
             ("user-agent", nil), ("user-agent", "curl/7.88.1"),
-            ("user-agent", "Go-http-client/2.0"), ("user-agent", "Turnstone/1.0"),
+            ("user-agent", "Go-http-client/2.0"), ("user-agent", ""),
             ("user-agent", "Turnstone (me@example.org)"), ("accept-encoding", nil),
             ("cookie", "a=b"), ("authorization", "bearer x"), (":method", "POST"),
         ] as [(String, String?)])
