@@ -105,6 +105,7 @@ let endpoints: [Target] = [
     program("live-activity", links: ["Store", "Spool", "JSON", "Crypto", "Unix"]),
     program("badge", links: ["Callers", "Store", "Spool", "Crypto", "Unix"]),
     program("preferences", links: ["Callers", "Store", "Unix"]),
+    program("users", links: ["Store", "Spool"]),
     program("notify", links: ["Messages", "Store", "Spool"]),
     program(
         "events", links: ["Messages", "Store", "Spool", "JSON", "Unix"],

@@ -118,7 +118,7 @@ package struct Spool {
     /// Where the file of this id is.
     func path(of id: String) throws(Failure) -> String? { try paths(of: id).first }
 
-    private func folders() throws(Failure) -> [String] {
+    func folders() throws(Failure) -> [String] {
         Lane.all.map { ready($0) } + (try moments()).map { waiting(until: $0) }
     }
 

@@ -1,8 +1,8 @@
 import Turnstone
 import Unix
 
-/// The exclusive right to write a document: a lock on a sibling file that is never renamed or
-/// removed, and that remembers the last committed revision. C: `flock(2)`.
+/// The exclusive right to write a document: a lock on a sibling file that is never renamed, and is removed only with
+/// the document, by whoever holds the lock. It remembers the last committed revision. C: `flock(2)`.
 struct Lock: ~Copyable {
     private let file: FileDescriptor
 
@@ -21,14 +21,20 @@ struct Lock: ~Copyable {
 
     private init(of path: String, patience: Int64) throws(Failure) {
         let lockPath = path + ".lock"
-        let file = try systemCalls { () throws(SystemError) in try Self.open(lockPath) }
-        guard try systemCalls({ () throws(SystemError) in try file.lock(patience: patience) })
-        else {
-            throw Failure(
-                .later(seconds: 2), "unable to lock \(lockPath): busy for \(patience) ms",
-                cause: "busy")
+        while true {
+            let file = try systemCalls { () throws(SystemError) in try Self.open(lockPath) }
+            guard try systemCalls({ () throws(SystemError) in try file.lock(patience: patience) })
+            else {
+                throw Failure(
+                    .later(seconds: 2), "unable to lock \(lockPath): busy for \(patience) ms",
+                    cause: "busy")
+            }
+            // Whoever held it before may have removed it with its document: others lock another file by now.
+            if try systemCalls({ () throws(SystemError) in try file.isNamed() }) {
+                self.file = file
+                return
+            }
         }
-        self.file = file
     }
 
     private static func open(_ path: String) throws(SystemError) -> FileDescriptor {

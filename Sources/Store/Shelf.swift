@@ -26,7 +26,7 @@ package struct Shelf<Content: Document> {
         self.durable = durable
     }
 
-    private func path(_ name: DocumentName) -> String {
+    func path(_ name: DocumentName) -> String {
         guard let shard = name.shard else { return "\(folder)/\(name.file).json" }
         return "\(folder)/\(shard)/\(name.file).json"
     }

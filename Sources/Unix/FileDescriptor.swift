@@ -86,6 +86,14 @@ package final class FileDescriptor {
         return [0o100000, 0o040000, 0o020000].contains(status.st_mode & 0o170000)
     }
 
+    /// Whether the file still has a name. C: `fstat(2)`.
+    package func isNamed() throws(SystemError) -> Bool {
+        defer { withExtendedLifetime(self) {} }
+        var status = stat()
+        guard fstat(number, &status) == 0 else { throw SystemError("fstat", path) }
+        return status.st_nlink > 0
+    }
+
     /// Reads up to `count` bytes; none at the end of the file. C: `read(2)`.
     package func read(upTo count: Int) throws(SystemError) -> [UInt8] {
         defer { withExtendedLifetime(self) {} }

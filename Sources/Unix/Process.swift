@@ -79,6 +79,9 @@ package enum ThisProcess {
     /// A peer that went away is an error of `write`, not this process's death.
     package static func ignoreBrokenPipes() { cunix_ignore(SIGPIPE) }
 
+    /// Asks a process to end; where it may not be asked, or is none, nothing happens. C: `kill(2)`.
+    package static func askToEnd(_ process: Int32) { _ = kill(process, SIGTERM) }
+
     package static func exit(_ code: Int32) -> Never { CUnix.exit(code) }
 
     /// Lets another program take this process over, with its standard streams, and its environment as it is

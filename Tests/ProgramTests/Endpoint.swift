@@ -88,6 +88,8 @@ struct Endpoint: CustomTestStringConvertible, Sendable {
         Endpoint(
             program: "preferences", method: "GET", path: "/api/preferences", caller: .token),
         Endpoint(program: "badge", method: "GET", path: "/api/badge", caller: .token),
+        Endpoint(
+            program: "users", method: "GET", path: "/api/users/1783478", caller: .server),
         Endpoint(program: "check", method: "GET", path: "/check/1783478"),
         Endpoint(program: "diagnostics", method: "GET", path: "/diagnostics/1783478"),
     ]

@@ -33,4 +33,6 @@ let routes = [
     ProgramRoute("PUT", "/api/preferences", "preferences"),
     ProgramRoute("GET", "/api/badge", "badge"),
     ProgramRoute("PUT", "/api/badge", "badge"),
+    ProgramRoute("GET", "/api/users/{id}", "users"),
+    ProgramRoute("DELETE", "/api/users/{id}", "users"),
 ]

@@ -1,0 +1,157 @@
+import JSON
+import Turnstone
+import Unix
+
+// A user is erased from the spool and the receipts by whoever holds the election: nobody else writes there.
+
+extension Spool {
+    /// What was erased.
+    package struct Erased {
+        /// Pushes to the user that had no outcome.
+        package var pushes = 0
+        /// Lines of receipts that named the user.
+        package var receipts = 0
+        /// Files that could not be read and named the user.
+        package var damaged = 0
+    }
+
+    /// The election, for which a drainer at work is asked to end: it leaves all that it has not sent in the spool.
+    ///
+    /// - Throws: later, where the drainer has not ended after 8 s.
+    package func electionAskingDrainer() throws(Failure) -> Election {
+        let start = MonotonicClock.milliseconds
+        var asked: Int?
+        while true {
+            if let election = try election() { return election }
+            if let process = try drainer(), process != asked {
+                asked = process
+                ThisProcess.askToEnd(Int32(process))
+            }
+            guard MonotonicClock.milliseconds - start < 8000 else {
+                throw Failure(
+                    .later(seconds: 5), "unable to stop deliver: it has not ended for 8 s",
+                    cause: "busy")
+            }
+            MonotonicClock.sleep(milliseconds: 20)
+        }
+    }
+
+    /// The process that is at work as a drainer: another one may have its number by now.
+    private func drainer() throws(Failure) -> Int? {
+        let bytes = try systemCalls { () throws(SystemError) in
+            try Files.contents("\(folder)/drainer.lock")
+        }
+        guard let process = bytes.flatMap({ members(of: $0[...]) })?["pid"]?.integer, process > 1,
+            let path = Files.target(ofLink: "/proc/\(process)/exe")
+        else { return nil }
+        // " (deleted)" follows where a newer program has taken its place.
+        return Files.name(of: path).utf8.starts(with: "deliver".utf8)
+            ? Int(exactly: process) : nil
+    }
+
+    /// Calls off all that waits for the user, and takes the user's name out of what others have in common with it and
+    /// out of the receipts. The lines of receipts stay, and stay where they are.
+    ///
+    /// Doing it again finishes what a crash has left.
+    package func erase(
+        _ user: UserID, elected: Election, at now: Timestamp
+    ) throws(Failure) -> Erased {
+        let log = ReceiptLog(state: Files.parent(of: folder))
+        let intake = Intake(spool: self, log: log)
+        try intake.recover(at: now)
+        let name = JSON.text(.string(user.text))
+        var erased = Erased()
+        for folder in try folders() {
+            let list = FolderList(folder)
+            while let file = try systemCalls({ () throws(SystemError) in try list.next() }) {
+                let path = "\(folder)/\(file)"
+                let isNamed = try systemCalls { () throws(SystemError) in
+                    try Files.contains(name, in: path)
+                }
+                guard isNamed else { continue }
+                if idOfFile(file) != nil {
+                    erased.pushes += try intake.erase(user, folder, file, at: now)
+                } else if isLeftover(path, at: .systemNow) {
+                    Files.remove(path)
+                    erased.pushes += 1
+                }
+            }
+        }
+        try log.commit()
+        log.close()
+        try synchronizeFolders()
+        erased.damaged = try overwrite(
+            Array(user.text.utf8), isWord: true, with: UInt8(ascii: "-"), in: "\(folder)/failed")
+        // With the comma behind it the whole member goes: blanks between members mean nothing.
+        erased.receipts = try overwrite(
+            Array("\"user\":".utf8) + name + [UInt8(ascii: ",")], isWord: false,
+            with: UInt8(ascii: " "), in: log.folder)
+        return erased
+    }
+
+    /// Whether a file that was never accepted is older than any program that might still be writing it.
+    private func isLeftover(_ path: String, at now: Timestamp) -> Bool {
+        guard let seconds = Files.stamp(of: path)?[2] else { return false }
+        return now.milliseconds / 1000 - seconds > 60
+    }
+
+    private func overwrite(
+        _ bytes: [UInt8], isWord: Bool, with byte: UInt8, in folder: String
+    ) throws(Failure) -> Int {
+        try systemCalls { () throws(SystemError) in
+            var count = 0
+            for name in try Files.names(in: folder) {
+                count += try Files.overwrite(
+                    bytes, with: byte, in: "\(folder)/\(name)", isWord: isWord)
+            }
+            return count
+        }
+    }
+}
+
+extension Intake {
+    /// Calls off a notification's pushes to a user, and takes the user out of its file.
+    ///
+    /// - Returns: how many pushes had no outcome.
+    fileprivate func erase(
+        _ user: UserID, _ folder: String, _ name: String, at now: Timestamp
+    ) throws(Failure) -> Int {
+        guard let file = try take(folder, name) else { return 0 }
+        var count = 0
+        var isSomethingLeft = false
+        while let delivery = try file.next() {
+            guard file.user(of: delivery) == user else {
+                isSomethingLeft = true
+                continue
+            }
+            log.append(Attempt(at: now, pushID: nil, outcome: .cancelled), of: delivery, in: file)
+            count += 1
+            if log.pendingBytes >= 1 << 19 { try log.commit() }
+        }
+        try log.commit()
+        if isSomethingLeft {
+            try spool.rewrite(file) { $0 != user }
+            leave(file)
+        } else {
+            finish(file, at: now)
+            try log.commit()
+        }
+        return count
+    }
+}
+
+extension Spool {
+    /// Writes a notification's file anew with the devices of some users only.
+    fileprivate func rewrite(_ file: SpoolFile, for isKept: (UserID?) -> Bool) throws(Failure) {
+        guard let whole = try SpoolFile.open(file.path) else { return }
+        var members = whole.notification.members
+        if whole.pass > 1 { members["pass"] = .integer(Int64(whole.pass)) }
+        members["reached"] = whole.wasReached ? true : nil
+        try write(file.path) { (writer) throws(Failure) in
+            try writer.append(members)
+            while let delivery = try whole.next() {
+                if isKept(whole.user(of: delivery)) { try writer.append(delivery.members) }
+            }
+        }
+    }
+}

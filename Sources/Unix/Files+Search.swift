@@ -1,0 +1,99 @@
+import CUnix
+
+// Looking for bytes in files, piece by piece, and overwriting them where they are.
+
+extension Files {
+    /// Whether the bytes are in the file. A missing file has none.
+    ///
+    /// - Parameter isWord: whether they count only where no letter or digit is beside them.
+    package static func contains(
+        _ bytes: [UInt8], in path: String, isWord: Bool = false
+    ) throws(SystemError) -> Bool {
+        var isFound = false
+        try forEachPlace(of: bytes, in: path, .read, isWord: isWord) { (_, _) in
+            isFound = true
+            return false
+        }
+        return isFound
+    }
+
+    /// Overwrites the bytes wherever they are in the file, with as many of another one, durably. Nothing else in the
+    /// file moves, so that offsets into it stay right, and others may append to it meanwhile.
+    ///
+    /// - Parameter isWord: whether they count only where no letter or digit is beside them.
+    /// - Returns: how often they were there.
+    package static func overwrite(
+        _ bytes: [UInt8], with byte: UInt8, in path: String, isWord: Bool = false
+    ) throws(SystemError) -> Int {
+        var count = 0
+        let other = [UInt8](repeating: byte, count: bytes.count)
+        let file = try forEachPlace(of: bytes, in: path, .update, isWord: isWord) {
+            (file, place) throws(SystemError) in
+            try file.write(other, at: place)
+            count += 1
+            return true
+        }
+        if count > 0 { try file?.synchronize() }
+        return count
+    }
+
+    /// - Parameter body: gets where the bytes begin; `false` ends the search.
+    /// - Returns: the file, where there is one.
+    @discardableResult
+    private static func forEachPlace(
+        of bytes: [UInt8], in path: String, _ mode: FileDescriptor.Mode, isWord: Bool,
+        _ body: (FileDescriptor, Int) throws(SystemError) -> Bool
+    ) throws(SystemError) -> FileDescriptor? {
+        guard !bytes.isEmpty, exists(path) else { return nil }
+        let file = try FileDescriptor.open(path, mode)
+        let size = 1 << 20
+        var offset = 0
+        while true {
+            let piece = try file.read(upTo: size, at: offset)
+            let isLast = piece.count < size
+            // Pieces overlap by the bytes and their two neighbours.
+            for place in places(of: bytes, in: piece, isWord: isWord) {
+                guard place > 0 || offset == 0, isLast || place + bytes.count < piece.count
+                else { continue }
+                guard try body(file, offset + place) else { return file }
+            }
+            if isLast { return file }
+            offset += piece.count - bytes.count - 1
+        }
+    }
+}
+
+private func places(of bytes: [UInt8], in piece: [UInt8], isWord: Bool) -> [Int] {
+    var found: [Int] = []
+    piece.withUnsafeBufferPointer { piece in
+        bytes.withUnsafeBufferPointer { bytes in
+            let last = piece.count - bytes.count
+            var place = 0
+            while place <= last {
+                var length = 0
+                while length < bytes.count, piece[place + length] == bytes[length] { length += 1 }
+                if length == bytes.count, !isWord || isAlone(place..<place + length, in: piece) {
+                    found.append(place)
+                    place += length
+                } else {
+                    place += 1
+                }
+            }
+        }
+    }
+    return found
+}
+
+private func isAlone(_ range: Range<Int>, in piece: UnsafeBufferPointer<UInt8>) -> Bool {
+    (range.lowerBound == 0 || !isLetterOrDigit(piece[range.lowerBound - 1]))
+        && (range.upperBound == piece.count || !isLetterOrDigit(piece[range.upperBound]))
+}
+
+private func isLetterOrDigit(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "a")...UInt8(ascii: "z"):
+        true
+    default: false
+    }
+}

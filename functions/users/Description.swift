@@ -1,0 +1,29 @@
+import Store
+import Turnstone
+
+let unknown = Failure.refused(.notFound, "nothing is known of this user")
+
+/// What is known of a user, without tokens and keys.
+func description(of user: UserID, _ document: User) -> JSONValue {
+    let preferences = document.preferences
+    return [
+        "id": .string(user.text),
+        "devices": .array(document.devices.map { description(of: $0) }),
+        "preferences": [
+            "kinds": .object(preferences.kinds),
+            "mutedUntil": preferences.mutedUntil.map { .string(CalendarDate($0).text) } ?? .null,
+            "quietHours": preferences.quietHours.map { $0.json } ?? .null,
+        ],
+        "badge": .integer(document.badge), "apiKeys": .integer(Int64(document.keys.count)),
+    ]
+}
+
+private func description(of device: Device) -> JSONValue {
+    var members = device.listing.object ?? [:]
+    members["tokenType"] = .string(device.kind.name)
+    members["environment"] = device.environment.map { .string($0.rawValue) }
+    members["quarantinedAt"] = device.quarantined.map {
+        .string(CalendarDate($0).millisecondText)
+    }
+    return .object(members)
+}

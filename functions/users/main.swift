@@ -1,0 +1,39 @@
+// GET /api/users/{id}: what is known of a user.
+// DELETE /api/users/{id}: erases the user everywhere.
+//
+//   in    Authorization: Key <TURNSTONE_SERVER_KEY>
+//   out   200 {"success": true, "user": {"id", "devices": [{"id", "platform", …}], "preferences", "badge", "apiKeys"}}
+//         DELETE: 200 {"success": true, "erased": {"devices", "apiKeys", "pushes", "receipts", "files"}}
+//   else  400 not a user's id, 401 no or an unknown server key, 404 nothing is known of the user, 503 the store or the
+//         drainer is busy: what was not erased yet is erased by the next DELETE
+
+import Edge
+import Spool
+import Store
+import Turnstone
+
+serve(
+    Route("GET", "/api/users/{id}") { (request) throws(Failure) in
+        try request.requireServerKey()
+        let user = try user(request)
+        let state = try State(request.variables)
+        guard let document = try state.users.read(DocumentName(user)) else { throw unknown }
+        return .ok(["success": true, "user": description(of: user, document)])
+    },
+    Route("DELETE", "/api/users/{id}") { (request) throws(Failure) in
+        try request.requireServerKey()
+        let user = try user(request)
+        let state = try State(request.variables)
+        let spool = Spool(state: state.folder)
+        let erased = try erase(user, state, spool, at: request.time)
+        if try spool.hasWork(at: request.time) { try spool.startDrainer(request.variables) }
+        guard let erased else { throw unknown }
+        return .ok(["success": true, "erased": erased])
+    })
+
+func user(_ request: Request) throws(Failure) -> UserID {
+    guard let user = UserID(request[parameter: "id"]) else {
+        throw .malformed("a user's id must have 1 to 128 bytes")
+    }
+    return user
+}
