@@ -71,7 +71,7 @@ extension Spool {
                 guard isNamed else { continue }
                 if idOfFile(file) != nil {
                     erased.pushes += try intake.erase(user, folder, file, at: now)
-                } else if isLeftover(path, at: .systemNow) {
+                } else if try isLeftover(path, at: .systemNow) {
                     Files.remove(path)
                     erased.pushes += 1
                 }
@@ -90,8 +90,9 @@ extension Spool {
     }
 
     /// Whether a file that was never accepted is older than any program that might still be writing it.
-    private func isLeftover(_ path: String, at now: Timestamp) -> Bool {
-        guard let seconds = Files.stamp(of: path)?[2] else { return false }
+    private func isLeftover(_ path: String, at now: Timestamp) throws(Failure) -> Bool {
+        let stamp = try systemCalls { () throws(SystemError) in try Files.stamp(of: path) }
+        guard let seconds = stamp?[2] else { return false }
         return now.milliseconds / 1000 - seconds > 60
     }
 

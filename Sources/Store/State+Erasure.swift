@@ -149,7 +149,8 @@ extension State {
     /// Fills the player's records with zeros: no player has the number 0.
     private func eraseRecords(of user: UserID) throws(Failure) -> Int {
         let path = "\(folder)/players.index"
-        guard let player = user.player, Files.exists(path) else { return 0 }
+        let isThere = try systemCalls { () throws(SystemError) in try Files.exists(path) }
+        guard let player = user.player, isThere else { return 0 }
         return try Lock.holding(path) { (_) throws(Failure) in
             try systemCalls { () throws(SystemError) in
                 let file = try FileDescriptor.open(path, .update)

@@ -44,7 +44,7 @@ extension Files {
         of bytes: [UInt8], in path: String, _ mode: FileDescriptor.Mode, isWord: Bool,
         _ body: (FileDescriptor, Int) throws(SystemError) -> Bool
     ) throws(SystemError) -> FileDescriptor? {
-        guard !bytes.isEmpty, exists(path) else { return nil }
+        guard !bytes.isEmpty, try exists(path) else { return nil }
         let file = try FileDescriptor.open(path, mode)
         let size = 1 << 20
         var offset = 0
