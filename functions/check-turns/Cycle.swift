@@ -41,6 +41,8 @@ final class Cycle {
         settings = try OGSClient.Settings(schedule.variables)
         interval = try state.checkInterval(schedule.variables)
         perSecond = try state.requestsPerSecond(schedule.variables)
+        // Before the index is touched: a wrong configuration leaves everything as it was.
+        _ = try TurnSettings(schedule.variables)
         let missed = try state.playerIndex().repair { schedule.log.failure($0) }
         if missed > 0 {
             schedule.log.event(
