@@ -1,0 +1,519 @@
+"""One history: steps, done with the real programs, and checked against the model.
+
+A step is a dictionary with `do`, so that a history can be printed, kept in a file and done again.
+"""
+
+import itertools
+import json
+import os
+import shutil
+import tempfile
+import time
+
+import rules
+from ogs import OPPONENT
+from programs import Programs, device_id
+from rules import Registered, Report, Settled, Violation
+from world import GAMES, PHONE_OF, PHONES, START, USERS, World, Message
+
+KILLED = -9
+TICK = 1000
+
+
+class Stage:
+    """What all histories of one process share: the stand-ins."""
+
+    def __init__(self, binaries, gateway, site):
+        self.binaries, self.gateway, self.site = binaries, gateway, site
+
+
+class History:
+    def __init__(self, stage, only=None, spawn=False):
+        self.stage, self.only, self.spawn = stage, only, spawn
+        self.folder = tempfile.mkdtemp(prefix="turnstone-model.")
+        self.gateway, self.site = stage.gateway, stage.site
+        self.world = World()
+        self.programs = Programs(self.folder, stage.binaries, self.gateway, self.site, spawn)
+        self.gateway.begin(START)
+        for game, answer in self.site.begin(START, GAMES).items():
+            self.world.see_game(game, answer, False)
+        self.programs.now = START
+        self.programs.run("health", {"method": "GET", "path": "/health"})
+        self.looks = {}
+        self.seen = 0
+        self.names = 0
+        self.steps = []
+        self.lines = []
+
+    def end(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    ### Time and talk
+
+    def say(self, text):
+        self.lines.append(text)
+
+    def fail(self, violation):
+        """Raises a violation, unless another kind is asked for."""
+        if self.only is None or violation.name in self.only:
+            raise violation
+        self.say(f"    (passed over: {violation.name}: {violation})")
+
+    def advance(self, milliseconds):
+        self.world.now += milliseconds
+        self.programs.now = self.world.now
+        self.gateway.set_clock(self.world.now)
+        self.site.tell(do="clock", now=self.world.now)
+        self.world.observe_wishes()
+
+    def do(self, step):
+        self.steps.append(step)
+        self.say(f"{self.clock()} {json.dumps(step)}")
+        self.world.group += 1
+        getattr(self, "do_" + step["do"].replace("-", "_"))(step)
+        if self.spawn and step["do"] != "wait":
+            self.await_drainer()
+            self.see_pushes([self.world])
+        for fault in self.gateway.faults:
+            self.fail(Settled(f"the gateway was sent something malformed: {fault}"))
+        self.advance(TICK)
+
+    def clock(self):
+        seconds = (self.world.now - START) // 1000
+        return f"+{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+
+    ### Requests
+
+    def event(self, step):
+        """The program and the event of a request step."""
+        user, phone = step.get("user"), step.get("phone")
+        token = PHONES.get(phone)
+        match step["do"]:
+            case "register":
+                return "register", self.programs.by_key(user, "POST", "/register", {"user_id": user, "device_token": token})
+            case "claim" if step["by"] == "devices":
+                return "devices-register", self.programs.by_token(
+                    user, "POST", "/api/devices/register", {"deviceToken": token, "platform": "ios"})
+            case "claim":
+                body = {"token": token, "tokenType": "device", "platform": "ios"}
+                if step.get("previous"):
+                    body["previousToken"] = PHONES[step["previous"]]
+                return "push-register", self.programs.by_token(user, "POST", "/api/push/register", body)
+            case "unregister" if step["by"] == "key":
+                return "register", self.programs.by_key(user, "DELETE", f"/register/{token}")
+            case "unregister" if step["by"] == "devices":
+                return "devices-unregister", self.programs.by_token(user, "DELETE", f"/api/devices/{token}")
+            case "unregister":
+                return "push-invalidate", self.programs.by_token(user, "DELETE", "/api/push/invalidate", {"token": token})
+            case "preferences":
+                body = {"kinds": {kind: False for kind in step.get("off", ())}}
+                if step.get("mute"):
+                    until = self.world.now // 1000 + step["mute"] * 60
+                    body["mutedUntil"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(until))
+                if step.get("quiet"):
+                    minute = self.world.now // 60_000
+                    start, end = (minute - 1) % 1440, (minute + step["quiet"]) % 1440
+                    body["quietHours"] = {"from": f"{start // 60:02}:{start % 60:02}", "to": f"{end // 60:02}:{end % 60:02}",
+                                          "timeZone": "Etc/UTC"}
+                return "preferences", self.programs.by_token(user, "PUT", "/api/preferences", body)
+            case "notify":
+                name = step["name"]
+                body = {"users": step["users"], "data": {"m": name}, "idempotency_key": name}
+                if step.get("silent"):
+                    body["content_available"] = True
+                else:
+                    body["title"] = f"Message {name}"
+                    if step.get("urgent"):
+                        body["interruption_level"] = "time-sensitive"
+                for member, key in (("kind", "kind"), ("collapse", "collapse_id"), ("expires", "expires_in")):
+                    if step.get(member):
+                        body[key] = step[member]
+                if step.get("after"):
+                    body["send_after"] = self.world.now // 1000 + step["after"]
+                return "notify", self.programs.by_server("POST", "/api/notify", body)
+            case "request":
+                return "events", self.programs.by_server("POST", "/api/events", {
+                    "event": "approval_request", "users": step["users"], "idempotency_key": step["name"],
+                    "values": {"requestId": f"r-{step['name']}", "toolName": "Bash", "action": f"Run {step['name']}"}})
+            case "clear":
+                return "events", self.programs.by_server("POST", "/api/events", {
+                    "event": "approval_cleared", "users": step["users"], "idempotency_key": step["name"],
+                    "values": {"requestId": f"r-{step['request']}"}})
+            case "cancel":
+                return "notify", self.programs.by_server("DELETE", f"/api/notify/{self.world.messages[step['message']].id}")
+            case "badge":
+                return "badge", self.programs.by_token(user, "PUT", "/api/badge", {"badge": step["badge"]})
+        raise KeyError(step["do"])
+
+    def message(self, step, answer):
+        name, now = step["name"], self.world.now
+        due = (now // 1000 + step["after"]) * 1000 if step.get("after") else now
+        kind, event, request = step.get("kind") or "message", None, None
+        if step["do"] == "request":
+            kind, event, request = "approval_request", "approval_request", f"r-{name}"
+        elif step["do"] == "clear":
+            kind, event, request = "approval_cleared", "approval_cleared", f"r-{step['request']}"
+        life = 3600 if event == "approval_request" else step.get("expires") or 86400
+        return Message(name=name, id=answer["id"], users=tuple(step["users"]), kind=kind, group=0, due=due,
+                       expires=due + life * 1000, collapse_id=step.get("collapse"),
+                       urgent=bool(step.get("urgent")) or event == "approval_request",
+                       silent=bool(step.get("silent")) or event == "approval_cleared", event=event, request=request,
+                       devices=answer["devices"])
+
+    def apply(self, world, step, result):
+        """The statuses that are right for a step, after its effects on the model."""
+        match step["do"]:
+            case "register":
+                return world.register(step)
+            case "claim":
+                return world.claim(step)
+            case "unregister":
+                return world.unregister(step)
+            case "preferences":
+                return world.set_preferences(step)
+            case "notify" | "request" | "clear":
+                world.accept(self.message(step, result.body or {"id": "", "devices": 0}))
+                return {202}
+            case "cancel":
+                if result.status == 200:
+                    world.messages[step["message"]].cancelled = "wholly"
+                elif result.status == 202:
+                    world.messages[step["message"]].cancelled = world.messages[step["message"]].cancelled or "perhaps"
+                return {200, 202, 409}
+            case "badge":
+                return {200}
+
+    def request(self, step):
+        """Does one request, and what the model expects of it."""
+        result = self.programs.run(*self.event(step))
+        self.say(f"    {result.program}: {result.status} {json.dumps(result.body)}")
+        before = self.world.copy() if self.spawn else self.world
+        right = self.apply(self.world, step, result)
+        if result.exit != 0 or result.status not in right:
+            self.fail(Settled(f"{result.program}: exit {result.exit}, status {result.status}, not of {sorted(right)}; {result.log[-300:]}"))
+        if self.spawn:
+            self.await_drainer()
+            self.see_pushes([self.world, before])
+
+    do_register = do_claim = do_unregister = do_preferences = do_badge = request
+
+    def do_cancel(self, step):
+        if step["message"] in self.world.messages:
+            self.request(step)
+
+    def named(self, step):
+        self.names += 1
+        step.setdefault("name", f"m{self.names}")
+        self.lines[-1] = f"{self.clock()} {json.dumps(step)}"
+        self.request(step)
+
+    do_notify = do_request = named
+
+    def do_clear(self, step):
+        request = f"r-{step['request']}"
+        if not any(message.event == "approval_cleared" and message.request == request for message in self.world.messages.values()):
+            self.named(step)
+
+    ### Programs that are ended
+
+    def do_kill(self, step):
+        """A request whose program is ended by SIGKILL after so many microseconds: it was done, or not."""
+        inner = step["step"]
+        if inner["do"] in ("notify", "request", "clear"):
+            self.names += 1
+            inner.setdefault("name", f"m{self.names}")
+            self.lines[-1] = f"{self.clock()} {json.dumps(step)}"
+        process = self.programs.start(*self.event(inner))
+        time.sleep(step["us"] / 1e6)
+        process.kill()
+        result = self.programs.finish(process)
+        self.say(f"    {result.program}: exit {result.exit}, {result.status}")
+        if result.exit != KILLED:
+            self.world_after([inner], [result])
+        elif inner["do"] in ("notify", "request", "clear", "cancel"):
+            # The caller asks again, by the same key.
+            return self.request(inner)
+        else:
+            self.world_after([inner], [result], perhaps=True)
+
+    def world_after(self, steps, results, perhaps=False):
+        """Takes the order of concurrent requests that explains the answers and the devices. Answers with all worlds in between."""
+        listed = self.listing()
+        wishes = self.wishes() if any(step["do"] == "preferences" for step in steps) else None
+        candidates, first = [], None
+        for order in itertools.permutations(range(len(steps))):
+            world = self.world.copy()
+            passed, fits = [world.copy()], True
+            for index in order:
+                right = self.apply(world, steps[index], results[index])
+                fits = fits and (perhaps or results[index].status in right)
+                passed.append(world.copy())
+            candidates.append((world, passed, fits))
+        if perhaps:
+            candidates.append((self.world.copy(), [self.world.copy()], True))
+            if steps[0]["do"] == "claim":
+                world = self.world.copy()
+                world.claim_partly(steps[0])
+                candidates.append((world, [world], True))
+        for world, passed, fits in candidates:
+            if fits and world.listing() == listed and (wishes is None or self.are_wishes(world, wishes)):
+                self.world = world
+                return [state for other, between, good in candidates if good for state in between]
+        statuses = [(step["do"], result.status) for step, result in zip(steps, results)]
+        self.fail(Registered(f"no order explains {statuses} and {listed}; the model: {[c[0].listing() for c in candidates]}"))
+        self.world = candidates[0][0]
+        return [self.world]
+
+    def listing(self):
+        names = {device_id(token): phone for phone, token in PHONES.items()}
+        listed = {}
+        for user in USERS:
+            result = self.programs.run("devices-list", self.programs.by_token(user, "GET", "/api/devices"))
+            if result.status != 200:
+                self.fail(Settled(f"devices-list: {result.status} {result.body} {result.log[-300:]}"))
+            listed[user] = {names[device["id"]] for device in result.body["data"]}
+        return listed
+
+    def wishes(self):
+        return {user: self.programs.run("preferences", self.programs.by_token(user, "GET", "/api/preferences")).body["preferences"]
+                for user in USERS}
+
+    def are_wishes(self, world, wishes):
+        return all(
+            {kind for kind, wanted in wishes[user].get("kinds", {}).items() if not wanted} == set(world.preferences[user].off)
+            and bool(wishes[user].get("quietHours")) == (world.preferences[user].quiet is not None)
+            and bool(wishes[user].get("mutedUntil")) == (world.preferences[user].muted_until > 0)
+            for user in USERS)
+
+    ### Several at once
+
+    def do_together(self, step):
+        """Several programs at once. What they did must be explained by some order of them."""
+        inner = step["steps"]
+        for one in inner:
+            if one["do"] in ("notify", "request", "clear"):
+                self.names += 1
+                one.setdefault("name", f"m{self.names}")
+        self.lines[-1] = f"{self.clock()} {json.dumps(step)}"
+        events = [("deliver", {}) if one["do"] == "deliver" else ("check-turns", {}) if one["do"] == "check-turns"
+                  else self.event(one) for one in inner]
+        processes = [self.programs.start(*event) for event in events]
+        results = [self.programs.finish(process) for process in processes]
+        for result in results:
+            self.say(f"    {result.program}: exit {result.exit}, {result.status if result.status else result.output.strip()[-150:]}")
+            if result.exit not in ((0, 111) if result.program == "deliver" else (0,)):
+                self.fail(Settled(f"{result.program}: exit {result.exit}; {result.log[-300:]}"))
+        requests = [(one, result) for one, result in zip(inner, results) if one["do"] not in ("deliver", "check-turns")]
+        worlds = self.world_after([one for one, _ in requests], [result for _, result in requests])
+        if any(one["do"] == "check-turns" for one in inner):
+            worlds = [world.copy() for world in worlds]
+            looked = self.looked()
+            later = [world.copy() for world in worlds]
+            for world in [*later, self.world]:
+                for player in looked:
+                    world.look(player)
+            worlds += later
+        self.see_pushes([self.world, *worlds])
+
+    ### Looks and deliveries
+
+    def looked(self):
+        """Players whom somebody asked Online-Go.com about since the last call."""
+        looks = self.site.looks()
+        looked = [player for player, count in looks.items() if count != self.looks.get(player, 0)]
+        self.looks = looks
+        return looked
+
+    def do_check_turns(self, step):
+        """A cycle, so much later that every player is due."""
+        self.advance(step.get("later", 31) * 1000)
+        process = self.programs.start("check-turns", {})
+        if step.get("kill_us") is not None:
+            time.sleep(step["kill_us"] / 1e6)
+            process.kill()
+        result = self.programs.finish(process)
+        self.say(f"    check-turns at {self.clock()}: exit {result.exit} {result.output.strip()}")
+        if result.exit == KILLED:
+            # Whether it has recorded its look is open: the next cycle settles that.
+            self.await_drainer()
+            self.looked_by(self.looked())
+            return self.do_check_turns({"do": "check-turns"})
+        if result.exit != 0:
+            self.fail(Settled(f"check-turns: exit {result.exit}; {result.log[-300:]}"))
+        self.looked_by(self.looked())
+
+    def looked_by(self, players):
+        before = self.world.copy() if self.spawn else self.world
+        for player in players:
+            self.world.look(player)
+        if players:
+            self.say(f"    looked at {', '.join(players)}: {[g for p in players for g in self.world.waiting(p)]} wait")
+        if self.spawn:
+            self.await_drainer()
+            self.see_pushes([self.world, before])
+
+    def do_check(self, step):
+        result = self.programs.run("check", self.programs.by_key(step["user"], "GET", f"/check/{step['user']}"))
+        self.say(f"    check: {result.status} {json.dumps(result.body)}")
+        if result.status != 200:
+            self.fail(Settled(f"check: {result.status} {result.body}"))
+        self.looked_by(self.looked())
+
+    def do_deliver(self, step):
+        process = self.programs.start("deliver", {})
+        if step.get("kill_at"):
+            self.gateway.kill_at(process, step["kill_at"], step.get("taken", False))
+        elif step.get("kill_us") is not None:
+            time.sleep(step["kill_us"] / 1e6)
+            process.kill()
+        result = self.programs.finish(process)
+        self.gateway.kill_at(None, 0, False)
+        self.say(f"    deliver: exit {result.exit} {result.output.strip()}")
+        if result.exit == KILLED:
+            for push in self.gateway.pushes[self.seen:]:
+                push.answered = False
+        elif result.exit not in (0, 111):
+            self.fail(Settled(f"deliver: exit {result.exit}; {result.log[-300:]}"))
+        self.see_pushes([self.world])
+        return result
+
+    def await_drainer(self):
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            if not self.programs.is_draining() and not (self.spawn and self.programs.is_ready()):
+                return
+            time.sleep(0.005)
+
+    def see_pushes(self, worlds):
+        """Checks what came since the last call: each push must be right in one of the worlds."""
+        new, self.seen = self.gateway.pushes[self.seen:], len(self.gateway.pushes)
+        for push in new:
+            self.say(f"      {rules.described(push)}")
+            violations = []
+            for world in worlds:
+                try:
+                    rules.check(world, push)
+                    break
+                except Violation as violation:
+                    violations.append(violation)
+            else:
+                self.fail(violations[0])
+            if push.token in PHONE_OF:
+                for world in {id(world): world for world in [self.world, *worlds]}.values():
+                    rules.record(world, push)
+        if self.world.stirred:
+            self.take_refusals()
+
+    def take_refusals(self):
+        """After 410 or BadDeviceToken: what is still listed is what counts."""
+        listed = self.listing()
+        for phone in self.world.stirred:
+            for user in USERS:
+                if self.world.device(user, phone) is not None and phone not in listed[user]:
+                    self.world.drop(user, phone, "gone")
+        self.world.stirred = set()
+
+    ### The world around
+
+    def do_wait(self, step):
+        self.advance(step["seconds"] * 1000)
+
+    def do_gateway(self, step):
+        self.gateway.script(PHONES[step["phone"]] if step.get("phone") else None, step["answers"])
+
+    def do_move(self, step):
+        self.change_game(step, do="move", game=step["game"])
+
+    def do_undo(self, step):
+        self.change_game(step, do="undo", game=step["game"])
+
+    def do_pause(self, step):
+        self.change_game(step, do="pause", game=step["game"], kind="moderator")
+
+    def do_resume(self, step):
+        self.change_game(step, do="resume", game=step["game"])
+
+    def do_resign(self, step):
+        self.change_game(step, do="finish", game=step["game"], outcome="Resignation")
+
+    def change_game(self, step, **command):
+        game = step["game"]
+        if game not in self.world.games:
+            return
+        if step["do"] == "undo" and self.world.games[game].moves <= 1:
+            return
+        answer = self.site.tell(**command)
+        if step["do"] == "resign":
+            del self.world.games[game]
+            return
+        paused = step["do"] == "pause" or (step["do"] != "resume" and game in getattr(self, "paused", set()))
+        self.paused = (getattr(self, "paused", set()) | {game}) if paused else (getattr(self, "paused", set()) - {game})
+        self.world.see_game(game, answer, answer["to_move"] != OPPONENT and not paused)
+        self.say(f"    {'waits' if self.world.games[game].waits else 'does not wait'}: {answer['moves']} moves, {answer['phase']}")
+
+    ### The end
+
+    def settle(self):
+        """Lets everything that waits go out, and checks what is left."""
+        self.say("-- settling: the gateway takes all, the clock goes on")
+        self.world.group += 1
+        self.gateway.clear()
+        for round in range(60):
+            self.do_deliver({})
+            due = self.programs.next_due()
+            quiet = any(self.world.preferences[user].is_quiet(self.world.now) for user in USERS)
+            if due is None and not quiet and not self.programs.is_ready():
+                break
+            self.advance(max((due or 0) - self.world.now, 61_000) if not quiet or due else 600_000)
+            self.do_check_turns({})
+        for _ in range(3):
+            self.advance(16 * 60_000)
+            self.do_check_turns({})
+            for _ in range(20):
+                self.do_deliver({})
+                due = self.programs.next_due()
+                if due is None and not self.programs.is_ready():
+                    break
+                self.advance(max((due or 0) - self.world.now, TICK))
+        self.check_files()
+        listed = self.listing()
+        if listed != self.world.listing():
+            self.fail(Registered(f"listed: {listed}, the model: {self.world.listing()}"))
+        for violation in self.findings():
+            self.fail(violation)
+
+    def findings(self):
+        for check in (rules.check_turns_told, rules.check_icons):
+            try:
+                check(self.world)
+            except Violation as violation:
+                yield violation
+        for message in self.world.messages.values():
+            result = self.programs.run("notify", self.programs.by_server("GET", f"/api/notify/{message.id}"))
+            if result.status != 200:
+                yield Report(f"{message.name}: GET answers {result.status} {result.body}")
+                continue
+            try:
+                rules.check_report(self.world, message, result.body)
+            except Violation as violation:
+                yield violation
+        health = self.programs.run("health", {"method": "GET", "path": "/health"})
+        if health.status != 200:
+            yield Settled(f"health: {health.status} {health.body}")
+
+    def check_files(self):
+        for folder, _, names in os.walk(self.programs.state):
+            for name in names:
+                path = os.path.join(folder, name)
+                short = os.path.relpath(path, self.programs.state)
+                if ".corrupt" in name:
+                    self.fail(Settled(f"{short} is there"))
+                elif name.endswith(".json"):
+                    try:
+                        with open(path) as file:
+                            json.load(file)
+                    except ValueError as error:
+                        self.fail(Settled(f"{short}: {error}"))
+                elif short.startswith("spool/") and short.split("/")[1] in ("ready", "waiting", "failed", "cancelled"):
+                    if not (short.startswith("spool/cancelled") and name.endswith(".lock")):
+                        self.fail(Settled(f"{short} is left in the spool"))

@@ -1,0 +1,172 @@
+"""Random histories, by Hypothesis: the rules of its state machine make steps, which a History does."""
+
+import hypothesis.strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+
+from gateway import FINAL, TEMPORARY, UNANSWERED
+from history import History
+from world import GAMES, PHONES, PLAYERS, USERS
+
+phones = st.sampled_from(sorted(PHONES))
+users = st.sampled_from(USERS)
+players = st.sampled_from(PLAYERS)
+games = st.sampled_from(sorted(GAMES))
+some_users = st.lists(users, min_size=1, max_size=2, unique=True)
+kinds = st.sampled_from([None, "news"])
+collapses = st.sampled_from([None, None, "c1", "c2"])
+answers = st.lists(st.sampled_from(TEMPORARY + UNANSWERED + TEMPORARY + FINAL), min_size=1, max_size=3)
+microseconds = st.sampled_from([0, 300, 700, 1500, 3000, 6000, 12000])
+
+registers = st.builds(lambda user, phone: {"do": "register", "user": user, "phone": phone}, players, phones)
+claims = st.builds(
+    lambda user, phone, by, previous: {"do": "claim", "user": user, "phone": phone, "by": by, **({"previous": previous} if previous and by == "push" else {})},
+    users, phones, st.sampled_from(["push", "push", "devices"]), st.none() | phones)
+unregisters = st.builds(lambda user, phone, by: {"do": "unregister", "user": user, "phone": phone, "by": by},
+                        users, phones, st.sampled_from(["devices", "invalidate"])) | st.builds(
+    lambda user, phone: {"do": "unregister", "user": user, "phone": phone, "by": "key"}, players, phones)
+preferences = st.builds(
+    lambda user, off, mute, quiet: {"do": "preferences", "user": user, "off": off, "mute": mute, "quiet": quiet},
+    users, st.lists(st.sampled_from(["turn", "news", "message", "approval_request"]), max_size=1),
+    st.sampled_from([0, 0, 30, 90]), st.sampled_from([0, 0, 45]))
+notifies = st.builds(
+    lambda who, kind, collapse, after, expires, how: {
+        name: value for name, value in {"do": "notify", "users": who, "kind": kind, "collapse": collapse, "after": after,
+                                        "expires": expires, **({how: True} if how else {})}.items() if value},
+    some_users, kinds, collapses, st.sampled_from([0, 0, 0, 60, 1200]), st.sampled_from([None, None, 600, 7200]),
+    st.sampled_from(["", "", "", "urgent", "silent"]))
+requests = st.builds(lambda who: {"do": "request", "users": who}, some_users)
+
+
+class Interleavings(RuleBasedStateMachine):
+    """The steps that one history may have. What `begin` makes is set from outside."""
+
+    begin = None
+    failed = None
+
+    def __init__(self):
+        super().__init__()
+        self.history = None
+        self.made = 0
+
+    def do(self, step):
+        try:
+            self.history.do(step)
+        except Exception as error:
+            self.report(error)
+            self.history.end()
+            raise
+
+    def report(self, error):
+        if self.history is not None:
+            type(self).failed(self.history, error)
+
+    @initialize(spawn=st.sampled_from([False] * 7 + [True]), owners=st.lists(st.tuples(players, phones), min_size=1, max_size=3))
+    def start(self, spawn, owners):
+        self.history = type(self).begin(spawn)
+        for user, phone in owners:
+            self.do({"do": "register", "user": user, "phone": phone})
+
+    @rule(step=registers)
+    def register(self, step):
+        self.do(step)
+
+    @rule(step=claims)
+    def claim(self, step):
+        self.do(step)
+
+    @rule(step=unregisters)
+    def unregister(self, step):
+        self.do(step)
+
+    @rule(step=preferences)
+    def prefer(self, step):
+        self.do(step)
+
+    @rule(step=notifies)
+    def notify(self, step):
+        self.do(dict(step))
+
+    @rule(step=requests)
+    def request_approval(self, step):
+        self.do(dict(step))
+
+    @precondition(lambda self: self.named(True))
+    @rule(data=st.data())
+    def clear(self, data):
+        name = data.draw(st.sampled_from(self.named(True)))
+        self.do({"do": "clear", "users": list(self.history.world.messages[name].users), "request": name})
+
+    @precondition(lambda self: self.named(False))
+    @rule(data=st.data())
+    def cancel(self, data):
+        self.do({"do": "cancel", "message": data.draw(st.sampled_from(self.named(False)))})
+
+    def named(self, requests):
+        if self.history is None:
+            return []
+        messages = self.history.world.messages
+        cleared = {message.request for message in messages.values() if message.event == "approval_cleared"}
+        return [name for name, message in messages.items()
+                if not requests or message.event == "approval_request" and message.request not in cleared]
+
+    @rule(change=st.sampled_from(["+1", "-1", 3, 0]))
+    def badge(self, change):
+        self.do({"do": "badge", "user": "ann", "badge": change})
+
+    @rule(game=games, what=st.sampled_from(["move"] * 5 + ["undo", "undo", "pause", "resume", "resign"]))
+    def play(self, game, what):
+        self.do({"do": what, "game": game})
+
+    @rule(game=games)
+    def move(self, game):
+        self.do({"do": "move", "game": game})
+
+    @rule(kill=st.sampled_from([None] * 6 + [1000, 4000, 8000, 15000]))
+    def check_turns(self, kill):
+        self.do({"do": "check-turns"} if kill is None else {"do": "check-turns", "kill_us": kill})
+
+    @rule(player=players)
+    def check(self, player):
+        self.do({"do": "check", "user": player})
+
+    @rule(how=st.sampled_from([{}] * 8 + [{"kill_at": 1}, {"kill_at": 1, "taken": True}, {"kill_at": 2, "taken": True},
+                                          {"kill_us": 2000}, {"kill_us": 8000}, {"kill_us": 20000}]))
+    def deliver(self, how):
+        self.do({"do": "deliver", **how})
+
+    @rule(phone=st.none() | phones, answers=answers)
+    def gateway(self, phone, answers):
+        self.do({"do": "gateway", "phone": phone, "answers": answers})
+
+    @rule(phone=st.none() | phones, answer=st.sampled_from(["503", "429", "lost", "410"]), check=st.booleans())
+    def fail_once(self, phone, answer, check):
+        """The commonest beginning of trouble: a push that fails."""
+        self.do({"do": "gateway", "phone": phone, "answers": [answer]})
+        if check:
+            self.do({"do": "check-turns"})
+        self.do({"do": "deliver"})
+
+    @rule(seconds=st.sampled_from([15, 61, 300, 1000, 1900, 5400]), deliver=st.booleans())
+    def wait(self, seconds, deliver):
+        self.do({"do": "wait", "seconds": seconds})
+        if deliver:
+            self.do({"do": "deliver"})
+
+    @rule(step=st.one_of(registers, claims, unregisters, preferences, notifies), us=microseconds)
+    def kill(self, step, us):
+        self.do({"do": "kill", "us": us, "step": dict(step)})
+
+    @rule(steps=st.lists(st.one_of(registers, claims, unregisters, preferences, notifies), min_size=1, max_size=3),
+          others=st.sampled_from([[], ["deliver"], ["check-turns"], ["deliver", "deliver"], ["deliver", "check-turns"]]))
+    def together(self, steps, others):
+        self.do({"do": "together", "steps": [dict(step) for step in steps] + [{"do": other} for other in others]})
+
+    def teardown(self):
+        if self.history is not None:
+            try:
+                self.history.settle()
+            except Exception as error:
+                self.report(error)
+                raise
+            finally:
+                self.history.end()

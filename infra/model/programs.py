@@ -1,0 +1,156 @@
+"""The programs under test, run as a host runs them: an event on standard input, the answer on standard output."""
+
+import base64
+import fcntl
+import hashlib
+import hmac
+import json
+import os
+import subprocess
+from dataclasses import dataclass
+
+from gateway import BUNDLE
+
+SERVER_KEY = "the key of the backend"
+MASTER_KEY = "the master key"
+JWT_SECRET = "the secret of whoever signs tokens"
+
+
+@dataclass
+class Result:
+    """How a program ended. `status` and `body` are None without a whole answer."""
+
+    program: str
+    exit: int
+    status: int | None
+    body: dict | None
+    output: str
+    log: str
+
+
+class Programs:
+    def __init__(self, folder, binaries, gateway, site, spawn=False):
+        self.folder = folder
+        self.binaries = binaries
+        self.state = os.path.join(folder, "state")
+        self.now = 0
+        self.keys = {}
+        place = site.addresses
+        settings = {
+            "TURNSTONE_STATE": self.state,
+            "MASTER_API_KEY": MASTER_KEY,
+            "TURNSTONE_SERVER_KEY": SERVER_KEY,
+            "JWT_SECRET": JWT_SECRET,
+            "TURNSTONE_DELIVER": "spawn" if spawn else "external",
+            "DELIVER_LINGER_SECONDS": "0",
+            "OGS_BASE_URL": place["ogs"],
+            "OGS_CA_FILE": place["ca"],
+            "OGS_REQUESTS_PER_SECOND": "1000",
+            "APNS_BASE_URL": f"https://127.0.0.1:{gateway.port}",
+            "APNS_CA_FILE": gateway.ca,
+            "APNS_KEY_PATH": place["apns_key"],
+            "APNS_KEY_ID": place["key_id"],
+            "APNS_TEAM_ID": place["team_id"],
+            "APNS_BUNDLE_ID": BUNDLE,
+        }
+        self.configuration = os.path.join(folder, "turnstone.env")
+        with open(self.configuration, "w") as file:
+            file.writelines(f"{name}={value}\n" for name, value in settings.items())
+
+    def start(self, program, event):
+        environment = {"PATH": "/usr/bin:/bin", "TURNSTONE_CONFIG": self.configuration, "TURNSTONE_NOW": str(self.now)}
+        # Files and not pipes: a drainer that a program leaves behind must not hold the test up.
+        output = open(os.path.join(self.folder, "output"), "w+b", buffering=0)
+        os.unlink(output.name)
+        log = open(os.path.join(self.folder, "log"), "w+b", buffering=0)
+        os.unlink(log.name)
+        process = subprocess.Popen([os.path.join(self.binaries, program)], stdin=subprocess.PIPE, stdout=output,
+                                   stderr=log, env=environment)
+        process.program, process.output, process.log = program, output, log
+        try:
+            process.stdin.write(json.dumps(event).encode())
+            process.stdin.close()
+        except BrokenPipeError:
+            pass
+        return process
+
+    def finish(self, process, timeout=60):
+        exit = process.wait(timeout)
+        texts = []
+        for file in (process.output, process.log):
+            file.seek(0)
+            texts.append(file.read().decode(errors="replace"))
+            file.close()
+        status = body = None
+        try:
+            answer = json.loads(texts[0].strip().splitlines()[-1])
+            if isinstance(answer, dict) and "statusCode" in answer:
+                status, body = answer["statusCode"], json.loads(answer["body"] or "null")
+        except (ValueError, IndexError):
+            pass
+        return Result(process.program, exit, status, body, *texts)
+
+    def run(self, program, event):
+        return self.finish(self.start(program, event))
+
+    ### Callers
+
+    def token_of(self, user):
+        """A JSON Web Token that is good for an hour."""
+        parts = [json.dumps({"alg": "HS256", "typ": "JWT"}),
+                 json.dumps({"sub": user, "iat": self.now // 1000, "exp": self.now // 1000 + 3600})]
+        text = ".".join(encoded(part.encode()) for part in parts)
+        return f"{text}.{encoded(hmac.digest(JWT_SECRET.encode(), text.encode(), 'sha256'))}"
+
+    def by_token(self, user, method, path, body=None):
+        return request(method, path, {"Authorization": f"Bearer {self.token_of(user)}"}, body)
+
+    def by_server(self, method, path, body=None, **headers):
+        return request(method, path, {"Authorization": f"Key {SERVER_KEY}", **headers}, body)
+
+    def by_key(self, user, method, path, body=None):
+        if user not in self.keys:
+            made = self.run("generate-api-key", request(
+                "POST", "/generate-api-key", {}, {"user_id": user, "master_key": MASTER_KEY}))
+            self.keys[user] = made.body["api_key"]
+        return request(method, path, {"X-API-Key": self.keys[user]}, body)
+
+    ### What the documents say about files
+
+    def next_due(self):
+        """When the next notification in the spool may be tried, or None."""
+        folder = os.path.join(self.state, "spool", "waiting")
+        moments = [int(name) for name in os.listdir(folder) if name.isdigit()] if os.path.isdir(folder) else []
+        filled = [moment for moment in moments if os.listdir(os.path.join(folder, str(moment)))]
+        return min(filled, default=None)
+
+    def is_ready(self):
+        folder = os.path.join(self.state, "spool", "ready")
+        return any(name.endswith(".jsonl") for _, _, names in os.walk(folder) for name in names)
+
+    def is_draining(self):
+        try:
+            with open(os.path.join(self.state, "spool", "drainer.lock")) as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return False
+        except FileNotFoundError:
+            return False
+        except BlockingIOError:
+            return True
+
+
+def request(method, path, headers, body=None):
+    event = {"method": method, "path": path, "headers": headers}
+    if body is not None:
+        event["headers"] = {**headers, "Content-Type": "application/json"}
+        event["body"] = body
+    return event
+
+
+def encoded(data):
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def device_id(token):
+    """A device as reports and listings name it."""
+    return hashlib.sha256(token.encode()).hexdigest()[:24]

@@ -1,0 +1,337 @@
+"""What the model checks of each push when it comes, and of everything when it has settled."""
+
+from programs import device_id
+from world import GAMES, PHONE_OF, PHONES, PLAYERS, Delivery, Told
+
+
+class Violation(AssertionError):
+    """Something that must not be."""
+
+    name = "violation"
+
+
+class RightPerson(Violation):
+    """1. A push reached a phone for a user who does not have it."""
+    name = "right-person"
+
+
+class Wanted(Violation):
+    """2. A push came that the user does not want now."""
+    name = "wanted"
+
+
+class Order(Violation):
+    """3. An older push came after a newer one, or after its clear."""
+    name = "order"
+
+
+class TurnTruth(Violation):
+    """4. A turn notice told of a game that does not wait, or of nothing."""
+    name = "turn-truth"
+
+
+class TurnUntold(Violation):
+    """4. A turn was never told."""
+    name = "turn-untold"
+
+
+class TurnTwice(Violation):
+    """4, 5. A turn was told twice without cause."""
+    name = "turn-twice"
+
+
+class Badge(Violation):
+    """6. An icon shows a wrong number, or was corrected too often."""
+    name = "badge"
+
+
+class Twice(Violation):
+    """7. A push came twice though the first one was answered, or under another apns-id."""
+    name = "twice"
+
+
+class Cancelled(Violation):
+    """7. A cancelled push arrived."""
+    name = "cancelled"
+
+
+class Report(Violation):
+    """7. A report differs from what the gateway saw."""
+    name = "report"
+
+
+class Lost(Violation):
+    """7. A message never arrived, without a reason."""
+    name = "lost"
+
+
+class Settled(Violation):
+    """8. Something is left over or damaged, or a program ended wrongly."""
+    name = "settled"
+
+
+class Registered(Violation):
+    """The devices are not those that any order of the requests explains."""
+    name = "registered"
+
+
+ALL = [RightPerson, Wanted, Order, TurnTruth, TurnUntold, TurnTwice, Badge, Twice, Cancelled, Report, Lost, Settled, Registered]
+BY_NAME = {kind.name: kind for kind in ALL}
+
+QUARTER_HOUR = 15 * 60_000
+
+
+def kind_of(push):
+    """What a push is: `message`, `clear`, `turn`, `badge` or `summary` (of what was held)."""
+    payload = push.payload
+    if "game_id" in payload:
+        return "turn"
+    if "merged" in payload:
+        return "summary"
+    if "m" in payload or "requestId" in payload:
+        return "message"
+    if "clearApprovalId" in payload:
+        return "clear"
+    if set(payload) == {"aps"} and set(payload["aps"]) == {"badge"}:
+        return "badge"
+    return "summary"
+
+
+def message_of(world, push):
+    payload = push.payload
+    if "m" in payload:
+        return world.messages.get(payload["m"])
+    if "requestId" in payload:
+        return next((m for m in world.messages.values() if m.event == "approval_request" and m.request == payload["requestId"]), None)
+    return next((m for m in world.messages.values()
+                 if m.event == "approval_cleared" and m.request == payload.get("clearApprovalId")), None)
+
+
+def described(push):
+    phone = PHONE_OF.get(push.token, "?")
+    return f"push {push.number} to phone {phone} ({push.answer}, apns-id {push.id[:8]}, {push.payload})"
+
+
+def check(world, push, unsettled=frozenset()):
+    """Checks one push as it came to the gateway, before its effects."""
+    phone = PHONE_OF.get(push.token)
+    if phone is None:
+        raise RightPerson(f"{described(push)}: nobody's phone")
+    before = [delivery for delivery in world.delivered[phone] if delivery.id == push.id]
+    if any(delivery.answered for delivery in before):
+        raise Twice(f"{described(push)}: it was taken and answered before")
+    match kind_of(push):
+        case "message" | "clear":
+            check_message(world, push, phone, repeated=bool(before))
+        case "turn":
+            check_turn(world, push, phone, repeated=bool(before))
+        case "badge":
+            check_badge(world, push, phone, repeated=bool(before))
+        case "summary":
+            check_summary(world, push, phone)
+
+
+def check_message(world, push, phone, repeated):
+    message = message_of(world, push)
+    if message is None:
+        raise Report(f"{described(push)}: of no message that was accepted")
+    people = [user for user in message.users if user in world.holders(phone)]
+    if not people:
+        raise RightPerson(f"{described(push)}: {message.name} is for {', '.join(message.users)}, "
+                          f"the phone belongs to {', '.join(world.holders(phone)) or 'nobody'}")
+    slots = {(user, world.slot_of(slot)) for user, slot in message.targets}
+    if not any((user, world.device(user, phone).slot) in slots or user in message.held for user in people) and not any(
+            message.excuses.get(target) for target in message.targets):
+        raise RightPerson(f"{described(push)}: {message.name} was not accepted for this device")
+    for user in people:
+        wishes = world.preferences[user]
+        quiet = wishes.is_quiet(world.now) and not message.urgent and not message.silent
+        if not quiet and (message.kind not in wishes.off or message.silent):
+            break
+    else:
+        raise Wanted(f"{described(push)}: {message.name} of kind {message.kind}, at {world.now}, but {wishes}")
+    if world.now >= message.expires + 1000:
+        raise Wanted(f"{described(push)}: {message.name} expired at {message.expires}, now is {world.now}")
+    if world.now < message.due:
+        raise Wanted(f"{described(push)}: {message.name} is not due before {message.due}, now is {world.now}")
+    if message.cancelled == "wholly" and not repeated:
+        raise Cancelled(f"{described(push)}: {message.name} was cancelled")
+    for delivery in world.delivered[phone]:
+        other = world.messages.get(delivery.message)
+        if other is None:
+            continue
+        if other is message and delivery.id != push.id:
+            raise Twice(f"{described(push)}: {message.name} came before, as {delivery.id[:8]}")
+        if message.collapse_id and other.collapse_id == message.collapse_id and world.is_newer(other, message):
+            raise Order(f"{described(push)}: {message.name} comes after the newer {other.name}, collapse id {message.collapse_id}")
+        if (message.event == "approval_request" and other.event == "approval_cleared"
+                and other.request == message.request):
+            raise Order(f"{described(push)}: the request {message.name} comes after its clear {other.name}")
+
+
+def check_turn(world, push, phone, repeated):
+    payload = push.payload
+    game = payload["game_id"]
+    player = GAMES.get(game)
+    if player not in world.holders(phone):
+        raise RightPerson(f"{described(push)}: a turn of {player}, the phone belongs to "
+                          f"{', '.join(world.holders(phone)) or 'nobody'}")
+    wishes = world.preferences[player]
+    if "turn" in wishes.off or wishes.is_quiet(world.now):
+        raise Wanted(f"{described(push)}: a turn, at {world.now}, but {wishes}")
+    waiting = world.waiting(player)
+    if game not in waiting:
+        raise TurnTruth(f"{described(push)}: game {game} does not wait, by the newest look; waiting: {sorted(waiting)}")
+    count = games_in(payload)
+    if not 1 <= count <= len(waiting):
+        raise TurnTruth(f"{described(push)}: tells of {count} games, {len(waiting)} wait: {sorted(waiting)}")
+    check_number(world, push, phone, payload["aps"].get("badge"))
+    if not repeated:
+        book = world.told_at.get((phone, player), {})
+        new = world.untold(book, player)
+        if not new or (count == 1 and game not in new):
+            raise TurnTwice(f"{described(push)}: this phone was told before; new to it: {sorted(new)}")
+
+
+def games_in(payload):
+    """How many games a notice tells of, by its words."""
+    alert = payload["aps"].get("alert")
+    body = alert if isinstance(alert, str) else alert.get("body", "")
+    words = body.split("It's your turn in ")
+    return int(words[1].split()[0]) if len(words) == 2 and words[1].split()[0].isdigit() else 1
+
+
+def check_number(world, push, phone, number):
+    """A turn's badge: all games that wait, of all players who share the phone."""
+    people = world.holders(phone)
+    if "ann" in people:
+        return
+    wanted = sum(len(world.waiting(player)) for player in people)
+    if number != wanted:
+        raise Badge(f"{described(push)}: shows {number}; of {', '.join(people)} {wanted} games wait")
+
+
+def check_badge(world, push, phone, repeated):
+    people = world.holders(phone)
+    if not people:
+        raise RightPerson(f"{described(push)}: the phone belongs to nobody")
+    if "ann" in people:
+        return
+    check_number(world, push, phone, push.payload["aps"]["badge"])
+    recent = [moment for moment, where, id in world.corrections
+              if where == phone and world.now - moment < QUARTER_HOUR and id != push.id]
+    if len(recent) >= len(people):
+        raise Badge(f"{described(push)}: {len(recent)} corrections within a quarter of an hour before it")
+
+
+def check_summary(world, push, phone):
+    """What was held comes as one: it must be for somebody who has the phone and wants to hear now."""
+    for user in world.holders(phone):
+        held = [m for m in world.messages.values() if user in m.held and m.kind not in world.preferences[user].off]
+        if held and not world.preferences[user].is_quiet(world.now):
+            return
+    raise RightPerson(f"{described(push)}: nothing was held for {', '.join(world.holders(phone)) or 'nobody'}")
+
+
+def record(world, push):
+    """What a push changes: what the phone shows, and what its owner was told."""
+    phone = PHONE_OF[push.token]
+    if push.answer in ("410", "bad"):
+        world.refuse(phone, push.answer)
+    if not push.taken:
+        return
+    kind = kind_of(push)
+    message = message_of(world, push) if kind in ("message", "clear") else None
+    if message is not None and message.collapse_id:
+        for other in world.messages.values():
+            if other.collapse_id == message.collapse_id and not world.is_newer(other, message):
+                for target in other.targets:
+                    device = next((d for d in world.devices[target[0]] if d.slot == world.slot_of(target[1])), None)
+                    if device is not None and device.phone == phone and other is not message:
+                        other.excuses.setdefault(target, "superseded")
+    world.delivered[phone].append(Delivery(push.number, push.id, message.name if message else None, push.answered))
+    number = push.payload["aps"].get("badge")
+    if number is not None:
+        world.badges[phone] = (number, tuple(world.holders(phone)))
+    if kind == "badge":
+        world.corrections.append((world.now, phone, push.id))
+    if kind == "turn":
+        player = GAMES[push.payload["game_id"]]
+        for book in (world.told[player], world.told_at.setdefault((phone, player), {})):
+            for game, turn in world.waiting(player).items():
+                if game in world.untold(book, player):
+                    if games_in(push.payload) > 1 or game == push.payload["game_id"]:
+                        book[game] = Told(turn)
+
+
+### When everything has settled
+
+
+def check_turns_told(world):
+    for player in PLAYERS:
+        if player not in world.watched or "turn" in world.preferences[player].off:
+            continue
+        if not any(not device.doubtful for device in world.devices[player]):
+            continue
+        for game in sorted(world.untold(world.told[player], player)):
+            if world.deaf_to_turns.get((player, game)) == world.games[game]:
+                continue
+            raise TurnUntold(f"game {game} waits for {player}, who was never told: {world.games[game]}")
+
+
+def check_icons(world):
+    for phone, (number, people) in world.badges.items():
+        if "ann" in people or tuple(world.holders(phone)) != people or not people:
+            continue
+        if any("turn" in world.preferences[user].off for user in people):
+            continue
+        wanted = sum(len(world.waiting(player)) for player in people)
+        if number != wanted:
+            raise Badge(f"phone {phone} of {', '.join(people)} shows {number}, but {wanted} games wait")
+
+
+def check_report(world, message, report):
+    """What GET /api/notify/ID says of a message, once nothing waits."""
+    lines = report["devices"]
+    states = [line["state"] for line in lines]
+    said = f"{message.name}: the report says {report['state']} {report['counts']} {[(l['id'][:8], l['state'], l.get('reason')) for l in lines]}"
+    if report["state"] not in ("done", "cancelled"):
+        raise Report(f"{said}, though nothing is left to send")
+    if "waiting" in states:
+        raise Report(f"{said}, though nothing is left to send")
+    counted = {state: states.count(state) for state in set(states)}
+    if counted != {state: count for state, count in report["counts"].items() if count}:
+        raise Report(f"{said}: counts and lines differ")
+    for line in lines:
+        if line["state"] == "superseded" and not line.get("reason"):
+            raise Report(f"{said}: superseded without a reason")
+    arrived = {phone: any(d.answered for d in deliveries if d.message == message.name)
+               for phone, deliveries in world.delivered.items() if any(d.message == message.name for d in deliveries)}
+    accepted = states.count("accepted")
+    sure = sum(arrived.values())
+    if message.held:
+        # What was held comes as one push with others.
+        if accepted < sure:
+            raise Report(f"{said}, but it was accepted for {', '.join(arrived)}")
+    elif not sure <= accepted <= len(arrived):
+        raise Report(f"{said}, but the gateway accepted it for {', '.join(p for p in arrived if arrived[p]) or 'nobody'}")
+    if not message.held:
+        ids = {line["id"] for line in lines if line["state"] == "accepted"}
+        listed = {line["id"] for line in lines}
+        for phone in arrived:
+            name = device_id(PHONES[phone])
+            if arrived[phone] and name in listed and name not in ids:
+                raise Report(f"{said}, but the gateway accepted it for phone {phone} ({name[:8]})")
+    # A message to a device that has it, wants it and takes pushes arrives.
+    missing = []
+    for target in message.targets:
+        user, slot = target
+        if target in message.excuses or user in message.held or message.cancelled:
+            continue
+        device = next((d for d in world.devices[user] if d.slot == world.slot_of(slot)), None)
+        if device is None or world.now >= message.expires:
+            continue
+        if device.phone not in arrived:
+            missing.append(f"{user}'s phone {device.phone}")
+    if missing:
+        raise Lost(f"{said}, but nothing keeps it from {', '.join(missing)}")

@@ -1,0 +1,277 @@
+"""What must be true: who has which phone, who wants what, which games wait, what each phone was told.
+
+Written from the documents alone. Every operation takes the step as the history has it; moments are milliseconds.
+"""
+
+import copy
+from dataclasses import dataclass, field
+
+
+START = 1_795_262_400_000  # 2026-11-21T12:00:00Z
+DAY = 86_400_000
+PLAYERS = ("101", "102")
+USERS = (*PLAYERS, "ann")
+GAMES = {1011: "101", 1012: "101", 1021: "102", 1022: "102"}
+PHONES = {name: (f"{index:02x}" + "c0ffee" * 11)[:64] for index, name in enumerate("abcd", start=0xa0)}
+PHONE_OF = {token: name for name, token in PHONES.items()}
+
+
+@dataclass
+class Device:
+    """An app on a phone, as one user has registered it. `slot` stays when its token is replaced."""
+
+    slot: int
+    phone: str
+    doubtful: bool = False  # the gateway refused it: whether it is pushed to is not checked
+
+
+@dataclass
+class Preferences:
+    off: frozenset = frozenset()
+    muted_until: int = 0
+    quiet: tuple | None = None  # minutes of the day, UTC
+
+    def is_quiet(self, now):
+        if now < self.muted_until:
+            return True
+        if self.quiet is None:
+            return False
+        start, end = self.quiet
+        minute = now // 60_000 % 1440
+        return start <= minute < end if start <= end else minute >= start or minute < end
+
+
+@dataclass
+class Message:
+    """An accepted message. `targets` are (user, slot) at acceptance."""
+
+    name: str
+    id: str
+    users: tuple
+    kind: str
+    group: int  # messages of one group were accepted at once, in whichever order
+    due: int
+    expires: int
+    collapse_id: str | None = None
+    urgent: bool = False
+    silent: bool = False
+    event: str | None = None
+    request: str | None = None
+    targets: list = field(default_factory=list)
+    held: set = field(default_factory=set)  # users who wanted nothing when it was accepted, or since
+    cancelled: str | None = None  # "wholly" or "perhaps"
+    excuses: dict = field(default_factory=dict)  # (user, slot): why it need not arrive
+    devices: int = 0  # as the answer said
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A game at one moment, as a look sees it."""
+
+    waits: bool
+    phase: str
+    moves: int
+    last_move: int
+
+
+@dataclass
+class Told:
+    turn: Turn
+    seen_not_waiting: bool = False
+
+    def is_told_again_by(self, turn):
+        """Whether `turn` is another one than the one that was told."""
+        if (turn.phase, turn.moves) != (self.turn.phase, self.turn.moves):
+            return True
+        return self.seen_not_waiting and turn.last_move > self.turn.last_move
+
+
+@dataclass
+class Delivery:
+    """What a phone took. `message` is None for turn notices, badges and summaries."""
+
+    number: int
+    id: str
+    message: str | None
+    answered: bool
+
+
+class World:
+    def __init__(self):
+        self.now = START
+        self.group = 0
+        self.slots = 0
+        self.aliases = {}
+        self.devices = {user: [] for user in USERS}
+        self.preferences = {user: Preferences() for user in USERS}
+        self.messages = {}
+        self.games = {}
+        self.looks = {}  # player: {game: Turn}
+        self.watched = {}  # player: since when `check-turns` looks at them
+        self.told = {player: {} for player in PLAYERS}  # by any phone
+        self.told_at = {}  # (phone, player): {game: Told}
+        self.deaf_to_turns = {}  # (player, game): the turn came while the player wanted none
+        self.delivered = {phone: [] for phone in PHONES}
+        self.badges = {}  # phone: what its icon shows, and whose it was then
+        self.corrections = []  # (moment, phone, apns-id) of silent pushes of a badge
+        self.stirred = set()  # phones that the gateway refused
+
+    def copy(self):
+        return copy.deepcopy(self)
+
+    ### Devices
+
+    def holders(self, phone):
+        """Users who have the phone."""
+        return [user for user in USERS for device in self.devices[user] if device.phone == phone]
+
+    def device(self, user, phone):
+        return next((device for device in self.devices[user] if device.phone == phone), None)
+
+    def slot_of(self, slot):
+        while slot in self.aliases:
+            slot = self.aliases[slot]
+        return slot
+
+    def add(self, user, phone):
+        device = self.device(user, phone)
+        if device is None:
+            self.slots += 1
+            self.devices[user].append(Device(self.slots, phone))
+        else:
+            device.doubtful = False
+
+    def drop(self, user, phone, why):
+        device = self.device(user, phone)
+        if device is not None:
+            self.devices[user].remove(device)
+            self.excuse_slot(user, device.slot, why)
+
+    def excuse_slot(self, user, slot, why):
+        for message in self.messages.values():
+            for target in message.targets:
+                if target[0] == user and self.slot_of(target[1]) == slot:
+                    message.excuses.setdefault(target, why)
+
+    def refuse(self, phone, why):
+        """The gateway does not know the token: what is under way for it need not arrive."""
+        self.stirred.add(phone)
+        for user in USERS:
+            device = self.device(user, phone)
+            if device is not None:
+                device.doubtful = True
+                self.excuse_slot(user, device.slot, why)
+
+    def listing(self):
+        """The devices of each user that GET /api/devices must show."""
+        return {user: {device.phone for device in self.devices[user]} for user in USERS}
+
+    ### Steps. Each answers with the statuses that are right for it.
+
+    def register(self, step):
+        user, phone = step["user"], step["phone"]
+        self.watched.setdefault(user, self.now)
+        self.add(user, phone)
+        return {200}
+
+    def claim(self, step):
+        user, phone, previous = step["user"], step["phone"], step.get("previous")
+        for other in USERS:
+            if other != user:
+                self.drop(other, phone, "claimed by another")
+        replaced = self.device(user, previous) if previous and previous != phone else None
+        if replaced is not None:
+            twin = self.device(user, phone)
+            if twin is not None:
+                self.devices[user].remove(twin)
+                self.aliases[twin.slot] = replaced.slot
+                for message in self.messages.values():
+                    for target in message.targets:
+                        if target[0] == user and self.slot_of(target[1]) == replaced.slot:
+                            message.excuses.setdefault(target, "two devices became one")
+            replaced.phone, replaced.doubtful = phone, False
+        else:
+            self.add(user, phone)
+        return {200}
+
+    def claim_partly(self, step):
+        """A crash in the midst of it: nobody has the token."""
+        self.claim(step)
+        self.drop(step["user"], step["phone"], "claimed by half")
+
+    def unregister(self, step):
+        user, phone = step["user"], step["phone"]
+        if self.device(user, phone) is None:
+            return {403, 404}
+        self.drop(user, phone, "unregistered")
+        return {200}
+
+    def set_preferences(self, step):
+        user = step["user"]
+        quiet = None
+        if step.get("quiet"):
+            start = self.now // 60_000 % 1440
+            quiet = ((start - 1) % 1440, (start + step["quiet"]) % 1440)
+        muted_until = self.now + step["mute"] * 60_000 if step.get("mute") else 0
+        self.preferences[user] = Preferences(frozenset(step.get("off", ())), muted_until, quiet)
+        self.observe_wishes()
+        return {200}
+
+    def observe_wishes(self):
+        """Notes which messages and turns are not wanted now: they need not arrive."""
+        for user in USERS:
+            wishes = self.preferences[user]
+            quiet = wishes.is_quiet(self.now)
+            for message in self.messages.values():
+                if user not in message.users:
+                    continue
+                for target in message.targets:
+                    if target[0] == user and message.kind in wishes.off:
+                        message.excuses.setdefault(target, "kind off")
+                if quiet and not message.urgent and not message.silent:
+                    message.held.add(user)
+        for game, player in GAMES.items():
+            if "turn" in self.preferences[player].off and game in self.games:
+                self.deaf_to_turns[(player, game)] = self.games[game]
+
+    def accept(self, message):
+        message.group = self.group
+        for user in message.users:
+            for device in self.devices[user]:
+                message.targets.append((user, device.slot))
+                if device.doubtful:
+                    message.excuses[(user, device.slot)] = "doubtful"
+        if message.event == "approval_cleared":
+            for other in self.messages.values():
+                if other.request == message.request and other.event == "approval_request":
+                    for target in other.targets:
+                        if target[0] in message.users:
+                            other.excuses.setdefault(target, "cleared")
+        self.messages[message.name] = message
+        self.observe_wishes()
+
+    def is_newer(self, one, other):
+        """Whether a message surely comes after another."""
+        return one.group > other.group and one.due >= other.due
+
+    ### Games
+
+    def see_game(self, game, answer, waits):
+        self.games[game] = Turn(waits, answer["phase"], answer["moves"], answer["last_move"])
+        self.observe_wishes()
+
+    def look(self, player):
+        games = {game: turn for game, turn in self.games.items() if GAMES[game] == player}
+        self.looks[player] = games
+        books = [self.told[player]] + [book for (_, who), book in self.told_at.items() if who == player]
+        for book in books:
+            for game, told in book.items():
+                if game not in games or not games[game].waits:
+                    told.seen_not_waiting = True
+
+    def waiting(self, player):
+        return {game: turn for game, turn in self.looks.get(player, {}).items() if turn.waits}
+
+    def untold(self, book, player):
+        return {game for game, turn in self.waiting(player).items()
+                if game not in book or book[game].is_told_again_by(turn)}
