@@ -229,16 +229,22 @@ class History:
         result = self.programs.finish(process)
         self.say(f"    {result.program}: exit {result.exit}, {result.status}")
         if result.exit != KILLED:
+            step["ended"] = "done"
             self.world_after([inner], [result])
         elif inner["do"] in ("notify", "request", "clear", "cancel"):
             # The caller asks again, by the same key.
+            step["ended"] = "done"
             return self.request(inner)
         else:
-            self.world_after([inner], [result], perhaps=True)
+            self.world_after([inner], [result], ended=step)
 
-    def world_after(self, steps, results, perhaps=False):
-        """Takes the order of concurrent requests that explains the answers and the devices. Answers with all worlds in between."""
+    def world_after(self, steps, results, ended=None):
+        """Takes the order of concurrent requests that explains the answers and the devices. Answers with all worlds in between.
+
+        `ended` is the step of a program that was ended: it was done, or not, and the step keeps which.
+        """
         listed = self.listing()
+        gone = {PHONE_OF.get(push.token) for push in self.gateway.pushes[self.seen:] if push.answer == "410"}
         wishes = self.wishes() if any(step["do"] == "preferences" for step in steps) else None
         candidates, first = [], None
         for order in itertools.permutations(range(len(steps))):
@@ -246,19 +252,21 @@ class History:
             passed, fits = [world.copy()], True
             for index in order:
                 right = self.apply(world, steps[index], results[index])
-                fits = fits and (perhaps or results[index].status in right)
+                fits = fits and (ended is not None or results[index].status in right)
                 passed.append(world.copy())
-            candidates.append((world, passed, fits))
-        if perhaps:
-            candidates.append((self.world.copy(), [self.world.copy()], True))
+            candidates.append((world, passed, fits, "done"))
+        if ended is not None:
+            candidates.append((self.world.copy(), [self.world.copy()], True, "not done"))
             if steps[0]["do"] == "claim":
                 world = self.world.copy()
                 world.claim_partly(steps[0])
-                candidates.append((world, [world], True))
-        for world, passed, fits in candidates:
-            if fits and world.listing() == listed and (wishes is None or self.are_wishes(world, wishes)):
+                candidates.append((world, [world], True, "partly"))
+        for world, passed, fits, how in candidates:
+            if fits and is_explained(listed, world.listing(), gone) and (wishes is None or self.are_wishes(world, wishes)):
                 self.world = world
-                return [state for other, between, good in candidates if good for state in between]
+                if ended is not None:
+                    ended["ended"] = how
+                return [state for _, between, good, _ in candidates if good for state in between]
         statuses = [(step["do"], result.status) for step, result in zip(steps, results)]
         self.fail(Registered(f"no order explains {statuses} and {listed}; the model: {[c[0].listing() for c in candidates]}"))
         self.world = candidates[0][0]
@@ -517,3 +525,8 @@ class History:
                 elif short.startswith("spool/") and short.split("/")[1] in ("ready", "waiting", "failed", "cancelled"):
                     if not (short.startswith("spool/cancelled") and name.endswith(".lock")):
                         self.fail(Settled(f"{short} is left in the spool"))
+
+
+def is_explained(listed, expected, gone):
+    """Whether the devices are those of the model, but for those that the gateway just said are gone."""
+    return all(expected[user] - gone <= listed[user] <= expected[user] for user in USERS)

@@ -60,11 +60,14 @@ class Interleavings(RuleBasedStateMachine):
         if self.history is not None:
             type(self).failed(self.history, error)
 
-    @initialize(spawn=st.sampled_from([False] * 7 + [True]), owners=st.lists(st.tuples(players, phones), min_size=1, max_size=3))
-    def start(self, spawn, owners):
+    @initialize(spawn=st.sampled_from([False] * 7 + [True]), more=st.lists(registers, max_size=2))
+    def start(self, spawn, more):
         self.history = type(self).begin(spawn)
-        for user, phone in owners:
-            self.do({"do": "register", "user": user, "phone": phone})
+        self.do({"do": "claim", "user": "ann", "phone": "a", "by": "push"})
+        self.do({"do": "register", "user": "101", "phone": "b"})
+        self.do({"do": "register", "user": "102", "phone": "c"})
+        for step in more:
+            self.do(step)
 
     @rule(step=registers)
     def register(self, step):
@@ -145,6 +148,18 @@ class Interleavings(RuleBasedStateMachine):
         if check:
             self.do({"do": "check-turns"})
         self.do({"do": "deliver"})
+
+    @rule(step=notifies, answer=st.sampled_from(["200", "503", "429", "lost", "drop", "410"]))
+    def notify_and_deliver(self, step, answer):
+        self.do(dict(step))
+        if answer != "200":
+            self.do({"do": "gateway", "phone": None, "answers": [answer]})
+        self.do({"do": "deliver"})
+
+    @rule(game=games)
+    def move_and_look(self, game):
+        self.do({"do": "move", "game": game})
+        self.do({"do": "check-turns"})
 
     @rule(seconds=st.sampled_from([15, 61, 300, 1000, 1900, 5400]), deliver=st.booleans())
     def wait(self, seconds, deliver):

@@ -19,7 +19,7 @@ from history import History, Stage
 from machine import Interleavings
 from ogs import Site
 from rules import BY_NAME
-from shrink import shrunk
+from shrink import resolved, shrunk
 
 
 def arguments():
@@ -83,7 +83,8 @@ def shorten(stage, options, failure):
         failure.take(history, found)
         return True
 
-    found = fails(copy.deepcopy(failure.steps))
+    first = failure.steps
+    found = any(fails(copy.deepcopy(steps)) for steps in (first, list(resolved(first)), first))
     if found:
         shrunk(failure.steps, fails, options.shrink)
     return found

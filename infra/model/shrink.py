@@ -47,3 +47,17 @@ def simplified(step):
                 yield from ([{**step, "users": [user]}] for user in step["users"])
         case "check-turns" | "deliver" if len(step) > 1:
             yield [{"do": step["do"]}]
+
+
+def resolved(steps):
+    """The same history without the chance in it: what was ended was done, or left out."""
+    for step in steps:
+        match step:
+            case {"do": "kill", "ended": "done"}:
+                yield step["step"]
+            case {"do": "kill", "ended": "not done"}:
+                pass
+            case {"do": "check-turns"}:
+                yield {"do": "check-turns"}
+            case _:
+                yield step
