@@ -161,6 +161,52 @@ class Interleavings(RuleBasedStateMachine):
         self.do({"do": "move", "game": game})
         self.do({"do": "check-turns"})
 
+    @rule(game=games, look=st.booleans(), deliver=st.booleans())
+    def take_back(self, game, look, deliver):
+        """A move is told, taken back, and made again."""
+        waits = self.history.world.games.get(game)
+        if waits is None:
+            return
+        if not waits.waits:
+            self.move_and_look(game)
+        self.do({"do": "deliver"})
+        self.do({"do": "undo", "game": game})
+        if look:
+            self.do({"do": "check-turns"})
+        self.do({"do": "move", "game": game})
+        self.do({"do": "check-turns"})
+        if deliver:
+            self.do({"do": "deliver"})
+
+    @rule(player=players, game=games, phone=phones, by=st.sampled_from(["register", "push"]))
+    def install_again(self, player, game, phone, by):
+        """The app was removed when its push came, and is installed again with another token."""
+        self.do({"do": "gateway", "phone": None, "answers": ["410"]})
+        self.move_and_look(game)
+        self.do({"do": "deliver"})
+        if by == "register":
+            self.do({"do": "register", "user": player, "phone": phone})
+        else:
+            self.do({"do": "claim", "user": player, "phone": phone, "by": "push"})
+
+    @rule(first=notifies | requests | games, answer=st.sampled_from(["503", "503 after 60", "429", "lost", "refused"]),
+          change=st.one_of(registers, claims, unregisters, preferences, notifies, games), seconds=st.sampled_from([61, 1000, 1900]),
+          look=st.booleans())
+    def change_between(self, first, answer, change, seconds, look):
+        """Something changes between two tries of a push."""
+        for game_or_step in (first, change):
+            if isinstance(game_or_step, int):
+                self.move_and_look(game_or_step)
+            else:
+                self.do(dict(game_or_step))
+            if game_or_step is first:
+                self.do({"do": "gateway", "phone": None, "answers": [answer]})
+            self.do({"do": "deliver"})
+        self.do({"do": "wait", "seconds": seconds})
+        if look:
+            self.do({"do": "check-turns"})
+        self.do({"do": "deliver"})
+
     @rule(seconds=st.sampled_from([15, 61, 300, 1000, 1900, 5400]), deliver=st.booleans())
     def wait(self, seconds, deliver):
         self.do({"do": "wait", "seconds": seconds})
