@@ -12,6 +12,7 @@ import signal
 import ssl
 import subprocess
 import threading
+import time
 from dataclasses import dataclass
 
 import h2.config
@@ -69,7 +70,7 @@ class Gateway:
         context.load_cert_chain(self.ca, key)
         context.set_alpn_protocols(["h2"])
         self._loop = asyncio.new_event_loop()
-        self.connections = set()
+        self.connections = 0
         listening = self._loop.create_server(lambda: Connection(self), "127.0.0.1", 0, ssl=context)
         self._server = self._loop.run_until_complete(listening)
         self.port = self._server.sockets[0].getsockname()[1]
@@ -122,6 +123,16 @@ class Gateway:
                 answer=answer, taken=kind in TAKEN, answered=kind not in UNANSWERED))
             return None if killed else answer
 
+    def await_end_of_connections(self):
+        """Returns when everything has been read that ended programs have sent."""
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline:
+            for _ in range(3):
+                asyncio.run_coroutine_threadsafe(asyncio.sleep(0), self._loop).result()
+            if self.connections == 0:
+                return
+            time.sleep(0.001)
+
     def moment(self):
         return self._now
 
@@ -135,10 +146,12 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport):
         self.transport = transport
+        self.gateway.connections += 1
         self.http.initiate_connection()
         self.flush()
 
     def connection_lost(self, _):
+        self.gateway.connections -= 1
         self.closed = True
 
     def flush(self):

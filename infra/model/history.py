@@ -375,6 +375,7 @@ class History:
             time.sleep(step["kill_us"] / 1e6)
             process.kill()
         result = self.programs.finish(process)
+        self.gateway.await_end_of_connections()
         self.gateway.kill_at(None, 0, False)
         self.say(f"    deliver: exit {result.exit} {result.output.strip()}")
         if result.exit == KILLED:
@@ -394,6 +395,7 @@ class History:
 
     def see_pushes(self, worlds):
         """Checks what came since the last call: each push must be right in one of the worlds."""
+        self.gateway.await_end_of_connections()
         new, self.seen = self.gateway.pushes[self.seen:], len(self.gateway.pushes)
         for push in new:
             self.say(f"      {rules.described(push)}")
