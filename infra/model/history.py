@@ -39,6 +39,7 @@ class History:
             self.world.see_game(game, answer, False)
         self.programs.now = START
         self.programs.run("health", {"method": "GET", "path": "/health"})
+        self.paused, self.agreed = set(), set()
         self.looks = {}
         self.seen = 0
         self.names = 0
@@ -432,33 +433,48 @@ class History:
         self.gateway.script(PHONES[step["phone"]] if step.get("phone") else None, step["answers"])
 
     def do_move(self, step):
-        self.change_game(step, do="move", game=step["game"])
+        if self.phase(step) == "play":
+            self.change_game(step, do="move", game=step["game"])
 
     def do_undo(self, step):
-        self.change_game(step, do="undo", game=step["game"])
+        if self.phase(step) == "play":
+            self.change_game(step, do="undo", game=step["game"])
+
+    def do_pass(self, step):
+        if self.phase(step) == "play":
+            self.agreed.discard(step["game"])
+            self.change_game(step, do="pass", game=step["game"])
+
+    def do_accept(self, step):
+        if self.phase(step) == "stone removal":
+            self.agreed.add(step["game"])
+            self.change_game(step, do="accept", game=step["game"], player=int(GAMES[step["game"]]))
 
     def do_pause(self, step):
-        self.change_game(step, do="pause", game=step["game"], kind="moderator")
+        if self.phase(step):
+            self.paused.add(step["game"])
+            self.change_game(step, do="pause", game=step["game"], kind="moderator")
 
     def do_resume(self, step):
-        self.change_game(step, do="resume", game=step["game"])
+        if self.phase(step):
+            self.paused.discard(step["game"])
+            self.change_game(step, do="resume", game=step["game"])
 
     def do_resign(self, step):
-        self.change_game(step, do="finish", game=step["game"], outcome="Resignation")
+        if self.phase(step):
+            self.site.tell(do="finish", game=step["game"], outcome="Resignation")
+            del self.world.games[step["game"]]
+
+    def phase(self, step):
+        """The game's phase, or None once it is over."""
+        turn = self.world.games.get(step["game"])
+        return turn and turn.phase
 
     def change_game(self, step, **command):
         game = step["game"]
-        if game not in self.world.games:
-            return
-        if step["do"] == "undo" and self.world.games[game].moves <= 1:
-            return
         answer = self.site.tell(**command)
-        if step["do"] == "resign":
-            del self.world.games[game]
-            return
-        paused = step["do"] == "pause" or (step["do"] != "resume" and game in getattr(self, "paused", set()))
-        self.paused = (getattr(self, "paused", set()) | {game}) if paused else (getattr(self, "paused", set()) - {game})
-        self.world.see_game(game, answer, answer["to_move"] != OPPONENT and not paused)
+        mine = answer["to_move"] != OPPONENT if answer["phase"] == "play" else game not in self.agreed
+        self.world.see_game(game, answer, mine and game not in self.paused)
         self.say(f"    {'waits' if self.world.games[game].waits else 'does not wait'}: {answer['moves']} moves, {answer['phase']}")
 
     ### The end

@@ -116,7 +116,7 @@ class Interleavings(RuleBasedStateMachine):
     def badge(self, change):
         self.do({"do": "badge", "user": "ann", "badge": change})
 
-    @rule(game=games, what=st.sampled_from(["move"] * 5 + ["undo", "undo", "pause", "resume", "resign"]))
+    @rule(game=games, what=st.sampled_from(["move"] * 5 + ["undo", "undo", "pause", "resume", "resign", "pass", "accept"]))
     def play(self, game, what):
         self.do({"do": what, "game": game})
 

@@ -204,7 +204,7 @@ def games_in(payload):
 def check_number(world, push, phone, number):
     """A turn's badge: all games that wait, of all players who share the phone."""
     people = world.holders(phone)
-    if "ann" in people:
+    if "ann" in people or any("turn" in world.preferences[user].off for user in people):
         return
     wanted = sum(len(world.waiting(player)) for player in people)
     if number != wanted:
@@ -283,7 +283,7 @@ def check_icons(world):
     for phone, (number, people) in world.badges.items():
         if "ann" in people or tuple(world.holders(phone)) != people or not people:
             continue
-        if any("turn" in world.preferences[user].off for user in people):
+        if any("turn" in world.preferences[user].off or world.device(user, phone).doubtful for user in people):
             continue
         wanted = sum(len(world.waiting(player)) for player in people)
         if number != wanted:
@@ -300,7 +300,7 @@ def check_report(world, message, report):
     if "waiting" in states:
         raise Report(f"{said}, though nothing is left to send")
     counted = {state: states.count(state) for state in set(states)}
-    if counted != {state: count for state, count in report["counts"].items() if count}:
+    if not message.held and counted != {state: count for state, count in report["counts"].items() if count}:
         raise Report(f"{said}: counts and lines differ")
     for line in lines:
         if line["state"] == "superseded" and not line.get("reason"):
@@ -326,12 +326,12 @@ def check_report(world, message, report):
     missing = []
     for target in message.targets:
         user, slot = target
-        if target in message.excuses or user in message.held or message.cancelled:
+        if target in message.excuses or message.cancelled:
             continue
         device = next((d for d in world.devices[user] if d.slot == world.slot_of(slot)), None)
         if device is None or world.now >= message.expires:
             continue
-        if device.phone not in arrived:
+        if device.phone not in arrived and not (user in message.held and accepted):
             missing.append(f"{user}'s phone {device.phone}")
     if missing:
         raise Lost(f"{said}, but nothing keeps it from {', '.join(missing)}")

@@ -228,11 +228,20 @@ class World:
                 for target in message.targets:
                     if target[0] == user and message.kind in wishes.off:
                         message.excuses.setdefault(target, "kind off")
-                if quiet and not message.urgent and not message.silent:
+                if quiet and not message.urgent and not message.silent and self.is_open(message, user):
                     message.held.add(user)
         for game, player in GAMES.items():
             if "turn" in self.preferences[player].off and game in self.games:
                 self.deaf_to_turns[(player, game)] = self.games[game]
+
+    def is_open(self, message, user):
+        """Whether a message may still have to reach a device of the user."""
+        for who, slot in message.targets:
+            device = next((d for d in self.devices[user] if d.slot == self.slot_of(slot)), None) if who == user else None
+            if device is not None and (who, slot) not in message.excuses and not any(
+                    delivery.message == message.name and delivery.answered for delivery in self.delivered[device.phone]):
+                return True
+        return False
 
     def accept(self, message):
         message.group = self.group
