@@ -14,6 +14,7 @@ import time
 import hypothesis
 from hypothesis.stateful import run_state_machine_as_test
 
+from faults import FAULTS, sabotaged
 from gateway import Gateway
 from history import History, Stage
 from machine import Interleavings
@@ -33,6 +34,7 @@ def arguments():
     parser.add_argument("--shrink", type=int, default=60, help="seconds that may be spent on a shorter history")
     parser.add_argument("--keep", default=".", metavar="FOLDER", help="where a history that fails is written")
     parser.add_argument("--replay", nargs="+", metavar="FILE", help="do these histories, and print them")
+    parser.add_argument("--faults", action="store_true", help="show that each check finds programs that break their promise")
     parser.add_argument("--worker", type=int, help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -172,8 +174,28 @@ def replay(options):
     return code
 
 
+def show_faults(options):
+    """Each check finds programs that break their promise."""
+    folder = tempfile.mkdtemp(prefix="turnstone-model-stage.")
+    site, gateway, missed = Site(os.path.join(binaries(), "simulator"), folder), Gateway(folder), 0
+    for number, (name, program, instead, steps) in enumerate(FAULTS):
+        options.only = name
+        stage = Stage(sabotaged(os.path.join(folder, str(number)), binaries(), program, instead), gateway, site)
+        history, found = again(stage, options, False, copy.deepcopy(steps))
+        seen = getattr(found, "name", None) == name
+        missed += not seen
+        if not seen:
+            print("\n".join("  " + line for line in history.lines))
+        print(f"{'ok' if seen else 'not ok'} {name}, a broken {program}: {str(found)[:200]}", flush=True)
+    site.end()
+    shutil.rmtree(folder, ignore_errors=True)
+    return 1 if missed else 0
+
+
 def main():
     options = arguments()
+    if options.faults:
+        return show_faults(options)
     if options.replay:
         return replay(options)
     if options.seed is None:

@@ -273,6 +273,9 @@ def check_turns_told(world):
             continue
         if not any(not device.doubtful for device in world.devices[player]):
             continue
+        games = {game: turn for game, turn in world.games.items() if GAMES[game] == player}
+        if world.looks.get(player) != games:
+            raise TurnUntold(f"nobody looked at {player}: the games are {games}, the newest look saw {world.looks.get(player)}")
         for game in sorted(world.untold(world.told[player], player)):
             if world.deaf_to_turns.get((player, game)) == world.games[game]:
                 continue
