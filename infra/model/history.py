@@ -259,9 +259,12 @@ class History:
         if ended is not None:
             candidates.append((self.world.copy(), [self.world.copy()], True, "not done"))
             if steps[0]["do"] == "claim":
-                world = self.world.copy()
-                world.claim_partly(steps[0])
-                candidates.append((world, [world], True, "partly"))
+                others = [user for user in self.world.holders(steps[0]["phone"]) if user != steps[0]["user"]]
+                for count in range(1, len(others) + 1):
+                    for losers in itertools.combinations(others, count):
+                        world = self.world.copy()
+                        world.claim_partly(steps[0], losers)
+                        candidates.append((world, [world], True, "partly"))
         for world, passed, fits, how in candidates:
             if fits and is_explained(listed, world.listing(), gone) and (wishes is None or self.are_wishes(world, wishes)):
                 self.world = world

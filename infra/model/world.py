@@ -194,10 +194,10 @@ class World:
             self.add(user, phone)
         return {200}
 
-    def claim_partly(self, step):
-        """A crash in the midst of it: nobody has the token."""
-        self.claim(step)
-        self.drop(step["user"], step["phone"], "claimed by half")
+    def claim_partly(self, step, losers):
+        """A crash in the midst of a claim: some of those who had the token have it no more, and the caller not yet."""
+        for user in losers:
+            self.drop(user, step["phone"], "claimed by half")
 
     def unregister(self, step):
         user, phone = step["user"], step["phone"]
