@@ -393,7 +393,8 @@ class History:
     def await_drainer(self):
         deadline = time.monotonic() + 20
         while time.monotonic() < deadline:
-            if not self.programs.is_draining() and not (self.spawn and self.programs.is_ready()):
+            # In this order: a drainer holds its lock until everything is written.
+            if not (self.spawn and self.programs.is_ready()) and not self.programs.is_draining():
                 return
             time.sleep(0.005)
 
