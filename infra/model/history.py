@@ -245,7 +245,8 @@ class History:
         `ended` is the step of a program that was ended: it was done, or not, and the step keeps which.
         """
         listed = self.listing()
-        gone = {PHONE_OF.get(push.token) for push in self.gateway.pushes[self.seen:] if push.answer == "410"}
+        refused = {PHONE_OF.get(push.token) for push in self.gateway.pushes[self.seen:] if push.answer == "410"}
+        gone = {device.name for user in USERS for device in self.world.devices[user] if device.phone in refused}
         wishes = self.wishes() if any(step["do"] == "preferences" for step in steps) else None
         candidates, first = [], None
         for order in itertools.permutations(range(len(steps))):
@@ -424,7 +425,8 @@ class History:
         listed = self.listing()
         for phone in self.world.stirred:
             for user in USERS:
-                if self.world.device(user, phone) is not None and phone not in listed[user]:
+                device = self.world.device(user, phone)
+                if device is not None and device.name not in listed[user]:
                     self.world.drop(user, phone, "gone")
         self.world.stirred = set()
 

@@ -22,6 +22,7 @@ class Device:
 
     slot: int
     phone: str
+    name: str  # the phone of its first token: listings and reports know it by this
     doubtful: bool = False  # the gateway refused it: whether it is pushed to is not checked
 
 
@@ -137,7 +138,7 @@ class World:
         device = self.device(user, phone)
         if device is None:
             self.slots += 1
-            self.devices[user].append(Device(self.slots, phone))
+            self.devices[user].append(Device(self.slots, phone, phone))
         else:
             device.doubtful = False
 
@@ -164,7 +165,7 @@ class World:
 
     def listing(self):
         """The devices of each user that GET /api/devices must show."""
-        return {user: {device.phone for device in self.devices[user]} for user in USERS}
+        return {user: {device.name for device in self.devices[user]} for user in USERS}
 
     ### Steps. Each answers with the statuses that are right for it.
 
