@@ -318,7 +318,7 @@ def check_report(world, message, report):
             raise Report(f"{said}, but it was accepted for {', '.join(arrived)}")
     elif not sure <= accepted <= len(arrived):
         raise Report(f"{said}, but the gateway accepted it for {', '.join(p for p in arrived if arrived[p]) or 'nobody'}")
-    if not message.held:
+    if not message.held and not world.replaced:
         ids = {line["id"] for line in lines if line["state"] == "accepted"}
         listed = {line["id"] for line in lines}
         for phone in arrived:

@@ -103,6 +103,7 @@ class World:
         self.group = 0
         self.slots = 0
         self.aliases = {}
+        self.replaced = False  # whether a token has taken the place of another
         self.devices = {user: [] for user in USERS}
         self.preferences = {user: Preferences() for user in USERS}
         self.messages = {}
@@ -191,6 +192,7 @@ class World:
                         if target[0] == user and self.slot_of(target[1]) == replaced.slot:
                             message.excuses.setdefault(target, "two devices became one")
             replaced.phone, replaced.doubtful = phone, False
+            self.replaced = True
         else:
             self.add(user, phone)
         return {200}
