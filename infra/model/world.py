@@ -136,6 +136,8 @@ class World:
         return slot
 
     def add(self, user, phone):
+        if self.device(user, phone) is None:
+            self.badges.pop(phone, None)  # what its icon shows now is somebody else's
         device = self.device(user, phone)
         if device is None:
             self.slots += 1
@@ -146,6 +148,7 @@ class World:
     def drop(self, user, phone, why):
         device = self.device(user, phone)
         if device is not None:
+            self.badges.pop(phone, None)
             self.devices[user].remove(device)
             self.excuse_slot(user, device.slot, why)
 
@@ -191,6 +194,7 @@ class World:
                     for target in message.targets:
                         if target[0] == user and self.slot_of(target[1]) == replaced.slot:
                             message.excuses.setdefault(target, "two devices became one")
+            self.badges.pop(phone, None)
             replaced.phone, replaced.doubtful = phone, False
             self.replaced = True
         else:
