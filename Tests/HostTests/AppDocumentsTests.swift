@@ -143,7 +143,7 @@ struct AppDocumentsTests {
                 ("DELETE", "/api/push/invalidate"), ("GET", "/api/push/status"),
             ] {
                 let body = method == "POST" ? Self.registration(Self.phone, "x") : nil
-                try stranger.expect(401, Self.error("Access denied"), method, path, body)
+                try stranger.expect(401, Self.error("Access denied: …"), method, path, body)
             }
         }
         // A minute's difference of two clocks is none.
@@ -166,8 +166,10 @@ struct AppDocumentsTests {
         ] {
             try own.expect(200, Self.registered("Safari"), "POST", path, registration)
         }
+        // A native app's: no browser sends JSON to another site without asking first.
+        try caller().expect(200, Self.registered("Safari"), "POST", path, registration)
         for other in [
-            caller(), caller(("Origin", "https://elsewhere.example")),
+            caller(("Origin", "https://elsewhere.example")),
             caller(("Sec-Fetch-Site", "cross-site")),
         ] {
             let error = Self.error("this request comes from another site")

@@ -62,13 +62,13 @@ import Turnstone
         #expect(!changed)
     }
 
-    @Test("an unknown argument starts no work", arguments: programs)
+    @Test("an unknown option starts no work", arguments: programs)
     func unknown(program: String) throws {
         let (ended, changed) = try run(program, ["--hlep"])
         #expect(ended.exitCode == 100)
         #expect(ended.stdout.isEmpty)
         #expect(
-            ended.stderr == "\(program): unknown argument --hlep; \(program) --help lists them\n")
+            ended.stderr == "\(program): unknown option --hlep; \(program) --help lists them\n")
         #expect(!changed)
     }
 

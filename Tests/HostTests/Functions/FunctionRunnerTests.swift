@@ -25,7 +25,8 @@ import Turnstone
                 continue
             }
             #expect(answer.status == fixture.status, "\(name): \(answer.body)")
-            #expect(answer.headers["content-type"] == "application/json", name)
+            let type = answer.status == 204 ? nil : "application/json"
+            #expect(answer.headers["content-type"] == type, name)
             if let body = fixture.body(at: site) {
                 #expect(
                     answer.json.map { Pattern.matches($0, body) } ?? false,
