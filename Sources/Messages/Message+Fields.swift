@@ -34,7 +34,7 @@ extension Message {
         }
         payload = .object(try fields.payload(aps))
         sendAfter = try fields.sendAfter(now: now)
-        (expires, isKept) = try fields.expires(after: sendAfter ?? now)
+        (expires, isKept, hasOwnLife) = try fields.expires(after: sendAfter ?? now)
         try checkSize()
     }
 
@@ -111,13 +111,15 @@ extension Fields {
     /// A day later where nothing is said. APNs keeps nothing for longer than 30 days.
     fileprivate mutating func expires(
         after start: Timestamp
-    ) throws(Failure) -> (Timestamp, isKept: Bool) {
+    ) throws(Failure) -> (Timestamp, isKept: Bool, isSaid: Bool) {
         let moment = try moment("expiration")
         let seconds = try integer("expires_in")
         guard moment == nil || seconds == nil else {
             throw unacceptable("expiration and expires_in exclude each other")
         }
-        if moment?.milliseconds == 0 || seconds == 0 { return (start + .minutes(1), false) }
+        if moment?.milliseconds == 0 || seconds == 0 {
+            return (start + .minutes(1), false, true)
+        }
         let longest = Interval.days(30)
         let expires =
             seconds.map { start + .seconds(min(max($0, -1), longest.milliseconds)) }
@@ -125,6 +127,6 @@ extension Fields {
         guard expires > start, expires - start <= longest else {
             throw unacceptable("it must expire after it is sent, and at most 30 days later")
         }
-        return (expires, true)
+        return (expires, true, moment != nil || seconds != nil)
     }
 }

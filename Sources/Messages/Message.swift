@@ -21,6 +21,8 @@ package struct Message: Equatable {
     package let sendAfter: Timestamp?
     /// After this nobody wants it any more.
     package let expires: Timestamp
+    /// Whether its sender said when it expires.
+    let hasOwnLife: Bool
     /// Whether APNs keeps it for a device that is away.
     package let isKept: Bool
 
@@ -32,7 +34,7 @@ package struct Message: Equatable {
     /// What orders it among the messages that replace each other; `nil` where none does.
     ///
     /// - Parameters:
-    ///   - user: whom it is for, where it is for one user only.
+    ///   - user: the one user whose devices alone get it.
     ///   - accepted: nanoseconds since 1970: of two from the same moment, which was accepted first.
     func series(of user: UserID?, now: Timestamp, accepted: Int64) -> Series? {
         if let subject {

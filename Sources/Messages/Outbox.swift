@@ -69,7 +69,8 @@ package struct Outbox {
         }
         var next: Delivery? = first
         try spool.accept(
-            notification(message, id: id, user: audience.onlyUser), notBefore: message.sendAfter,
+            try notification(message, id: id, user: audience.onlyUser),
+            notBefore: message.sendAfter,
             next: { () throws(Failure) in
                 if let first = next {
                     next = nil
@@ -87,7 +88,9 @@ package struct Outbox {
         return record.sent(id)
     }
 
-    private func notification(_ message: Message, id: String, user: UserID?) -> Notification {
+    private func notification(
+        _ message: Message, id: String, user: UserID?
+    ) throws(Failure) -> Notification {
         var push = PushContent(
             type: message.pushType, priority: message.priority, collapseID: message.collapseID,
             payload: message.payload)
@@ -95,8 +98,12 @@ package struct Outbox {
         var notification = Notification(
             id: id, user: user, accepted: now, expires: message.expires, push: push)
         notification.kind = message.kind
+        // What others get on the same phone counts as well.
+        let scope = try user.flatMap { (user) throws(Failure) in
+            try state.registry.sharesDevice(user) ? nil : user
+        }
         notification.series = message.series(
-            of: user, now: now, accepted: Timestamp.systemNanoseconds)
+            of: scope, now: now, accepted: Timestamp.systemNanoseconds)
         return notification
     }
 }

@@ -95,7 +95,8 @@ struct Passage {
             id: id, payload: payload, collapseID: message.collapseID, device: device?.id,
             count: Int64(count),
             // It was not said that it is worth nothing in the morning.
-            expires: max(message.expires, moment + .hours(12)))
+            expires: message.hasOwnLife
+                ? message.expires : max(message.expires, moment + .hours(12)))
         try state.users.update(DocumentName(user)) { (document) throws(Failure) in
             guard document.held.add(held, until: moment), let device = document.devices.first else {
                 return

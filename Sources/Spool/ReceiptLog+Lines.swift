@@ -96,11 +96,11 @@ extension ReceiptLog {
     /// Records that messages which were held for a user do not go to as many devices as they were accepted for.
     ///
     /// - Parameters:
-    ///   - count: how many devices the user has no more.
+    ///   - count: how many devices they do not go to.
     ///   - release: the id of the notification that brings the messages to the others.
     package func append(
-        superseded ids: [String], onDevices count: Int64, of user: UserID, in release: String,
-        at now: Timestamp
+        held ids: [String], _ outcome: Outcome, _ reason: String?, onDevices count: Int64,
+        of user: UserID, in release: String, at now: Timestamp
     ) {
         flushSending()
         for id in ids {
@@ -110,8 +110,8 @@ extension ReceiptLog {
             line.add("user", text: user.text)
             line.add("devices", Int(count))
             line.add("at", Int(now.milliseconds))
-            line.add("reason", plain: "unregistered")
-            line.add("outcome", plain: Outcome.superseded.rawValue)
+            if let reason { line.add("reason", plain: reason) }
+            line.add("outcome", plain: outcome.rawValue)
             append(line.end())
         }
     }

@@ -80,12 +80,28 @@ extension Intake {
     /// The devices that a notification has reached, as receipts name them (``DeviceToken/publicID``). Call
     /// ``ReceiptLog/write()`` first: what was only appended is not found.
     package func devicesReached(by mark: SeriesMark) throws(Failure) -> [String] {
+        try devicesReached(by: mark.id, since: mark.receipts, untilFinished: true)
+    }
+
+    /// The same for a message, with what was held of it.
+    ///
+    /// - Parameter receipts: as ``Spool/receiptsStart(notBefore:at:)`` gave it.
+    package func devicesReached(
+        by message: String, since receipts: JSONValue
+    ) throws(Failure) -> [String] {
+        guard let start = ReceiptLog.Position(receipts) else { return [] }
+        return try devicesReached(by: message, since: start, untilFinished: false)
+    }
+
+    private func devicesReached(
+        by id: String, since start: ReceiptLog.Position, untilFinished: Bool
+    ) throws(Failure) -> [String] {
         var devices: [String] = []
-        try log.forEachLine(of: mark.id, from: mark.receipts) { line in
+        try log.forEachLine(of: id, from: start) { line in
             if line["outcome"]?.string == Outcome.accepted.rawValue {
                 if let device = line["device_id"]?.string { devices.append(device) }
             }
-            return line["finished_at"] != nil
+            return untilFinished && line["finished_at"] != nil
         }
         return devices
     }

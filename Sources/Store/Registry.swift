@@ -69,6 +69,15 @@ package struct Registry {
         }
     }
 
+    /// Whether another user has one of the user's devices as well.
+    package func sharesDevice(_ user: UserID) throws(Failure) -> Bool {
+        for device in try state.users.read(DocumentName(user))?.devices ?? [] {
+            let holders = try state.tokens.read(DocumentName(device.token))?.users ?? []
+            if holders.contains(where: { $0 != user.text }) { return true }
+        }
+        return false
+    }
+
     /// The users who have the device, in the order of registration.
     package func users(of token: DeviceToken) throws(Failure) -> [UserID] {
         try users(by: .token(token))

@@ -77,6 +77,15 @@ package struct HeldMessages: Equatable, Sendable {
         return true
     }
 
+    /// Forgets messages whose time is over, and gives them.
+    package mutating func removeExpired(at now: Timestamp) -> [Message] {
+        let gone = messages.filter { $0.expires <= now }
+        let ids = Set(gone.map { $0.id })
+        messages.removeAll { ids.contains($0.id) }
+        messageIDs.removeAll { ids.contains($0) }
+        return gone
+    }
+
     /// Forgets messages that were called off.
     package mutating func remove(where isCalledOff: (_ id: String) throws(Failure) -> Bool)
         throws(Failure)

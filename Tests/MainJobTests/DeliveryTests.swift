@@ -162,6 +162,23 @@ import Unix
         #expect(try world.health().status == 200)
     }
 
+    @Test("a gateway that judges pushes again is no trouble any more", arguments: ["gone", "bad"])
+    func judgesAgain(state: String) throws {
+        let world = try World()
+        try world.simulator.perform([
+            "do": "token", "token": .string(token(1)), "is": .string(state),
+            "since": .integer(world.now + 1),
+        ])
+        try world.simulator.perform(["do": "goaway", "after": 0, "abrupt": true])
+        try world.accept("a", devices: 1...1)
+        for _ in 0..<3 {
+            _ = try world.start("deliver").end()
+            try world.advance(seconds: 60)
+        }
+        #expect(world.spooled().isEmpty)
+        #expect(try world.health().status == 200)
+    }
+
     @Test("while a stop holds nothing is tried, and afterwards it is")
     func stopHolds() throws {
         let world = try World()

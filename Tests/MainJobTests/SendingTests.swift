@@ -12,7 +12,7 @@ import Turnstone
 @Suite struct SendingTests {
     /// Why a message is not sent when it is accepted.
     enum Delay: CaseIterable, Sendable {
-        case scheduled, busyGateway
+        case scheduled, busyGateway, throttled
     }
 
     /// A message to ann that waits. ``goOn(_:)`` lets it be sent.
@@ -25,9 +25,10 @@ import Turnstone
         for member in more.members { body[member.name] = member.value }
         switch delay {
         case .scheduled: body["send_after"] = .integer(world.now / 1000 + 1200)
-        case .busyGateway:
+        case .busyGateway, .throttled:
             try world.simulator.perform([
-                "do": "apns-fault", "status": 503, "count": .integer(Int64(devices.count)),
+                "do": "apns-fault", "status": delay == .throttled ? 429 : 503,
+                "count": .integer(Int64(devices.count)),
             ])
         }
         let id = try world.sent(body)
@@ -212,6 +213,22 @@ import Turnstone
         #expect(other.count == 1 && title == "Both")
     }
 
+    @Test("what expires while it is held is not sent, and its report says so")
+    func expiredWhileHeld() throws {
+        let world = try World()
+        try world.give("ann", devices: 1...2)
+        let end = Timestamp(milliseconds: world.now) + .hours(1)
+        try world.change("ann") { $0.preferences.mutedUntil = end }
+        let id = try world.sent(["users": ["ann"], "title": "Taxi is here", "expires_in": 600])
+        let other = try world.sent(["users": ["ann"], "title": "Hello"])
+        try world.advance(seconds: 3600)
+        for _ in 0..<2 { try world.run("deliver") }
+        #expect(try world.report(id)["counts"] == ["expired": 2])
+        #expect(try world.report(other)["counts"] == ["accepted": 2])
+        let pushes = try world.simulator.pushes()
+        #expect(pushes.allSatisfy { $0["payload"]?.object?["merged"] == nil })
+    }
+
     @Test("a held message whose user has no device in the morning ends")
     func heldForNobody() throws {
         let world = try World()
@@ -226,6 +243,43 @@ import Turnstone
         #expect(report["state"] == "done")
         #expect(report["counts"] == ["superseded": 2])
         #expect(try world.acceptedIDs().isEmpty)
+    }
+}
+
+/// A phone that two users have.
+@Suite struct SharedPhoneTests {
+    private func world() throws -> World {
+        let world = try World()
+        for player in Int64(1)...2 { try world.register(token(1), of: player) }
+        return world
+    }
+
+    @Test("a phone of two users gets a message to both once, though one of them is muted")
+    func once() throws {
+        let world = try world()
+        let end = Timestamp(milliseconds: world.now) + .hours(1)
+        try world.change("2") { $0.preferences.mutedUntil = end }
+        let id = try world.sent(["users": ["1", "2"], "title": "Hello"])
+        try world.run("deliver")
+        try world.advance(seconds: 3600)
+        for _ in 0..<2 { try world.run("deliver") }
+        #expect(try world.acceptedIDs().count == 1)
+        #expect(try world.report(id)["counts"] == ["accepted": 1, "superseded": 1])
+        #expect(try world.report(id)["state"] == "done")
+    }
+
+    @Test("on a phone of two users an older message does not follow the other's newer one")
+    func overtaken() throws {
+        let world = try world()
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
+        let first = try world.sent(["users": ["1"], "title": "Old", "collapse_id": "x"])
+        try world.run("deliver")
+        _ = try world.sent(["users": ["2"], "title": "New", "collapse_id": "x"])
+        try world.run("deliver")
+        try world.advance(seconds: 2400)
+        try world.run("deliver")
+        #expect(try world.report(first)["counts"] == ["superseded": 1])
+        #expect(try world.acceptedIDs().count == 1)
     }
 }
 

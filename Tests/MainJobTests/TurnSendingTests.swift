@@ -90,6 +90,42 @@ import Turnstone
         #expect(world.spooled().isEmpty)
     }
 
+    @Test("two notices that go out at once tell of each turn once")
+    func bothAtOnce() throws {
+        let world = try world()
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
+        try world.move(1)
+        try world.cycle()
+        try world.move(2)
+        try look(world, after: 1900)
+        for _ in 0..<3 {
+            try world.run("deliver")
+            try world.advance(seconds: 31)
+        }
+        #expect(try bodies(world) == ["It's your turn in 2 games"])
+        #expect(world.spooled().isEmpty)
+    }
+
+    @Test("each phone gets the correction of its badge")
+    func correctionPutOff() throws {
+        let world = try world()
+        try world.register(token(2), of: 1)
+        try world.move(1)
+        try world.move(2)
+        try world.cycle()
+        try world.move(1)
+        try world.simulator.perform([
+            "do": "apns-fault", "status": 503, "token": .string(token(1)), "count": 1,
+        ])
+        try world.cycle()
+        try world.advance(seconds: 1900)
+        try world.run("deliver")
+        for number in 1...2 {
+            let last = try accepted(world).last { $0["token"] == .string(token(number)) }
+            #expect(last?["payload"]?.object?["aps"]?.object?["badge"] == 1)
+        }
+    }
+
     @Test("a turn that no device took is told when one registers", arguments: ["gone", "bad"])
     func untold(state: String) throws {
         let world = try world()

@@ -33,6 +33,19 @@ extension Drainer {
         return nil
     }
 
+    /// The devices that have taken all of these messages already, for other users.
+    private func devicesTold(of messageIDs: [String]) throws(Failure) -> Set<String> {
+        var told: Set<String>?
+        try intake.log.write()
+        for id in messageIDs {
+            guard let record = try state.messages.find(id) else { return [] }
+            let reached = Set(try intake.devicesReached(by: id, since: record.receipts))
+            told = told?.intersection(reached) ?? reached
+            if told?.isEmpty == true { return [] }
+        }
+        return told ?? []
+    }
+
     private func fill(_ push: Push, _ taken: ActivityFeed.Taken?) -> Verdict? {
         guard let taken else { return .superseded("newer") }
         var aps: JSONObject = ["timestamp": .integer(taken.seconds)]
@@ -46,6 +59,7 @@ extension Drainer {
     /// The user may have chosen other quiet hours since.
     func releaseMessages(_ push: Push, of user: UserID) throws(Failure) -> Verdict {
         var until: Timestamp?
+        var expired: [HeldMessages.Message] = []
         let document = try state.users.update(DocumentName(user)) { (document) throws(Failure) in
             let passage = document.preferences.passage(nil, at: now, WallClock.minute)
             if case .held(let moment) = passage {
@@ -55,11 +69,18 @@ extension Drainer {
             try document.held.remove { (id) throws(Failure) in
                 try state.messages.find(id)?.calledOff != nil
             }
+            expired = document.held.removeExpired(at: now)
             document.held.release { newest in
                 stableUUID("released \(push.job.notification.id) \(newest)")
             }
             return document
         }
+        for message in expired {
+            intake.log.append(
+                held: [message.id], .expired, nil, onDevices: message.count, of: user,
+                in: push.job.notification.id, at: now)
+        }
+        if !expired.isEmpty { try intake.log.commit() }
         for release in document.held.releases where try !spool.contains(release.id) {
             try bring(release, to: user, document)
         }
@@ -72,15 +93,26 @@ extension Drainer {
         _ release: HeldMessages.Release, to user: UserID, _ document: User
     ) throws(Failure) {
         let only = release.message.device
-        let devices = document.devices.filter {
+        var devices = document.devices.filter {
             $0.takesMessages && (only == nil || $0.id == only)
         }
         let gone = release.message.count - Int64(devices.count)
         if gone > 0 {
             intake.log.append(
-                superseded: release.messageIDs, onDevices: gone, of: user, in: release.id, at: now)
-            try intake.log.commit()
+                held: release.messageIDs, .superseded, "unregistered", onDevices: gone, of: user,
+                in: release.id, at: now)
         }
+        // A phone of several users gets a message once.
+        let told = try devicesTold(of: release.messageIDs)
+        let repeated = devices.filter { told.contains($0.id) }
+        if !repeated.isEmpty {
+            intake.log.append(
+                held: release.messageIDs, .superseded, "delivered",
+                onDevices: Int64(repeated.count),
+                of: user, in: "\(release.id) again", at: now)
+            devices.removeAll { told.contains($0.id) }
+        }
+        try intake.log.commit()
         guard !devices.isEmpty else {
             return try state.users.update(DocumentName(user)) { $0.held.finish(release.id) }
         }

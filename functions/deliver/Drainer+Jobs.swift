@@ -127,6 +127,7 @@ extension Drainer {
         stubborn = []
         groups = [:]
         flights = Flights()
+        telling = [:]
         try intake.log.commit()
         oldestNote = nil
         orLog { () throws(Failure) in

@@ -20,7 +20,10 @@ extension Drainer {
     ) throws(Failure) -> Verdict? {
         guard let player = user.player else { return .superseded("unregistered") }
         guard device.notice <= told.notice else { return .superseded("newer") }
-        guard !flights.isNewerUnderWay(than: push) else { return .soon }
+        // Another notice may tell of the same turns: what becomes of it decides what is left for this one.
+        let id = push.job.notification.id
+        guard telling[user] ?? id == id else { return .soon }
+        telling[user] = id
         switch try filling(of: push.job, told, of: player) {
         case .nothing(let reason): return .superseded(reason)
         case .turns(let waiting):
@@ -89,10 +92,9 @@ extension Drainer {
             }
             return document.turnBadge
         }
-        if case .turns = push.job.notice?.filling {
-        } else if badge.waiting == badge.shown {
-            return .superseded("answered")
-        }
+        // The other devices of an earlier pass, or of this one, do not count.
+        let isFirst = push.job.notice == nil && push.job.file.pass == 1
+        if isFirst, badge.waiting == badge.shown { return .superseded("answered") }
         push.job.notice = (.turns(waiting: badge.waiting), MonotonicClock.milliseconds)
         push.setBadge(try turnBadge(of: user, waiting: badge.waiting, on: device))
         return nil

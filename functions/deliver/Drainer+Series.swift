@@ -23,11 +23,10 @@ final class SeriesGroup {
     }
 }
 
-/// The pushes under way that belong to a series, or tell of a player's turns.
+/// The pushes under way that belong to a series.
 struct Flights {
     private struct Way: Hashable {
-        let key: String
-        let scope: String
+        let series: String
         let device: String
     }
 
@@ -54,8 +53,7 @@ struct Flights {
 
     private func way(of push: Push) -> (Way, Series.Order)? {
         guard let series = push.job.series, let device = push.device else { return nil }
-        let scope = push.job.notification.turns == nil ? "" : series.scope
-        return (Way(key: series.key, scope: scope, device: device), series.order)
+        return (Way(series: series.key, device: device), series.order)
     }
 }
 
@@ -78,6 +76,9 @@ extension Drainer {
 
     /// To be called when a job is out of hand.
     func leave(_ job: Job) {
+        if let user = job.notification.user, telling[user] == job.notification.id {
+            telling[user] = nil
+        }
         guard let series = job.notification.series, let group = job.group else { return }
         job.group = nil
         group.jobs -= 1

@@ -32,6 +32,7 @@ extension Drainer {
             job.retry(notBefore: now + .seconds(5))
         case .settled(let outcome):
             append(verdict, of: push, outcome, isSent: isSent)
+            if isSent, verdict.status != nil { noteAnswer() }
             summary.count(outcome)
             cleanUp.note(push, verdict)
             switch outcome {
@@ -64,6 +65,10 @@ extension Drainer {
     private func noteAccepted(_ push: Push) {
         noteReached(push)
         if push.job.isForPlayer, let token = push.delivery.token { push.job.reached.append(token) }
+    }
+
+    /// A push service that judges pushes is one that can be reached and that takes our key.
+    private func noteAnswer() {
         guard isStopNoted else { return }
         isStopNoted = false
         note(nil)

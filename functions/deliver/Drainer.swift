@@ -22,6 +22,8 @@ final class Drainer {
     /// By key, the series of which a notification is in hand.
     var groups: [String: SeriesGroup] = [:]
     var flights = Flights()
+    /// By player, the notice in hand that tells of the player's turns, until the ledger says what became of it.
+    var telling: [UserID: String] = [:]
     /// The user whose document was looked at last: many pushes in a row may be for the same.
     var lastUser: Shelf<User>.Snapshot?
     /// Pushes that the provider has.

@@ -22,8 +22,8 @@ final class Job {
     var isRefused = false
     /// What it says of a player's turns, and when that was found out, by the monotonic clock in milliseconds.
     var notice: (filling: NoticeFilling, at: Int64)?
-    /// What orders its pushes among others of the same series, or of the same player's turns.
-    let series: Series?
+    /// What orders its pushes among others.
+    var series: Series? { notification.series }
     /// The devices that others of its series have reached.
     var group: SeriesGroup?
     /// What is sent to each device without a badge of its own.
@@ -34,13 +34,6 @@ final class Job {
     init(_ file: SpoolFile, _ lane: Lane) {
         self.file = file
         self.lane = lane
-        let notification = file.notification
-        series =
-            notification.series
-            ?? notification.turns.map { told in
-                let order = Series.Order(from: Timestamp(milliseconds: 0), accepted: told.notice)
-                return Series("turns", of: notification.user, order: order)
-            }
     }
 
     /// Whether it tells of a player's turns, or of their number.

@@ -173,9 +173,9 @@ extension Verdict {
         Verdict(status: nil, reason: "held", meaning: .later(pause))
     }
 
-    /// Something newer for the same device is under way: its verdict tells whether this one is still wanted.
+    /// Another push is under way whose verdict tells whether this one is still wanted.
     static let soon = Verdict(
-        status: nil, reason: "behind a newer one", meaning: .later(.seconds(1)))
+        status: nil, reason: "behind another one", meaning: .later(.seconds(1)))
 
     static let notSent = Verdict(status: nil, reason: nil, meaning: .notSent)
 
