@@ -205,8 +205,13 @@ import Unix
             world.state.files().keys.first { $0.hasPrefix("users/") && $0.hasSuffix("/1.json") })
         let lock = try FileDescriptor.open(
             "\(world.state.path)/\(name).lock", .update)
+        try world.simulator.perform(["do": "apns-fault", "kind": "delay", "ms": 1000, "count": 1])
+        let drainer = try world.start("deliver")
+        // Sent, and not answered yet.
+        try world.simulator.perform(["do": "wait", "requests": 1, "ms": 20_000])
         #expect(try lock.tryLock())
-        #expect(try deliver(world)["delivered"] == 0)
+        let summary = try JSON.parse(drainer.end().output).object
+        #expect(summary?["delivered"] == 0)
         #expect(world.spooled().count == 1)
         lock.unlock()
         #expect(try deliver(world)["delivered"] == 1)

@@ -69,12 +69,13 @@ final class Drainer {
             }
             election.beat(at: now)
             let delivered = Result { () throws(Failure) in try deliver(election, linger: linger) }
+            // Before anybody else can tell that this run is over.
+            cleanUp.carryOut()
             election.end()
             try delivered.get()
             // Whoever accepted something since the last look found the lock taken, and left it to us.
         } while try isWorkLeft()
         provider.close()
-        cleanUp.carryOut()
         if let obstacle { throw obstacle }
         return summary.members
     }
