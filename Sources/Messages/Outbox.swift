@@ -99,6 +99,7 @@ package struct Outbox {
             id: id, user: user, accepted: now, expires: message.expires, push: push)
         notification.kind = message.kind
         // What others get on the same phone counts as well.
+        guard message.subject != nil || message.collapseID != nil else { return notification }
         let scope = try user.flatMap { (user) throws(Failure) in
             try state.registry.sharesDevice(user) ? nil : user
         }

@@ -44,9 +44,8 @@ struct Passage {
         return .open(
             devices.map { device in
                 var delivery = Delivery(
-                    token: device.token, environment: device.environment, user: user,
-                    badge: badge.map { Int($0) }, isProven: device.reached != nil)
-                delivery.deviceID = device.changedID
+                    token: device.token, id: device.changedID, environment: device.environment,
+                    user: user, badge: badge.map { Int($0) }, isProven: device.reached != nil)
                 delivery.stamp = isLasting ? stamp : nil
                 return delivery
             })

@@ -87,10 +87,10 @@ package struct Spool {
         // The drainer removes worn folders: one may go between being made and being used.
         for isLast in [false, false, true] {
             var hasBegun = false
-            try systemCalls { () throws(SystemError) in
-                try Files.makeFolder(Files.parent(of: path))
-            }
             do throws(Failure) {
+                try systemCalls { () throws(SystemError) in
+                    try Files.makeFolder(Files.parent(of: path))
+                }
                 return try Files.replace(path) { (file) throws(Failure) in
                     hasBegun = true
                     var writer = LineWriter(file)

@@ -90,6 +90,12 @@ package final class SpoolFile {
     /// The lane that a file of unknown length takes.
     package var lane: Lane { notification.lane(devices: isSmall ? 1 : .max) }
 
+    /// Whether one of the devices that are left has this token.
+    package func isAlso(for token: DeviceToken) throws(Failure) -> Bool {
+        let name = Array("\"device\":\"\(token.hex)\"".utf8)
+        return try systemCalls { () throws(SystemError) in try Files.contains(name, in: path) }
+    }
+
     /// Gives a carrier what it is to carry now.
     package func load(_ push: PushContent, expires: Timestamp) {
         notification.push = push

@@ -28,7 +28,7 @@ package struct HeldMessages: Equatable, Sendable {
 
         /// Whether it takes the place of an earlier one.
         fileprivate func replaces(_ earlier: Message) -> Bool {
-            guard earlier.id != id else { return true }
+            guard earlier.id != id else { return earlier.device == device }
             return collapseID != nil && earlier.collapseID == collapseID && earlier.device == device
         }
     }
@@ -99,8 +99,8 @@ package struct HeldMessages: Equatable, Sendable {
     /// Lets all that waits go: with one notification what is for all of the user's devices, with one for each device
     /// what is for that one only.
     ///
-    /// - Parameter id: the notification's id, made from that of the newest message it brings.
-    package mutating func release(as id: (_ newest: String) -> String) {
+    /// - Parameter id: the notification's id, made from that of the newest message it brings and the device it is for.
+    package mutating func release(as id: (_ newest: String, _ device: String?) -> String) {
         var targets: [String?] = []
         for message in messages where !targets.contains(message.device) {
             targets.append(message.device)
@@ -108,7 +108,8 @@ package struct HeldMessages: Equatable, Sendable {
         for target in targets {
             let group = messages.filter { $0.device == target }
             let others = messages.filter { $0.device != target }.map { $0.id }
-            // What gave way to others is told of with those for all devices, or with the only ones.
+                .filter { id in !group.contains { $0.id == id } }
+            // The ids of replaced messages go with the release to all devices, or with the first one.
             let isMain = target == nil || !targets.contains(nil) && target == targets[0]
             let ids =
                 isMain
@@ -116,7 +117,7 @@ package struct HeldMessages: Equatable, Sendable {
             let more = isMain ? uncounted : 0
             guard let merged = Self.merged(group, and: more) else { continue }
             releases.append(
-                Release(id: id(merged.id), message: merged, messageIDs: ids))
+                Release(id: id(merged.id, target), message: merged, messageIDs: ids))
         }
         messages = []
         uncounted = 0

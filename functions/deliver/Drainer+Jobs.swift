@@ -103,7 +103,7 @@ extension Drainer {
         } else if job.notification.cargo == .turnBadge, job.file.isReached,
             let waiting = job.waitingGames
         {
-            try state.users.update(DocumentName(user)) { $0.turnBadge.shown = waiting }
+            try state.users.update(DocumentName(user)) { $0.noteShown(waiting, on: job.reached) }
         }
     }
 

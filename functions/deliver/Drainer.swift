@@ -217,11 +217,17 @@ final class Drainer {
         do throws(Failure) {
             try join(job)
             try queue.append(job)
-        } catch { try setAside(job, error) }
+        } catch {
+            leave(job)
+            try setAside(job, error)
+        }
     }
 
     private func nextPush() -> Push? {
-        while intake.log.pendingBytes < 1 << 20 {
+        // What is settled without being sent must not keep answers and signals waiting.
+        var rest = 256
+        while intake.log.pendingBytes < 1 << 20, rest > 0, !ThisProcess.isEndWanted {
+            rest -= 1
             let entry: PushQueue.Entry?
             do throws(Failure) { entry = try queue.popFirst() } catch {
                 log.failure(error)
