@@ -70,7 +70,7 @@ package struct Outbox {
         var next: Delivery? = first
         try spool.accept(
             try notification(message, id: id, user: audience.onlyUser),
-            notBefore: message.sendAfter,
+            notBefore: message.sendAfter.map { .wanted($0) },
             next: { () throws(Failure) in
                 if let first = next {
                     next = nil

@@ -108,7 +108,7 @@ struct Passage {
             reminder.cargo = .messages
             try Spool(state: state.folder).accept(
                 reminder, to: [Delivery(token: device.token, environment: device.environment)],
-                notBefore: moment)
+                notBefore: .putOff(until: moment))
         }
     }
 }

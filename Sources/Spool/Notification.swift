@@ -157,8 +157,11 @@ package enum Outcome: String, Sendable {
     case superseded
     /// It was called off before it was sent.
     case cancelled
+    /// The notification's file could not be read.
+    case damaged
 
     package static let all = [
         Outcome.accepted, .refused, .gone, .quarantined, .expired, .superseded, .cancelled,
+        .damaged,
     ]
 }

@@ -164,6 +164,7 @@ extension Spool {
         var members = whole.notification.members
         if whole.pass > 1 { members["pass"] = .integer(Int64(whole.pass)) }
         members["reached"] = whole.wasReached ? true : nil
+        members["outcomes"] = whole.outcomes
         try write(file.path) { (writer) throws(Failure) in
             try writer.append(members)
             while let delivery = try whole.next() {

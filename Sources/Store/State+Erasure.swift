@@ -80,6 +80,10 @@ extension State {
                         word, with: UInt8(ascii: "-"), in: "\(self.folder)/\(log)")
                 }
             }
+            // Its lines stay JSON: only the name of the user's file goes.
+            let file = Array("/\(user.fileName).json".utf8)
+            count += try Files.overwrite(
+                file, with: UInt8(ascii: "-"), in: "\(self.folder)/set-aside.jsonl")
             return count
         }
         return erased

@@ -108,7 +108,7 @@ package struct TurnNotifier {
         notification.cargo = .turnBadge
         let tokens = user.devices.filter(user.showsTooMany).map(\.token)
         let deliveries = deliveries(user).filter { $0.token.map(tokens.contains) ?? false }
-        try spool.accept(notification, to: deliveries, notBefore: due > now ? due : nil)
+        try spool.accept(notification, to: deliveries, notBefore: due > now ? .wanted(due) : nil)
         user.turnBadge.correction = notification.id
         user.turnBadge.correctionDue = due
         return true

@@ -79,7 +79,7 @@ struct Sending {
                         Delivery(
                             token: token, id: document.devices[index].changedID,
                             environment: document.devices[index].environment)
-                    ], notBefore: carrier.due > call.now ? carrier.due : nil)
+                    ], notBefore: carrier.due > call.now ? .putOff(until: carrier.due) : nil)
             }
             document.devices[index].activity = feed
             return addition
