@@ -10,9 +10,12 @@ extension State {
     /// Notes that a cycle of `check-turns` has come to its end. It is said again in half a minute: not synced.
     package func noteCycle(at now: Timestamp) throws(Failure) {
         let note: JSONValue = ["version": 1, "completed_at": JSONValue(now)]
-        try systemCalls { () throws(SystemError) in
-            try Files.replace(
-                cyclePath, with: JSON.text(note) + [UInt8(ascii: "\n")], durably: false)
+        // Two cycles may end at once.
+        try Lock.holding("\(folder)/players.index") { (_) throws(Failure) in
+            try systemCalls { () throws(SystemError) in
+                try Files.replace(
+                    cyclePath, with: JSON.text(note) + [UInt8(ascii: "\n")], durably: false)
+            }
         }
     }
 

@@ -357,6 +357,12 @@ extension World {
     }
 
     func health() throws -> Answer {
-        try Answer(event: start("health", ["method": "GET", "path": "/health"]).end().stdout)
+        variables["TURNSTONE_SERVER_KEY"] = "health-asks-for-the-reasons-with-this-key"
+        defer { variables["TURNSTONE_SERVER_KEY"] = nil }
+        let event: JSONValue = [
+            "method": "GET", "path": "/health",
+            "headers": ["Authorization": "Key health-asks-for-the-reasons-with-this-key"],
+        ]
+        return try Answer(event: start("health", event).end().stdout)
     }
 }

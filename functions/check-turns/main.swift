@@ -19,7 +19,10 @@ run("Looks for players whose turn it is on Online-Go.com, and queues a notificat
     let spool = Spool(state: state.folder)
     let cycle = try Cycle(schedule, state: state)
     let summary = try cycle.run()
-    try state.noteCycle(at: schedule.time)
+    // What was queued goes out, whether or not that can be noted.
+    do throws(Failure) { try state.noteCycle(at: schedule.time) } catch {
+        schedule.log.failure(error)
+    }
     if try spool.hasWork(at: schedule.time) {
         // Without a push service the pushes are printed, and so waited for.
         let isPrinting = !schedule.variables.namesPushService
