@@ -47,6 +47,10 @@ package struct Spool {
         next: () throws(Failure) -> Delivery?,
         note: ((_ folder: String, _ devices: Int) throws(Failure) -> Void)? = nil
     ) throws(Failure) {
+        var notification = notification
+        if let series = notification.series {
+            notification.series = series.following(try marks(of: series).map { $0.series })
+        }
         var first: [Delivery] = []
         while first.count <= Lane.most, let device = try next() { first.append(device) }
         let place =
@@ -132,6 +136,11 @@ package struct Spool {
             if isThere { return true }
         }
         return false
+    }
+
+    /// Whether a notification waits for another attempt.
+    package func isPutOff(_ id: String) throws(Failure) -> Bool {
+        try path(of: id)?.utf8.starts(with: waiting.utf8) ?? false
     }
 
     /// Where files of this id are: two, where a crash came between putting it off and taking it away.

@@ -128,10 +128,21 @@ package struct TurnNotifier {
     }
 
     /// Makes the turns new again whose notice is not in the spool any more: it was damaged, or removed by hand. What
-    /// the drainer ends, it has recorded before.
+    /// the drainer ends, it has recorded before. The same for a notice that is put off, where a device has registered
+    /// since: that one need not wait until the others can be reached.
     private func forgetLost(_ user: inout User, _ player: PlayerID) throws(Failure) {
-        for notice in user.ledger.openNotices where try !spool.contains(id(player, notice)) {
-            user.ledger.forget(notice)
+        let newest = user.devices.filter(\.takesMessages).map(\.created).max()
+        for notice in user.ledger.openNotices {
+            let id = id(player, notice)
+            guard try spool.contains(id) else {
+                user.ledger.forget(notice)
+                continue
+            }
+            if let newest, try spool.isPutOff(id), let open = try spool.find(id),
+                newest > open.accepted
+            {
+                user.ledger.forget(notice)
+            }
         }
     }
 

@@ -6,6 +6,8 @@ package struct HeldMessages: Equatable, Sendable {
     package struct Message: Equatable, Sendable {
         /// By which its sender knows it; of a merged one, the newest one's.
         package let id: String
+        /// By what users turn it off; `nil` where it was held before that was kept.
+        package let kind: String?
         package let payload: JSONObject
         package let collapseID: String?
         /// The one device that it is for; `nil` for all that the user has when it is released.
@@ -15,10 +17,12 @@ package struct HeldMessages: Equatable, Sendable {
         package let expires: Timestamp
 
         package init(
-            id: String, payload: JSONObject, collapseID: String?, device: String? = nil,
+            id: String, kind: String? = nil, payload: JSONObject, collapseID: String?,
+            device: String? = nil,
             count: Int64 = 1, expires: Timestamp
         ) {
             self.id = id
+            self.kind = kind
             self.payload = payload
             self.collapseID = collapseID
             self.device = device
@@ -77,9 +81,9 @@ package struct HeldMessages: Equatable, Sendable {
         return true
     }
 
-    /// Forgets messages whose time is over, and gives them.
-    package mutating func removeExpired(at now: Timestamp) -> [Message] {
-        let gone = messages.filter { $0.expires <= now }
+    /// Forgets messages that are not wanted any more, and gives them.
+    package mutating func remove(_ isGone: (Message) -> Bool) -> [Message] {
+        let gone = messages.filter(isGone)
         let ids = Set(gone.map { $0.id })
         messages.removeAll { ids.contains($0.id) }
         messageIDs.removeAll { ids.contains($0) }
@@ -150,7 +154,8 @@ package struct HeldMessages: Equatable, Sendable {
         payload["merged"] = .integer(count)
         let expires = messages.map { $0.expires }.max() ?? newest.expires
         return Message(
-            id: newest.id, payload: payload, collapseID: nil, device: newest.device,
+            id: newest.id, kind: newest.kind, payload: payload, collapseID: nil,
+            device: newest.device,
             count: newest.count, expires: expires)
     }
 }
@@ -184,7 +189,7 @@ extension HeldMessages {
         }
     }
 
-    /// `{"messages": [{"id", "payload", "collapse_id"?, "device_id"?, "devices"?, "expires_at"}], "uncounted"?, "ids", "due"?, "releases"?: [{"id",
+    /// `{"messages": [{"id", "kind"?, "payload", "collapse_id"?, "device_id"?, "devices"?, "expires_at"}], "uncounted"?, "ids", "due"?, "releases"?: [{"id",
     /// "message", "ids"}]}`
     package var json: JSONValue {
         var members: JSONObject = ["messages": .array(messages.map { $0.json })]
@@ -215,13 +220,16 @@ extension HeldMessages.Message {
             let payload = members["payload"]?.object, let expires = members["expires_at"]?.timestamp
         else { return nil }
         self.init(
-            id: id, payload: payload, collapseID: members["collapse_id"]?.string,
+            id: id, kind: members["kind"]?.string, payload: payload,
+            collapseID: members["collapse_id"]?.string,
             device: members["device_id"]?.string, count: members["devices"]?.integer ?? 1,
             expires: expires)
     }
 
     fileprivate var json: JSONValue {
-        var members: JSONObject = ["id": .string(id), "payload": .object(payload)]
+        var members: JSONObject = ["id": .string(id)]
+        members["kind"] = kind.map { .string($0) }
+        members["payload"] = .object(payload)
         members["collapse_id"] = collapseID.map { .string($0) }
         members["device_id"] = device.map { .string($0) }
         members["devices"] = count == 1 ? nil : .integer(count)

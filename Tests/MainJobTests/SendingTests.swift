@@ -160,6 +160,32 @@ import Turnstone
         #expect(world.state.files().keys.allSatisfy { !$0.hasPrefix("spool/series/") })
     }
 
+    @Test("a clock that is set back puts no older message over a newer one")
+    func clockSetBack() throws {
+        let (world, first) = try begin(.busyGateway, ["collapse_id": "x"])
+        try world.advance(seconds: -300)
+        let second = try world.sent(["users": ["ann"], "title": "New", "collapse_id": "x"])
+        try world.run("deliver")
+        try goOn(world)
+        try goOn(world)
+        #expect(try world.report(second)["counts"] == ["accepted": 1])
+        #expect(try world.report(first)["counts"] == ["superseded": 1])
+    }
+
+    @Test("a kind that was switched off while a message was held is not sent")
+    func unwantedWhileHeld() throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        let end = Timestamp(milliseconds: world.now) + .hours(1)
+        try world.change("ann") { $0.preferences.mutedUntil = end }
+        let id = try world.sent(["users": ["ann"], "title": "Hello", "kind": "chat"])
+        try world.change("ann") { $0.preferences.kinds = ["chat": false] }
+        try world.advance(seconds: 3600)
+        for _ in 0..<2 { try world.run("deliver") }
+        #expect(try world.acceptedIDs().isEmpty)
+        #expect(try states(world, id) == [["superseded", "unwanted"]])
+    }
+
     @Test("two devices that became one get a message once")
     func becameOne() throws {
         let (world, id) = try begin(.scheduled, devices: 1...2)

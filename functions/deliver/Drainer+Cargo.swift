@@ -69,9 +69,16 @@ extension Drainer {
                 try state.messages.find(id)?.calledOff != nil
             }
             // Before the document forgets them: said twice, it counts once.
-            for message in document.held.removeExpired(at: now) {
+            let kinds = document.preferences.kinds
+            func isUnwanted(_ message: HeldMessages.Message) -> Bool {
+                message.kind.map { kinds[$0] == .bool(false) } ?? false
+            }
+            let gone = document.held.remove { $0.expires <= now || isUnwanted($0) }
+            for message in gone {
+                let isExpired = message.expires <= now
                 intake.log.append(
-                    held: [message.id], .expired, nil, onDevices: message.count, of: user,
+                    held: [message.id], isExpired ? .expired : .superseded,
+                    isExpired ? nil : "unwanted", onDevices: message.count, of: user,
                     in: "\(push.job.notification.id) \(message.device ?? "")", at: now)
             }
             try intake.log.commit()
