@@ -91,7 +91,8 @@ struct Passage {
             payload["aps"] = .object(aps)
         }
         let held = HeldMessages.Message(
-            id: id, kind: message.kind, payload: payload, collapseID: message.collapseID, device: device?.id,
+            id: id, kind: message.kind, payload: payload, collapseID: message.collapseID,
+            device: device?.id,
             count: Int64(count),
             // It was not said that it is worth nothing in the morning.
             expires: message.hasOwnLife
