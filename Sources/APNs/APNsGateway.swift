@@ -1,5 +1,4 @@
 import HTTP2
-import PushServices
 import Turnstone
 import Unix
 

@@ -1,6 +1,5 @@
 import HTTP2
 import JSON
-import PushServices
 import Turnstone
 import Unix
 

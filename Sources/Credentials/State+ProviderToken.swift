@@ -1,5 +1,4 @@
 import APNs
-import PushServices
 import Store
 import Turnstone
 

@@ -11,8 +11,7 @@ extension Front {
     ) throws(Failure) {
         // Base64 takes a third more, escapes in a text up to six times as much.
         let bytes = try input.readToEnd(limit: bodyLimit * 6 + headerLimit * 2)
-        let event = try event(bytes)
-        let parts = try EventParts(CloudEvent.unwrapped(event))
+        let parts = try EventParts(CloudEvent.unwrapped(event(bytes)))
         guard let method = parts.method?.string, let target = parts.target?.string else {
             throw .malformed("the event must name a method and a path")
         }
@@ -22,7 +21,6 @@ extension Front {
         try request.headers.append(cookies: parts.cookies)
         try request.headers.checkSize()
         request.body = try body(parts, limit: bodyLimit)
-        request.isByHand = isByHand(event)
     }
 
     private func queryText(_ query: JSONValue?) -> String {

@@ -45,8 +45,7 @@ package struct Message: Equatable {
         return collapseID.map { id in
             Series(
                 "collapse \(id)", of: user,
-                order: Series.Order(from: sendAfter ?? now, accepted: accepted),
-                isScheduled: sendAfter != nil)
+                order: Series.Order(from: sendAfter ?? now, accepted: accepted))
         }
     }
 

@@ -20,10 +20,8 @@ extension ReceiptLog {
     private func readLines(
         of day: String, from start: Int, _ beginning: [UInt8], _ note: (JSONObject) -> Bool
     ) throws(Failure) -> Bool {
-        let file: FileDescriptor
-        do throws(SystemError) { file = try .open(path(day), .regular) } catch {
-            guard error.errno.isOfTheFile || error.errno == .noEntry else { throw error.failure }
-            return false
+        let file = try systemCalls { () throws(SystemError) in
+            try FileDescriptor.open(path(day), .read)
         }
         // Days are removed, and a power cut may have taken what was not durable.
         var offset = start

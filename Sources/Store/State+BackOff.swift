@@ -12,7 +12,6 @@ extension State {
         try notes.update(ogsName) { note in
             note.content["until"] = backOff?.members["until"]
             note.content["step"] = backOff?.members["step"]
-            note.content["since"] = backOff?.members["since"]
         }
     }
 

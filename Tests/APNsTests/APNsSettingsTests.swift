@@ -1,5 +1,4 @@
 import Crypto
-import PushServices
 import Signatures
 import TestSupport
 import Testing

@@ -12,8 +12,7 @@ import Turnstone
     private func accept(notBefore moment: Timestamp? = nil) throws {
         var notification = Scratch.notification()
         notification.kind = "message"
-        try scratch.spool.accept(
-            notification, to: Scratch.devices, notBefore: moment.map { .wanted($0) })
+        try scratch.spool.accept(notification, to: Scratch.devices, notBefore: moment)
     }
 
     private func outcomes() throws -> [Outcome?] {

@@ -1,7 +1,6 @@
 import APNs
 import Credentials
 import Edge
-import PushServices
 import Spool
 import Store
 import Turnstone

@@ -8,7 +8,7 @@ extension Drainer {
     func noteEnd(of job: Job) {
         guard job.isPassOver, !job.isPassNoted else { return }
         job.isPassNoted = true
-        if job.left > 0, job.damage == nil {
+        if job.left > 0, !job.isDamaged {
             intake.endPass(job.file, until: moment(of: job))
             oldestNote = oldestNote ?? MonotonicClock.milliseconds
         }
@@ -65,9 +65,9 @@ extension Drainer {
     }
 
     private func letGo(_ job: Job) throws(Failure) {
-        if let damage = job.damage {
+        if job.isDamaged {
             leave(job)
-            return try intake.setAside(job.file, damage)
+            return try intake.setAside(job.file)
         }
         if job.left > 0 {
             let moment = moment(of: job)
@@ -75,19 +75,14 @@ extension Drainer {
             try intake.putOff(job.file, until: moment)
             leave(job)
             summary.waiting += 1
-            return logEvent(
-                "put off: \(job.retries)", job, ["until": .string(CalendarDate(moment).text)])
+            return logEvent("put off", job, ["until": .string(CalendarDate(moment).text)])
         }
-        do throws(Failure) { try tellUser(of: job) } catch {
-            // A document that nobody can read must not keep the notification for ever.
-            guard error.disposition == .broken else { throw error }
-            log.failure(error)
-        }
+        try tellUser(of: job)
         intake.finish(job.file, at: now)
         leave(job)
         oldestNote = oldestNote ?? MonotonicClock.milliseconds
-        summary.finished += 1
-        logEvent("finished: \(job.outcomes)", job)
+        summary.delivered += 1
+        logEvent("delivered", job)
     }
 
     private func logEvent(_ event: String, _ job: Job, _ more: JSONObject = [:]) {
@@ -108,7 +103,7 @@ extension Drainer {
         } else if job.notification.cargo == .turnBadge, job.file.isReached,
             let waiting = job.waitingGames
         {
-            try state.users.update(DocumentName(user)) { $0.noteShown(waiting, on: job.reached) }
+            try state.users.update(DocumentName(user)) { $0.turnBadge.shown = waiting }
         }
     }
 
@@ -119,8 +114,9 @@ extension Drainer {
     }
 
     func setAside(_ job: Job, _ failure: Failure) throws(Failure) {
-        guard intake.isDamage(failure) else { throw failure }
-        try intake.setAside(job.file, failure)
+        log.failure(failure)
+        guard failure.cause == "corrupt" else { throw failure }
+        try intake.setAside(job.file)
     }
 
     /// Ends a run: what was taken and not ended is left to the next one.

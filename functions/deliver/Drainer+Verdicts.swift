@@ -29,24 +29,23 @@ extension Drainer {
             if isEnding || provider.trouble != nil || configuration.isChanging {
                 return queue.putBack((job, push.delivery))
             }
-            job.retry(notBefore: now + .seconds(5), because: verdict.reason)
+            job.retry(notBefore: now + .seconds(5))
         case .settled(let outcome):
             append(verdict, of: push, outcome, isSent: isSent)
             if isSent, verdict.status != nil { noteAnswer() }
             summary.count(outcome)
-            job.note(verdict.reason, for: outcome)
             cleanUp.note(push, verdict)
             switch outcome {
             case .accepted: noteAccepted(push)
             case .refused, .gone, .quarantined: job.isRefused = true
-            case .expired, .superseded, .cancelled, .damaged: break
+            case .expired, .superseded, .cancelled: break
             }
         case .later(let interval):
             append(verdict, of: push, nil, isSent: isSent)
-            job.retry(notBefore: now + interval, because: verdict.reason)
+            job.retry(notBefore: now + interval)
         case .stop:
             append(verdict, of: push, nil, isSent: isSent)
-            job.retry(notBefore: now, because: verdict.reason)
+            job.retry(notBefore: now)
             stop(verdict.reason ?? "unknown", until: now + .minutes(5))
         }
         job.open -= 1

@@ -1,6 +1,5 @@
 import APNs
 import Edge
-import PushServices
 import Store
 import Turnstone
 import Unix
@@ -10,9 +9,8 @@ enum Provider {
     case files(FileProvider)
     case apns(APNsProvider)
 
-    /// - Parameter settings: of APNs; `nil` where pushes become files.
-    init(_ settings: APNsSettings?, _ variables: Variables, state: State) throws(Failure) {
-        if let settings {
+    init(_ variables: Variables, state: State) throws(Failure) {
+        if let settings = try APNsSettings(variables) {
             self = .apns(try APNsProvider(settings, variables, state: state))
         } else {
             self = .files(FileProvider(state: state))

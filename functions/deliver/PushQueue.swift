@@ -61,7 +61,7 @@ struct PushQueue {
                     return (job, delivery)
                 }
             } catch {
-                job.damage = error
+                job.isDamaged = true
                 drop()
                 throw error
             }

@@ -31,9 +31,7 @@ struct Sending {
         try spool.accept(
             notification(id: try freshID(), user: devices[0].user, aps),
             to: devices.map {
-                Delivery(
-                    token: $0.device.token, id: $0.device.changedID,
-                    environment: $0.device.environment)
+                Delivery(token: $0.device.token, environment: $0.device.environment)
             })
         return .queued
     }
@@ -77,9 +75,8 @@ struct Sending {
                     carrying,
                     to: [
                         Delivery(
-                            token: token, id: document.devices[index].changedID,
-                            environment: document.devices[index].environment)
-                    ], notBefore: carrier.due > call.now ? .putOff(until: carrier.due) : nil)
+                            token: token, environment: document.devices[index].environment)
+                    ], notBefore: carrier.due > call.now ? carrier.due : nil)
             }
             document.devices[index].activity = feed
             return addition

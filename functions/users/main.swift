@@ -25,12 +25,8 @@ serve(
         let user = try user(request)
         let state = try State(request.variables)
         let spool = Spool(state: state.folder)
-        let result = Result { () throws(Failure) in
-            try erase(user, state, spool, at: request.time)
-        }
-        // The one that ran has ended for this, whatever came of it.
+        let erased = try erase(user, state, spool, at: request.time)
         if try spool.hasWork(at: request.time) { try spool.startDrainer(request.variables) }
-        let erased = try result.get()
         guard let erased else { throw unknown }
         return .ok(["success": true, "erased": erased])
     })

@@ -1,6 +1,5 @@
 import APNs
 import Crypto
-import PushServices
 import Signatures
 import Turnstone
 
