@@ -85,12 +85,14 @@ let foundation: [Target] = [
     module("Callers", on: ["Edge", "JWT"]),
     module("Store", on: ["Unix", "JSON", "Crypto"], exclude: ["FORMAT.md"]),
     module("Spool", on: ["Unix", "JSON", "Crypto"], exclude: ["FORMAT.md"]),
+    // What configures the push services, apart from what speaks to them: `health` checks it, too.
+    module("PushServices", on: ["Signatures", "Crypto", "Unix"]),
     module("Messages", on: ["Edge", "Store", "Spool", "Unix", "JSON", "Crypto"]),
 ]
 
 let endpoints: [Target] = [
     program("front", links: [], exclude: []),
-    program("health", links: ["Store", "Spool", "Unix"]),
+    program("health", links: ["Store", "Spool", "PushServices", "Unix"]),
     program("generate-api-key", links: ["Store", "Crypto"]),
     program("rotate-api-key", links: ["Store"]),
     program("api-keys", links: ["Store"]),
@@ -124,9 +126,9 @@ let modules: [Target] = [
     module("HTTP", on: ["CCurl"]),
     module("HTTP2", on: ["CNGHTTP2", "COpenSSL", "Unix"]),
     module("OGS", on: ["HTTP", "Unix", "JSON"]),
-    module("APNs", on: ["HTTP2", "Signatures", "Crypto", "JSON", "Unix"]),
+    module("APNs", on: ["PushServices", "HTTP2", "Signatures", "Crypto", "JSON", "Unix"]),
     module("Turns", on: ["Store", "Spool", "OGS", "Crypto", "Unix"]),
-    module("Credentials", on: ["Store", "APNs"]),
+    module("Credentials", on: ["Store", "APNs", "PushServices"]),
 ]
 
 let programs: [Target] = [
@@ -136,9 +138,12 @@ let programs: [Target] = [
         "check-turns", links: ["Store", "Spool", "Turns", "OGS", "Unix"], dynamicLibraries,
         exclude: []),
     program(
-        "deliver", links: ["Store", "Spool", "APNs", "Credentials", "Crypto", "JSON", "Unix"],
+        "deliver",
+        links: ["Store", "Spool", "APNs", "PushServices", "Credentials", "Crypto", "JSON", "Unix"],
         exclude: []),
-    program("channels", links: ["Store", "Spool", "APNs", "Credentials", "Crypto", "Unix"]),
+    program(
+        "channels",
+        links: ["Store", "Spool", "APNs", "PushServices", "Credentials", "Crypto", "Unix"]),
 ]
 
 /// Stands in for OGS and APNs on loopback; nothing links it.
@@ -191,7 +196,7 @@ let checks: [Target] = [
     tests("Signatures", and: ["Crypto", "JSON", "TestSupport"]),
     tests("JWT", and: ["Signatures", "Crypto", "JSON", "TestSupport"]),
     tests("HTTP2", and: ["TestSupport", "Unix"]),
-    tests("APNs", and: ["TestSupport", "JSON", "Signatures", "Crypto"]),
+    tests("APNs", and: ["TestSupport", "PushServices", "JSON", "Signatures", "Crypto"]),
     tests("OGS", and: ["TestSupport", "JSON"]),
     tests("Edge", and: ["JSON", "Crypto"]),
     tests("Callers", and: ["Edge", "JWT", "JSON", "Crypto"]),
@@ -201,7 +206,8 @@ let checks: [Target] = [
 ]
 
 let fuzzed: [Target.Dependency] = [
-    "Edge", "JSON", "OGS", "HTTP2", "Crypto", "Signatures", "APNs", "Turnstone", "Unix",
+    "Edge", "JSON", "OGS", "HTTP2", "Crypto", "Signatures", "APNs", "PushServices", "Turnstone",
+    "Unix",
 ]
 
 /// The parsers' fuzz targets: driven by libFuzzer, or once over the corpus as a test.

@@ -1,4 +1,5 @@
 import HTTP2
+import PushServices
 import Turnstone
 import Unix
 

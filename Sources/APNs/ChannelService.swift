@@ -1,5 +1,6 @@
 import HTTP2
 import JSON
+import PushServices
 import Turnstone
 import Unix
 

@@ -1,5 +1,6 @@
 import Crypto
 import JSON
+import PushServices
 import Signatures
 import Turnstone
 
@@ -85,6 +86,8 @@ extension ProviderToken {
         // The clock was set back a good deal: the token comes from the future, as APNs may see it.
         if age <= .minutes(-20) { return .mint }
         if record.text == rejected {
+            // Made when the clock was ahead: APNs does not take it, and will not in 20 minutes.
+            if age <= .minutes(-1) { return .mint }
             return age >= .minutes(20) ? .mint : .keepUntil(record.minted + .minutes(20))
         }
         return age >= .minutes(50) ? .mint : .keep

@@ -7,6 +7,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
+#include <linux/stat.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -52,6 +54,14 @@ int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions
 // So is fallocate(2), with its flag.
 enum { cunix_keep_size = 1 };
 int fallocate(int descriptor, int mode, off_t offset, off_t length);
+// And statx(2), which alone tells when a file was made; 0 where the file system does not know. In nanoseconds.
+int statx(int folder, const char *path, int flags, unsigned int mask, struct statx *result);
+static inline long long cunix_birth(int descriptor) {
+    struct statx status;
+    if (statx(descriptor, "", 0x1000, STATX_BTIME, &status) != 0) return 0;
+    if (!(status.stx_mask & STATX_BTIME)) return 0;
+    return status.stx_btime.tv_sec * 1000000000LL + status.stx_btime.tv_nsec;
+}
 // And tee(2), memfd_create(2) and poll(2)'s sign that the other side sends no more.
 ssize_t tee(int from, int to, size_t count, unsigned int flags);
 int memfd_create(const char *name, unsigned int flags);

@@ -1,4 +1,5 @@
 import APNs
+import PushServices
 import Store
 import Turnstone
 

@@ -11,7 +11,8 @@ extension Front {
     ) throws(Failure) {
         // Base64 takes a third more, escapes in a text up to six times as much.
         let bytes = try input.readToEnd(limit: bodyLimit * 6 + headerLimit * 2)
-        let parts = try EventParts(CloudEvent.unwrapped(event(bytes)))
+        let event = try event(bytes)
+        let parts = try EventParts(CloudEvent.unwrapped(event))
         guard let method = parts.method?.string, let target = parts.target?.string else {
             throw .malformed("the event must name a method and a path")
         }
@@ -21,6 +22,7 @@ extension Front {
         try request.headers.append(cookies: parts.cookies)
         try request.headers.checkSize()
         request.body = try body(parts, limit: bodyLimit)
+        request.isByHand = isByHand(event)
     }
 
     private func queryText(_ query: JSONValue?) -> String {

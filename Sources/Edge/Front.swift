@@ -8,6 +8,8 @@ struct RawRequest {
     var target = ""
     var headers = Headers()
     var body = Body.bytes([])
+    /// Whether somebody wrote it by hand, at a shell.
+    var isByHand = false
 }
 
 /// How this process was started, and so how it is asked and how it answers.

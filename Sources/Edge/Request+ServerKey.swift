@@ -22,6 +22,17 @@ extension Request {
         }
     }
 
+    /// Whether the caller shows a server key, on a route that anyone may call.
+    ///
+    /// - Throws: unauthenticated where it is not one of ours.
+    package func showsServerKey() throws(Failure) -> Bool {
+        guard try namesServerKey(), variables.text("TURNSTONE_SERVER_KEY") != nil else {
+            return false
+        }
+        try requireServerKey()
+        return true
+    }
+
     /// Whether the caller says to be the app's own backend, for routes that others may call as well.
     package func namesServerKey() throws(Failure) -> Bool { try authorization("key") != nil }
 

@@ -13,6 +13,15 @@ package struct Request {
     /// The moment that this request counts as made.
     package let time: Timestamp
     package let variables: Variables
+    /// Whether somebody wrote it by hand, at a shell of this machine: such a caller may read the state folder anyway.
+    package private(set) var isByHand = false
+
+    /// The same from whoever it is who has written it.
+    func fromShell(_ isByHand: Bool) -> Request {
+        var request = self
+        request.isByHand = isByHand
+        return request
+    }
 
     package struct Parameter {
         let name: String

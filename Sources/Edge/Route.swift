@@ -5,6 +5,8 @@ package struct Route {
     let method: String
     let pattern: String
     let handler: (Request) throws(Failure) -> Response
+    /// Answers in the place of a status of 500 or more; it is told whether the request was written by hand.
+    var failing: ((_ failure: Failure, _ isByHand: Bool) -> Response)?
 
     /// - Parameter pattern: such as `/check/{user_id}`; it is matched against the end of the path,
     ///   since a host may mount the program under any prefix.
@@ -15,6 +17,15 @@ package struct Route {
         self.method = method
         self.pattern = pattern
         self.handler = handler
+    }
+
+    /// The same with answers of its own where the installation is at fault.
+    package func failing(
+        _ answer: @escaping (_ failure: Failure, _ isByHand: Bool) -> Response
+    ) -> Route {
+        var route = self
+        route.failing = answer
+        return route
     }
 
     /// Whether errors have the shape that the documents under `/api/` show.

@@ -9,8 +9,8 @@ package struct Schedule {
     package let log: Log
 }
 
-/// Does the job that a timer started this process for, prints its summary as one line of JSON, and
-/// exits: 0, 111 when it may work later, 100 when it will fail again until somebody acts.
+/// Does the job that a timer started this process for, prints its summary as one line of JSON without zeros, and
+/// exits (a timer that had no work for it gets no line): 0, 111 when it may work later, 100 when it will fail again until somebody acts.
 ///
 /// Standard input is empty, `{}`, or a scheduler's event, also where a watchdog brings it to `/`; a request gets 404
 /// through its front, as it would from a path where nothing is.
@@ -22,13 +22,19 @@ package func run(
     ThisProcess.begin()
     Usage(scheduled: purpose).answerArguments()
     let log = Log()
-    refuseRequests(log)
+    let isAsked = refuseRequests(log)
     do throws(Failure) {
         let variables = try Environment.variables()
+        try becomeOwner(ofStateIn: variables, log)
         let schedule = Schedule(
             time: try Environment.now(variables), variables: variables, log: log)
-        let summary = try job(schedule)
-        writeAnswer(JSON.text(.object(summary)) + [UInt8(ascii: "\n")])
+        var summary = JSONObject()
+        for member in try job(schedule).members where member.value != .integer(0) {
+            summary[member.name] = member.value
+        }
+        if isAsked || !summary.members.isEmpty {
+            writeAnswer(JSON.text(.object(summary)) + [UInt8(ascii: "\n")])
+        }
     } catch {
         log.failure(error)
         if case .later = error.disposition { ThisProcess.exit(111) }
@@ -38,17 +44,19 @@ package func run(
 }
 
 /// Answers whoever sent a request rather than a schedule's event, and exits.
-private func refuseRequests(_ log: Log) {
+///
+/// - Returns: whether there was an event.
+private func refuseRequests(_ log: Log) -> Bool {
     var input = Input(patience: 10_000)
     let front = Front.detected(by: &input)
-    if front == .inetd, input.isEmpty { return }
+    if front == .inetd, input.isEmpty { return false }
     do throws(Failure) {
         switch front {
-        case .event: if try isScheduledEvent(input.readToEnd(limit: eventLimit)) { return }
+        case .event: if try isScheduledEvent(input.readToEnd(limit: eventLimit)) { return true }
         case .watchdog:
             var request = RawRequest()
             try front.readWatchdog(&request, from: &input, bodyLimit: eventLimit)
-            if try isTick(request) { return }
+            if try isTick(request) { return true }
         case .inetd: if input.pending.isEmpty { _ = try input.fill() }  // throws why nothing came
         case .gateway: break
         }

@@ -18,10 +18,12 @@ package func serve(bodyLimit: Int = 64 * 1024, _ routes: Route...) -> Never {
     var response: Response
     do throws(Failure) {
         try front.read(&request, from: &input, bodyLimit: bodyLimit)
-        response = try answer(request, routes, &variables)
+        response = try answer(request, routes, log, &variables)
     } catch {
         log.failure(error)
-        response = Response(error, inside: routes.first?.isAPI ?? false)
+        let inner = Response(error, inside: routes.first?.isAPI ?? false)
+        let other = inner.status >= 500 ? routes.first?.failing?(error, request.isByHand) : nil
+        response = other ?? inner
     }
     do throws(Failure) {
         // An answer that came about without the configuration depends on it only for a page.
@@ -36,7 +38,7 @@ package func serve(bodyLimit: Int = 64 * 1024, _ routes: Route...) -> Never {
 }
 
 private func answer(
-    _ raw: RawRequest, _ routes: [Route], _ configuration: inout Variables?
+    _ raw: RawRequest, _ routes: [Route], _ log: Log, _ configuration: inout Variables?
 ) throws(Failure) -> Response {
     guard !raw.method.isEmpty, raw.method.utf8.allSatisfy(isTokenCharacter) else {
         throw .malformed("the method is malformed")
@@ -51,11 +53,13 @@ private func answer(
         }
         let variables = try Environment.variables()
         configuration = variables
+        try becomeOwner(ofStateIn: variables, log)
         return try route.handler(
             Request(
                 method: raw.method, parameters: parameters, query: query(ofTarget: raw.target),
                 headers: raw.headers, body: raw.body,
-                time: try Environment.now(variables), variables: variables))
+                time: try Environment.now(variables), variables: variables
+            ).fromShell(raw.isByHand))
     }
     guard allowed.isEmpty else {
         if raw.isPreflight {

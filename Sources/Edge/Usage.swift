@@ -33,9 +33,9 @@ struct Usage {
     /// Of a program of another kind.
     init(other purpose: String) { self.purpose = purpose + "\n" }
 
-    /// Answers `--help` and `--version`, refuses other options, and exits; returns without options.
+    /// Answers `--help` and `--version`, refuses other arguments, and exits; returns without arguments.
     ///
-    /// Other arguments are ignored: OpenWhisk passes the event as one. Under CGI a query without `=` becomes arguments
+    /// An object of JSON is ignored: OpenWhisk passes the event as an argument, too. Under CGI a query without `=` becomes arguments
     /// (RFC 3875 section 4.4), so there all are.
     func answerArguments() {
         let isGateway = ThisProcess.environment.contains { $0.name == "GATEWAY_INTERFACE" }
@@ -48,9 +48,9 @@ struct Usage {
             case "--help", "-h": print(help(program))
             case "--version": print("\(program) (Turnstone) \(turnstoneVersion)\n")
             default:
-                guard argument.utf8.first == UInt8(ascii: "-") else { continue }
+                guard argument.utf8.first != UInt8(ascii: "{") else { continue }
                 StandardStreams.writeErrors(
-                    "\(program): unknown option \(argument); \(program) --help lists them\n")
+                    "\(program): unknown argument \(argument); \(program) --help lists them\n")
                 ThisProcess.exit(100)
             }
         }

@@ -45,7 +45,8 @@ package struct Message: Equatable {
         return collapseID.map { id in
             Series(
                 "collapse \(id)", of: user,
-                order: Series.Order(from: sendAfter ?? now, accepted: accepted))
+                order: Series.Order(from: sendAfter ?? now, accepted: accepted),
+                isScheduled: sendAfter != nil)
         }
     }
 

@@ -70,7 +70,7 @@ package struct Outbox {
         var next: Delivery? = first
         try spool.accept(
             try notification(message, id: id, user: audience.onlyUser),
-            notBefore: message.sendAfter,
+            notBefore: message.sendAfter.map { .wanted($0) },
             next: { () throws(Failure) in
                 if let first = next {
                     next = nil
@@ -99,6 +99,7 @@ package struct Outbox {
             id: id, user: user, accepted: now, expires: message.expires, push: push)
         notification.kind = message.kind
         // What others get on the same phone counts as well.
+        guard message.subject != nil || message.collapseID != nil else { return notification }
         let scope = try user.flatMap { (user) throws(Failure) in
             try state.registry.sharesDevice(user) ? nil : user
         }

@@ -44,9 +44,8 @@ struct Passage {
         return .open(
             devices.map { device in
                 var delivery = Delivery(
-                    token: device.token, environment: device.environment, user: user,
-                    badge: badge.map { Int($0) }, isProven: device.reached != nil)
-                delivery.deviceID = device.changedID
+                    token: device.token, id: device.changedID, environment: device.environment,
+                    user: user, badge: badge.map { Int($0) }, isProven: device.reached != nil)
                 delivery.stamp = isLasting ? stamp : nil
                 return delivery
             })
@@ -92,7 +91,8 @@ struct Passage {
             payload["aps"] = .object(aps)
         }
         let held = HeldMessages.Message(
-            id: id, payload: payload, collapseID: message.collapseID, device: device?.id,
+            id: id, kind: message.kind, payload: payload, collapseID: message.collapseID,
+            device: device?.id,
             count: Int64(count),
             // It was not said that it is worth nothing in the morning.
             expires: message.hasOwnLife
@@ -109,7 +109,7 @@ struct Passage {
             reminder.cargo = .messages
             try Spool(state: state.folder).accept(
                 reminder, to: [Delivery(token: device.token, environment: device.environment)],
-                notBefore: moment)
+                notBefore: .putOff(until: moment))
         }
     }
 }

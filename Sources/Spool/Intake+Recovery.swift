@@ -9,8 +9,9 @@ extension Intake {
         held = [:]
         recovered = [:]
         stuck = [:]
+        self.now = now
         let known = try checkpoint.read()
-        try log.replay(from: known) { (id, event, position) throws(Failure) in
+        try log.replay(from: known, report: report) { (id, event, position) throws(Failure) in
             var progress = recovered.removeValue(forKey: id) ?? Progress()
             progress.start = progress.start ?? position
             switch event {
@@ -20,9 +21,11 @@ extension Intake {
             case .attempt(let number, let outcome, let isLost):
                 progress.unanswered.remove(number)
                 if isLost { progress.doubtful.insert(number) }
-                if outcome != nil { progress.settled.insert(number) }
-                if outcome == .accepted { progress.isReached = true }
-            case .putOff(let pass): progress.endedPass = pass
+                if let outcome { progress.settle(number, outcome) }
+            case .damaged: progress.isSetAside = true
+            case .putOff(let pass):
+                progress.endedPass = pass
+                progress.counts = [:]  // the next pass's file has them
             case .finished: if try spool.path(of: id) == nil { return }
             }
             recovered[id] = progress
@@ -41,7 +44,12 @@ extension Intake {
     private func removeOutdated(_ id: String) throws(Failure) {
         var newest: SpoolFile?
         for path in try spool.paths(of: id) {
-            guard let file = try SpoolFile.open(path) else { continue }
+            let opened: SpoolFile?
+            do throws(Failure) { opened = try SpoolFile.open(path) } catch {
+                guard Damage.explains(error) else { throw error }
+                continue  // whoever takes it sets it aside
+            }
+            guard let file = opened else { continue }
             let older = (newest?.pass ?? 0) < file.pass ? newest : file
             if (newest?.pass ?? 0) < file.pass { newest = file }
             if let older { Files.remove(older.path) }
@@ -79,7 +87,11 @@ final class Checkpoint {
 
     /// - Returns: `nil` where there is none: all receipts are to be read then.
     func read() throws(Failure) -> ReceiptLog.Position? {
-        let bytes = try systemCalls { () throws(SystemError) in try Files.contents(path) }
+        let bytes: [UInt8]?
+        do throws(SystemError) { bytes = try Files.document(path) } catch {
+            guard error.errno.isOfTheFile else { throw error.failure }
+            bytes = nil
+        }
         guard let members = bytes.flatMap({ members(of: $0[...]) }),
             let day = members["day"]?.string,
             let offset = members["offset"]?.integer, offset >= 0

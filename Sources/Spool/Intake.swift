@@ -17,17 +17,26 @@ package final class Intake {
     var stuck: [String: Progress] = [:]
     /// What is called off: ``lookForMarks()``.
     var marks: Set<String> = []
+    /// Told of each file that cannot be used.
+    let report: (Failure) -> Void
+    /// The moment of the drainer's present round, as far as this is told.
+    var now = Timestamp(milliseconds: 0)
+    /// Folders that could not be listed: each is reported once.
+    private var unlisted: Set<String> = []
     /// Of what is called off, what was taken before its time for that.
     var called: Set<String> = []
     private var lists: [(lane: Lane, list: FolderList)] = []
-    /// The moments that are over and whose folders were not read to their ends, and the first one's list.
-    private var due: [Timestamp]?
+    /// The folders of `waiting/` that are due and were not read to their ends, and the first one's list.
+    private var due: [WaitingFolder]?
     private var dueList: FolderList?
 
     /// Comes before all else: ``recover(at:)``.
-    package init(spool: Spool, log: ReceiptLog) {
+    package init(
+        spool: Spool, log: ReceiptLog, report: @escaping (Failure) -> Void = { _ in }
+    ) {
         self.spool = spool
         self.log = log
+        self.report = report
         checkpoint = Checkpoint(spool)
         lists = Lane.all.map { ($0, FolderList(spool.ready($0))) }
     }
@@ -40,7 +49,7 @@ package final class Intake {
     package func next(in lane: Lane) throws(Failure) -> SpoolFile? {
         guard let list = lists.first(where: { $0.lane == lane })?.list else { return nil }
         while true {
-            guard let name = try name(in: list) else {
+            guard let name = try name(in: list, spool.ready(lane)) else {
                 list.removeIfWorn()
                 return nil
             }
@@ -51,40 +60,52 @@ package final class Intake {
     /// The next notification that has waited long enough and is not in hand; `nil` after the last one,
     /// whereupon it begins anew.
     package func nextDue(at now: Timestamp) throws(Failure) -> SpoolFile? {
-        var moments: [Timestamp]
-        if let due { moments = due } else { moments = try spool.moments().filter { $0 <= now } }
-        while let moment = moments.first {
-            let folder = spool.waiting(until: moment)
+        self.now = now
+        var folders: [WaitingFolder]
+        if let due {
+            folders = due
+        } else {
+            folders = try spool.waitingFolders().filter { $0.isDue(at: now) }
+        }
+        while let first = folders.first {
+            let folder = "\(spool.waiting)/\(first.name)"
             let list = dueList ?? FolderList(folder)
-            while let name = try name(in: list) {
+            while let name = try name(in: list, folder) {
                 guard let file = try take(folder, name) else { continue }
-                due = moments
+                due = folders
                 dueList = list
                 return file
             }
             dueList = nil
-            moments.removeFirst()
+            folders.removeFirst()
         }
         due = nil
         return nil
     }
 
-    private func name(in list: FolderList) throws(Failure) -> String? {
-        try systemCalls { () throws(SystemError) in try list.next() }
+    /// The next name in a folder. One that cannot be listed counts as empty: the others can go on.
+    private func name(in list: FolderList, _ folder: String) throws(Failure) -> String? {
+        do throws(SystemError) { return try list.next() } catch {
+            guard error.errno.isOfTheFile else { throw error.failure }
+            if unlisted.insert(folder).inserted { report(error.failure) }
+            return nil
+        }
     }
 
     func take(_ folder: String, _ name: String) throws(Failure) -> SpoolFile? {
         guard let id = idOfFile(name), held[id] == nil, stuck[id] == nil else { return nil }
         let path = "\(folder)/\(name)"
-        let opened: SpoolFile?
-        do throws(Failure) { opened = try SpoolFile.open(path) } catch {
-            guard error.cause == "corrupt" else { throw error }
-            try setAside(path)
-            return nil
-        }
-        guard let opened else { return nil }
-        guard opened.notification.id == id else {
-            try setAside(path)
+        let opened: SpoolFile
+        do throws(Failure) {
+            guard let file = try SpoolFile.open(path) else {
+                guard Files.target(ofLink: path) != nil else { return nil }
+                throw corrupt(path)  // a link that leads nowhere would be found again and again
+            }
+            guard file.notification.id == id else { throw corrupt(path) }
+            opened = file
+        } catch {
+            guard Damage.explains(error) else { throw error }
+            try setAside(path, id, recovered.removeValue(forKey: id) ?? Progress(), error)
             return nil
         }
         opened.progress = recovered.removeValue(forKey: id) ?? Progress()
@@ -98,24 +119,13 @@ package final class Intake {
         if file.progress.start != nil { recovered[file.notification.id] = file.progress }
     }
 
-    /// A file that cannot be read is kept for its owner, out of the way.
-    package func setAside(_ file: SpoolFile) throws(Failure) {
-        held[file.notification.id] = nil
-        try setAside(file.path)
-    }
-
-    private func setAside(_ path: String) throws(Failure) {
-        try systemCalls { () throws(SystemError) in
-            try Files.makeFolder("\(spool.folder)/failed")
-            try Files.rename(path, "\(spool.folder)/failed/\(Files.name(of: path))")
-        }
-    }
-
     /// Ends a notification of which every device has its outcome.
     package func finish(_ file: SpoolFile, at now: Timestamp) {
         log.append(finished: file, at: now)
         remove(file)
-        tidySeries(of: file)
+        if let series = file.notification.series {
+            tidy(series, without: file.notification.id)
+        }
         removeMark(of: file.notification.id)
     }
 
@@ -126,12 +136,14 @@ package final class Intake {
 
     /// Puts what has no outcome off until a moment, each device with one attempt more.
     package func putOff(_ file: SpoolFile, until moment: Timestamp) throws(Failure) {
-        let path = "\(spool.waiting(until: moment))/\(file.notification.id).jsonl"
+        let folder = WaitingFolder(.putOff(until: moment), now: now)
+        let path = "\(spool.waiting)/\(folder.name)/\(file.notification.id).jsonl"
         guard let whole = try SpoolFile.open(file.path) else { return }
         whole.progress = file.progress
         var members = file.notification.members
         members["pass"] = .integer(Int64(file.pass + 1))
         members["reached"] = file.isReached ? true : nil
+        members["outcomes"] = file.outcomes
         try spool.write(path) { (writer) throws(Failure) in
             try writer.append(members)
             while var device = try whole.next() {
@@ -144,9 +156,8 @@ package final class Intake {
     }
 
     /// A mark that stays is in nobody's way, and goes with the next one of its series.
-    private func tidySeries(of file: SpoolFile) {
-        guard let series = file.notification.series else { return }
-        do throws(Failure) { try spool.tidy(series, without: file.notification.id) } catch {}
+    func tidy(_ series: Series, without id: String) {
+        do throws(Failure) { try spool.tidy(series, without: id) } catch {}
     }
 
     /// Takes a notification's file away. Where that cannot be done, it is not looked at again before the next

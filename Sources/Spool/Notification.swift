@@ -112,10 +112,11 @@ package struct Delivery: Equatable, Sendable {
     package internal(set) var isInDoubt = false
 
     package init(
-        token: DeviceToken, environment: APNsEnvironment?, user: UserID? = nil, badge: Int? = nil,
-        isProven: Bool = false
+        token: DeviceToken, id: String? = nil, environment: APNsEnvironment?, user: UserID? = nil,
+        badge: Int? = nil, isProven: Bool = false
     ) {
         aim = .device(token)
+        deviceID = id
         self.environment = environment
         self.user = user
         self.badge = badge
@@ -152,12 +153,15 @@ package enum Outcome: String, Sendable {
     case quarantined
     /// Its time was over before the push service took it.
     case expired
-    /// Something newer has taken its place.
+    /// It was no longer true or wanted when it was to be sent: the reason says why.
     case superseded
     /// It was called off before it was sent.
     case cancelled
+    /// The notification's file could not be read.
+    case damaged
 
     package static let all = [
         Outcome.accepted, .refused, .gone, .quarantined, .expired, .superseded, .cancelled,
+        .damaged,
     ]
 }

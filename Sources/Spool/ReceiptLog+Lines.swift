@@ -76,10 +76,7 @@ extension ReceiptLog {
         if attempt.isLost || isRepeat && attempt.outcome == nil {
             file.progress.doubtful.insert(delivery.number)
         }
-        if let outcome = attempt.outcome {
-            file.progress.settled.insert(delivery.number)
-            if outcome == .accepted { file.progress.isReached = true }
-        }
+        if let outcome = attempt.outcome { file.progress.settle(delivery.number, outcome) }
         // Before its own line: a drainer that finds the one finds the others.
         for id in file.notification.messageIDs {
             var line = LineBuilder()
@@ -130,6 +127,25 @@ extension ReceiptLog {
         var line = begin(file)
         line.add("pass", file.pass)
         line.add("until", Int(moment.milliseconds))
+        append(line.end())
+    }
+
+    /// Notes that a notification's file could not be read, or which device gets nothing by it.
+    func append(damaged id: String, _ delivery: Delivery?, reason: String, at now: Timestamp) {
+        flushSending()
+        var line = LineBuilder()
+        line.add("id", text: id)
+        if let delivery {
+            line.add("n", delivery.number)
+            if let user = delivery.user { line.add("user", text: user.text) }
+            if let token = delivery.token {
+                line.add("device", plain: token.start)
+                line.add("device_id", plain: token.publicID)
+            }
+        }
+        line.add("at", Int(now.milliseconds))
+        line.add("reason", text: reason)
+        line.add("outcome", plain: Outcome.damaged.rawValue)
         append(line.end())
     }
 

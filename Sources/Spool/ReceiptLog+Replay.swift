@@ -7,6 +7,8 @@ extension ReceiptLog {
         case sending(ClosedRange<Int>)
         case notSent(number: Int)
         case attempt(number: Int, Outcome?, isLost: Bool)
+        /// Its file could not be read. Nothing is settled by that: somebody may mend it and put it back.
+        case damaged
         case putOff(pass: Int)
         case finished
     }
@@ -15,22 +17,36 @@ extension ReceiptLog {
     ///
     /// A line that is none is passed over: it was never made durable whole, or somebody else wrote it.
     func replay(
-        from start: Position?,
+        from start: Position?, report: (Failure) -> Void,
         _ note: (_ id: String, Event, Position) throws(Failure) -> Void
     ) throws(Failure) {
         for day in try days() where day >= start?.day ?? "" {
             let offset = day == start?.day ? start?.offset ?? 0 : 0
-            try replay(day, from: offset, note)
+            guard let file = try open(day, report: report) else { continue }
+            try replay(day, file, from: offset, note)
+        }
+    }
+
+    /// A day's receipts; `nil` where they cannot be read, after they were moved out of the way: a day that cannot be
+    /// read cannot be written either.
+    private func open(_ day: String, report: (Failure) -> Void) throws(Failure) -> FileDescriptor? {
+        do throws(SystemError) { return try FileDescriptor.open(path(day), .regular) } catch {
+            guard error.errno.isOfTheFile else { throw error.failure }
+            let copy = "\(path(day)).unreadable-\(Timestamp.systemNow.milliseconds)"
+            try systemCalls { () throws(SystemError) in try Files.rename(path(day), copy) }
+            report(
+                Failure(
+                    .broken,
+                    "\(error.failure.sentence). Moved to \(copy); pushes that it tells of may be repeated",
+                    cause: Damage.unreadable))
+            return nil
         }
     }
 
     private func replay(
-        _ day: String, from start: Int,
+        _ day: String, _ file: FileDescriptor, from start: Int,
         _ note: (_ id: String, Event, Position) throws(Failure) -> Void
     ) throws(Failure) {
-        let file = try systemCalls { () throws(SystemError) in
-            try FileDescriptor.open(path(day), .read)
-        }
         var offset = start
         var rest: [UInt8] = []
         while true {
@@ -53,6 +69,7 @@ extension ReceiptLog {
 
     private func event(_ line: ArraySlice<UInt8>) -> (String, Event)? {
         guard let members = members(of: line), let id = members["id"]?.string else { return nil }
+        if members["outcome"]?.string == Outcome.damaged.rawValue { return (id, .damaged) }
         if let number = members["n"]?.integer.flatMap(Int.init(exactly:)), isNumber(number) {
             if members["not_sent"] != nil { return (id, .notSent(number: number)) }
             let outcome = members["outcome"]?.string.flatMap(Outcome.init)

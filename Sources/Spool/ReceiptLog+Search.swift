@@ -20,8 +20,10 @@ extension ReceiptLog {
     private func readLines(
         of day: String, from start: Int, _ beginning: [UInt8], _ note: (JSONObject) -> Bool
     ) throws(Failure) -> Bool {
-        let file = try systemCalls { () throws(SystemError) in
-            try FileDescriptor.open(path(day), .read)
+        let file: FileDescriptor
+        do throws(SystemError) { file = try .open(path(day), .regular) } catch {
+            guard error.errno.isOfTheFile || error.errno == .noEntry else { throw error.failure }
+            return false
         }
         // Days are removed, and a power cut may have taken what was not durable.
         var offset = start

@@ -9,11 +9,14 @@ package struct Series: Equatable, Sendable {
     /// The one user that the notification is for, as 32 hex digits, or `all`: what is for others cannot replace it, and
     /// need not be looked at.
     package let scope: String
-    package let order: Order
+    package private(set) var order: Order
+    /// Whether it holds from a later moment than its acceptance.
+    let isScheduled: Bool
 
     /// - Parameter name: what its notifications have in common, such as a collapse id.
-    package init(_ name: String, of user: UserID?, order: Order) {
+    package init(_ name: String, of user: UserID?, order: Order, isScheduled: Bool = false) {
         key = digest(name)
+        self.isScheduled = isScheduled
         scope = user.map { digest($0.text) } ?? Self.everybody
         self.order = order
     }
@@ -47,15 +50,29 @@ extension Series {
         else { return nil }
         self.key = key
         self.scope = scope
+        isScheduled = members["scheduled"]?.bool ?? false
         order = Order(from: Timestamp(milliseconds: moment), accepted: accepted)
     }
 
-    /// `{"key", "scope", "from", "accepted"}`.
+    /// `{"key", "scope", "from", "accepted", "scheduled"?}`.
     var json: JSONValue {
-        [
+        var members: JSONObject = [
             "key": .string(key), "scope": .string(scope), "from": .integer(order.moment),
             "accepted": .integer(order.accepted),
         ]
+        members["scheduled"] = isScheduled ? true : nil
+        return .object(members)
+    }
+
+    /// The same behind all that was accepted before it, whatever a clock said that has been set back since.
+    func following(_ earlier: [Series]) -> Series {
+        guard !isScheduled,
+            let last = earlier.filter({ !$0.isScheduled }).map({ $0.order }).max(), last >= order
+        else { return self }
+        var series = self
+        series.order = Order(
+            from: Timestamp(milliseconds: last.moment), accepted: last.accepted &+ 1)
+        return series
     }
 }
 

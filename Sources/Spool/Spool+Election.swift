@@ -62,16 +62,19 @@ extension Spool {
     /// The drainer that does nothing any more though nobody else may do its work, if there is one.
     package func stuckDrainer(at now: Timestamp) throws(Failure) -> StuckDrainer? {
         guard let stuck = try silentDrainer(at: now) else { return nil }
-        // After a crash the old sign is there until whoever is elected next gives one.
-        MonotonicClock.sleep(milliseconds: 100)
-        return try silentDrainer(at: now) == stuck ? stuck : nil
+        // After a crash the old sign is there until whoever is elected next gives one, and after the clock was set
+        // back until the drainer's next round.
+        MonotonicClock.sleep(milliseconds: stuck.since > now ? 1500 : 100)
+        guard try silentDrainer(at: now) == stuck else { return nil }
+        return StuckDrainer(process: stuck.process, since: min(stuck.since, now))
     }
 
     private func silentDrainer(at now: Timestamp) throws(Failure) -> StuckDrainer? {
         let bytes = try systemCalls { () throws(SystemError) in try Files.contents(lockPath) }
         guard let members = bytes.flatMap({ members(of: $0[...]) }),
             let beat = members["beat"]?.timestamp,
-            let process = members["pid"]?.integer, now - beat > StuckDrainer.patience
+            let process = members["pid"]?.integer,
+            now - beat > StuckDrainer.patience || beat - now > StuckDrainer.patience
         else { return nil }
         let isHeld = try systemCalls { () throws(SystemError) in
             try FileDescriptor.open(lockPath, .read).isLocked()

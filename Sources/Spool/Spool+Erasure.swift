@@ -72,7 +72,7 @@ extension Spool {
                 if idOfFile(file) != nil {
                     erased.pushes += try intake.erase(user, folder, file, at: now)
                 } else if try isLeftover(path, at: .systemNow) {
-                    Files.remove(path)
+                    try eraseLines(naming: name, in: path)
                     erased.pushes += 1
                 }
             }
@@ -87,6 +87,22 @@ extension Spool {
             Array("\"user\":".utf8) + name + [UInt8(ascii: ",")], isWord: false,
             with: UInt8(ascii: " "), in: log.folder)
         return erased
+    }
+
+    /// Takes the user's devices out of a file that was written and not accepted: it may still be, for the others.
+    private func eraseLines(naming name: [UInt8], in path: String) throws(Failure) {
+        try systemCalls { () throws(SystemError) in
+            guard let bytes = try Files.contents(path) else { return }
+            let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: true)
+            let kept = lines.filter { !isFound(name, in: $0) }
+            // The first line is the notification itself.
+            guard let first = lines.first, kept.first == first, kept.count > 1 else {
+                Files.remove(path)
+                return
+            }
+            let text = kept.flatMap { Array($0) + [UInt8(ascii: "\n")] }
+            try Files.replace(path, with: text)
+        }
     }
 
     /// Whether a file that was never accepted is older than any program that might still be writing it.
@@ -148,6 +164,7 @@ extension Spool {
         var members = whole.notification.members
         if whole.pass > 1 { members["pass"] = .integer(Int64(whole.pass)) }
         members["reached"] = whole.wasReached ? true : nil
+        members["outcomes"] = whole.outcomes
         try write(file.path) { (writer) throws(Failure) in
             try writer.append(members)
             while let delivery = try whole.next() {
@@ -155,4 +172,11 @@ extension Spool {
             }
         }
     }
+}
+
+private func isFound(_ bytes: [UInt8], in line: ArraySlice<UInt8>) -> Bool {
+    guard line.count >= bytes.count else { return false }
+    for start in line.startIndex...(line.endIndex - bytes.count)
+    where line[start..<(start + bytes.count)].elementsEqual(bytes) { return true }
+    return false
 }

@@ -49,9 +49,9 @@ extension Spool {
         var marks: [SeriesMark] = []
         let names = try systemCalls { () throws(SystemError) in try Files.names(in: folder) }
         for name in names where name.utf8.suffix(5).elementsEqual(".json".utf8) {
-            let bytes = try systemCalls { () throws(SystemError) in
-                try Files.contents("\(folder)/\(name)")
-            }
+            // A mark that cannot be read keeps nobody from being told.
+            var bytes: [UInt8]?
+            do throws(SystemError) { bytes = try Files.contents("\(folder)/\(name)") } catch {}
             guard let members = bytes.flatMap({ members(of: $0.dropLast()) }),
                 let known = Series(.object(members)),
                 let receipts = members["receipts"].flatMap(ReceiptLog.Position.init)
@@ -64,15 +64,29 @@ extension Spool {
 
     /// Removes the marks that nobody needs, now that a notification of a series is over.
     func tidy(_ series: Series, without id: String) throws(Failure) {
-        let marks = try marks(of: series).sorted { $0.series.order < $1.series.order }
-        for mark in marks {
+        let folder = folder(of: series)
+        try removeMarks(among: marks(of: series), in: series.scope, of: series, without: id)
+        let scopes = try systemCalls { () throws(SystemError) in try Files.names(in: folder) }
+        // What is for all concerns every scope: it stays until it is the only one.
+        if series.scope != Series.everybody, scopes == [Series.everybody] {
+            try removeMarks(
+                among: marks(of: series, Series.everybody), in: Series.everybody, of: series,
+                without: id)
+        }
+        Files.removeEmptyFolder(folder)
+    }
+
+    /// Removes the marks of a scope that are older than each notification of `marks` that is not over.
+    private func removeMarks(
+        among marks: [SeriesMark], in scope: String, of series: Series, without id: String
+    ) throws(Failure) {
+        let folder = folder(of: series, scope)
+        for mark in marks.sorted(by: { $0.series.order < $1.series.order }) {
             // While it is open, newer ones have to be known.
             if mark.id != id, try isOpen(mark.id) { break }
-            let folder = folder(of: series, mark.series.scope)
-            Files.remove("\(folder)/\(mark.id).json")
-            Files.removeEmptyFolder(folder)
+            if mark.series.scope == scope { Files.remove("\(folder)/\(mark.id).json") }
         }
-        Files.removeEmptyFolder(folder(of: series))
+        Files.removeEmptyFolder(folder)
     }
 }
 

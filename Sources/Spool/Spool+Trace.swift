@@ -48,9 +48,12 @@ extension Spool {
         let day = CalendarDate(moment ?? now).dayText
         if day > CalendarDate(now).dayText { return ReceiptLog.Position(day: day, offset: 0) }
         let log = ReceiptLog(state: Files.parent(of: folder))
-        guard let last = try log.days().last else {
+        guard var last = try log.days().last else {
             return ReceiptLog.Position(day: day, offset: 0)
         }
+        // A clock that was ahead has left receipts of days to come; those of today come before them.
+        let today = CalendarDate(now).dayText
+        if last > today { last = today }
         let size = try systemCalls { () throws(SystemError) in
             try Files.stamp(of: log.path(last))?[1] ?? 0
         }
@@ -79,22 +82,36 @@ extension Spool {
         }
         try systemCalls { () throws(SystemError) in
             trace.isCalledOff = try Files.exists(mark(id))
-            trace.isDamaged = try Files.exists("\(folder)/failed/\(id).jsonl")
+            if try Files.exists("\(folder)/failed/\(id).jsonl") { trace.isDamaged = true }
         }
+        if trace.isDamaged { trace.settleAsDamaged() }
         return trace
     }
 
     private func readFile(
         of id: String, into trace: inout NotificationTrace
     ) throws(Failure) {
-        guard let path = try path(of: id), let file = try SpoolFile.open(path) else { return }
-        while let delivery = try file.next() {
-            trace.note(delivery, user: file.user(of: delivery))
+        guard let path = try path(of: id) else { return }
+        do throws(Failure) {
+            guard let file = try SpoolFile.open(path) else { return }
+            while let delivery = try file.next() {
+                trace.note(delivery, user: file.user(of: delivery))
+            }
+        } catch {
+            // A drainer will set it aside.
+            guard Damage.explains(error) else { throw error }
+            trace.isDamaged = true
         }
     }
 }
 
 extension NotificationTrace {
+    fileprivate mutating func settleAsDamaged() {
+        for number in deliveries.indices where deliveries[number].outcome == nil {
+            deliveries[number].outcome = .damaged
+        }
+    }
+
     fileprivate mutating func note(_ delivery: Delivery, user: UserID?) {
         guard deliveries.indices.contains(delivery.number) else { return }
         deliveries[delivery.number].device =
@@ -104,6 +121,9 @@ extension NotificationTrace {
 
     fileprivate mutating func note(_ line: JSONObject) {
         if line["finished_at"] != nil { isFinished = true }
+        // What was set aside, mended and put back has lines behind that one.
+        let isOfDamage = line["outcome"]?.string == Outcome.damaged.rawValue
+        if isOfDamage || line["status"] != nil || isFinished { isDamaged = isOfDamage }
         if line["in"] != nil { return noteReleased(line) }
         guard let number = line["n"]?.integer.flatMap(Int.init(exactly:)),
             deliveries.indices.contains(number), line["at"] != nil

@@ -29,7 +29,7 @@ package struct Spool {
     /// - Parameter moment: before which it is not sent.
     package func accept(
         _ notification: Notification, to devices: some Sequence<Delivery>,
-        notBefore moment: Timestamp? = nil
+        notBefore moment: Moment? = nil
     ) throws(Failure) {
         var rest = devices.makeIterator()
         try accept(notification, notBefore: moment, next: { () throws(Failure) in rest.next() })
@@ -43,14 +43,18 @@ package struct Spool {
     ///     will be and the number of its devices. What it notes durably lets ``complete(_:in:)`` accept the
     ///     notification where this process is killed before it does.
     package func accept(
-        _ notification: Notification, notBefore moment: Timestamp? = nil,
+        _ notification: Notification, notBefore moment: Moment? = nil,
         next: () throws(Failure) -> Delivery?,
         note: ((_ folder: String, _ devices: Int) throws(Failure) -> Void)? = nil
     ) throws(Failure) {
+        var notification = notification
+        if let series = notification.series {
+            notification.series = series.following(try marks(of: series).map { $0.series })
+        }
         var first: [Delivery] = []
         while first.count <= Lane.most, let device = try next() { first.append(device) }
         let place =
-            moment.map { waiting(until: Self.moment(for: $0, now: notification.accepted)) }
+            moment.map { "\(waiting)/\(WaitingFolder($0, now: notification.accepted).name)" }
             ?? ready(notification.lane(devices: first.count))
         try write("\(place)/\(notification.id).jsonl") { (writer) throws(Failure) in
             try writer.append(notification.members)
@@ -87,10 +91,10 @@ package struct Spool {
         // The drainer removes worn folders: one may go between being made and being used.
         for isLast in [false, false, true] {
             var hasBegun = false
-            try systemCalls { () throws(SystemError) in
-                try Files.makeFolder(Files.parent(of: path))
-            }
             do throws(Failure) {
+                try systemCalls { () throws(SystemError) in
+                    try Files.makeFolder(Files.parent(of: path))
+                }
                 return try Files.replace(path) { (file) throws(Failure) in
                     hasBegun = true
                     var writer = LineWriter(file)
@@ -119,7 +123,7 @@ package struct Spool {
     func path(of id: String) throws(Failure) -> String? { try paths(of: id).first }
 
     func folders() throws(Failure) -> [String] {
-        Lane.all.map { ready($0) } + (try moments()).map { waiting(until: $0) }
+        Lane.all.map { ready($0) } + (try waitingFolders()).map { "\(waiting)/\($0.name)" }
     }
 
     /// Whether a notification is in the spool, or is just being accepted.
@@ -132,6 +136,11 @@ package struct Spool {
             if isThere { return true }
         }
         return false
+    }
+
+    /// Whether a notification waits for another attempt.
+    package func isPutOff(_ id: String) throws(Failure) -> Bool {
+        try path(of: id)?.utf8.starts(with: waiting.utf8) ?? false
     }
 
     /// Where files of this id are: two, where a crash came between putting it off and taking it away.
@@ -154,41 +163,36 @@ package struct Spool {
         }
     }
 
-    /// The moments until which something waits, the earliest first.
-    func moments() throws(Failure) -> [Timestamp] {
+    /// Where something waits, what comes first before the rest.
+    func waitingFolders() throws(Failure) -> [WaitingFolder] {
         let names = try systemCalls { () throws(SystemError) in try Files.names(in: waiting) }
-        return names.compactMap { Int64($0) }.sorted().map { Timestamp(milliseconds: $0) }
+        return names.compactMap { WaitingFolder(name: $0) }.sorted { $0.until < $1.until }
     }
-
-    func waiting(until moment: Timestamp) -> String { "\(waiting)/\(moment.milliseconds)" }
 
     /// Whether a drainer would find something to do: for programs that might start one.
     package func hasWork(at now: Timestamp) throws(Failure) -> Bool {
         if try hasReady() { return true }
-        return try nextDue().map { $0 <= now } ?? false
+        return try nextDue(at: now).map { $0 <= now } ?? false
     }
 
     /// Whether there is anything that is not put off.
     package func hasReady() throws(Failure) -> Bool {
         for lane in Lane.all {
             let list = FolderList(ready(lane))
-            let isSomething = try systemCalls { () throws(SystemError) -> Bool in
+            do throws(SystemError) {
                 while let name = try list.next() { if idOfFile(name) != nil { return true } }
-                return false
+            } catch {
+                guard error.errno.isOfTheFile else { throw error.failure }
             }
-            if isSomething { return true }
         }
         return false
     }
 
     /// The earliest moment at which something that waits is to be tried.
-    package func nextDue() throws(Failure) -> Timestamp? { try moments().first }
-
-    /// The moment that a wish is put off to: few folders serve many wishes, whole seconds for what comes soon and
-    /// whole minutes for what does not.
-    package static func moment(for wish: Timestamp, now: Timestamp) -> Timestamp {
-        let unit: Int64 = wish - now > .minutes(10) ? 60_000 : 1000
-        return Timestamp(milliseconds: (wish.milliseconds + unit - 1) / unit * unit)
+    package func nextDue(at now: Timestamp) throws(Failure) -> Timestamp? {
+        let folders = try waitingFolders()
+        return folders.contains { $0.isDue(at: now) }
+            ? min(now, folders.first?.until ?? now) : folders.first?.until
     }
 }
 

@@ -19,6 +19,8 @@ package final class SpoolFile {
     package private(set) var isExhausted = false
     /// Which devices have their outcome, and since where the receipts tell of it.
     var progress = Progress()
+    /// How many devices had which outcome in earlier passes.
+    private let earlier: [Outcome: Int]
     private let isSmall: Bool
     private var file: FileDescriptor?
     private var buffer: ArraySlice<UInt8>
@@ -26,19 +28,20 @@ package final class SpoolFile {
     private static let piece = 65_536
 
     /// - Returns: `nil` where there is no such file.
-    /// - Throws: `corrupt` where its first line is no notification.
+    /// - Throws: `corrupt` where its first line is no notification, `newer` where a newer program wrote it,
+    ///   `unreadable` where it cannot be opened.
     static func open(_ path: String) throws(Failure) -> SpoolFile? {
         var file: FileDescriptor?
-        let start = try systemCalls { () throws(SystemError) -> [UInt8]? in
-            do throws(SystemError) { file = try .open(path, .read) } catch {
-                guard error.errno == .noEntry else { throw error }
-                return nil
-            }
-            let start = try file?.read(upTo: piece) ?? []
-            if start.count < piece { file = nil }
-            return start
+        let start: [UInt8]
+        do throws(SystemError) {
+            file = try .open(path, .regular)
+            start = try file?.read(upTo: piece) ?? []
+        } catch {
+            guard error.errno == .noEntry else { throw Damage.failure(error) }
+            return nil
         }
-        return try start.map { (start) throws(Failure) in try SpoolFile(path, start, file) }
+        if start.count < piece { file = nil }
+        return try SpoolFile(path, start, file)
     }
 
     private init(_ path: String, _ start: [UInt8], _ file: FileDescriptor?) throws(Failure) {
@@ -46,12 +49,24 @@ package final class SpoolFile {
         self.file = file
         isSmall = file == nil
         buffer = start[...]
-        guard let line = takeLine(from: &buffer), let members = members(of: line),
-            let notification = Notification(members)
-        else { throw corrupt(path) }
+        guard let line = takeLine(from: &buffer), let members = members(of: line) else {
+            throw corrupt(path)
+        }
+        if let version = members["version"]?.integer, version > Notification.version {
+            throw Failure(
+                .broken, "unable to use \(path): its version \(version) is newer than this program",
+                cause: Damage.newer)
+        }
+        guard let notification = Notification(members) else { throw corrupt(path) }
         self.notification = notification
         pass = Int(members["pass"]?.integer ?? 1)
         wasReached = members["reached"]?.bool ?? false
+        var earlier: [Outcome: Int] = [:]
+        for member in members["outcomes"]?.object?.members ?? [] {
+            guard let outcome = Outcome(rawValue: member.name) else { continue }
+            earlier[outcome] = member.value.integer.flatMap { Int(exactly: $0) }
+        }
+        self.earlier = earlier
     }
 
     /// The next device without an outcome; `nil` at the end.
@@ -79,8 +94,9 @@ package final class SpoolFile {
                 guard buffer.isEmpty else { throw corrupt(path) }
                 return nil
             }
-            let more = try systemCalls { () throws(SystemError) in
-                try file.read(upTo: Self.piece)
+            let more: [UInt8]
+            do throws(SystemError) { more = try file.read(upTo: Self.piece) } catch {
+                throw Damage.failure(error)
             }
             if more.isEmpty { self.file = nil }
             buffer = (buffer + more)[...]
@@ -89,6 +105,12 @@ package final class SpoolFile {
 
     /// The lane that a file of unknown length takes.
     package var lane: Lane { notification.lane(devices: isSmall ? 1 : .max) }
+
+    /// Whether one of the devices that are left has this token.
+    package func isAlso(for token: DeviceToken) throws(Failure) -> Bool {
+        let name = Array("\"device\":\"\(token.hex)\"".utf8)
+        return try systemCalls { () throws(SystemError) in try Files.contains(name, in: path) }
+    }
 
     /// Gives a carrier what it is to carry now.
     package func load(_ push: PushContent, expires: Timestamp) {
@@ -103,6 +125,20 @@ package final class SpoolFile {
     package func isInDoubt(_ delivery: Delivery) -> Bool {
         delivery.isInDoubt || progress.unanswered.contains(delivery.number)
             || progress.doubtful.contains(delivery.number)
+    }
+
+    /// How many devices have which outcome, in all passes.
+    package func count(_ outcome: Outcome) -> Int {
+        (earlier[outcome] ?? 0) + (progress.counts[outcome] ?? 0)
+    }
+
+    /// How many devices have which outcome in all passes, as the next pass's file says it.
+    var outcomes: JSONValue? {
+        var outcomes = JSONObject()
+        for outcome in Outcome.all where count(outcome) > 0 {
+            outcomes[outcome.rawValue] = .integer(Int64(count(outcome)))
+        }
+        return outcomes.members.isEmpty ? nil : .object(outcomes)
     }
 
     /// Whether a device was reached, in this pass or an earlier one.
@@ -122,6 +158,16 @@ struct Progress {
     var start: ReceiptLog.Position?
     /// The last pass that is over.
     var endedPass = 0
+    /// How many devices have got which outcome in this pass.
+    var counts: [Outcome: Int] = [:]
+    /// Whether the receipts say that its file could not be read.
+    var isSetAside = false
+
+    mutating func settle(_ number: Int, _ outcome: Outcome) {
+        settled.insert(number)
+        counts[outcome, default: 0] += 1
+        if outcome == .accepted { isReached = true }
+    }
 }
 
 private func takeLine(from buffer: inout ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
@@ -130,6 +176,6 @@ private func takeLine(from buffer: inout ArraySlice<UInt8>) -> ArraySlice<UInt8>
     return buffer[..<end]
 }
 
-private func corrupt(_ path: String) -> Failure {
-    Failure(.broken, "unable to read \(path): it is not what it should be", cause: "corrupt")
+func corrupt(_ path: String) -> Failure {
+    Failure(.broken, "unable to read \(path): it is damaged", cause: Damage.corrupt)
 }

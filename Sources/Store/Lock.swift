@@ -49,15 +49,48 @@ struct Lock: ~Copyable {
 
     /// The last revision that this lock's holders committed; 0 before the first.
     func committedRevision() throws(Failure) -> Int64 {
-        let digits = try systemCalls { () throws(SystemError) in try file.read(upTo: 20, at: 0) }
-        return Int64(String(decoding: digits, as: UTF8.self)) ?? 0
+        try systemCalls { () throws(SystemError) in try Self.committedRevision(in: file) }
+    }
+
+    /// The same of the document at `path`, for who does not hold its lock.
+    static func committedRevision(of path: String) throws(Failure) -> Int64 {
+        try systemCalls { () throws(SystemError) in
+            do throws(SystemError) {
+                return try committedRevision(in: FileDescriptor.open(path + ".lock", .read))
+            } catch {
+                guard error.errno == .noEntry || error.errno == .notDirectory else { throw error }
+                return 0
+            }
+        }
+    }
+
+    /// A number is of its own file: in a copy of the state folder, a document may be older than the number, which was
+    /// copied later. It says nothing there.
+    private static func committedRevision(in file: FileDescriptor) throws(SystemError) -> Int64 {
+        let text = try file.read(upTo: 62, at: 0)
+        func word(_ place: Int) -> Int64? {
+            Int64(String(decoding: text.dropFirst(place * 21).prefix(20), as: UTF8.self))
+        }
+        let revision = word(0) ?? 0
+        guard let inode = word(1), let birth = word(2) else { return revision }
+        let own = try file.identity()
+        // Machines that share a file system may not all see when a file was made.
+        let isSame = inode == own.inode && (birth == own.birth || birth == 0 || own.birth == 0)
+        return isSame ? revision : 0
     }
 
     /// Remembers a commit. The document itself is committed already: where this fails, the next
     /// writer finds the document newer than the number, and accepts it.
     func remember(_ revision: Int64) {
-        let digits = Array(String(revision).utf8)
-        let padded = [UInt8](repeating: UInt8(ascii: "0"), count: 20 - digits.count) + digits
-        do throws(SystemError) { try file.write(padded, at: 0) } catch {}
+        do throws(SystemError) {
+            let own = try file.identity()
+            let words = [revision, own.inode, own.birth].map { padded($0) }
+            try file.write(Array(words.joined(separator: [UInt8(ascii: " ")])), at: 0)
+        } catch {}
     }
+}
+
+private func padded(_ number: Int64) -> [UInt8] {
+    let digits = Array(String(number).utf8)
+    return [UInt8](repeating: UInt8(ascii: "0"), count: max(0, 20 - digits.count)) + digits
 }

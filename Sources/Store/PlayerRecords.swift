@@ -89,10 +89,10 @@ package struct PlayerRecords {
         return due.inOrder
     }
 
-    /// A moment further away than any pause is a clock that was set back.
+    /// A moment further away than the player's failures put it is the work of a clock that was ahead.
     private func isPutOff(_ record: Int64, at now: Int64) -> Bool {
-        let moment = self[record, .notBefore]
-        return moment > now && moment < now + Interval.hours(25).milliseconds
+        let left = self[record, .notBefore] - now
+        return left > 0 && left <= Self.pause(after: self[record, .failures])
     }
 
     /// Whether the claim is still the newest one of its player: a later cycle may have taken its player over.
@@ -166,23 +166,27 @@ package struct PlayerRecords {
     /// Puts off a player whose looks fail: 1 minute, doubling to an hour.
     package func noteFailure(_ record: Int64, at now: Timestamp) {
         guard !isUnknown(record) else { return noteUnknown(record, at: now) }
-        putOff(record, failures: min(self[record, .failures] + 1, 7), atMost: .hours(1), now)
+        putOff(record, failures: min(self[record, .failures] + 1, 7), now)
     }
 
     /// Puts off a player whom OGS does not know: 1 minute, doubling to a day.
     package func noteUnknown(_ record: Int64, at now: Timestamp) {
         let known = isUnknown(record) ? self[record, .failures] - Self.unknownMark : 0
-        let failures = min(known + 1, 12)
-        putOff(record, failures: failures, atMost: .hours(24), now)
-        self[record, .failures] = failures + Self.unknownMark
+        putOff(record, failures: min(known + 1, 12) + Self.unknownMark, now)
     }
 
-    private func putOff(
-        _ record: Int64, failures: Int64, atMost limit: Interval, _ now: Timestamp
-    ) {
+    private func putOff(_ record: Int64, failures: Int64, _ now: Timestamp) {
         self[record, .failures] = failures
-        let pause = min(Interval.minutes(1).milliseconds << (failures - 1), limit.milliseconds)
-        self[record, .notBefore] = now.milliseconds + pause
+        self[record, .notBefore] = now.milliseconds + Self.pause(after: failures)
+    }
+
+    /// How long so many failures put a player off, in milliseconds.
+    private static func pause(after failures: Int64) -> Int64 {
+        let isUnknown = failures > unknownMark
+        let count = isUnknown ? failures - unknownMark : failures
+        let longest: Interval = isUnknown ? .hours(24) : .hours(1)
+        return min(
+            Interval.minutes(1).milliseconds << min(max(count - 1, 0), 11), longest.milliseconds)
     }
 
     private func isUnknown(_ record: Int64) -> Bool { self[record, .failures] > Self.unknownMark }

@@ -76,6 +76,7 @@ extension Device {
             firstID = id
             token = registration.token
             reached = nil
+            shownTurns = nil
         }
         kind = registration.kind
         platform = registration.platform

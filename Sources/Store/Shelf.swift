@@ -35,7 +35,7 @@ package struct Shelf<Content: Document> {
     package func read(_ name: DocumentName) throws(Failure) -> Content? {
         let path = path(name)
         if let known = try present(path) { return known }
-        guard durable, try committed(path) > 0 else { return nil }
+        guard durable, try Lock.committedRevision(of: path) > 0 else { return nil }
         // The first commit may have come since.
         guard let known = try present(path) else { throw missing(path) }
         return known
@@ -86,7 +86,7 @@ package struct Shelf<Content: Document> {
     }
 
     private func present(_ path: String) throws(Failure) -> Content? {
-        let bytes = try systemCalls { () throws(SystemError) in try Files.contents(path) }
+        let bytes = try systemCalls { () throws(SystemError) in try Files.document(path) }
         guard let bytes else { return nil }
         guard durable else { return cached(bytes, path)?.content }
         guard let stored = try Stored<Content>(bytes, path) else { throw try setAside(path) }
@@ -140,7 +140,7 @@ package struct Shelf<Content: Document> {
     /// The document of a name, where another lock than its own guards it.
     func readAlone(_ name: String) throws(Failure) -> Content? {
         let path = "\(folder)/\(name).json"
-        let bytes = try systemCalls { () throws(SystemError) in try Files.contents(path) }
+        let bytes = try systemCalls { () throws(SystemError) in try Files.document(path) }
         guard let bytes else { return nil }
         guard let stored = try Stored<Content>(bytes, path) else { throw setAsideLocked(path) }
         return stored.content
@@ -151,7 +151,7 @@ package struct Shelf<Content: Document> {
         let path = "\(folder)/\(name).json"
         let bytes = try systemCalls { () throws(SystemError) in
             try Files.makeFolder(folder)
-            return try Files.contents(path)
+            return try Files.document(path)
         }
         let revision = try bytes.flatMap { (bytes) throws(Failure) in
             try Stored<Content>(bytes, path)?.revision
@@ -226,7 +226,7 @@ package struct Shelf<Content: Document> {
         guard durable else { return try currentCached(path, committed: committed) }
         let start = MonotonicClock.milliseconds
         while true {
-            let bytes = try systemCalls { () throws(SystemError) in try Files.contents(path) }
+            let bytes = try systemCalls { () throws(SystemError) in try Files.document(path) }
             if let bytes {
                 guard let stored = try Stored<Content>(bytes, path) else {
                     throw setAsideLocked(path)
@@ -247,16 +247,10 @@ package struct Shelf<Content: Document> {
         }
     }
 
-    private func committed(_ path: String) throws(Failure) -> Int64 {
-        let digits = try systemCalls { () throws(SystemError) in try Files.contents(path + ".lock")
-        }
-        return digits.flatMap { Int64(String(decoding: $0, as: UTF8.self)) } ?? 0
-    }
-
     /// Moves a document that does not parse out of the way, unless somebody has mended it meanwhile.
     private func setAside(_ path: String) throws(Failure) -> Failure {
         try Lock.holding(path) { (_) throws(Failure) in
-            let bytes = try systemCalls { () throws(SystemError) in try Files.contents(path) }
+            let bytes = try systemCalls { () throws(SystemError) in try Files.document(path) }
             guard let bytes, try Stored<Content>(bytes, path) == nil else { return missing(path) }
             return setAsideLocked(path)
         }
@@ -268,6 +262,7 @@ package struct Shelf<Content: Document> {
             try Files.rename(path, copy)
             try Files.synchronizeFolder(of: path)
         } catch { return error.failure }
+        State.noteSetAside(copy)
         return Failure(
             .broken, "unable to read \(path): it is damaged and was set aside as \(copy)",
             cause: "corrupt")

@@ -26,7 +26,7 @@ struct Slots {
     /// - Parameter slot: the one before. One in the future is a clock that was set back, and counts as long ago.
     func next(after slot: Int64) -> Int64? {
         guard slot <= latest else { return now }
-        let expected = slot + interval
+        let expected = max(0, slot) + interval
         guard expected <= latest else { return nil }
         return now - expected <= tolerance ? expected : now
     }

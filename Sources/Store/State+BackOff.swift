@@ -12,6 +12,7 @@ extension State {
         try notes.update(ogsName) { note in
             note.content["until"] = backOff?.members["until"]
             note.content["step"] = backOff?.members["step"]
+            note.content["since"] = backOff?.members["since"]
         }
     }
 

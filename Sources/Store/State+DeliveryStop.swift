@@ -13,6 +13,9 @@ package struct DeliveryStop: Equatable, Sendable {
     /// Tells the settings that were refused from others.
     package let settings: String
 
+    /// The longest pause that a stop makes: APNs takes a new provider token every 20 minutes.
+    private static let longest = Interval.minutes(20)
+
     package init(
         service: String, reason: String, since: Timestamp, until: Timestamp?, settings: String
     ) {
@@ -25,9 +28,9 @@ package struct DeliveryStop: Equatable, Sendable {
 
     /// Whether nothing is to be tried with these settings yet.
     package func holds(for settings: String, at now: Timestamp) -> Bool {
-        // A clock that was set back must not make it last.
         guard let until, self.settings == settings else { return false }
-        return now < until && until - now <= .hours(1)
+        // A clock that was set back must not make it last.
+        return now < until && until - now <= Self.longest && since <= now + .minutes(1)
     }
 }
 

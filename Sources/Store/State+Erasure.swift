@@ -60,20 +60,30 @@ extension State {
         erased.keys = keys
         erased.files += try looks.erase(DocumentName(user))
         erased.files += try eraseRecords(of: user)
-        let words = [Array(user.text.utf8)] + devices.map { Array($0.token.text.utf8) }
+        // As a text of JSON or of the log, or as the end of a collapse id: a bare number may be anything.
+        let quoted = Array("\"\(user.text)\"".utf8)
+        let words =
+            [quoted, Array("turn-\(user.text)\"".utf8), Array("turn-badge-\(user.text)\"".utf8)]
+            + devices.map { Array($0.token.text.utf8) }
         erased.files += try systemCalls { () throws(SystemError) in
             var count = 0
             let folder = "\(self.folder)/outgoing"
             for name in try Files.names(in: folder) {
                 for word in words
-                where try Files.contains(word, in: "\(folder)/\(name)", isWord: true) {
+                where try Files.contains(word, in: "\(folder)/\(name)") {
                     if Files.remove("\(folder)/\(name)") { count += 1 }
                 }
             }
             for log in ["deliver.log", "deliver.log.1"] {
-                count += try Files.overwrite(
-                    words[0], with: UInt8(ascii: "-"), in: "\(self.folder)/\(log)", isWord: true)
+                for word in [quoted, Array("/\(user.fileName).json".utf8)] {
+                    count += try Files.overwrite(
+                        word, with: UInt8(ascii: "-"), in: "\(self.folder)/\(log)")
+                }
             }
+            // Its lines stay JSON: only the name of the user's file goes.
+            let file = Array("/\(user.fileName).json".utf8)
+            count += try Files.overwrite(
+                file, with: UInt8(ascii: "-"), in: "\(self.folder)/set-aside.jsonl")
             return count
         }
         return erased

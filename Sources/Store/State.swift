@@ -14,10 +14,7 @@ package struct State {
     ///
     /// - Throws: a folder of a newer version is refused, and nothing in it is touched.
     package init(_ variables: Variables) throws(Failure) {
-        let first = variables.text("STATE_DIRECTORY")?.utf8.prefix { $0 != UInt8(ascii: ":") }
-        folder =
-            variables.text("TURNSTONE_STATE") ?? first.map { String(decoding: $0, as: UTF8.self) }
-            ?? "/var/lib/turnstone"
+        folder = variables.stateFolder
         guard folder.utf8.first == UInt8(ascii: "/") else {
             throw variables.wrong("TURNSTONE_STATE", "must be an absolute path")
         }

@@ -1,11 +1,9 @@
 import Turnstone
 
-/// What a player's icons show of the games that wait.
+/// How many games wait for a player, and the push that says so on icons that show more.
 package struct TurnBadge: Equatable {
     /// How many games wait, by the newest look.
     package var waiting: Int64 = 0
-    /// What the last accepted push showed of them; `nil` before the first.
-    package var shown: Int64?
     /// The notification that takes the number down, queued or done.
     package var correction: String?
     /// When it is due.
@@ -18,14 +16,12 @@ package struct TurnBadge: Equatable {
 
     init(_ members: JSONObject) {
         waiting = members["waiting"]?.integer ?? 0
-        shown = members["shown"]?.integer
         correction = members["correction"]?.string
         correctionDue = members["correction_due"]?.timestamp
     }
 
     var members: JSONObject {
         var members: JSONObject = ["waiting": .integer(waiting)]
-        members["shown"] = shown.map { .integer($0) }
         members["correction"] = correction.map { .string($0) }
         members["correction_due"] = correctionDue.map { JSONValue($0) }
         return members

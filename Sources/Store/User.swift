@@ -12,7 +12,7 @@ package struct User: Document {
     package var notices: Int64 = 0
     /// When a push of a turn was last accepted by a push service.
     package var lastNotification: Timestamp?
-    /// How many games wait for the player and are shown on the player's icons.
+    /// How many games wait for the player, for the icons.
     package var turnBadge = TurnBadge()
     /// How many notices in a row reached no device, and until when no other is queued.
     package var silence: Silence?
@@ -59,6 +59,8 @@ package struct Device: Equatable {
     package var reached: Timestamp?
     /// The number of the newest turn notice that was accepted for it.
     package var notice: Int64 = 0
+    /// How many waiting games of this player the last accepted push showed; `nil` before the first.
+    package var shownTurns: Int64?
     /// What its push service held against it, since it was registered.
     package internal(set) var refusals: Refusals?
     /// What it shows, where the token is a Live Activity's.
@@ -159,6 +161,7 @@ extension Device {
         quarantined = members.take("quarantined_at")?.timestamp
         reached = members.take("reached_at")?.timestamp
         notice = members.take("notice")?.integer ?? 0
+        shownTurns = members.take("shown_turns")?.integer
         if let refused = members.take("refused")?.object {
             guard let reason = refused["reason"]?.string, let last = refused["at"]?.timestamp,
                 let count = refused["count"]?.integer
@@ -185,6 +188,7 @@ extension Device {
         members["quarantined_at"] = quarantined.map { JSONValue($0) }
         members["reached_at"] = reached.map { JSONValue($0) }
         members["notice"] = notice == 0 ? nil : .integer(notice)
+        members["shown_turns"] = shownTurns.map { .integer($0) }
         members["refused"] = refusals.map {
             [
                 "reason": .string($0.reason), "at": JSONValue($0.last), "count": .integer($0.count),
@@ -235,11 +239,18 @@ extension User {
     ) {
         lastNotification = moment
         silence = nil
-        turnBadge.shown = badge ?? turnBadge.shown
         ledger.noteTold(notice)
         for index in devices.indices where tokens.contains(devices[index].token) {
             devices[index].reached = moment
             devices[index].notice = max(devices[index].notice, notice)
+        }
+        if let badge { noteShown(badge, on: tokens) }
+    }
+
+    /// Records how many waiting games a push has shown on some of the devices.
+    package mutating func noteShown(_ waiting: Int64, on tokens: [DeviceToken]) {
+        for index in devices.indices where tokens.contains(devices[index].token) {
+            devices[index].shownTurns = waiting
         }
     }
 

@@ -2,7 +2,7 @@ import Spool
 import Store
 import Turnstone
 
-/// What looks at players found: written down, and told to whom it concerns.
+/// Stores what a look found, and queues its notice.
 package struct LookBook {
     private let state: State
     private let notifier: TurnNotifier
@@ -33,6 +33,11 @@ package struct LookBook {
         }
         if let own = try self.record(of: player), own != record {
             // A crash left this record behind, and the next registration made another.
+            records.unwatch(record)
+            return nil
+        }
+        guard try state.users.read(DocumentName(UserID(player))) != nil else {
+            // Erased meanwhile.
             records.unwatch(record)
             return nil
         }

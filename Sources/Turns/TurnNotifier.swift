@@ -4,7 +4,7 @@ import Store
 import Turnstone
 import Unix
 
-/// Makes of what a look found the one notice that the player is owed, once.
+/// Queues one notice for the new turns that a look found.
 package struct TurnNotifier {
     private let state: State
     private let spool: Spool
@@ -29,7 +29,7 @@ package struct TurnNotifier {
         package var isOutdated = false
         /// Whether the player has a device to be told on.
         package var isWatched = true
-        /// Whether the player is to be told later, and so has to be judged again.
+        /// Whether something is to be told later, and so the player has to be judged again.
         package var isHeld = false
 
         package var hasQueued: Bool { notice != nil || isBadgeCorrected }
@@ -75,7 +75,9 @@ package struct TurnNotifier {
             } else {
                 told.isBadgeCorrected = try correctBadge(&user, player)
             }
-            if judgement.new.isEmpty { told.isHeld = false }
+            if judgement.new.isEmpty {
+                told.isHeld = user.needsCorrection && !told.isBadgeCorrected
+            }
             if !told.isHeld { settled() }
             return told
         }
@@ -94,7 +96,7 @@ package struct TurnNotifier {
     /// Queues a push that takes the number on the player's icons down, where games were answered elsewhere: one at a
     /// time, and not more often than ``TurnBadge/pause`` says. It is made when it is sent.
     private func correctBadge(_ user: inout User, _ player: PlayerID) throws(Failure) -> Bool {
-        guard let shown = user.turnBadge.shown, user.turnBadge.waiting < shown else { return false }
+        guard user.needsCorrection else { return false }
         if let pending = user.turnBadge.correction, try spool.contains(pending) { return false }
         let due = user.turnBadge.nextCorrection(at: now)
         var notification = Notification(
@@ -104,8 +106,9 @@ package struct TurnNotifier {
             push: PushContent(
                 badge: user.turnBadge.waiting, collapseID: "turn-badge-\(player)"))
         notification.cargo = .turnBadge
-        try spool.accept(
-            notification, to: deliveries(user), notBefore: due > now ? due : nil)
+        let tokens = user.devices.filter(user.showsTooMany).map(\.token)
+        let deliveries = deliveries(user).filter { $0.token.map(tokens.contains) ?? false }
+        try spool.accept(notification, to: deliveries, notBefore: due > now ? .wanted(due) : nil)
         user.turnBadge.correction = notification.id
         user.turnBadge.correctionDue = due
         return true
@@ -125,10 +128,21 @@ package struct TurnNotifier {
     }
 
     /// Makes the turns new again whose notice is not in the spool any more: it was damaged, or removed by hand. What
-    /// the drainer ends, it has recorded before.
+    /// the drainer ends, it has recorded before. The same for a notice that is put off, where a device has registered
+    /// since: that one need not wait until the others can be reached.
     private func forgetLost(_ user: inout User, _ player: PlayerID) throws(Failure) {
-        for notice in user.ledger.openNotices where try !spool.contains(id(player, notice)) {
-            user.ledger.forget(notice)
+        let newest = user.devices.filter(\.takesMessages).map(\.created).max()
+        for notice in user.ledger.openNotices {
+            let id = id(player, notice)
+            guard try spool.contains(id) else {
+                user.ledger.forget(notice)
+                continue
+            }
+            if let newest, try spool.isPutOff(id), let open = try spool.find(id),
+                newest > open.accepted
+            {
+                user.ledger.forget(notice)
+            }
         }
     }
 
@@ -154,12 +168,19 @@ package struct TurnNotifier {
     /// To the user's devices, those that were reached before first.
     private func deliveries(_ user: User) -> [Delivery] {
         let deliveries = user.devices.filter(\.takesMessages).map { device in
-            var delivery = Delivery(
-                token: device.token, environment: device.environment,
+            Delivery(
+                token: device.token, id: device.changedID, environment: device.environment,
                 isProven: device.reached != nil)
-            delivery.deviceID = device.changedID
-            return delivery
         }
         return deliveries.filter(\.isProven) + deliveries.filter { !$0.isProven }
     }
+}
+
+extension User {
+    /// Whether the device's icon shows more waiting games than there are.
+    fileprivate func showsTooMany(_ device: Device) -> Bool {
+        device.takesMessages && (device.shownTurns ?? 0) > turnBadge.waiting
+    }
+
+    fileprivate var needsCorrection: Bool { devices.contains(where: showsTooMany) }
 }

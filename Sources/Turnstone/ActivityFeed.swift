@@ -106,12 +106,6 @@ package struct ActivityFeed: Equatable, Sendable {
         return .carried(new)
     }
 
-    /// Lets another notification carry what waits.
-    package mutating func handOver(to id: String) {
-        guard let known = carrier else { return }
-        carrier = Carrier(id: id, due: known.due)
-    }
-
     /// What a notification is to send now that it is due; `nil` where another one has taken its place.
     ///
     /// Asked again, it answers the same until a newer state is known: whoever asked may have been killed, or the push

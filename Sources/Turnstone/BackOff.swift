@@ -4,11 +4,14 @@ package struct BackOff: Equatable, Sendable {
     package let until: Timestamp
     /// How many times in a row it said so.
     package let step: Int64
+    /// When it last said so; `nil` where an older program noted it.
+    package let since: Timestamp?
 
     /// - Parameters:
     ///   - previous: the back-off before this one, if no answer came in between.
     ///   - wish: what OGS asked for (`Retry-After`); otherwise 10 s, doubling to 10 min.
     package init(after previous: BackOff?, wish: Interval?, now: Timestamp) {
+        since = now
         step = (previous?.step ?? 0) + 1
         let doubled = Interval.milliseconds(10_000 << min(step - 1, 6))
         until = now + min(wish ?? min(doubled, .minutes(10)), .hours(1))
@@ -16,9 +19,9 @@ package struct BackOff: Equatable, Sendable {
 
     /// Whether OGS is to be left alone.
     ///
-    /// A moment further away than an hour is a clock that was set back.
+    /// A moment further away than an hour, or one that was noted in the future, is a clock that was set back.
     package func isActive(at now: Timestamp) -> Bool {
-        now < until && until <= now + .hours(1)
+        now < until && until <= now + .hours(1) && since ?? now <= now + .minutes(1)
     }
 }
 
@@ -29,8 +32,13 @@ extension BackOff {
         else { return nil }
         self.until = until
         self.step = step
+        since = members["since"]?.timestamp
     }
 
-    /// The moment in milliseconds since 1970, and the step: `{"until": 1763726400000, "step": 2}`.
-    package var members: JSONObject { ["until": JSONValue(until), "step": .integer(step)] }
+    /// The moments in milliseconds since 1970, and the step: `{"until": 1763726400000, "step": 2, "since": …}`.
+    package var members: JSONObject {
+        var members: JSONObject = ["until": JSONValue(until), "step": .integer(step)]
+        members["since"] = since.map { JSONValue($0) }
+        return members
+    }
 }

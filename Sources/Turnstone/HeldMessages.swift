@@ -6,6 +6,8 @@ package struct HeldMessages: Equatable, Sendable {
     package struct Message: Equatable, Sendable {
         /// By which its sender knows it; of a merged one, the newest one's.
         package let id: String
+        /// By what users turn it off; `nil` where it was held before that was kept.
+        package let kind: String?
         package let payload: JSONObject
         package let collapseID: String?
         /// The one device that it is for; `nil` for all that the user has when it is released.
@@ -15,10 +17,12 @@ package struct HeldMessages: Equatable, Sendable {
         package let expires: Timestamp
 
         package init(
-            id: String, payload: JSONObject, collapseID: String?, device: String? = nil,
+            id: String, kind: String? = nil, payload: JSONObject, collapseID: String?,
+            device: String? = nil,
             count: Int64 = 1, expires: Timestamp
         ) {
             self.id = id
+            self.kind = kind
             self.payload = payload
             self.collapseID = collapseID
             self.device = device
@@ -28,7 +32,7 @@ package struct HeldMessages: Equatable, Sendable {
 
         /// Whether it takes the place of an earlier one.
         fileprivate func replaces(_ earlier: Message) -> Bool {
-            guard earlier.id != id else { return true }
+            guard earlier.id != id else { return earlier.device == device }
             return collapseID != nil && earlier.collapseID == collapseID && earlier.device == device
         }
     }
@@ -77,9 +81,9 @@ package struct HeldMessages: Equatable, Sendable {
         return true
     }
 
-    /// Forgets messages whose time is over, and gives them.
-    package mutating func removeExpired(at now: Timestamp) -> [Message] {
-        let gone = messages.filter { $0.expires <= now }
+    /// Forgets messages that are not wanted any more, and gives them.
+    package mutating func remove(_ isGone: (Message) -> Bool) -> [Message] {
+        let gone = messages.filter(isGone)
         let ids = Set(gone.map { $0.id })
         messages.removeAll { ids.contains($0.id) }
         messageIDs.removeAll { ids.contains($0) }
@@ -99,8 +103,8 @@ package struct HeldMessages: Equatable, Sendable {
     /// Lets all that waits go: with one notification what is for all of the user's devices, with one for each device
     /// what is for that one only.
     ///
-    /// - Parameter id: the notification's id, made from that of the newest message it brings.
-    package mutating func release(as id: (_ newest: String) -> String) {
+    /// - Parameter id: the notification's id, made from that of the newest message it brings and the device it is for.
+    package mutating func release(as id: (_ newest: String, _ device: String?) -> String) {
         var targets: [String?] = []
         for message in messages where !targets.contains(message.device) {
             targets.append(message.device)
@@ -108,7 +112,8 @@ package struct HeldMessages: Equatable, Sendable {
         for target in targets {
             let group = messages.filter { $0.device == target }
             let others = messages.filter { $0.device != target }.map { $0.id }
-            // What gave way to others is told of with those for all devices, or with the only ones.
+                .filter { id in !group.contains { $0.id == id } }
+            // The ids of replaced messages go with the release to all devices, or with the first one.
             let isMain = target == nil || !targets.contains(nil) && target == targets[0]
             let ids =
                 isMain
@@ -116,7 +121,7 @@ package struct HeldMessages: Equatable, Sendable {
             let more = isMain ? uncounted : 0
             guard let merged = Self.merged(group, and: more) else { continue }
             releases.append(
-                Release(id: id(merged.id), message: merged, messageIDs: ids))
+                Release(id: id(merged.id, target), message: merged, messageIDs: ids))
         }
         messages = []
         uncounted = 0
@@ -149,7 +154,8 @@ package struct HeldMessages: Equatable, Sendable {
         payload["merged"] = .integer(count)
         let expires = messages.map { $0.expires }.max() ?? newest.expires
         return Message(
-            id: newest.id, payload: payload, collapseID: nil, device: newest.device,
+            id: newest.id, kind: newest.kind, payload: payload, collapseID: nil,
+            device: newest.device,
             count: newest.count, expires: expires)
     }
 }
@@ -183,7 +189,7 @@ extension HeldMessages {
         }
     }
 
-    /// `{"messages": [{"id", "payload", "collapse_id"?, "device_id"?, "devices"?, "expires_at"}], "uncounted"?, "ids", "due"?, "releases"?: [{"id",
+    /// `{"messages": [{"id", "kind"?, "payload", "collapse_id"?, "device_id"?, "devices"?, "expires_at"}], "uncounted"?, "ids", "due"?, "releases"?: [{"id",
     /// "message", "ids"}]}`
     package var json: JSONValue {
         var members: JSONObject = ["messages": .array(messages.map { $0.json })]
@@ -214,13 +220,16 @@ extension HeldMessages.Message {
             let payload = members["payload"]?.object, let expires = members["expires_at"]?.timestamp
         else { return nil }
         self.init(
-            id: id, payload: payload, collapseID: members["collapse_id"]?.string,
+            id: id, kind: members["kind"]?.string, payload: payload,
+            collapseID: members["collapse_id"]?.string,
             device: members["device_id"]?.string, count: members["devices"]?.integer ?? 1,
             expires: expires)
     }
 
     fileprivate var json: JSONValue {
-        var members: JSONObject = ["id": .string(id), "payload": .object(payload)]
+        var members: JSONObject = ["id": .string(id)]
+        members["kind"] = kind.map { .string($0) }
+        members["payload"] = .object(payload)
         members["collapse_id"] = collapseID.map { .string($0) }
         members["device_id"] = device.map { .string($0) }
         members["devices"] = count == 1 ? nil : .integer(count)

@@ -110,8 +110,9 @@ package struct TurnLedger: Equatable, Sendable {
 // MARK: What becomes of a notice
 
 extension TurnLedger {
-    /// Decides what a notice tells, at the moment of sending it: its own turns that still wait, and all others that no
-    /// device was told of yet. It becomes the notice of all of them, and its turns that wait no more are forgotten.
+    /// Decides what a notice tells, at the moment of sending it: its own turns that still wait, and those of older notices
+    /// that no device was told of yet. It becomes the notice of all of them, and its turns that wait no more are
+    /// forgotten. Turns of newer notices are left to those, which may be for more devices.
     ///
     /// - Parameter waiting: the games that wait for the player by the newest look.
     /// - Returns: those of them that the notice tells of, in the look's order.
@@ -119,7 +120,7 @@ extension TurnLedger {
         var told: [Game] = []
         for game in waiting {
             guard let entry = self[game.id], entry.covers(Turn(game)),
-                entry.notice == notice || !entry.isTold
+                entry.notice == notice || !entry.isTold && entry.notice < notice
             else { continue }
             told.append(game)
         }

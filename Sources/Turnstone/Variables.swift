@@ -46,6 +46,13 @@ package struct Variables: Sendable {
         }
     }
 
+    /// `TURNSTONE_STATE`, else the first of systemd's `STATE_DIRECTORY`, else `/var/lib/turnstone`.
+    package var stateFolder: String {
+        let first = text("STATE_DIRECTORY")?.utf8.prefix { $0 != UInt8(ascii: ":") }
+        return text("TURNSTONE_STATE") ?? first.map { String(decoding: Array($0), as: UTF8.self) }
+            ?? "/var/lib/turnstone"
+    }
+
     /// The failure of a variable that cannot be used: names it and where it may stand, never its value.
     package func wrong(_ name: String, _ demand: String) -> Failure {
         let place = file.map { " (environment or \($0))" } ?? ""

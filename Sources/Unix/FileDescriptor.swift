@@ -22,6 +22,8 @@ package final class FileDescriptor {
         case read
         /// For reading, without waiting for a writer where it is a FIFO.
         case readAtOnce
+        /// For reading, and a regular file: a FIFO or a folder of the name is an error, and is not waited for.
+        case regular
         /// For reading and writing; made with mode 0600 where it is missing.
         case update
         /// For writing, empty; made where it is missing.
@@ -34,6 +36,7 @@ package final class FileDescriptor {
             switch self {
             case .read: O_RDONLY
             case .readAtOnce: O_RDONLY | O_NONBLOCK | O_NOCTTY
+            case .regular: O_RDONLY | O_NONBLOCK | O_NOCTTY
             case .update: O_RDWR | O_CREAT
             case .anew: O_WRONLY | O_CREAT | O_TRUNC
             case .append: O_WRONLY | O_CREAT | O_APPEND
@@ -46,7 +49,19 @@ package final class FileDescriptor {
     package static func open(_ path: String, _ mode: Mode) throws(SystemError) -> FileDescriptor {
         let number = retried { cunix_open(path, mode.flags | O_CLOEXEC, 0o600) }
         guard number >= 0 else { throw SystemError("open", path) }
-        return FileDescriptor(owning: number, path: path)
+        let file = FileDescriptor(owning: number, path: path)
+        if mode == .regular { try file.requireRegular() }
+        return file
+    }
+
+    /// - Throws: `EISDIR` for a folder, `EINVAL` for whatever else is no regular file.
+    private func requireRegular() throws(SystemError) {
+        defer { withExtendedLifetime(self) {} }
+        var status = stat()
+        guard fstat(number, &status) == 0 else { throw SystemError("fstat", path) }
+        let kind = Int32(status.st_mode) & Int32(S_IFMT)
+        guard kind != Int32(S_IFREG) else { return }
+        throw SystemError("open", path, Errno(rawValue: kind == Int32(S_IFDIR) ? EISDIR : EINVAL))
     }
 
     /// A file without a name, which goes with its last descriptor; the position is at its start.
@@ -92,6 +107,15 @@ package final class FileDescriptor {
         var status = stat()
         guard fstat(number, &status) == 0 else { throw SystemError("fstat", path) }
         return status.st_nlink > 0
+    }
+
+    /// Tells the file from a copy of it, and stays the same when it is written or renamed: its inode, and when it was made in
+    /// nanoseconds since 1970, 0 where the file system does not know. C: `fstat(2)`, `statx(2)`.
+    package func identity() throws(SystemError) -> (inode: Int64, birth: Int64) {
+        defer { withExtendedLifetime(self) {} }
+        var status = stat()
+        guard fstat(number, &status) == 0 else { throw SystemError("fstat", path) }
+        return (Int64(truncatingIfNeeded: status.st_ino), cunix_birth(number))
     }
 
     /// Reads up to `count` bytes; none at the end of the file. C: `read(2)`.

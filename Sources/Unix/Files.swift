@@ -34,6 +34,11 @@ package enum Files {
         }
     }
 
+    /// The same of a regular file: anything else of its name is an error.
+    package static func document(_ path: String) throws(SystemError) -> [UInt8]? {
+        try open(path, .regular)?.readToEnd(limit: 1 << 28)
+    }
+
     /// Makes `path` hold `bytes`, at one instant and durably: a temporary file beside it, `fsync`,
     /// `rename`, `fsync` of the folder. Whoever reads sees the old bytes or the new ones.
     ///
@@ -189,6 +194,19 @@ package enum Files {
             Int64(status.st_ino), Int64(status.st_size), Int64(changed.tv_sec),
             Int64(changed.tv_nsec),
         ]
+    }
+
+    /// Whose it is; `nil` where there is none. C: `stat(2)`.
+    package static func owner(of path: String) throws(SystemError) -> (user: UInt32, group: UInt32)?
+    {
+        var status = stat()
+        guard retried({ stat(path, &status) }) == 0 else {
+            guard [.noEntry, .notDirectory].contains(Errno.current) else {
+                throw SystemError("find", path)
+            }
+            return nil
+        }
+        return (status.st_uid, status.st_gid)
     }
 
     /// Makes an absolute path of what a symbolic link (such as `/proc/self/exe`) names.

@@ -2,6 +2,9 @@ import CUnix
 
 /// The three streams that every process has.
 package enum StandardStreams {
+    /// Whether standard input is, or may be, a connection. C: `fstat(2)`.
+    package static var inputIsSocket: Bool { [socketKind, 0].contains(inputKind) }
+
     /// Waits until standard input can be read or has ended, for up to `milliseconds`. C: `poll(2)`.
     package static func inputIsReady(within milliseconds: Int64) -> Bool {
         var waiting = pollfd(fd: 0, events: Int16(POLLIN), revents: 0)

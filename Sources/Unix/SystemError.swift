@@ -20,8 +20,11 @@ package struct Errno: Equatable, Sendable {
     package static let notSupported = Errno(rawValue: EOPNOTSUPP)
     package static let notEmpty = Errno(rawValue: ENOTEMPTY)
     package static let nameTooLong = Errno(rawValue: ENAMETOOLONG)
-    package static let tooLarge = Errno(rawValue: EFBIG)
+    package static let noAccess = Errno(rawValue: EACCES)
+    package static let isFolder = Errno(rawValue: EISDIR)
     package static let invalid = Errno(rawValue: EINVAL)
+    package static let inputOutput = Errno(rawValue: EIO)
+    package static let tooLarge = Errno(rawValue: EFBIG)
     package static let badDescriptor = Errno(rawValue: EBADF)
     package static let timedOut = Errno(rawValue: ETIMEDOUT)
     /// What can be read once at the most, such as a FIFO, and is no file.
@@ -38,6 +41,15 @@ package struct Errno: Equatable, Sendable {
         switch rawValue {
         case ENOSPC, EDQUOT, EIO, EROFS, EMFILE, ENFILE, ENOMEM, EAGAIN, EINTR, ETIMEDOUT, ESTALE,
             ENOLCK, ENOBUFS, EBUSY, ETXTBSY:
+            true
+        default: false
+        }
+    }
+
+    /// Whether it is the fault of the one file that was to be read: another one may be readable.
+    package var isOfTheFile: Bool {
+        switch rawValue {
+        case EACCES, EPERM, EISDIR, EINVAL, ELOOP, ENXIO, ENODEV, ENOTDIR, EFBIG, EOVERFLOW:
             true
         default: false
         }
@@ -61,7 +73,7 @@ private let names: [(Int32, String)] = [
     (ENOLCK, "ENOLCK"), (ENOTSUP, "ENOTSUP"), (ENOSYS, "ENOSYS"), (ENXIO, "ENXIO"),
     (ENOBUFS, "ENOBUFS"), (ETXTBSY, "ETXTBSY"),
     (ENOENT, "ENOENT"), (ENOMEM, "ENOMEM"), (ENOSPC, "ENOSPC"), (ENOTDIR, "ENOTDIR"),
-    (ENOTEMPTY, "ENOTEMPTY"),
+    (ENOTEMPTY, "ENOTEMPTY"), (EOVERFLOW, "EOVERFLOW"),
     (EPERM, "EPERM"), (EPIPE, "EPIPE"), (EROFS, "EROFS"), (ESTALE, "ESTALE"),
     (ETIMEDOUT, "ETIMEDOUT"),
 ]

@@ -1,4 +1,5 @@
 import Crypto
+import PushServices
 import Signatures
 import Turnstone
 

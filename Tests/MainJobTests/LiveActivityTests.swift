@@ -88,9 +88,12 @@ import Turnstone
         #expect(Set(outcomes) == (states == 1 ? ["accepted"] : ["accepted", "superseded"]))
     }
 
-    @Test("a state that is held goes to the token that the activity has when its window opens")
-    func rotated() throws {
+    @Test(
+        "a state that is held goes to the token that the activity has when its window opens",
+        arguments: [false, true])
+    func rotated(twice: Bool) throws {
         let world = try World()
+        if twice { try world.registerActivity(token: 3) }
         try world.registerActivity()
         _ = try world.update(["step": 1])
         try world.run("deliver")

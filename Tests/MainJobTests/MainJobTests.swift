@@ -137,8 +137,7 @@ import Turnstone
         try world.run("check-turns")
         world.variables["APNS_TEAM_ID"] = "WRONGTEAM1"
         try world.run("deliver", exitCode: 111)
-        let health = try Answer(
-            event: world.start("health", ["method": "GET", "path": "/health"]).end().stdout)
+        let health = try world.health()
         #expect(health.status == 503)
         let problem = health.json?.object?["problems"]?.array?.first?.object
         #expect(problem?["reason"] == "InvalidProviderToken")
@@ -147,8 +146,7 @@ import Turnstone
         world.variables = [:]
         try world.run("deliver")
         #expect(try world.acceptedIDs().count == 1)
-        let well = try Answer(
-            event: world.start("health", ["method": "GET", "path": "/health"]).end().stdout)
+        let well = try world.health()
         #expect(well.status == 200)
     }
 

@@ -143,6 +143,72 @@ import Turnstone
         #expect(world.state.files().keys.allSatisfy { !$0.hasPrefix("spool/series/") })
     }
 
+    @Test("a message to all that replaced one stays known until that one is over")
+    func overtakenByOneToAll() throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        try world.give("bob", devices: 2...2)
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
+        let first = try world.sent(["users": ["bob"], "title": "Old", "collapse_id": "x"])
+        try world.run("deliver")
+        _ = try world.sent(["users": ["ann", "bob"], "title": "New", "collapse_id": "x"])
+        try world.run("deliver")
+        _ = try world.sent(["users": ["ann"], "title": "Another", "collapse_id": "x"])
+        try world.run("deliver")
+        try goOn(world)
+        #expect(try world.report(first)["counts"] == ["superseded": 1])
+        #expect(world.state.files().keys.allSatisfy { !$0.hasPrefix("spool/series/") })
+    }
+
+    @Test("a clock that is set back puts no older message over a newer one")
+    func clockSetBack() throws {
+        let (world, first) = try begin(.busyGateway, ["collapse_id": "x"])
+        try world.advance(seconds: -300)
+        let second = try world.sent(["users": ["ann"], "title": "New", "collapse_id": "x"])
+        try world.run("deliver")
+        try goOn(world)
+        try goOn(world)
+        #expect(try world.report(second)["counts"] == ["accepted": 1])
+        #expect(try world.report(first)["counts"] == ["superseded": 1])
+    }
+
+    @Test("a kind that was switched off while a message was held is not sent")
+    func unwantedWhileHeld() throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        let end = Timestamp(milliseconds: world.now) + .hours(1)
+        try world.change("ann") { $0.preferences.mutedUntil = end }
+        let id = try world.sent(["users": ["ann"], "title": "Hello", "kind": "chat"])
+        try world.change("ann") { $0.preferences.kinds = ["chat": false] }
+        try world.advance(seconds: 3600)
+        for _ in 0..<2 { try world.run("deliver") }
+        #expect(try world.acceptedIDs().isEmpty)
+        #expect(try states(world, id) == [["superseded", "unwanted"]])
+    }
+
+    @Test("two devices that became one get a message once")
+    func becameOne() throws {
+        let (world, id) = try begin(.scheduled, devices: 1...2)
+        try world.claim(2, for: "ann", insteadOf: 1)
+        try goOn(world)
+        #expect(try world.report(id)["counts"] == ["accepted": 1, "superseded": 1])
+        #expect(try world.acceptedIDs().count == 1)
+    }
+
+    @Test("a message held for two devices of a user reaches both")
+    func heldForTwo() throws {
+        let world = try World()
+        try world.give("ann", devices: 1...3)
+        let end = Timestamp(milliseconds: world.now) + .hours(1)
+        try world.change("ann") { $0.preferences.mutedUntil = end }
+        let tokens: [JSONValue] = [.string(token(1)), .string(token(2))]
+        let id = try world.sent(["devices": .array(tokens), "title": "Hello"])
+        try world.advance(seconds: 3600)
+        for _ in 0..<2 { try world.run("deliver") }
+        #expect(try world.report(id)["counts"] == ["accepted": 2])
+        #expect(try world.acceptedIDs().count == 2)
+    }
+
     @Test("an older message waits for what became of a newer one that may have arrived")
     func newerInDoubt() throws {
         let (world, first) = try begin(.busyGateway, ["collapse_id": "x"])

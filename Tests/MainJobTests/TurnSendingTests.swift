@@ -102,8 +102,59 @@ import Turnstone
             try world.run("deliver")
             try world.advance(seconds: 31)
         }
-        #expect(try bodies(world) == ["It's your turn in 2 games"])
+        #expect(try bodies(world) == ["It's your turn in: Game 1", "It's your turn in: Game 2"])
         #expect(world.spooled().isEmpty)
+    }
+
+    @Test("an older notice takes no turn from a newer one that is for more devices")
+    func moreDevices() throws {
+        let world = try world()
+        try world.register(token(2), of: 1)
+        try world.simulator.perform([
+            "do": "apns-fault", "status": 503, "token": .string(token(2)), "count": 1,
+        ])
+        try world.move(1)
+        try world.cycle()
+        try world.move(2)
+        try look(world, after: 1900)
+        for _ in 0..<3 {
+            try world.run("deliver")
+            try world.advance(seconds: 31)
+        }
+        for number in 1...2 {
+            let told = try accepted(world).filter { $0["token"] == .string(token(number)) }
+                .compactMap {
+                    $0["payload"]?.object?["aps"]?.object?["alert"]?.object?["body"]?.string
+                }
+            #expect(told.last == "It's your turn in: Game 2")
+        }
+    }
+
+    @Test("a correction that one phone waits for does not keep another one's")
+    func correctionOfEach() throws {
+        let world = try world()
+        try world.register(token(2), of: 1)
+        try world.move(1)
+        try world.cycle()
+        try world.move(1)
+        try look(world)
+        try world.simulator.perform([
+            "do": "apns-fault", "status": 503, "token": .string(token(1)), "count": 1,
+        ])
+        try world.run("deliver")
+        try world.move(2)
+        try look(world)
+        try world.move(2)
+        try world.run("deliver")
+        for _ in 0..<5 {
+            try world.advance(seconds: 1000)
+            try world.run("check-turns")
+            try world.run("deliver")
+        }
+        for number in 1...2 {
+            let last = try accepted(world).last { $0["token"] == .string(token(number)) }
+            #expect(last?["payload"]?.object?["aps"]?.object?["badge"] == 0)
+        }
     }
 
     @Test("each phone gets the correction of its badge")
@@ -142,6 +193,25 @@ import Turnstone
         try world.cycle()
         #expect(try accepted(world).map { $0["token"] } == [.string(token(2))])
         #expect(try bodies(world) == ["It's your turn in: Game 1"])
+    }
+
+    @Test("a new phone does not wait until the old one can be reached")
+    func newPhone() throws {
+        let world = try world()
+        try world.simulator.perform([
+            "do": "apns-fault", "status": 503, "token": .string(token(1)), "count": 9,
+        ])
+        try world.move(1)
+        try world.cycle()
+        let answer = try world.ask("register", "DELETE", "/register/\(token(1))", by: 1)
+        #expect(answer.status == 200)
+        try world.register(token(2), of: 1)
+        try world.cycle()
+        #expect(try accepted(world).map { $0["token"] } == [.string(token(2))])
+        try world.advance(seconds: 7200)
+        try world.run("deliver")
+        #expect(try accepted(world).count == 1)
+        #expect(world.spooled().isEmpty)
     }
 
     @Test("a device that refuses every push does not get one with each look")

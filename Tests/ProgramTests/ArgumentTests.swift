@@ -68,7 +68,7 @@ import Turnstone
         #expect(ended.exitCode == 100)
         #expect(ended.stdout.isEmpty)
         #expect(
-            ended.stderr == "\(program): unknown option --hlep; \(program) --help lists them\n")
+            ended.stderr == "\(program): unknown argument --hlep; \(program) --help lists them\n")
         #expect(!changed)
     }
 

@@ -12,7 +12,7 @@ import Turnstone
 /// | `environment` | variables beside `TURNSTONE_STATE`, `TURNSTONE_CONFIG` and `TURNSTONE_NOW` (2026-11-21T12:00:00Z), which it may set as well |
 /// | `event`, or `stdin`, or `cgi`, or `watchdog` | the request: a JSON event, raw text, or `{"environment", "body"}` |
 /// | `answer` | `status`, `body` and some `headers` of the answer |
-/// | `output` | in place of `answer`: what a scheduled program prints |
+/// | `output` | in place of `answer`: what a scheduled program prints; zeros in it must not be printed, nor `{}` to a timer |
 /// | `lines` | in place of `answer`: what it prints, where that is several lines |
 /// | `exit` | the exit code, 0 if it is left out |
 /// | `stderr` | all of the log. Left out: nothing after a status below 400, else one line that begins with the program's name |
@@ -46,7 +46,10 @@ struct Fixture {
         variables = try texts(members["environment"])
         request = try FixtureRequest(members)
         answer = members["answer"]?.object
-        output = members["lines"]?.array ?? members["output"].map { [$0] } ?? []
+        let lines = members["lines"]?.array ?? members["output"].map { [$0] } ?? []
+        let isAsked = !request.input.isEmpty || !request.environment.isEmpty
+        let summary = lines.suffix(1).map { withoutZeros($0) }.filter { isAsked || $0 != [:] }
+        output = lines.dropLast() + summary
         exitCode = Int32(members["exit"]?.integer ?? 0)
         log = members["stderr"]?.string
         then = members["then"]?.object ?? [:]
@@ -113,6 +116,13 @@ enum FixtureRequest {
         case .gateway: try Answer(gateway: output)
         }
     }
+}
+
+private func withoutZeros(_ value: JSONValue) -> JSONValue {
+    guard let members = value.object?.members else { return value }
+    var rest = JSONObject()
+    for member in members where member.value != 0 { rest[member.name] = member.value }
+    return .object(rest)
 }
 
 private func texts(_ value: JSONValue?) throws -> [String: String] {

@@ -12,7 +12,8 @@ import Turnstone
     private func accept(notBefore moment: Timestamp? = nil) throws {
         var notification = Scratch.notification()
         notification.kind = "message"
-        try scratch.spool.accept(notification, to: Scratch.devices, notBefore: moment)
+        try scratch.spool.accept(
+            notification, to: Scratch.devices, notBefore: moment.map { .wanted($0) })
     }
 
     private func outcomes() throws -> [Outcome?] {

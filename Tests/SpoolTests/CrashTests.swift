@@ -105,7 +105,7 @@ import Turnstone
         #expect(try next.allDue(at: now + .seconds(isDue ? 5 : 4)).count == (isDue ? 1 : 0))
         #expect(
             scratch.files.filter { $0.hasSuffix(".jsonl") } == [
-                "receipts/2026-11-21.jsonl", "spool/waiting/1795262405000/n1.jsonl",
+                "receipts/2026-11-21.jsonl", "spool/waiting/1795262405000-1795262400000/n1.jsonl",
             ])
     }
 
@@ -154,7 +154,10 @@ import Turnstone
             + intake.allDue(at: now)
         #expect(taken.map(\.notification.id) == ["good"])
         #expect(
-            scratch.files == ["spool/failed/bad.jsonl", "spool/ready/normal/good.jsonl"])
+            scratch.files == [
+                "receipts/2026-11-21.jsonl", "spool/failed/bad.jsonl",
+                "spool/ready/normal/good.jsonl",
+            ])
         #expect(scratch.folder.read("spool/failed/bad.jsonl") == Array(text.utf8))
     }
 
@@ -167,7 +170,7 @@ import Turnstone
     func memberTypes(line: Int, name: String, value: JSONValue) throws {
         try change(line, name, value)
         #expect(try scratch.intake().all(in: .normal).isEmpty)
-        #expect(scratch.files == ["spool/failed/n1.jsonl"])
+        #expect(scratch.files == ["receipts/2026-11-21.jsonl", "spool/failed/n1.jsonl"])
     }
 
     @Test(
@@ -212,7 +215,7 @@ import Turnstone
         #expect(try spool.find("n1") == nil)
         let intake = try scratch.intake()
         #expect(try intake.all(in: .bulk).isEmpty && intake.allDue(at: now).isEmpty)
-        #expect(try !spool.hasWork(at: now) && spool.nextDue() == nil)
+        #expect(try !spool.hasWork(at: now) && spool.nextDue(at: now) == nil)
         try intake.noteCheckpoint()
         #expect(scratch.files.isEmpty)
     }

@@ -100,11 +100,11 @@ import Unix
         try intake.putOff(file, until: moment)
         #expect(
             scratch.files.filter { $0.hasPrefix("spool/") } == [
-                "spool/waiting/1795262405000/n1.jsonl"
+                "spool/waiting/1795262405000-1795262400000/n1.jsonl"
             ])
         #expect(try spool.find("n1") == Scratch.notification())
         #expect(try !spool.hasWork(at: now + .seconds(4)) && spool.hasWork(at: now + .seconds(5)))
-        #expect(try spool.nextDue() == now + .seconds(5))
+        #expect(try spool.nextDue(at: now) == now + .seconds(5))
         #expect(try intake.allDue(at: now + .seconds(4)).isEmpty)
         let due = try #require(try intake.allDue(at: now + .seconds(5)).first)
         #expect(due.pass == 2 && due.isReached)
@@ -113,8 +113,9 @@ import Unix
         intake.log.append(Scratch.accepted(.gone), of: rest[0], in: due)
         try intake.log.commit()
         intake.finish(due, at: now)
-        #expect(try !spool.hasWork(at: now + .days(1)) && spool.nextDue() == nil)
-        #expect(try !Files.exists("\(scratch.folder.path)/spool/waiting/1795262405000"))
+        #expect(try !spool.hasWork(at: now + .days(1)) && spool.nextDue(at: now) == nil)
+        #expect(
+            try !Files.exists("\(scratch.folder.path)/spool/waiting/1795262405000-1795262400000"))
     }
 
     @Test(
@@ -153,7 +154,7 @@ import Unix
             intake.finish(file, at: now)
         }
         #expect(ids.count == 50)
-        #expect(try spool.nextDue() == nil)
+        #expect(try spool.nextDue(at: now) == nil)
     }
 
     @Test("one drainer is elected at a time")

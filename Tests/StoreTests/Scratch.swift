@@ -42,7 +42,9 @@ struct Scratch {
 
     /// The number that the lock file beside a document holds.
     func remembered(_ file: String) -> Int64? {
-        folder.read("\(file).lock").flatMap { Int64(String(decoding: $0, as: UTF8.self)) }
+        folder.read("\(file).lock").flatMap {
+            Int64(String(decoding: $0.prefix(20), as: UTF8.self))
+        }
     }
 
     func remember(_ revision: Int64, for file: String) throws {

@@ -117,7 +117,8 @@ final class Trial {
     /// Whether something waits in the spool, and all of it long enough.
     func isDue() -> Bool {
         let moments = spooled().compactMap { $0.split(separator: "/").dropLast().last }
-        return !moments.isEmpty && moments.allSatisfy { (Int64($0) ?? .max) <= now }
+        return !moments.isEmpty
+            && moments.allSatisfy { (Int64($0.prefix { $0 != "-" }) ?? .max) <= now }
     }
 
     /// What is in the spool and not over.

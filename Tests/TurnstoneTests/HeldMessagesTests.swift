@@ -17,9 +17,9 @@ import Testing
         let needsReminder = [
             held.add(message("a"), until: morning), held.add(message("b"), until: morning),
         ]
-        held.release { _ in "1" }
+        held.release { _, _ in "1" }
         let needsAnother = held.add(message("c"), until: morning + .days(1))
-        held.release { _ in "2" }
+        held.release { _, _ in "2" }
         #expect(needsReminder == [true, false] && needsAnother)
         #expect(held.releases.map(\.id) == ["1", "2"])
         #expect(held.releases.map(\.messageIDs) == [["a", "b"], ["c"]])
@@ -35,7 +35,7 @@ import Testing
     func replaced() {
         var held = HeldMessages()
         for id in ["a", "a", "b"] { _ = held.add(message(id, collapseID: "x"), until: morning) }
-        held.release { _ in "1" }
+        held.release { _, _ in "1" }
         #expect(held.releases.map(\.message) == [message("b", collapseID: "x")])
         #expect(held.releases.map(\.messageIDs) == [["a", "b"]])
     }
@@ -47,7 +47,7 @@ import Testing
         try held.remove { $0 == "a" }
         #expect(held.messageIDs == ["b"])
         try held.remove { $0 == "b" }
-        held.release { _ in "1" }
+        held.release { _, _ in "1" }
         #expect(held == HeldMessages())
     }
 
@@ -55,7 +55,7 @@ import Testing
     func many() {
         var held = HeldMessages()
         for number in 1...30 { _ = held.add(message("\(number)"), until: morning) }
-        held.release { _ in "1" }
+        held.release { _, _ in "1" }
         #expect(held.releases.map(\.messageIDs.count) == [30])
         #expect(held.releases.map(\.message.payload["merged"]) == [30])
     }

@@ -73,7 +73,7 @@ func tell(
         notification,
         to: devices.map { device in
             Delivery(
-                token: device.token, environment: device.environment,
+                token: device.token, id: device.changedID, environment: device.environment,
                 isProven: device.reached != nil)
         })
 }

@@ -1,7 +1,7 @@
 // check-turns: looks at every player who is due, and queues a notice for whom a game waits.
 //
 //   in    a schedule's event, {} or nothing
-//   out   {"due", "looked", "unchanged", "notices", "failed", "put_off"}; with the provider `file` each push before
+//   out   {"due", "looked", "unchanged", "notices", "failed", "put_off"}, without zeros; with the provider `file` each push before
 //         that, a line each
 //   else  exit 100 misconfigured, 111 may work later
 //
@@ -19,6 +19,10 @@ run("Looks for players whose turn it is on Online-Go.com, and queues a notificat
     let spool = Spool(state: state.folder)
     let cycle = try Cycle(schedule, state: state)
     let summary = try cycle.run()
+    // What was queued goes out, whether or not that can be noted.
+    do throws(Failure) { try state.noteCycle(at: schedule.time) } catch {
+        schedule.log.failure(error)
+    }
     if try spool.hasWork(at: schedule.time) {
         // Without a push service the pushes are printed, and so waited for.
         let isPrinting = !schedule.variables.namesPushService

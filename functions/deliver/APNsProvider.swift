@@ -1,6 +1,7 @@
 import APNs
 import Credentials
 import Edge
+import PushServices
 import Spool
 import Store
 import Turnstone

@@ -59,7 +59,6 @@ extension Drainer {
     /// The user may have chosen other quiet hours since.
     func releaseMessages(_ push: Push, of user: UserID) throws(Failure) -> Verdict {
         var until: Timestamp?
-        var expired: [HeldMessages.Message] = []
         let document = try state.users.update(DocumentName(user)) { (document) throws(Failure) in
             let passage = document.preferences.passage(nil, at: now, WallClock.minute)
             if case .held(let moment) = passage {
@@ -69,18 +68,25 @@ extension Drainer {
             try document.held.remove { (id) throws(Failure) in
                 try state.messages.find(id)?.calledOff != nil
             }
-            expired = document.held.removeExpired(at: now)
-            document.held.release { newest in
-                stableUUID("released \(push.job.notification.id) \(newest)")
+            // Before the document forgets them: said twice, it counts once.
+            let kinds = document.preferences.kinds
+            func isUnwanted(_ message: HeldMessages.Message) -> Bool {
+                message.kind.map { kinds[$0] == .bool(false) } ?? false
+            }
+            let gone = document.held.remove { $0.expires <= now || isUnwanted($0) }
+            for message in gone {
+                let isExpired = message.expires <= now
+                intake.log.append(
+                    held: [message.id], isExpired ? .expired : .superseded,
+                    isExpired ? nil : "unwanted", onDevices: message.count, of: user,
+                    in: "\(push.job.notification.id) \(message.device ?? "")", at: now)
+            }
+            try intake.log.commit()
+            document.held.release { (newest, device) in
+                stableUUID("released \(push.job.notification.id) \(newest) \(device ?? "")")
             }
             return document
         }
-        for message in expired {
-            intake.log.append(
-                held: [message.id], .expired, nil, onDevices: message.count, of: user,
-                in: push.job.notification.id, at: now)
-        }
-        if !expired.isEmpty { try intake.log.commit() }
         for release in document.held.releases where try !spool.contains(release.id) {
             try bring(release, to: user, document)
         }
@@ -103,7 +109,8 @@ extension Drainer {
                 in: release.id, at: now)
         }
         // A phone of several users gets a message once.
-        let told = try devicesTold(of: release.messageIDs)
+        let told =
+            try state.registry.sharesDevice(user) ? devicesTold(of: release.messageIDs) : []
         let repeated = devices.filter { told.contains($0.id) }
         if !repeated.isEmpty {
             intake.log.append(
@@ -130,11 +137,9 @@ extension Drainer {
         try spool.accept(
             notification,
             to: devices.map { device in
-                var delivery = Delivery(
-                    token: device.token, environment: device.environment,
+                Delivery(
+                    token: device.token, id: device.changedID, environment: device.environment,
                     isProven: device.reached != nil)
-                delivery.deviceID = device.changedID
-                return delivery
             })
     }
 

@@ -16,6 +16,7 @@ extension Drainer {
             if let verdict = try decideByDocuments(&push) { return verdict }
         } catch {
             log.failure(error)
+            guard push.job.notification.expires > now else { return .expired }
             return .later(error, attempt: push.delivery.attempts + 1)
         }
         return push.job.notification.expires > now ? nil : .expired
@@ -26,14 +27,19 @@ extension Drainer {
         if case .channel(let channel) = push.delivery.aim {
             return notification.cargo == .activity ? try loadBroadcast(push, to: channel) : nil
         }
-        guard let user = push.job.file.user(of: push.delivery) else { return nil }
+        guard let user = push.job.file.user(of: push.delivery) else { return overtaken(push) }
         if notification.cargo == .messages { return try releaseMessages(push, of: user) }
         if isAsAccepted(push, of: user) { return overtaken(push) }
+        let token = push.delivery.token
 
         let (known, snapshot) = try state.users.read(DocumentName(user), unless: lastUser)
         lastUser = snapshot
         let document = known ?? User()
         guard let device = try aim(&push, at: document) else { return .superseded("unregistered") }
+        if device.token != token, try push.job.file.isAlso(for: device.token) {
+            // Two devices have become one.
+            return .superseded("delivered")
+        }
         if let told = notification.turns {
             return try loadNotice(told, &push, to: device, of: user)
         }

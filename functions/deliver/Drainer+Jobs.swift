@@ -8,7 +8,7 @@ extension Drainer {
     func noteEnd(of job: Job) {
         guard job.isPassOver, !job.isPassNoted else { return }
         job.isPassNoted = true
-        if job.left > 0, !job.isDamaged {
+        if job.left > 0, job.damage == nil {
             intake.endPass(job.file, until: moment(of: job))
             oldestNote = oldestNote ?? MonotonicClock.milliseconds
         }
@@ -65,9 +65,9 @@ extension Drainer {
     }
 
     private func letGo(_ job: Job) throws(Failure) {
-        if job.isDamaged {
+        if let damage = job.damage {
             leave(job)
-            return try intake.setAside(job.file)
+            return try intake.setAside(job.file, damage)
         }
         if job.left > 0 {
             let moment = moment(of: job)
@@ -75,14 +75,19 @@ extension Drainer {
             try intake.putOff(job.file, until: moment)
             leave(job)
             summary.waiting += 1
-            return logEvent("put off", job, ["until": .string(CalendarDate(moment).text)])
+            return logEvent(
+                "put off: \(job.retries)", job, ["until": .string(CalendarDate(moment).text)])
         }
-        try tellUser(of: job)
+        do throws(Failure) { try tellUser(of: job) } catch {
+            // A document that nobody can read must not keep the notification for ever.
+            guard error.disposition == .broken else { throw error }
+            log.failure(error)
+        }
         intake.finish(job.file, at: now)
         leave(job)
         oldestNote = oldestNote ?? MonotonicClock.milliseconds
-        summary.delivered += 1
-        logEvent("delivered", job)
+        summary.finished += 1
+        logEvent("finished: \(job.outcomes)", job)
     }
 
     private func logEvent(_ event: String, _ job: Job, _ more: JSONObject = [:]) {
@@ -103,7 +108,7 @@ extension Drainer {
         } else if job.notification.cargo == .turnBadge, job.file.isReached,
             let waiting = job.waitingGames
         {
-            try state.users.update(DocumentName(user)) { $0.turnBadge.shown = waiting }
+            try state.users.update(DocumentName(user)) { $0.noteShown(waiting, on: job.reached) }
         }
     }
 
@@ -114,9 +119,8 @@ extension Drainer {
     }
 
     func setAside(_ job: Job, _ failure: Failure) throws(Failure) {
-        log.failure(failure)
-        guard failure.cause == "corrupt" else { throw failure }
-        try intake.setAside(job.file)
+        guard intake.isDamage(failure) else { throw failure }
+        try intake.setAside(job.file, failure)
     }
 
     /// Ends a run: what was taken and not ended is left to the next one.

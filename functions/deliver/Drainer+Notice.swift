@@ -92,9 +92,7 @@ extension Drainer {
             }
             return document.turnBadge
         }
-        // The other devices of an earlier pass, or of this one, do not count.
-        let isFirst = push.job.notice == nil && push.job.file.pass == 1
-        if isFirst, badge.waiting == badge.shown { return .superseded("answered") }
+        if badge.waiting == device.shownTurns { return .superseded("answered") }
         push.job.notice = (.turns(waiting: badge.waiting), MonotonicClock.milliseconds)
         push.setBadge(try turnBadge(of: user, waiting: badge.waiting, on: device))
         return nil
@@ -105,14 +103,30 @@ extension Drainer {
         of user: UserID, waiting: Int64, on device: Device
     ) throws(Failure) -> Int64 {
         var sum = waiting
-        for name in try state.tokens.read(DocumentName(device.token))?.users ?? [] {
-            guard let other = UserID(name), other != user,
-                let document = try state.users.read(DocumentName(other)),
+        for name in holders(of: device.token) {
+            guard let other = UserID(name), other != user, let document = known(other),
                 document.devices.contains(where: { $0.token == device.token })
             else { continue }
             sum += document.turnBadge.waiting
         }
         return sum
+    }
+
+    /// The users who may have a device. An index that cannot be read must not keep this player's notices.
+    private func holders(of token: DeviceToken) -> [String] {
+        do throws(Failure) { return try state.tokens.read(DocumentName(token))?.users ?? [] } catch
+        {
+            log.failure(error)
+            return []
+        }
+    }
+
+    /// Another user's document; `nil` also where it cannot be read.
+    private func known(_ other: UserID) -> User? {
+        do throws(Failure) { return try state.users.read(DocumentName(other)) } catch {
+            log.failure(error)
+            return nil
+        }
     }
 
     /// Records in the player's document what a notice has come to: told, where a device took it; else its turns are new

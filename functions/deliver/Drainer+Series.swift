@@ -5,6 +5,8 @@ import Turnstone
 final class SeriesGroup {
     /// How many notifications of the series are in hand.
     fileprivate var jobs = 0
+    /// The notifications whose devices are in ``reached``, as far as they have come.
+    fileprivate var known: Set<String> = []
     /// By device, the newest of the notifications that it has taken.
     private var reached: [UInt64: Series.Order] = [:]
 
@@ -58,20 +60,23 @@ struct Flights {
 }
 
 extension Drainer {
-    /// Takes in, from the receipts, the devices that newer notifications of a job's series have reached. Those that
-    /// are reached from now on, ``noteReached(_:)`` adds.
+    /// Reads from the receipts which devices newer notifications of a job's series have reached. Those that are
+    /// reached from now on, ``noteReached(_:)`` adds.
     func join(_ job: Job) throws(Failure) {
         guard let series = job.notification.series else { return }
         let group = groups[series.key] ?? SeriesGroup()
         group.jobs += 1
         groups[series.key] = group
         job.group = group
-        for mark in try spool.marks(of: series) where mark.series.order > series.order {
+        for mark in try spool.marks(of: series)
+        where mark.series.order > series.order && group.known.insert(mark.id).inserted {
             try intake.log.write()
             for device in try intake.devicesReached(by: mark) {
                 group.note(mark.series.order, on: device)
             }
         }
+        // From now on its devices are kept: see noteReached(_:).
+        if job.lane != .bulk { group.known.insert(job.notification.id) }
     }
 
     /// To be called when a job is out of hand.
@@ -83,6 +88,8 @@ extension Drainer {
         job.group = nil
         group.jobs -= 1
         if group.jobs == 0 { groups[series.key] = nil }
+        // A bulk notification that is alone keeps no devices: they are read again when another one comes.
+        if group.jobs == 1 { group.known = [] }
     }
 
     /// Records that a device has taken a push.

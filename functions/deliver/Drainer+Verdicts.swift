@@ -29,23 +29,24 @@ extension Drainer {
             if isEnding || provider.trouble != nil || configuration.isChanging {
                 return queue.putBack((job, push.delivery))
             }
-            job.retry(notBefore: now + .seconds(5))
+            job.retry(notBefore: now + .seconds(5), because: verdict.reason)
         case .settled(let outcome):
             append(verdict, of: push, outcome, isSent: isSent)
             if isSent, verdict.status != nil { noteAnswer() }
             summary.count(outcome)
+            job.note(verdict.reason, for: outcome)
             cleanUp.note(push, verdict)
             switch outcome {
             case .accepted: noteAccepted(push)
             case .refused, .gone, .quarantined: job.isRefused = true
-            case .expired, .superseded, .cancelled: break
+            case .expired, .superseded, .cancelled, .damaged: break
             }
         case .later(let interval):
             append(verdict, of: push, nil, isSent: isSent)
-            job.retry(notBefore: now + interval)
+            job.retry(notBefore: now + interval, because: verdict.reason)
         case .stop:
             append(verdict, of: push, nil, isSent: isSent)
-            job.retry(notBefore: now)
+            job.retry(notBefore: now, because: verdict.reason)
             stop(verdict.reason ?? "unknown", until: now + .minutes(5))
         }
         job.open -= 1

@@ -1,4 +1,5 @@
 import Edge
+import PushServices
 import Spool
 import Store
 import Turnstone
@@ -55,7 +56,7 @@ final class Drainer {
         self.provider = provider
         self.log = log
         spool = Spool(state: state.folder)
-        intake = Intake(spool: spool, log: ReceiptLog(state: state.folder))
+        intake = Intake(spool: spool, log: ReceiptLog(state: state.folder)) { log.failure($0) }
         cleanUp = CleanUp(state: state, log: log)
         now = try Environment.now(configuration.variables)
     }
@@ -128,7 +129,7 @@ final class Drainer {
     private func isSomethingDueSoon(_ idle: Int64, _ linger: Interval) throws(Failure) -> Bool {
         let near = ActivityFeed.window.milliseconds + 1000
         guard linger > .seconds(0), idle < linger.milliseconds + near, provider.trouble == nil,
-            let due = try spool.nextDue()
+            let due = try spool.nextDue(at: now)
         else { return false }
         return due - now <= .milliseconds(near)
     }
@@ -176,7 +177,8 @@ final class Drainer {
     private func reconfigure() {
         do throws(Failure) {
             try configuration.reload()
-            let changed = try Provider(configuration.variables, state: state)
+            let settings = try APNsSettings(configuration.variables)
+            let changed = try Provider(settings, configuration.variables, state: state)
             provider.close()
             provider = changed
             isStopNoted = true
@@ -217,16 +219,19 @@ final class Drainer {
         do throws(Failure) {
             try join(job)
             try queue.append(job)
-        } catch { try setAside(job, error) }
+        } catch {
+            leave(job)
+            try setAside(job, error)
+        }
     }
 
     private func nextPush() -> Push? {
-        while intake.log.pendingBytes < 1 << 20 {
+        // What is settled without being sent must not keep answers and signals waiting.
+        var rest = 256
+        while intake.log.pendingBytes < 1 << 20, rest > 0, !ThisProcess.isEndWanted {
+            rest -= 1
             let entry: PushQueue.Entry?
-            do throws(Failure) { entry = try queue.popFirst() } catch {
-                log.failure(error)
-                continue
-            }
+            do throws(Failure) { entry = try queue.popFirst() } catch { continue }
             guard let entry else { return nil }
             inFlight += 1
             var push = Push(entry.job, entry.delivery)

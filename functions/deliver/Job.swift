@@ -14,8 +14,8 @@ final class Job {
     private(set) var notBefore: Timestamp?
     /// Whether the receipts say that the pass is over.
     var isPassNoted = false
-    /// Whether its file turned out to be damaged half-way.
-    var isDamaged = false
+    /// What was wrong with its file half-way.
+    var damage: Failure?
     /// The devices that a push service took it for in this pass; only where the user has to know.
     var reached: [DeviceToken] = []
     /// Whether a push service refused it for a device.
@@ -53,10 +53,33 @@ final class Job {
 
     var notification: Notification { file.notification }
 
-    var isPassOver: Bool { open == 0 && (file.isExhausted || isDamaged) }
+    var isPassOver: Bool { open == 0 && (file.isExhausted || damage != nil) }
+
+    /// Why deliveries have no outcome, or another one than accepted: the last reason for each.
+    private var reasons: [Outcome?: String] = [:]
+
+    func note(_ reason: String?, for outcome: Outcome?) {
+        if let reason { reasons[outcome] = reason }
+    }
+
+    /// What came of it so far, such as `0 accepted, 1 quarantined (BadDeviceToken)`.
+    var outcomes: String {
+        let parts = Outcome.all.filter { $0 == .accepted || file.count($0) > 0 }.map { outcome in
+            let reason = outcome == .accepted ? nil : reasons[outcome]
+            return "\(file.count(outcome)) \(outcome.rawValue)" + (reason.map { " (\($0))" } ?? "")
+        }
+        return parts.joined(separator: ", ")
+    }
+
+    /// Why what is left has no outcome, such as `2 to retry (TooManyRequests)`.
+    var retries: String {
+        let done = Outcome.all.contains { file.count($0) > 0 } ? "\(outcomes), " : ""
+        return "\(done)\(left) to retry (\(reasons[nil] ?? "not sent"))"
+    }
 
     /// Counts a delivery that is to be tried again, not before a moment.
-    func retry(notBefore moment: Timestamp) {
+    func retry(notBefore moment: Timestamp, because reason: String?) {
+        note(reason, for: nil)
         left += 1
         notBefore = min(notBefore ?? moment, moment)
     }

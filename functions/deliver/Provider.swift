@@ -1,5 +1,6 @@
 import APNs
 import Edge
+import PushServices
 import Store
 import Turnstone
 import Unix
@@ -9,8 +10,9 @@ enum Provider {
     case files(FileProvider)
     case apns(APNsProvider)
 
-    init(_ variables: Variables, state: State) throws(Failure) {
-        if let settings = try APNsSettings(variables) {
+    /// - Parameter settings: of APNs; `nil` where pushes become files.
+    init(_ settings: APNsSettings?, _ variables: Variables, state: State) throws(Failure) {
+        if let settings {
             self = .apns(try APNsProvider(settings, variables, state: state))
         } else {
             self = .files(FileProvider(state: state))

@@ -61,7 +61,7 @@ struct PushQueue {
                     return (job, delivery)
                 }
             } catch {
-                job.isDamaged = true
+                job.damage = error
                 drop()
                 throw error
             }

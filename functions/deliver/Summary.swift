@@ -4,7 +4,7 @@ import Turnstone
 /// What a run came to.
 struct Summary {
     /// Notifications of which every device has its outcome.
-    var delivered = 0
+    var finished = 0
     /// Notifications that were put off.
     var waiting = 0
     private var outcomes: [Outcome: Int] = [:]
@@ -13,9 +13,9 @@ struct Summary {
 
     var members: JSONObject {
         var members: JSONObject = [
-            "delivered": .integer(Int64(delivered)), "waiting": .integer(Int64(waiting)),
+            "finished": .integer(Int64(finished)), "waiting": .integer(Int64(waiting)),
         ]
-        for outcome in [Outcome.accepted, .refused, .gone, .quarantined] {
+        for outcome in Outcome.all {
             members[outcome.rawValue] = .integer(Int64(outcomes[outcome] ?? 0))
         }
         return members

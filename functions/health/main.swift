@@ -1,20 +1,30 @@
 // GET /health: whether this installation can do its work.
 //
-//   in    nothing; anyone may ask
+//   in    nothing: anyone may ask; Authorization: Key <TURNSTONE_SERVER_KEY>, or an event by hand at a shell, asks
+//         for the reasons
 //   out   200 {"status": "ok"}
-//   else  500 or 503 when the state folder or the configuration cannot be used,
-//         503 {"status": "not ready", "problems": [{"problem", …}]} with what stands in the way
+//   else  503 {"status": "not ready"}, with the reasons {"status", "problems": [{"problem", "message", "action", …}]};
+//         401 wrong server key
 
 import Edge
-import Spool
 import Store
 import Turnstone
 
 serve(
     Route("GET", "/health") { (request) throws(Failure) in
-        let state = try State(request.variables)
-        let problems = try problems(of: state, at: request.time)
-        if problems.isEmpty { return .ok(["status": "ok"]) }
-        return Response(
-            status: 503, body: ["status": "not ready", "problems": .array(problems)])
-    })
+        let mayKnow = try request.showsServerKey() || request.isByHand
+        let problems: [Problem]
+        do throws(Failure) {
+            problems = try Examination(State(request.variables), request).problems()
+        } catch {
+            Log().failure(error)
+            return notReady([Problem(stateFault: error)], mayKnow)
+        }
+        return problems.isEmpty ? .ok(["status": "ok"]) : notReady(problems, mayKnow)
+    }.failing { failure, isByHand in notReady([Problem(configurationFault: failure)], isByHand) })
+
+private func notReady(_ problems: [Problem], _ mayKnow: Bool) -> Response {
+    var body: JSONObject = ["status": "not ready"]
+    if mayKnow { body["problems"] = .array(problems.map { .object($0.members) }) }
+    return Response(status: 503, body: .object(body))
+}

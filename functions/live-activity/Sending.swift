@@ -31,7 +31,9 @@ struct Sending {
         try spool.accept(
             notification(id: try freshID(), user: devices[0].user, aps),
             to: devices.map {
-                Delivery(token: $0.device.token, environment: $0.device.environment)
+                Delivery(
+                    token: $0.device.token, id: $0.device.changedID,
+                    environment: $0.device.environment)
             })
         return .queued
     }
@@ -75,8 +77,9 @@ struct Sending {
                     carrying,
                     to: [
                         Delivery(
-                            token: token, environment: document.devices[index].environment)
-                    ], notBefore: carrier.due > call.now ? carrier.due : nil)
+                            token: token, id: document.devices[index].changedID,
+                            environment: document.devices[index].environment)
+                    ], notBefore: carrier.due > call.now ? .putOff(until: carrier.due) : nil)
             }
             document.devices[index].activity = feed
             return addition

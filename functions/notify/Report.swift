@@ -72,6 +72,11 @@ struct Report {
 
     private var deliveries: [DeliveryTrace] { trace.deliveries + trace.released }
 
+    /// A damaged notification does not tell all of its devices.
+    private var known: [DeliveryTrace] {
+        trace.isDamaged ? deliveries.filter { $0.isKnown } : deliveries
+    }
+
     private func count(_ outcome: Outcome?) -> Int {
         deliveries.count { $0.outcome == outcome } + (outcome == .cancelled ? heldBack : 0)
     }
@@ -99,8 +104,8 @@ struct Report {
         ]
         members["sendAfter"] = record.sendAfter.map { text($0) }
         members["counts"] = counts
-        members["devices"] = .array(deliveries.prefix(Self.most).map { json(of: $0) })
-        let omitted = deliveries.count - Self.most
+        members["devices"] = .array(known.prefix(Self.most).map { json(of: $0) })
+        let omitted = known.count - Self.most
         if omitted > 0 { members["omitted"] = .integer(Int64(omitted)) }
         return .object(members)
     }

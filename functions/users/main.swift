@@ -25,8 +25,12 @@ serve(
         let user = try user(request)
         let state = try State(request.variables)
         let spool = Spool(state: state.folder)
-        let erased = try erase(user, state, spool, at: request.time)
+        let result = Result { () throws(Failure) in
+            try erase(user, state, spool, at: request.time)
+        }
+        // The one that ran has ended for this, whatever came of it.
         if try spool.hasWork(at: request.time) { try spool.startDrainer(request.variables) }
+        let erased = try result.get()
         guard let erased else { throw unknown }
         return .ok(["success": true, "erased": erased])
     })

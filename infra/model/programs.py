@@ -120,8 +120,11 @@ class Programs:
     def next_due(self):
         """When the next notification in the spool may be tried, or None."""
         folder = os.path.join(self.state, "spool", "waiting")
-        moments = [int(name) for name in os.listdir(folder) if name.isdigit()] if os.path.isdir(folder) else []
-        filled = [moment for moment in moments if os.listdir(os.path.join(folder, str(moment)))]
+        names = os.listdir(folder) if os.path.isdir(folder) else []
+        # What was put off lies in <until>-<since>.
+        moments = {name: name.split("-")[0] for name in names}
+        filled = [int(moment) for name, moment in moments.items()
+                  if moment.isdigit() and os.listdir(os.path.join(folder, name))]
         return min(filled, default=None)
 
     def is_ready(self):

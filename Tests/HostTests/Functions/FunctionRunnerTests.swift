@@ -56,6 +56,6 @@ import Turnstone
         let site = try FunctionSite(runner, program: program)
         try site.configure("OGS_BASE_URL=http://127.0.0.1:1\nDELIVER_LINGER_SECONDS=0")
         let summary = try #require(site.tick().object)
-        #expect(summary[program == "deliver" ? "delivered" : "due"] == 0, "\(summary)")
+        #expect(summary.members.isEmpty, "\(summary)")
     }
 }

@@ -1,5 +1,6 @@
 import APNs
 import Crypto
+import PushServices
 import Signatures
 import Turnstone
 

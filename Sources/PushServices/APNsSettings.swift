@@ -23,8 +23,13 @@ package struct APNsSettings {
         package let host: String
         package let port: UInt16
 
+        package init(host: String, port: UInt16) {
+            self.host = host
+            self.port = port
+        }
+
         /// What `:authority` says.
-        var authority: String {
+        package var authority: String {
             let name = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
             return port == 443 ? name : "\(name):\(port)"
         }

@@ -1,0 +1,26 @@
+import Turnstone
+import Unix
+
+/// Goes on as the owner of the state folder where root has started this process: no other program could read what root
+/// writes there. A folder that is missing will be root's own.
+///
+/// - Throws: where the rights cannot be given up: nothing is written then.
+func becomeOwner(ofStateIn variables: Variables, _ log: Log) throws(Failure) {
+    let folder = variables.stateFolder
+    guard ThisProcess.isRoot else { return }
+    let found = try systemCalls { () throws(SystemError) in try Files.owner(of: folder) }
+    guard let owner = found, owner.user != 0 else { return }
+    let account = Accounts.account(of: owner.user)
+    let name = account?.name ?? "uid \(owner.user)"
+    do throws(SystemError) {
+        try ThisProcess.become(
+            user: owner.user, group: account?.group ?? owner.group,
+            groups: account.map { Accounts.groups(naming: $0.name) } ?? [])
+    } catch {
+        throw Failure(
+            .broken,
+            "unable to run as \(name), the owner of \(folder): \(error.call) failed with \(error.errno.name)",
+            cause: error.errno.name)
+    }
+    log.event("started by root: running as \(name), the owner of \(folder)")
+}

@@ -1,0 +1,156 @@
+import Turnstone
+import Unix
+
+// A file that cannot be read stops only itself: it is moved to `failed/`, its devices get the outcome `damaged`, and
+// everything else is delivered.
+
+/// What is wrong with one file, however sound the others are.
+enum Damage {
+    /// It does not parse.
+    static let corrupt = "corrupt"
+    /// A newer program wrote it.
+    static let newer = "newer"
+    /// It cannot be opened: another account's, a folder, a FIFO.
+    static let unreadable = "unreadable"
+    /// Reading it failed: it may work later.
+    static let faulty = "faulty"
+
+    /// Whether a failure says that one file cannot be used.
+    static func explains(_ failure: Failure) -> Bool {
+        [corrupt, newer, unreadable, faulty].contains(failure.cause)
+    }
+
+    /// The failure of a system call on one file that was to be read.
+    static func failure(_ error: SystemError) -> Failure {
+        if error.errno.isOfTheFile {
+            return Failure(
+                .broken, "unable to read \(error.path): \(reason(error))", cause: unreadable)
+        }
+        guard error.errno == .inputOutput else { return error.failure }
+        return Failure(
+            .later(seconds: 5), "unable to read \(error.path): \(error.errno.name)", cause: faulty)
+    }
+
+    private static func reason(_ error: SystemError) -> String {
+        switch error.errno {
+        case .isFolder: "it is a folder"
+        case .invalid: "it is no regular file"
+        case .noAccess:
+            "not readable by this program's account (EACCES)"
+                + (owner(of: error.path).map { ", owned by uid \($0)" } ?? "")
+        default: error.errno.name
+        }
+    }
+
+    private static func owner(of path: String) -> UInt32? {
+        do throws(SystemError) { return try Files.owner(of: path)?.user } catch { return nil }
+    }
+}
+
+extension Intake {
+    /// Whether a failure says that one notification's file cannot be used.
+    package func isDamage(_ failure: Failure) -> Bool { Damage.explains(failure) }
+
+    /// Keeps a file that cannot be read for its owner, out of the way.
+    package func setAside(_ file: SpoolFile, _ failure: Failure) throws(Failure) {
+        held[file.notification.id] = nil
+        try setAside(file.path, file.notification.id, file.progress, failure)
+    }
+
+    /// Moves a file to `failed/`, once the receipts say which devices get nothing by it.
+    ///
+    /// Where it cannot be moved, or where it may be readable later, it is not looked at again by this drainer.
+    func setAside(
+        _ path: String, _ id: String, _ known: Progress, _ failure: Failure
+    ) throws(Failure) {
+        var progress = known
+        guard failure.cause != Damage.faulty else {
+            stuck[id] = progress
+            return report(failure)
+        }
+        if !progress.isSetAside {
+            progress.isSetAside = true
+            progress.start = progress.start ?? log.position
+            log.append(damaged: id, nil, reason: failure.cause, at: now)
+            Salvage(path).forEachDelivery { (delivery) in
+                guard !progress.settled.contains(delivery.number) else { return }
+                log.append(damaged: id, delivery, reason: failure.cause, at: now)
+            }
+            try log.commit()
+        }
+        let series = Salvage(path).series
+        do throws(SystemError) {
+            try move(path)
+            if let series { tidy(series, without: id) }
+            report(
+                Failure(
+                    failure.disposition,
+                    "\(failure.sentence). Moved to spool/failed; its devices get no push",
+                    cause: failure.cause))
+        } catch {
+            stuck[id] = progress
+            report(
+                Failure(
+                    .broken,
+                    "\(failure.sentence). It cannot be moved to spool/failed either (\(error.errno.name)): skipped",
+                    cause: failure.cause))
+        }
+    }
+
+    private func move(_ path: String) throws(SystemError) {
+        let folder = "\(spool.folder)/failed"
+        var target = "\(folder)/\(Files.name(of: path))"
+        if try Files.exists(target) { target += ".\(now.milliseconds)" }
+        try Files.makeFolder(folder)
+        try Files.rename(path, target)
+        try Files.synchronizeFolder(folder)
+    }
+}
+
+/// What can still be read of a damaged notification.
+private struct Salvage {
+    private let path: String
+
+    init(_ path: String) {
+        self.path = path
+    }
+
+    /// What its first line says that it belongs to.
+    var series: Series? {
+        var series: Series?
+        forEachLine { (members) in
+            series = members?["series"].flatMap(Series.init)
+            return false
+        }
+        return series
+    }
+
+    /// Calls `body` with each device whose line is sound.
+    func forEachDelivery(_ body: (Delivery) -> Void) {
+        forEachLine { (members) in
+            if let delivery = members.flatMap(Delivery.init) { body(delivery) }
+            return true
+        }
+    }
+
+    /// - Parameter body: gets `nil` for a line that is no object; `false` ends it.
+    private func forEachLine(_ body: (JSONObject?) -> Bool) {
+        do throws(SystemError) {
+            let file = try FileDescriptor.open(path, .regular)
+            var rest: [UInt8] = []
+            while true {
+                let more = try file.read(upTo: 65_536)
+                if more.isEmpty { return }
+                rest += more
+                var start = 0
+                while let end = rest[start...].firstIndex(of: UInt8(ascii: "\n")) {
+                    guard body(members(of: rest[start..<end])) else { return }
+                    start = end + 1
+                }
+                rest.removeFirst(start)
+                // No line of ours is as long.
+                if rest.count > 1 << 20 { rest = [] }
+            }
+        } catch {}  // what cannot be read is not known
+    }
+}

@@ -1,0 +1,40 @@
+import Turnstone
+import Unix
+
+extension Spool {
+    /// What was set aside in `failed/`.
+    package func failed() throws(Failure) -> [String] {
+        try systemCalls { () throws(SystemError) in try Files.names(in: "\(folder)/failed") }
+    }
+
+    /// Since when the oldest notification waits that could be sent now. Looks at a hundred files of each lane: where
+    /// nothing is sent, all of them get old.
+    package func oldestDue(at now: Timestamp) throws(Failure) -> Timestamp? {
+        var oldest = try oldestPutOff(at: now)
+        for lane in Lane.all {
+            let list = FolderList(ready(lane))
+            var count = 0
+            while count < 100,
+                let name = try systemCalls({ () throws(SystemError) in try list.next() })
+            {
+                guard idOfFile(name) != nil else { continue }
+                count += 1
+                do throws(Failure) {
+                    guard let file = try SpoolFile.open("\(ready(lane))/\(name)") else { continue }
+                    oldest = min(oldest ?? now, file.notification.accepted)
+                } catch {}  // the drainer sets it aside
+            }
+        }
+        return oldest
+    }
+
+    private func oldestPutOff(at now: Timestamp) throws(Failure) -> Timestamp? {
+        for folder in try waitingFolders() where folder.until <= now {
+            let isSomething = try systemCalls { () throws(SystemError) in
+                try !Files.names(in: "\(waiting)/\(folder.name)").isEmpty
+            }
+            if isSomething { return folder.until }
+        }
+        return nil
+    }
+}

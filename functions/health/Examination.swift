@@ -1,0 +1,161 @@
+import Edge
+import PushServices
+import Spool
+import Store
+import Turnstone
+import Unix
+
+/// Looks for what stops pushes: a few files, however many users there are. It asks neither Online-Go.com nor a push
+/// service: their outages are not ours.
+struct Examination {
+    private let state: State
+    private let spool: Spool
+    private let variables: Variables
+    private let now: Timestamp
+
+    /// What is older than this is overdue: timers start programs every 30 s, and a drainer needs a while for much.
+    private static let patience = Interval.minutes(5)
+    /// What a drainer sets aside for receipts, and some documents beside it.
+    private static let leastRoom: UInt64 = 4 << 20
+
+    init(_ state: State, _ request: Request) {
+        self.state = state
+        spool = Spool(state: state.folder)
+        variables = request.variables
+        now = request.time
+    }
+
+    func problems() throws(Failure) -> [Problem] {
+        var problems: [Problem] = []
+        do throws(Failure) { _ = try DeliverySettings(variables) } catch {
+            problems.append(Problem(configurationFault: error))
+        }
+        do throws(Failure) { try state.tryToWrite() } catch {
+            problems.append(
+                Problem(
+                    "not writable", error.sentence,
+                    action:
+                        "Make the state folder writable. If it was replaced while services ran, restart them."
+                ))
+        }
+        for find in [room, cycle, oldest, stops, drainer, pause, failed, setAside] {
+            do throws(Failure) { problems += try find() } catch {
+                problems.append(Problem(stateFault: error))
+            }
+        }
+        return problems
+    }
+
+    private func room() throws(Failure) -> [Problem] {
+        let room = try systemCalls { () throws(SystemError) in try Files.room(at: state.folder) }
+        guard room.bytes < Self.leastRoom || room.files < 100 else { return [] }
+        return [
+            Problem(
+                "disk full", "The disk that holds the state folder is full.",
+                action: "Make room. What was accepted is safe.",
+                [
+                    "bytes": .integer(Int64(clamping: room.bytes)),
+                    "files": .integer(Int64(clamping: room.files)),
+                ])
+        ]
+    }
+
+    private func cycle() throws(Failure) -> [Problem] {
+        guard let first = try state.watchesSince() else { return [] }
+        let interval = Interval.seconds(Int64(try state.checkInterval(variables)) * 4)
+        let patience = max(Self.patience, interval)
+        let last = try state.lastCycle()
+        guard now - (last ?? first) > patience || last.map({ $0 - now > .minutes(1) }) == true
+        else {
+            return []
+        }
+        let action =
+            "Start check-turns every 30 seconds: systemctl enable --now turnstone-check-turns@APP.timer. If it runs, its log says why it fails."
+        guard let last else {
+            return [Problem("no cycle", "check-turns has never completed a cycle.", action: action)]
+        }
+        return [
+            Problem(
+                "no cycle", "check-turns has not completed a cycle since \(text(last)).",
+                action: action, ["since": .string(text(last))])
+        ]
+    }
+
+    private func oldest() throws(Failure) -> [Problem] {
+        guard let oldest = try spool.oldestDue(at: now), now - oldest > Self.patience else {
+            return []
+        }
+        return [
+            Problem(
+                "delivery late", "A notification has been ready to be sent since \(text(oldest)).",
+                action:
+                    "Start deliver: systemctl enable --now turnstone-deliver@APP.path turnstone-deliver@APP.timer. If it runs, its log says why it fails.",
+                ["since": .string(text(oldest))])
+        ]
+    }
+
+    private func stops() throws(Failure) -> [Problem] {
+        try state.deliveryStops().map { stop in
+            Problem(
+                "delivery stopped", "Nothing is sent through \(stop.service): \(stop.reason).",
+                action:
+                    "Correct the key, the team or the topic, or the connection. Accepted notifications wait.",
+                [
+                    "service": .string(stop.service), "reason": .string(stop.reason),
+                    "since": .string(text(stop.since)),
+                ])
+        }
+    }
+
+    private func drainer() throws(Failure) -> [Problem] {
+        guard let stuck = try spool.stuckDrainer(at: now) else { return [] }
+        return [
+            Problem(
+                "drainer stuck",
+                "deliver (process \(stuck.process)) holds its lock and has done nothing since \(text(stuck.since)).",
+                action: "See what it waits for, and end it. Nothing is lost.",
+                [
+                    "process": .integer(Int64(stuck.process)), "since": .string(text(stuck.since)),
+                ])
+        ]
+    }
+
+    private func pause() throws(Failure) -> [Problem] {
+        guard let backOff = try state.backOff(), backOff.isActive(at: now) else { return [] }
+        return [
+            Problem(
+                "Online-Go.com paused",
+                "Online-Go.com has asked for a pause: nobody's games are looked at until \(text(backOff.until)).",
+                action: "Wait. If it happens often, lower OGS_REQUESTS_PER_SECOND.",
+                ["until": .string(text(backOff.until))])
+        ]
+    }
+
+    private func failed() throws(Failure) -> [Problem] {
+        let names = try spool.failed()
+        guard let first = names.min() else { return [] }
+        return [
+            Problem(
+                "notifications set aside",
+                "\(names.count) notifications could not be read and were moved to spool/failed, such as \(first).",
+                action:
+                    "Mend them and move them to spool/ready/normal, or delete them. The log says what was wrong.",
+                ["files": .integer(Int64(names.count))])
+        ]
+    }
+
+    private func setAside() throws(Failure) -> [Problem] {
+        let names = try state.setAside()
+        guard !names.isEmpty else { return [] }
+        return [
+            Problem(
+                "documents set aside",
+                "\(names.count) documents were damaged and set aside: \(names.prefix(10).joined(separator: ", ")).",
+                action:
+                    "Restore each from a backup, empty its .lock file, and remove the damaged copy.",
+                ["files": .integer(Int64(names.count))])
+        ]
+    }
+
+    private func text(_ moment: Timestamp) -> String { CalendarDate(moment).text }
+}

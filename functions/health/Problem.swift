@@ -1,0 +1,32 @@
+import Turnstone
+
+/// What keeps an installation from its work.
+struct Problem {
+    let members: JSONObject
+
+    /// - Parameters:
+    ///   - kind: tells it from others, for programs.
+    ///   - message: what is wrong, for a person.
+    ///   - action: what to do about it.
+    init(_ kind: String, _ message: String, action: String, _ more: JSONObject = [:]) {
+        var members: JSONObject = [
+            "problem": .string(kind), "message": .string(message), "action": .string(action),
+        ]
+        for member in more.members { members[member.name] = member.value }
+        self.members = members
+    }
+
+    /// Nothing can be read at all.
+    init(stateFault failure: Failure) {
+        self.init(
+            failure.disposition == .misconfigured ? "configuration" : "state folder",
+            failure.sentence,
+            action: failure.disposition == .misconfigured
+                ? "Correct the configuration."
+                : "Restore the state folder, or give it back to the account that runs Turnstone.")
+    }
+
+    init(configurationFault failure: Failure) {
+        self.init("configuration", failure.sentence, action: "Correct the configuration.")
+    }
+}
