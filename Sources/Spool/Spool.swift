@@ -138,9 +138,25 @@ package struct Spool {
         return false
     }
 
-    /// Whether a notification waits for another attempt.
-    package func isPutOff(_ id: String) throws(Failure) -> Bool {
-        try path(of: id)?.utf8.starts(with: waiting.utf8) ?? false
+    /// A notification that waits for another attempt, and the ids of the devices that have no outcome yet; `nil` for
+    /// any other, and where its file is damaged.
+    package func putOff(
+        _ id: String
+    ) throws(Failure) -> (notification: Notification, devices: Set<String>)? {
+        guard let path = try path(of: id), path.utf8.starts(with: waiting.utf8) else { return nil }
+        do throws(Failure) {
+            guard let file = try SpoolFile.open(path) else { return nil }
+            var devices: Set<String> = []
+            while let delivery = try file.next() {
+                if let device = delivery.deviceID ?? delivery.token?.publicID {
+                    devices.insert(device)
+                }
+            }
+            return (file.notification, devices)
+        } catch {
+            guard Damage.explains(error) else { throw error }
+            return nil
+        }
     }
 
     /// Where files of this id are: two, where a crash came between putting it off and taking it away.

@@ -131,18 +131,21 @@ package struct TurnNotifier {
     /// the drainer ends, it has recorded before. The same for a notice that is put off, where a device has registered
     /// since: that one need not wait until the others can be reached.
     private func forgetLost(_ user: inout User, _ player: PlayerID) throws(Failure) {
-        let newest = user.devices.filter(\.takesMessages).map(\.created).max()
         for notice in user.ledger.openNotices {
             let id = id(player, notice)
-            guard try spool.contains(id) else {
+            guard try spool.contains(id), try !hasNewDevice(user, since: id) else {
                 user.ledger.forget(notice)
                 continue
             }
-            if let newest, try spool.isPutOff(id), let open = try spool.find(id),
-                newest > open.accepted
-            {
-                user.ledger.forget(notice)
-            }
+        }
+    }
+
+    /// Whether a notice is put off and a device has registered that it is not for.
+    private func hasNewDevice(_ user: User, since notice: String) throws(Failure) -> Bool {
+        guard let putOff = try spool.putOff(notice) else { return false }
+        return user.devices.contains { device in
+            device.takesMessages && device.created >= putOff.notification.accepted
+                && !putOff.devices.contains(device.id)
         }
     }
 

@@ -164,6 +164,8 @@ import Turnstone
     func clockSetBack() throws {
         let (world, first) = try begin(.busyGateway, ["collapse_id": "x"])
         try world.advance(seconds: -300)
+        // What waited for a moment ahead of the clock is tried at once.
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
         let second = try world.sent(["users": ["ann"], "title": "New", "collapse_id": "x"])
         try world.run("deliver")
         try goOn(world)

@@ -111,10 +111,11 @@ import Testing
         // Each writer registers and sends, and notes what was accepted.
         let script = #"""
             i=0
+            device=$(printf %064d "$N")
             while [ ! -e "$STOP/stop" ]; do
                 i=$((i + 1))
-                printf '{"method":"POST","path":"/register","headers":{"X-API-Key":"%s"},"body":{"user_id":"1783478","device_token":"%064d"}}' "$KEY" "$((N * 1000 + i))" | "$BIN/register" >/dev/null 2>&1
-                printf '{"method":"POST","path":"/api/notify","headers":{"Authorization":"Key %s"},"body":{"users":["1783478"],"title":"%d"}}' "$SERVER" "$i" | "$BIN/notify" 2>/dev/null | sed -n 's/.*"statusCode":202.*"id\\":\\"\([0-9a-f-]*\)\\".*/\1/p' >>"$STOP/ids.$N"
+                printf '{"method":"POST","path":"/register","headers":{"X-API-Key":"%s"},"body":{"user_id":"1783478","device_token":"%s"}}' "$KEY" "$device" | "$BIN/register" >/dev/null 2>&1
+                printf '{"method":"POST","path":"/api/notify","headers":{"Authorization":"Key %s"},"body":{"devices":["%s"],"title":"%d"}}' "$SERVER" "$device" "$i" | "$BIN/notify" 2>/dev/null | sed -n 's/.*"statusCode":202.*"id\\":\\"\([0-9a-f-]*\)\\".*/\1/p' >>"$STOP/ids.$N"
                 [ "$N" != 1 ] || "$BIN/deliver" </dev/null >/dev/null 2>&1
             done
             """#
