@@ -106,7 +106,7 @@ let endpoints: [Target] = [
     program("push-status", links: ["Store", "Callers"]),
     program("live-activity", links: ["Store", "Spool", "JSON", "Crypto", "Unix"]),
     program("badge", links: ["Callers", "Store", "Spool", "Crypto", "Unix"]),
-    program("preferences", links: ["Callers", "Store", "Unix"]),
+    program("preferences", links: ["Callers", "Store", "Spool", "Unix"]),
     program("users", links: ["Store", "Spool"]),
     program("notify", links: ["Messages", "Store", "Spool"]),
     program(

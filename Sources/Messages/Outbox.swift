@@ -60,9 +60,8 @@ package struct Outbox {
         record.fingerprint = fingerprint
         record.receipts = try spool.receiptsStart(notBefore: message.sendAfter, at: now).json
         var recipients = Recipients(
-            audience, Passage(message: message, id: id, now: now, state: state), state: state)
+            audience, Passage(message: message, now: now), state: state)
         guard let first = try recipients.next() else {
-            record.held = recipients.held
             record.skipped = recipients.skipped
             try state.messages.write(record, of: id)
             return record.sent(id)
@@ -81,7 +80,6 @@ package struct Outbox {
             note: { (place, devices) throws(Failure) in
                 record.place = place
                 record.devices = devices
-                record.held = recipients.held
                 record.skipped = recipients.skipped
                 try state.messages.write(record, of: id)
             })
@@ -98,6 +96,9 @@ package struct Outbox {
         var notification = Notification(
             id: id, user: user, accepted: now, expires: message.expires, push: push)
         notification.kind = message.kind
+        notification.order = Timestamp.systemNanoseconds
+        notification.badge = message.badge
+        notification.hasOwnLife = message.hasOwnLife
         // What others get on the same phone counts as well.
         guard message.subject != nil || message.collapseID != nil else { return notification }
         let scope = try user.flatMap { (user) throws(Failure) in

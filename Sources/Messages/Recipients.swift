@@ -16,8 +16,6 @@ struct Recipients {
     private var seen: Set<UInt64> = []
     /// Whose they all are, and need not be said of each.
     private let onlyUser: UserID?
-    /// To how many devices more it goes later.
-    private(set) var held = 0
     /// How many devices of the users nothing can reach.
     private(set) var skipped = 0
 
@@ -42,7 +40,7 @@ struct Recipients {
                 let stamp = state.users.stamp(of: name)
                 guard let document = try state.users.read(name) else { continue }
                 skip(passage.skipped(of: document))
-                found = try open(passage.pass(to: user, document, stamp: stamp))[...]
+                found = passage.deliveries(to: user, document, stamp: stamp)[...]
             } else if let token = tokens.popFirst() {
                 found = try deliveries(to: token)[...]
             } else {
@@ -55,15 +53,6 @@ struct Recipients {
         skipped += devices.count { seen.insert(beginning(of: $0.token)).inserted }
     }
 
-    private mutating func open(_ result: Passage.Result) -> [Delivery] {
-        switch result {
-        case .open(let deliveries): return deliveries
-        case .held(let devices):
-            held += devices
-            return []
-        }
-    }
-
     /// A device that is not registered is sent to as it is.
     private mutating func deliveries(to token: DeviceToken) throws(Failure) -> [Delivery] {
         let holders = try state.registry.users(of: token)
@@ -74,7 +63,7 @@ struct Recipients {
                 let device = document.devices.first(where: { $0.token == token })
             else { continue }
             skip(passage.skipped(of: document, only: device.token))
-            return try open(passage.pass(to: user, document, stamp: stamp, only: device))
+            return passage.deliveries(to: user, document, stamp: stamp, only: device)
         }
         return holders.isEmpty ? [Delivery(token: token, environment: nil)] : []
     }

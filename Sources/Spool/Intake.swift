@@ -157,7 +157,7 @@ package final class Intake {
 
     /// A mark that stays is in nobody's way, and goes with the next one of its series.
     func tidy(_ series: Series, without id: String) {
-        do throws(Failure) { try spool.tidy(series, without: id) } catch {}
+        do throws(Failure) { try spool.tidy(series, without: id, now: now) } catch {}
     }
 
     /// Takes a notification's file away. Where that cannot be done, it is not looked at again before the next

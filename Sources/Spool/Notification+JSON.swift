@@ -30,6 +30,9 @@ extension Notification {
         }
         kind = members["kind"]?.string
         messageIDs = members["messages"]?.texts ?? []
+        order = members["order"]?.integer
+        badge = members["badge"].flatMap(BadgeChange.init)
+        hasOwnLife = members["own_life"]?.bool ?? false
         if let json = members["series"] {
             guard let known = Series(json) else { return nil }
             series = known
@@ -49,6 +52,9 @@ extension Notification {
         members["cargo"] = cargo.map { .string($0.rawValue) }
         members["kind"] = kind.map { .string($0) }
         members["series"] = series.map { $0.json }
+        members["order"] = order.map { .integer($0) }
+        members["badge"] = badge.map { $0.json }
+        members["own_life"] = hasOwnLife ? true : nil
         members["messages"] = messageIDs.isEmpty ? nil : JSONValue(texts: messageIDs)
         return members
     }

@@ -41,14 +41,22 @@ package struct Notification: Equatable, Sendable {
     package var series: Series?
     /// The ids of the messages that it brings, where they were held for the user: they have its receipts too.
     package var messageIDs: [String] = []
+    /// Nanoseconds since 1970 by the system's clock, when a message was accepted: tells which of two came first.
+    package var order: Int64?
+    /// What it does to the badge of each of its users, once, when it is sent.
+    package var badge: BadgeChange?
+    /// Whether its sender said when it expires: else it does not expire while it is held.
+    package var hasOwnLife = false
     /// What it carries in the place of ``push``, as the user's or the channel's document has it when it is sent.
     package var cargo: Cargo?
 
     package enum Cargo: String, Sendable {
         /// What the ``ActivityFeed`` of the device or the channel has.
         case activity
-        /// Nothing: it reminds of the user's ``HeldMessages``.
+        /// Nothing: it reminds of the user's ``HeldMessages``, as earlier versions kept them.
         case messages
+        /// The messages that were held for a device: ``Spool/messages(of:damaged:)``.
+        case release
         /// The user's badge.
         case badge
         /// How many games wait for the player.
@@ -110,6 +118,8 @@ package struct Delivery: Equatable, Sendable {
     package internal(set) var attempts = 0
     /// Whether the answer to an attempt was lost, so that the push may have arrived.
     package internal(set) var isInDoubt = false
+    /// Which messages of a release the push brings; `nil` where that is what the notification says.
+    package var brings: [String]?
 
     package init(
         token: DeviceToken, id: String? = nil, environment: APNsEnvironment?, user: UserID? = nil,
@@ -159,9 +169,11 @@ package enum Outcome: String, Sendable {
     case cancelled
     /// The notification's file could not be read.
     case damaged
+    /// It waits with whatever else is held for the device: other receipts tell what became of it.
+    case held
 
     package static let all = [
         Outcome.accepted, .refused, .gone, .quarantined, .expired, .superseded, .cancelled,
-        .damaged,
+        .damaged, .held,
     ]
 }

@@ -78,14 +78,23 @@ extension ReceiptLog {
         }
         if let outcome = attempt.outcome { file.progress.settle(delivery.number, outcome) }
         // Before its own line: a drainer that finds the one finds the others.
-        for id in file.notification.messageIDs {
-            var line = LineBuilder()
-            line.add("id", text: id)
-            line.add("in", text: file.notification.id)
-            line.add(attempt, of: delivery, in: file, isRepeat: isRepeat)
-            append(line.end())
+        for id in delivery.brings ?? file.notification.messageIDs {
+            append(attempt, ofMessage: id, delivery, in: file, isRepeat: isRepeat)
         }
         line.add("n", delivery.number)
+        line.add(attempt, of: delivery, in: file, isRepeat: isRepeat)
+        append(line.end())
+    }
+
+    /// Notes what became of a message that a notification brings.
+    package func append(
+        _ attempt: Attempt, ofMessage id: String, _ delivery: Delivery, in file: SpoolFile,
+        isRepeat: Bool = false
+    ) {
+        flushSending()
+        var line = LineBuilder()
+        line.add("id", text: id)
+        line.add("in", text: file.notification.id)
         line.add(attempt, of: delivery, in: file, isRepeat: isRepeat)
         append(line.end())
     }

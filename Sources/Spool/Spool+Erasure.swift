@@ -77,6 +77,12 @@ extension Spool {
                 }
             }
         }
+        try eraseHeld(of: user, now: now) { (file, delivery) in
+            log.append(
+                Attempt(at: now, pushID: nil, outcome: .cancelled),
+                ofMessage: file.notification.id, delivery, in: file)
+            erased.pushes += 1
+        }
         try log.commit()
         log.close()
         try synchronizeFolders()

@@ -25,6 +25,7 @@ extension Spool {
                 } catch {}  // the drainer sets it aside
             }
         }
+        if let box = try oldestBox(at: now) { oldest = min(oldest ?? box, box) }
         return oldest
     }
 

@@ -12,6 +12,11 @@ package struct SeriesMark {
     package let series: Series
     /// No receipt of it comes before.
     let receipts: ReceiptLog.Position
+    /// Of ``heldID``, until when its messages may be held at the most, and how many there are.
+    var held: (until: Timestamp, count: Int64)?
+
+    /// The id of the mark that stands for all messages of a series and a scope that are held.
+    static let heldID = "held"
 }
 
 extension Spool {
@@ -57,33 +62,67 @@ extension Spool {
                 let receipts = members["receipts"].flatMap(ReceiptLog.Position.init)
             else { continue }
             let id = String(decoding: name.utf8.dropLast(5), as: UTF8.self)
-            marks.append(SeriesMark(id: id, series: known, receipts: receipts))
+            var mark = SeriesMark(id: id, series: known, receipts: receipts)
+            if let until = members["until"]?.timestamp, let count = members["count"]?.integer {
+                mark.held = (until, count)
+            }
+            marks.append(mark)
         }
         return marks
     }
 
     /// Removes the marks that nobody needs, now that a notification of a series is over.
-    func tidy(_ series: Series, without id: String) throws(Failure) {
+    func tidy(_ series: Series, without id: String, now: Timestamp) throws(Failure) {
         let folder = folder(of: series)
-        try removeMarks(among: marks(of: series), in: series.scope, of: series, without: id)
+        try removeMarks(
+            among: marks(of: series), in: series.scope, of: series, without: id, now: now)
         let scopes = try systemCalls { () throws(SystemError) in try Files.names(in: folder) }
         // What is for all concerns every scope: it stays until it is the only one.
         if series.scope != Series.everybody, scopes == [Series.everybody] {
             try removeMarks(
                 among: marks(of: series, Series.everybody), in: Series.everybody, of: series,
-                without: id)
+                without: id, now: now)
         }
         Files.removeEmptyFolder(folder)
     }
 
+    private func isOpen(_ mark: SeriesMark, now: Timestamp) throws(Failure) -> Bool {
+        if let held = mark.held { return held.count > 0 && held.until > now }
+        return try isOpen(mark.id)
+    }
+
+    /// Counts the messages of a series that are held: while there are any, newer ones have to be known.
+    ///
+    /// - Parameter moment: how long a message may be held at the most.
+    func countHeld(
+        _ change: Int64, in series: Series, until moment: Timestamp, now: Timestamp
+    ) throws(Failure) {
+        let id = SeriesMark.heldID
+        let known = try marks(of: series, series.scope).first { $0.id == id }
+        let count = (known?.held?.count ?? 0) + change
+        let path = "\(folder(of: series, series.scope))/\(id).json"
+        guard count > 0 else {
+            Files.remove(path)
+            return
+        }
+        var oldest = series
+        if let known, known.series.order < series.order { oldest = known.series }
+        var members = oldest.json.object ?? [:]
+        members["receipts"] = try receiptsStart(notBefore: nil, at: now).json
+        members["until"] = JSONValue(max(known?.held?.until ?? moment, moment))
+        members["count"] = .integer(count)
+        try write(path) { (writer) throws(Failure) in try writer.append(members) }
+    }
+
     /// Removes the marks of a scope that are older than each notification of `marks` that is not over.
     private func removeMarks(
-        among marks: [SeriesMark], in scope: String, of series: Series, without id: String
+        among marks: [SeriesMark], in scope: String, of series: Series, without id: String,
+        now: Timestamp
     ) throws(Failure) {
         let folder = folder(of: series, scope)
         for mark in marks.sorted(by: { $0.series.order < $1.series.order }) {
             // While it is open, newer ones have to be known.
-            if mark.id != id, try isOpen(mark.id) { break }
+            if mark.id != id, try isOpen(mark, now: now) { break }
             if mark.series.scope == scope { Files.remove("\(folder)/\(mark.id).json") }
         }
         Files.removeEmptyFolder(folder)
@@ -111,11 +150,14 @@ extension Intake {
         by id: String, since start: ReceiptLog.Position, untilFinished: Bool
     ) throws(Failure) -> [String] {
         var devices: [String] = []
+        var isHeld = false
         try log.forEachLine(of: id, from: start) { line in
+            // What was held is brought after the notification itself is over.
+            if line["outcome"]?.string == Outcome.held.rawValue { isHeld = true }
             if line["outcome"]?.string == Outcome.accepted.rawValue {
                 if let device = line["device_id"]?.string { devices.append(device) }
             }
-            return untilFinished && line["finished_at"] != nil
+            return untilFinished && !isHeld && line["finished_at"] != nil
         }
         return devices
     }

@@ -29,6 +29,8 @@ package struct NotificationTrace {
     /// To devices of users for whom it was held, in the order of their first answers.
     package internal(set) var released: [DeliveryTrace] = []
     fileprivate var releasedPlaces: [String: Int] = [:]
+    /// By user and device, the numbers of those that were held.
+    fileprivate var heldPlaces: [String: Int] = [:]
     /// Whether what is left is called off.
     package internal(set) var isCalledOff = false
     /// Whether its file was put aside, since it could not be read.
@@ -78,7 +80,7 @@ extension Spool {
         let log = ReceiptLog(state: Files.parent(of: folder))
         try log.forEachLine(of: id, from: start) { (line) in
             trace.note(line)
-            return trace.isFinished && !isHeld
+            return trace.isFinished && !isHeld && trace.heldPlaces.isEmpty
         }
         try systemCalls { () throws(SystemError) in
             trace.isCalledOff = try Files.exists(mark(id))
@@ -129,11 +131,17 @@ extension NotificationTrace {
             deliveries.indices.contains(number), line["at"] != nil
         else { return }
         deliveries[number].note(line)
+        if deliveries[number].outcome == .held { heldPlaces[name(of: line)] = number }
+    }
+
+    private func name(of line: JSONObject) -> String {
+        "\(line["device_id"]?.string ?? "") \(line["user"]?.string ?? "")"
     }
 
     private mutating func noteReleased(_ line: JSONObject) {
-        guard let device = line["device_id"]?.string else { return noteGone(line) }
-        let name = "\(device) \(line["user"]?.string ?? "")"
+        guard line["device_id"] != nil else { return noteGone(line) }
+        let name = name(of: line)
+        if let number = heldPlaces[name] { return deliveries[number].note(line) }
         let place = releasedPlaces[name] ?? released.count
         if place == released.count {
             released.append(DeliveryTrace())

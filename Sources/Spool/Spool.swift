@@ -208,8 +208,11 @@ package struct Spool {
     /// The earliest moment at which something that waits is to be tried.
     package func nextDue(at now: Timestamp) throws(Failure) -> Timestamp? {
         let folders = try waitingFolders()
-        return folders.contains { $0.isDue(at: now) }
+        let first =
+            folders.contains { $0.isDue(at: now) }
             ? min(now, folders.first?.until ?? now) : folders.first?.until
+        guard let box = try nextBox(at: now) else { return first }
+        return min(box, first ?? box)
     }
 }
 

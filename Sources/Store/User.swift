@@ -228,7 +228,7 @@ extension User {
     package mutating func changeBadge(_ change: BadgeChange, messageID: String) {
         guard !badgeMessages.contains(messageID) else { return }
         badge = change.applied(to: badge)
-        badgeMessages = badgeMessages.suffix(7) + [messageID]
+        badgeMessages = badgeMessages.suffix(99) + [messageID]
     }
 
     /// Records that a push service took a turn notice for some of the devices.

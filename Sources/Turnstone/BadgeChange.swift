@@ -20,6 +20,14 @@ package enum BadgeChange: Equatable, Sendable {
         self = .add(number)
     }
 
+    /// The form that ``init(_:)`` reads.
+    package var json: JSONValue {
+        switch self {
+        case .set(let number): .integer(number)
+        case .add(let number): .string(number < 0 ? "\(number)" : "+\(number)")
+        }
+    }
+
     package func applied(to badge: Int64) -> Int64 {
         switch self {
         case .set(let number): number

@@ -54,7 +54,8 @@ import Turnstone
         let body = #"{"users":["ann"],"body":"x","data":\#(data)}"#
         let answer = try post("notify", "/api/notify", body, in: world)
         #expect(answer.status == 202, "\(answer.body)")
-        let stored = texts(isHeld ? "users/" : "spool/ready/", in: world)
+        if isHeld { try world.run("deliver") }
+        let stored = texts(isHeld ? "spool/held/" : "spool/ready/", in: world)
         if isHeld { try world.advance(seconds: 7200) }
         try world.run("deliver")
         return (stored, texts("outgoing/", in: world), world)

@@ -101,39 +101,41 @@ import Turnstone
         #expect(try world.acceptedIDs().count == 3)
     }
 
-    @Test("what was held goes to the devices of the morning, with the badge of the morning")
+    @Test(
+        "what was held goes to its devices by the tokens of the morning, with the badge of the morning"
+    )
     func newDevice() throws {
         let world = try World()
         try world.set(Self.nights[0].falls)
         try world.give("ann", devices: 1...1)
         try world.prefer(Self.nights[0])
         let id = try world.sent(["users": ["ann"], "title": "One", "badge": "+1"])
+        try world.run("deliver")
         let user = try DocumentName(#require(UserID("ann")))
-        try world.openState().users.update(user) { document in
-            document.devices = []
-            document.badge = 7
-        }
-        try world.give("ann", devices: 2...2)
+        try world.openState().users.update(user) { $0.badge = 7 }
+        try world.claim(2, for: "ann", insteadOf: 1)
+        try world.give("ann", devices: 3...3)
         try world.advance(seconds: 8 * 3600)
         try world.run("deliver")
         let pushes = try world.simulator.pushes()
         #expect(pushes.map { $0["token"] } == [.string(token(2))])
-        #expect(pushes.first?["payload"]?.object?["aps"]?.object?["badge"] == 7)
+        #expect(pushes.first?["payload"]?.object?["aps"]?.object?["badge"] == 8)
         #expect(try world.report(id)["counts"] == ["accepted": 1])
     }
 
-    @Test("what a busy gateway put off in the morning is not lost to what comes in the next night")
+    @Test("what a busy gateway put off into the next night comes with what is held then")
     func busyMorning() throws {
         let world = try World()
         try world.set(Self.nights[0].falls)
         try world.give("ann", devices: 1...1)
         try world.prefer(Self.nights[0])
-        _ = try world.sent(["users": ["ann"], "title": "One", "expires_in": 604_800])
+        let one = try world.sent(["users": ["ann"], "title": "One", "expires_in": 604_800])
+        try world.run("deliver")
         try world.simulator.perform(["do": "apns-fault", "status": 429, "count": 1])
         try world.advance(seconds: 8 * 3600)
         #expect(try world.run("deliver")["waiting"] == 1)
         try world.advance(seconds: 16 * 3600)
-        _ = try world.sent(["users": ["ann"], "title": "Two", "expires_in": 86_400])
+        let two = try world.sent(["users": ["ann"], "title": "Two", "expires_in": 86_400])
         for _ in 0..<2 {
             try world.run("deliver")
             try world.advance(seconds: 12 * 3600)
@@ -141,7 +143,10 @@ import Turnstone
         let titles = try world.simulator.pushes().filter { $0["accepted"] == true }.map {
             $0["payload"]?.object?["aps"]?.object?["alert"]?.object?["title"]
         }
-        #expect(titles == ["One", "Two"])
+        #expect(titles == ["2 new notifications"])
+        for id in [one, two] {
+            #expect(try world.report(id)["counts"] == ["accepted": 1])
+        }
         #expect(world.spooled().isEmpty)
     }
 
@@ -153,6 +158,7 @@ import Turnstone
         try world.prefer(Self.nights[0])
         let first = try world.sent(["users": ["ann"], "title": "One"])
         _ = try world.sent(["users": ["ann"], "title": "Two"])
+        try world.run("deliver")
         #expect(try world.callOff(first).json?.object?["state"] == "cancelled")
         try world.advance(seconds: 12 * 3600)
         try world.run("deliver")

@@ -75,6 +75,7 @@ final class Ground {
                 throw TestFailure("the message was not accepted")
             }
         }
+        try trial.run("deliver")
     }
 
     /// The rest of a player's devices joins the first one in the user's document, which is the truth: a

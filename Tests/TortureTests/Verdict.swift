@@ -41,6 +41,8 @@ struct Verdict {
     private mutating func check(
         _ token: String, _ taken: [JSONObject], _ lines: [Receipts.Line]
     ) {
+        // What was held has another line later.
+        let lines = lines.filter { $0.outcome != "held" }
         let outcomes = lines.compactMap(\.outcome)
         let ids = Set(taken.compactMap { $0["apns_id"]?.string })
         guard let id = ids.first, outcomes.contains("accepted") else {

@@ -28,7 +28,7 @@ extension Drainer {
             return notification.cargo == .activity ? try loadBroadcast(push, to: channel) : nil
         }
         guard let user = push.job.file.user(of: push.delivery) else { return overtaken(push) }
-        if notification.cargo == .messages { return try releaseMessages(push, of: user) }
+        if notification.cargo == .messages { return try takeOverHeld(of: user) }
         if isAsAccepted(push, of: user) { return overtaken(push) }
         let token = push.delivery.token
 
@@ -47,9 +47,14 @@ extension Drainer {
         case .activity: return try loadActivity(push, to: device.token, of: user)
         case .badge: return try loadBadge(push, of: user)
         case .turnBadge: return try loadTurnBadge(&push, to: device, of: user)
+        case .release: return try loadRelease(&push, to: device, of: user, document)
         case .messages, nil: break
         }
-        return unwanted(push, by: document) ?? overtaken(push)
+        if let verdict = try unwanted(push, for: user, device, document) { return verdict }
+        if let verdict = overtaken(push) { return verdict }
+        guard notification.expires > now else { return .expired }
+        try countBadges(of: [notification], &push, of: user)
+        return nil
     }
 
     /// Whether the user's document is the one that the delivery was decided by.
@@ -71,15 +76,23 @@ extension Drainer {
     }
 
     /// What the user's preferences say of a message: they may have changed, and quiet hours may have begun.
-    private func unwanted(_ push: Push, by document: User) -> Verdict? {
+    private func unwanted(
+        _ push: Push, for user: UserID, _ device: Device, _ document: User
+    ) throws(Failure) -> Verdict? {
         let notification = push.job.notification
         guard notification.isMessage, notification.expires > now else { return nil }
         let passage = document.preferences.passage(
             notification.kind, isExempt: notification.push.isExempt, at: now, WallClock.minute)
         switch passage {
-        case .free: return nil
+        case .free:
+            return try isHeldAlready(notification, for: user, device) ? .held : nil
         case .closed: return .superseded("unwanted")
-        case .held(let moment): return .waiting(min(moment, notification.expires) - now)
+        case .held(let moment):
+            // What may have arrived has to be asked for again under its own id.
+            guard !push.job.file.isInDoubt(push.delivery) else {
+                return .waiting(min(moment, notification.expires) - now)
+            }
+            return try hold(push, for: user, device, until: moment)
         }
     }
 
@@ -91,6 +104,6 @@ extension Drainer {
         if let newest = push.job.group?.newest(on: device), newest > series.order {
             return .superseded("newer")
         }
-        return flights.isNewerUnderWay(than: push) ? .soon : nil
+        return flights.isNewerUnderWay(than: series, on: device) ? .soon : nil
     }
 }

@@ -100,7 +100,10 @@ extension Drainer {
     /// Notes in the user's document what must be there before the notification goes.
     private func tellUser(of job: Job) throws(Failure) {
         guard let user = job.notification.user else { return }
-        if !job.notification.messageIDs.isEmpty {
+        if job.notification.cargo == .release {
+            if job.left == 0 { try spool.finishRelease(job.notification.id, now: now) }
+        } else if !job.notification.messageIDs.isEmpty {
+            // As earlier versions released what was held.
             try state.users.update(DocumentName(user)) { $0.held.finish(job.notification.id) }
         }
         if let told = job.notification.turns {

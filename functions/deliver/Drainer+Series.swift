@@ -35,27 +35,29 @@ struct Flights {
     private var orders: [Way: [Series.Order]] = [:]
 
     mutating func begin(_ push: Push) {
-        guard let (way, order) = way(of: push) else { return }
-        orders[way, default: []].append(order)
+        guard let device = push.device else { return }
+        for series in push.series {
+            orders[Way(series: series.key, device: device), default: []].append(series.order)
+        }
     }
 
     mutating func end(_ push: Push) {
-        guard let (way, order) = way(of: push), var known = orders[way],
-            let place = known.firstIndex(of: order)
-        else { return }
-        known.remove(at: place)
-        orders[way] = known.isEmpty ? nil : known
+        guard let device = push.device else { return }
+        for series in push.series {
+            let way = Way(series: series.key, device: device)
+            guard var known = orders[way], let place = known.firstIndex(of: series.order) else {
+                continue
+            }
+            known.remove(at: place)
+            orders[way] = known.isEmpty ? nil : known
+        }
     }
 
-    /// Whether the device is about to get something newer in the place of a push.
-    func isNewerUnderWay(than push: Push) -> Bool {
-        guard !orders.isEmpty, let (way, order) = way(of: push) else { return false }
-        return orders[way]?.contains { $0 > order } ?? false
-    }
-
-    private func way(of push: Push) -> (Way, Series.Order)? {
-        guard let series = push.job.series, let device = push.device else { return nil }
-        return (Way(series: series.key, device: device), series.order)
+    /// Whether a device is about to get something newer of a series.
+    func isNewerUnderWay(than series: Series, on device: String) -> Bool {
+        guard !orders.isEmpty else { return false }
+        return orders[Way(series: series.key, device: device)]?.contains { $0 > series.order }
+            ?? false
     }
 }
 
@@ -79,6 +81,15 @@ extension Drainer {
         if job.lane != .bulk { group.known.insert(job.notification.id) }
     }
 
+    /// Whether the receipts say that a device has taken something newer of a series.
+    func isOvertaken(_ series: Series, on device: String) throws(Failure) -> Bool {
+        for mark in try spool.marks(of: series) where mark.series.order > series.order {
+            try intake.log.write()
+            if try intake.devicesReached(by: mark).contains(device) { return true }
+        }
+        return false
+    }
+
     /// To be called when a job is out of hand.
     func leave(_ job: Job) {
         if let user = job.notification.user, telling[user] == job.notification.id {
@@ -94,6 +105,9 @@ extension Drainer {
 
     /// Records that a device has taken a push.
     func noteReached(_ push: Push) {
+        for series in push.brought {
+            if let device = push.device { groups[series.key]?.note(series.order, on: device) }
+        }
         // A bulk notification that is alone overtakes none: its devices are in the receipts if another one comes.
         guard let group = push.job.group, let series = push.job.notification.series,
             let device = push.device, push.job.lane != .bulk || group.jobs > 1

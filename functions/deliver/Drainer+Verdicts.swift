@@ -39,7 +39,7 @@ extension Drainer {
             switch outcome {
             case .accepted: noteAccepted(push)
             case .refused, .gone, .quarantined: job.isRefused = true
-            case .expired, .superseded, .cancelled, .damaged: break
+            case .expired, .superseded, .cancelled, .damaged, .held: break
             }
         case .later(let interval):
             append(verdict, of: push, nil, isSent: isSent)

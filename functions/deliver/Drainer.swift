@@ -25,6 +25,8 @@ final class Drainer {
     var flights = Flights()
     /// By player, the notice in hand that tells of the player's turns, until the ledger says what became of it.
     var telling: [UserID: String] = [:]
+    /// When this run began, where boxes had something in them then: see ``isHeldAlready(_:for:_:)``.
+    var heldBefore: Timestamp?
     /// The user whose document was looked at last: many pushes in a row may be for the same.
     var lastUser: Shelf<User>.Snapshot?
     /// Pushes that the provider has.
@@ -101,6 +103,7 @@ final class Drainer {
     private func deliver(_ election: Election, linger: Interval) throws(Failure) {
         if try isStopped() { return }
         try intake.recover(at: now)
+        try recoverHeld()
         var idleSince = MonotonicClock.milliseconds
         while true {
             now = try Environment.now(configuration.variables)
@@ -193,6 +196,7 @@ final class Drainer {
         let moment = MonotonicClock.milliseconds
         guard queue.smallCount < 500, moment - lastClaim >= 20 else { return }
         var isAll = true
+        for box in try spool.dueBoxes(at: now, most: 100) { try release(box) }
         for round in 0..<500 {
             guard let file = try intake.next(in: .urgent) else { break }
             try take(file, .urgent)

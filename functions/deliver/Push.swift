@@ -8,9 +8,11 @@ import Unix
 /// One notification on its way to one device or channel.
 struct Push {
     let job: Job
-    private(set) var delivery: Delivery
+    var delivery: Delivery
     /// `apns-id`.
     private(set) var id: String
+    /// What the messages that it brings are states of.
+    var brought: [Series] = []
     /// Where it is tried once after its own environment did not know the token.
     var probe: APNsEnvironment?
 
@@ -27,6 +29,9 @@ struct Push {
         case .channel(let channel): pushID(notification: notification, channel: channel)
         }
     }
+
+    /// What it is a state of.
+    var series: [Series] { job.series.map { [$0] } ?? brought }
 
     /// The device as receipts name it; `nil` where it is for a channel.
     var device: String? { delivery.deviceID ?? delivery.token?.publicID }
@@ -176,6 +181,9 @@ extension Verdict {
     /// Another push is under way whose verdict tells whether this one is still wanted.
     static let soon = Verdict(
         status: nil, reason: "behind another one", meaning: .later(.seconds(1)))
+
+    /// It waits in the device's box.
+    static let held = Verdict(status: nil, reason: nil, meaning: .settled(.held))
 
     static let notSent = Verdict(status: nil, reason: nil, meaning: .notSent)
 

@@ -7,6 +7,8 @@ struct Report {
     private let id: String
     private let record: MessageRecord
     private let trace: NotificationTrace
+    /// Whether a push is under way, or may be, that brings it to somebody for whom it was held.
+    private let isBeingReleased: Bool
 
     enum State: String {
         /// It waits for its moment, or for the push service.
@@ -37,10 +39,14 @@ struct Report {
             let start = ReceiptLog.Position(record.receipts)
         else {
             trace = NotificationTrace.nothing
+            isBeingReleased = false
             return
         }
         trace = try spool.trace(
             id, from: start, devices: record.devices, isHeld: record.held > 0)
+        let isHeld = trace.deliveries.contains { $0.outcome == .held }
+        isBeingReleased =
+            isHeld && record.calledOff != nil ? try spool.isBeingReleased(id) : false
     }
 
     /// Calls off what has not gone out, and tells what became of it.
@@ -61,11 +67,14 @@ struct Report {
                     try state.messages.write(record, of: id)
                 }
             }
-            if record.held > 0, record.calledOff == nil {
-                record.calledOff = now
-                try state.messages.write(record, of: id)
+            let isSettled = try spool.cancel(id, at: now)
+            let report = try Report(id, record, spool)
+            guard record.calledOff == nil, !isSettled || report.count(.held) > 0 else {
+                return report
             }
-            _ = try spool.cancel(id, at: now)
+            // What is held is asked for this when it is released.
+            record.calledOff = now
+            try state.messages.write(record, of: id)
             return try Report(id, record, spool)
         }
     }
@@ -77,24 +86,36 @@ struct Report {
         trace.isDamaged ? deliveries.filter { $0.isKnown } : deliveries
     }
 
-    private func count(_ outcome: Outcome?) -> Int {
-        deliveries.count { $0.outcome == outcome } + (outcome == .cancelled ? heldBack : 0)
+    /// What became of a delivery: what is held was called off with the message, unless it is just going out.
+    private func outcome(of delivery: DeliveryTrace) -> Outcome? {
+        guard delivery.outcome == .held, record.calledOff != nil else { return delivery.outcome }
+        return isBeingReleased ? nil : .cancelled
     }
 
-    /// How many devices its users' quiet hours still keep it from.
+    private func count(_ outcome: Outcome?) -> Int {
+        let more =
+            switch outcome {
+            case .cancelled: heldBack
+            case .held: held
+            default: 0
+            }
+        return deliveries.count { self.outcome(of: $0) == outcome } + more
+    }
+
+    /// How many devices its users' quiet hours still keep it from, as earlier versions held it.
     private var held: Int { record.calledOff == nil ? rest : 0 }
-    /// How many devices it was called off for while their users' quiet hours kept it from them.
+    /// How many devices it was called off for while that was so.
     private var heldBack: Int { record.calledOff == nil ? 0 : rest }
     private var rest: Int { max(0, record.held - trace.released.count) }
 
     /// Whether there are devices without an outcome.
-    var isOpen: Bool { count(nil) + held > 0 && !trace.isDamaged }
+    var isOpen: Bool { count(nil) + count(.held) > 0 && !trace.isDamaged }
 
     var state: State {
         if trace.isDamaged { return .damaged }
         if !isOpen { return count(.cancelled) > 0 ? .cancelled : .done }
         if trace.isCalledOff { return .cancelling }
-        return count(nil) == deliveries.count ? .waiting : .sending
+        return count(nil) + count(.held) == deliveries.count + held ? .waiting : .sending
     }
 
     var json: JSONValue {
@@ -120,14 +141,13 @@ struct Report {
         }
         if count(nil) > 0 { counts["waiting"] = .integer(Int64(count(nil))) }
         if record.skipped > 0 { counts["skipped"] = .integer(Int64(record.skipped)) }
-        if held > 0 { counts["held"] = .integer(Int64(held)) }
         return .object(counts)
     }
 
     private func json(of delivery: DeliveryTrace) -> JSONValue {
         var members: JSONObject = ["id": .string(delivery.device)]
         members["user"] = delivery.user.map { .string($0) }
-        members["state"] = .string(delivery.outcome?.rawValue ?? "waiting")
+        members["state"] = .string(outcome(of: delivery)?.rawValue ?? "waiting")
         members["attempts"] = .integer(delivery.attempts)
         members["at"] = delivery.last.map { text($0) }
         members["status"] = delivery.status.map { .integer($0) }

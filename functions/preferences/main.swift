@@ -10,6 +10,7 @@
 
 import Callers
 import Edge
+import Spool
 import Store
 import Turnstone
 
@@ -23,6 +24,7 @@ serve(
         let state = try State(request.variables)
         let user = try caller(request, state)
         let wanted = try preferences(request.members())
+        var isChanged = false
         let preferences = try state.users.update(DocumentName(user)) {
             (document) throws(Failure) in
             try request.checkMatch(document.preferences)
@@ -30,10 +32,14 @@ serve(
             changed.revision = document.preferences.revision
             if changed != document.preferences {
                 changed.revision += 1
+                isChanged = true
                 document.preferences = changed
             }
             return changed
         }
+        // What is held may go earlier now, or later.
+        let spool = Spool(state: state.folder)
+        if isChanged, try spool.lookAgain(at: user) { try spool.startDrainer(request.variables) }
         return answer(preferences)
     })
 

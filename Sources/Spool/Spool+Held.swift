@@ -1,0 +1,311 @@
+import Crypto
+import Turnstone
+import Unix
+
+// A message that is held for a user leaves its notification for a box, `held/<moment>/<box>/<message>.jsonl`: one box for
+// each of the user's devices and for each moment at which somebody has to look at it. There it stays what it is,
+// a notification of one device, under the id of its message. When the user may be told again, all boxes of the device
+// become the folder `held/released/<release>/`, and a notification of that id brings what is in it with one push.
+
+/// Where the messages wait that are held for one device of a user.
+package struct HeldBox: Equatable, Sendable {
+    /// Tells boxes apart: digests of the user and of the device.
+    let name: String
+
+    package init(of user: UserID, _ device: String) {
+        name = "\(Self.start(of: user))\(Self.digest(device))"
+    }
+
+    private init(name: String) { self.name = name }
+
+    /// What the names of all of a user's boxes begin with.
+    fileprivate static func start(of user: UserID) -> String { "\(digest(user.text))-" }
+
+    private static func digest(_ text: String) -> String {
+        hex(SHA256.hash(Array(text.utf8)).prefix(12))
+    }
+
+    /// - Returns: `nil` for a name that is none of a box.
+    fileprivate init?(folder name: String) {
+        guard name.utf8.count == 49, !name.utf8.contains(UInt8(ascii: ".")) else { return nil }
+        self.init(name: name)
+    }
+}
+
+/// A message that is held, as its file has it.
+package struct HeldMessage {
+    package let notification: Notification
+    package let delivery: Delivery
+    package let path: String
+
+    /// By which its sender knows it.
+    package var id: String { notification.id }
+}
+
+extension Spool {
+    private var boxes: String { "\(folder)/held" }
+
+    private var released: String { "\(boxes)/released" }
+
+    private func released(_ release: String) -> String { "\(released)/\(release)" }
+
+    /// The moments for which there are boxes, the first one first.
+    private func moments() throws(Failure) -> [WaitingFolder] {
+        let names = try systemCalls { () throws(SystemError) in try Files.names(in: boxes) }
+        return names.compactMap { WaitingFolder(name: $0) }.sorted { $0.until < $1.until }
+    }
+
+    /// Keeps a message for a device until somebody has to look at it again.
+    ///
+    /// - Parameter moment: when that is; later than `now`.
+    package func hold(
+        _ message: Notification, _ delivery: Delivery, in box: HeldBox, until moment: Timestamp,
+        now: Timestamp
+    ) throws(Failure) {
+        let folder = WaitingFolder(.putOff(until: moment), now: now)
+        try write("\(boxes)/\(folder.name)/\(box.name)/\(message.id).jsonl") {
+            (writer) throws(Failure) in
+            try writer.append(message.members)
+            var number = 0
+            try writer.append(delivery, &number)
+            if let series = message.series {
+                try countHeld(1, in: series, until: message.expires, now: now)
+            }
+        }
+    }
+
+    /// Boxes that are to be looked at, at most so many.
+    package func dueBoxes(at now: Timestamp, most: Int) throws(Failure) -> [HeldBox] {
+        var due: [HeldBox] = []
+        for moment in try moments() where moment.isDue(at: now) {
+            let list = FolderList("\(boxes)/\(moment.name)")
+            while due.count < most,
+                let name = try systemCalls({ () throws(SystemError) in try list.next() })
+            {
+                if let box = HeldBox(folder: name), !due.contains(box) { due.append(box) }
+            }
+            // One that is empty stays only where a crash has left it.
+            if due.isEmpty { Files.removeEmptyFolder("\(boxes)/\(moment.name)") }
+        }
+        return due
+    }
+
+    /// Whether a message is held for a device.
+    package func isHeld(_ message: String, in box: HeldBox) throws(Failure) -> Bool {
+        for moment in try moments() {
+            let path = "\(boxes)/\(moment.name)/\(box.name)/\(message).jsonl"
+            if try systemCalls({ () throws(SystemError) in try Files.exists(path) }) { return true }
+        }
+        return false
+    }
+
+    /// Whether anything is held for anybody.
+    package func holdsAnything() throws(Failure) -> Bool { try !moments().isEmpty }
+
+    /// The earliest moment at which a box is to be looked at.
+    func nextBox(at now: Timestamp) throws(Failure) -> Timestamp? {
+        let moments = try moments()
+        return moments.contains { $0.isDue(at: now) }
+            ? min(now, moments.first?.until ?? now) : moments.first?.until
+    }
+
+    /// Since when a box is overdue.
+    func oldestBox(at now: Timestamp) throws(Failure) -> Timestamp? {
+        try moments().first { $0.until <= now }?.until
+    }
+
+    /// Takes all that is held for a device for what a new notification is to bring, which is not accepted yet.
+    package func release(_ box: HeldBox, as release: String) throws(Failure) {
+        for moment in try moments() {
+            try move("\(boxes)/\(moment.name)/\(box.name)", to: released(release))
+            Files.removeEmptyFolder("\(boxes)/\(moment.name)")
+        }
+    }
+
+    /// Puts what a release was to bring back, for another moment.
+    package func putBack(
+        _ release: String, into box: HeldBox, until moment: Timestamp, now: Timestamp
+    ) throws(Failure) {
+        let folder = WaitingFolder(.putOff(until: moment), now: now)
+        try move(released(release), to: "\(boxes)/\(folder.name)/\(box.name)")
+    }
+
+    /// Lets somebody look at all that is held for a user as soon as there is time.
+    ///
+    /// - Returns: whether there is anything.
+    package func lookAgain(at user: UserID) throws(Failure) -> Bool {
+        var isAnything = false
+        let start = HeldBox.start(of: user)
+        for moment in try moments() where moment.until.milliseconds > 0 {
+            let folder = "\(boxes)/\(moment.name)"
+            let list = FolderList(folder)
+            while let name = try systemCalls({ () throws(SystemError) in try list.next() }) {
+                guard name.utf8.starts(with: start.utf8) else { continue }
+                isAnything = true
+                try move("\(folder)/\(name)", to: "\(boxes)/0/\(name)")
+            }
+            Files.removeEmptyFolder(folder)
+        }
+        return isAnything
+    }
+
+    /// Moves a folder, or what is in it where the other one is there already.
+    private func move(_ folder: String, to target: String) throws(Failure) {
+        try systemCalls { () throws(SystemError) in
+            for isLast in [false, false, true] {
+                try Files.makeFolder(Files.parent(of: target))
+                do throws(SystemError) {
+                    try Files.rename(folder, target)
+                    return try Files.synchronizeFolder(Files.parent(of: target))
+                } catch {
+                    switch error.errno {
+                    case .noEntry:
+                        guard try Files.exists(folder), !isLast else { return }
+                    case .exists, .notEmpty:
+                        return try moveFiles(folder, to: target)
+                    default: throw error
+                    }
+                }
+            }
+        }
+    }
+
+    private func moveFiles(_ folder: String, to target: String) throws(SystemError) {
+        for name in try Files.names(in: folder) {
+            do throws(SystemError) {
+                try Files.rename("\(folder)/\(name)", "\(target)/\(name)")
+            } catch {
+                // Somebody else has moved one of the two: what is left stays for the next look.
+                guard error.errno == .noEntry else { throw error }
+                return
+            }
+        }
+        try Files.synchronizeFolder(target)
+        Files.removeEmptyFolder(folder)
+    }
+}
+
+// MARK: What a release brings
+
+extension Spool {
+    /// The releases that were taken from their boxes and are not accepted, or are over and not forgotten.
+    package func orphanedReleases() throws(Failure) -> [String] {
+        let names = try systemCalls { () throws(SystemError) in try Files.names(in: released) }
+        var orphans: [String] = []
+        for name in names where try !contains(name) { orphans.append(name) }
+        return orphans
+    }
+
+    /// The messages that a release brings, the oldest first.
+    ///
+    /// - Parameter damaged: called with the id of each message whose file cannot be used.
+    package func messages(
+        of release: String,
+        damaged: (_ message: String, _ path: String, Failure) throws(Failure) -> Void
+    ) throws(Failure) -> [HeldMessage] {
+        let folder = released(release)
+        var messages: [HeldMessage] = []
+        let names = try systemCalls { () throws(SystemError) in try Files.names(in: folder) }
+        for name in names {
+            guard let id = idOfFile(name) else { continue }
+            let path = "\(folder)/\(name)"
+            do throws(Failure) {
+                guard let file = try SpoolFile.open(path) else { continue }
+                guard file.notification.id == id, let delivery = try file.next() else {
+                    throw corrupt(path)
+                }
+                messages.append(
+                    HeldMessage(notification: file.notification, delivery: delivery, path: path))
+            } catch {
+                guard Damage.explains(error) else { throw error }
+                try damaged(id, path, error)
+            }
+        }
+        return messages.sorted { $0.notification.place < $1.notification.place }
+    }
+
+    /// Whether a message that was held is just being brought: it may have been sent.
+    package func isBeingReleased(_ message: String) throws(Failure) -> Bool {
+        try systemCalls { () throws(SystemError) in
+            for release in try Files.names(in: released)
+            where try Files.exists("\(released(release))/\(message).jsonl") { return true }
+            return false
+        }
+    }
+
+    /// Moves the file of a message that cannot be read to `failed/`.
+    package func setAside(_ message: String, _ path: String) throws(Failure) {
+        let failed = "\(folder)/failed"
+        try systemCalls { () throws(SystemError) in
+            try Files.makeFolder(failed)
+            try Files.rename(path, "\(failed)/\(message)-held.jsonl")
+            try Files.synchronizeFolder(failed)
+        }
+    }
+
+    /// Forgets a message that was held: the receipts say durably what became of it.
+    package func forget(_ message: HeldMessage, now: Timestamp) throws(Failure) {
+        Files.remove(message.path)
+        try noteForgotten(message.notification, now: now)
+    }
+
+    private func noteForgotten(_ message: Notification, now: Timestamp) throws(Failure) {
+        guard let series = message.series else { return }
+        try countHeld(-1, in: series, until: now, now: now)
+        try tidy(series, without: message.id, now: now)
+    }
+
+    /// Forgets a release that brings nothing.
+    package func forgetRelease(_ release: String) throws(Failure) {
+        let folder = released(release)
+        try systemCalls { () throws(SystemError) in try Files.removeFolder(folder) }
+    }
+
+    /// Forgets what a release has brought. Before the release itself goes: else it would be brought again.
+    package func finishRelease(_ release: String, now: Timestamp) throws(Failure) {
+        for message in try messages(of: release, damaged: { (_, path, _) in Files.remove(path) }) {
+            try forget(message, now: now)
+        }
+        try forgetRelease(release)
+    }
+
+    /// Forgets all that is held for a user.
+    ///
+    /// - Parameter each: called with each message, before it goes.
+    func eraseHeld(
+        of user: UserID, now: Timestamp, each: (SpoolFile, Delivery) -> Void
+    ) throws(Failure) {
+        let start = HeldBox.start(of: user)
+        for moment in try moments() {
+            let folder = "\(boxes)/\(moment.name)"
+            let names = try systemCalls { () throws(SystemError) in try Files.names(in: folder) }
+            for name in names where name.utf8.starts(with: start.utf8) {
+                try eraseBox("\(folder)/\(name)", now: now, each: each)
+            }
+            Files.removeEmptyFolder(folder)
+        }
+    }
+
+    private func eraseBox(
+        _ box: String, now: Timestamp, each: (SpoolFile, Delivery) -> Void
+    ) throws(Failure) {
+        for name in try systemCalls({ () throws(SystemError) in try Files.names(in: box) }) {
+            do throws(Failure) {
+                guard let file = try SpoolFile.open("\(box)/\(name)") else { continue }
+                guard let delivery = try file.next() else { continue }
+                each(file, delivery)
+                try noteForgotten(file.notification, now: now)
+            } catch {
+                guard Damage.explains(error) else { throw error }
+            }
+        }
+        try systemCalls { () throws(SystemError) in try Files.removeFolder(box) }
+    }
+}
+
+extension Notification {
+    /// By what messages that were held come one after the other.
+    fileprivate var place: Series.Order {
+        series?.order ?? Series.Order(from: accepted, accepted: order ?? 0)
+    }
+}

@@ -1,0 +1,300 @@
+import Spool
+import Store
+import TestSupport
+import Testing
+import Turnstone
+
+/// A message that is held stays what it is until it is sent: its moment, its life, its place in order.
+@Suite struct HeldTests {
+    /// A world in which ann's mute holds messages for an hour.
+    private func muted(devices: ClosedRange<Int> = 1...1) throws -> World {
+        let world = try World()
+        try world.give("ann", devices: devices)
+        try mute(world, minutes: 60)
+        return world
+    }
+
+    private func mute(_ world: World, minutes: Int64?) throws {
+        let end = minutes.map { Timestamp(milliseconds: world.now) + .minutes($0) }
+        try world.change("ann") { $0.preferences.mutedUntil = end }
+    }
+
+    private func send(_ world: World, _ more: JSONObject) throws -> String {
+        var body: JSONObject = ["users": ["ann"]]
+        for member in more.members { body[member.name] = member.value }
+        let id = try world.sent(body)
+        try world.run("deliver")
+        return id
+    }
+
+    private func goOn(_ world: World, minutes: Int64 = 60) throws {
+        try world.advance(seconds: minutes * 60)
+        for _ in 0..<2 { try world.run("deliver") }
+    }
+
+    private func payloads(_ world: World) throws -> [JSONObject] {
+        try world.simulator.pushes().filter { $0["accepted"] == true }.compactMap {
+            $0["payload"]?.object
+        }
+    }
+
+    private func titles(_ world: World) throws -> [JSONValue?] {
+        try payloads(world).map { $0["aps"]?.object?["alert"]?.object?["title"] }
+    }
+
+    private func isEmpty(_ world: World) -> Bool {
+        world.spooled().isEmpty
+            && world.state.files().keys.allSatisfy { !$0.hasPrefix("spool/series/") }
+    }
+
+    @Test("what is scheduled for later is not released with what was held")
+    func scheduled() throws {
+        let world = try muted()
+        let now = try send(world, ["title": "A"])
+        let later = try send(
+            world, ["title": "B", "send_after": .integer(world.now / 1000 + 8 * 3600)])
+        try goOn(world)
+        #expect(try titles(world) == ["A"])
+        #expect(try world.report(now)["counts"] == ["accepted": 1])
+        #expect(try world.report(later)["counts"] == ["waiting": 1])
+        try goOn(world, minutes: 8 * 60)
+        #expect(try titles(world) == ["A", "B"])
+        #expect(isEmpty(world))
+    }
+
+    @Test("what is scheduled into quiet hours waits for their end, and merges with what was held")
+    func scheduledIntoQuiet() throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        let scheduled = try send(
+            world, ["title": "B", "send_after": .integer(world.now / 1000 + 1800)])
+        try mute(world, minutes: 60)
+        let held = try send(world, ["title": "A"])
+        try goOn(world, minutes: 40)
+        #expect(try payloads(world).isEmpty)
+        #expect(try world.report(scheduled)["counts"] == ["held": 1])
+        try goOn(world, minutes: 20)
+        #expect(try payloads(world).map { $0["merged"] } == [2])
+        for id in [scheduled, held] {
+            #expect(try world.report(id)["counts"] == ["accepted": 1])
+            #expect(try world.report(id)["state"] == "done")
+        }
+        #expect(isEmpty(world))
+    }
+
+    @Test("lifting a mute releases what it held", arguments: [false, true])
+    func lifted(isShortened: Bool) throws {
+        let world = try World()
+        try world.register(token(1), of: 1)
+        let end = CalendarDate(Timestamp(milliseconds: world.now) + .days(1000)).text
+        let path = "/api/preferences"
+        let put = try world.ask("preferences", "PUT", path, by: 1, ["mutedUntil": .string(end)])
+        #expect(put.status == 200, "\(put.body)")
+        let id = try world.sent(["users": ["1"], "title": "Hello"])
+        try world.run("deliver")
+        #expect(try world.report(id)["counts"] == ["held": 1])
+        let soon = CalendarDate(Timestamp(milliseconds: world.now) + .minutes(10)).text
+        let body: JSONValue = isShortened ? ["mutedUntil": .string(soon)] : [:]
+        #expect(try world.ask("preferences", "PUT", path, by: 1, body).status == 200)
+        try world.run("deliver")
+        #expect(try world.acceptedIDs().count == (isShortened ? 0 : 1))
+        try goOn(world, minutes: 10)
+        #expect(try world.report(id)["counts"] == ["accepted": 1])
+        #expect(isEmpty(world))
+    }
+
+    @Test("what expires while it is held does so when its sender said, and the others keep waiting")
+    func ownLife() throws {
+        let world = try muted()
+        let taxi = try send(world, ["title": "Taxi is here", "expires_in": 600])
+        let other = try send(world, ["title": "Hello", "priority": 5])
+        try goOn(world, minutes: 11)
+        #expect(try world.report(taxi)["counts"] == ["expired": 1])
+        #expect(try world.report(taxi)["state"] == "done")
+        #expect(try world.report(other)["counts"] == ["held": 1])
+        try goOn(world)
+        #expect(try titles(world) == ["Hello"])
+        let headers = try world.simulator.pushes().last?["headers"]?.object
+        #expect(headers?["apns-priority"] == "5")
+        #expect(isEmpty(world))
+    }
+
+    @Test(
+        "a message that is held does not take the place of a newer one", arguments: [true, false])
+    func olderOverNewer(isNewerHeld: Bool) throws {
+        let world = try muted()
+        let old = try send(world, ["title": "Old", "collapse_id": "x"])
+        try world.advance(seconds: 60)
+        var newer: JSONObject = ["title": "New", "collapse_id": "x"]
+        if !isNewerHeld { newer["interruption_level"] = "time-sensitive" }
+        let new = try send(world, newer)
+        let other = try send(world, ["title": "Other"])
+        try goOn(world)
+        #expect(try world.report(old)["counts"] == ["superseded": 1])
+        for id in [new, other] { #expect(try world.report(id)["counts"] == ["accepted": 1]) }
+        #expect(try payloads(world).last?["merged"] == (isNewerHeld ? 2 : nil))
+        #expect(isEmpty(world))
+    }
+
+    @Test("silent pushes pass, and do not change what is held")
+    func silent() throws {
+        let world = try muted()
+        for _ in 0..<3 { _ = try send(world, ["badge": "+1"]) }
+        #expect(try payloads(world).map { $0["aps"]?.object?["badge"] } == [1, 2, 3])
+        let id = try send(
+            world, ["title": "A", "category": "C", "sound": "S", "data": ["x": 1], "badge": "+1"])
+        _ = try send(world, ["badge": "+1"])
+        try goOn(world)
+        #expect(
+            try payloads(world).last == [
+                "aps": ["alert": ["title": "A"], "badge": 5, "sound": "S", "category": "C"],
+                "x": 1,
+            ])
+        #expect(try world.report(id)["counts"] == ["accepted": 1])
+    }
+
+    @Test("what is called off while it is held is not sent, whichever of many it is")
+    func calledOff() throws {
+        let world = try muted()
+        var ids: [String] = []
+        for number in 1...25 { ids.append(try send(world, ["title": .string("\(number)")])) }
+        for id in ids.prefix(5) {
+            let answer = try world.callOff(id)
+            #expect(answer.status == 200)
+            #expect(answer.json?.object?["state"] == "cancelled")
+        }
+        try goOn(world)
+        #expect(try titles(world) == ["20 new notifications"])
+        for id in ids.prefix(5) {
+            #expect(try world.report(id)["counts"] == ["cancelled": 1])
+        }
+        for id in ids.dropFirst(5) {
+            #expect(try world.report(id)["counts"] == ["accepted": 1])
+        }
+        #expect(isEmpty(world))
+    }
+
+    @Test("where the newer of two is called off, the older one is sent")
+    func newerCalledOff() throws {
+        let world = try muted()
+        let old = try send(world, ["title": "Old", "collapse_id": "x"])
+        let new = try send(world, ["title": "New", "collapse_id": "x"])
+        #expect(try world.callOff(new).status == 200)
+        try goOn(world)
+        #expect(try titles(world) == ["Old"])
+        #expect(try world.report(old)["counts"] == ["accepted": 1])
+        #expect(isEmpty(world))
+    }
+
+    @Test("what a release was to bring and is called off or switched off meanwhile is left out")
+    func putOffRelease() throws {
+        let world = try muted()
+        let first = try send(world, ["title": "One"])
+        let second = try send(world, ["title": "Two", "kind": "chat"])
+        let third = try send(world, ["title": "Three"])
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
+        try goOn(world)
+        #expect(try payloads(world).isEmpty)
+        #expect(try [200, 202].contains(world.callOff(first).status))
+        try world.change("ann") { $0.preferences.kinds = ["chat": false] }
+        try goOn(world)
+        #expect(try titles(world) == ["Three"])
+        #expect(try world.report(first)["counts"] == ["cancelled": 1])
+        #expect(try world.report(second)["counts"] == ["superseded": 1])
+        #expect(try world.report(third)["counts"] == ["accepted": 1])
+        #expect(isEmpty(world))
+    }
+
+    @Test("a release that is put off into another mute waits for its end")
+    func heldAgain() throws {
+        let world = try muted()
+        let id = try send(world, ["title": "One"])
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
+        try goOn(world)
+        try mute(world, minutes: 120)
+        try goOn(world)
+        #expect(try payloads(world).isEmpty)
+        #expect(try world.report(id)["counts"] == ["held": 1])
+        #expect(try world.callOff(id).status == 200)
+        try goOn(world, minutes: 61)
+        #expect(try payloads(world).isEmpty)
+        #expect(try world.report(id)["counts"] == ["cancelled": 1])
+        #expect(isEmpty(world))
+    }
+
+    @Test("badges are counted when they are sent, and never go back")
+    func badges() throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        _ = try send(
+            world, ["title": "A", "badge": "+1", "send_after": .integer(world.now / 1000 + 60)])
+        _ = try send(world, ["title": "B", "badge": "+1"])
+        let gone = try send(
+            world, ["title": "C", "badge": "+1", "send_after": .integer(world.now / 1000 + 60)])
+        #expect(try world.callOff(gone).status == 200)
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
+        _ = try send(world, ["title": "D", "badge": "+1"])
+        _ = try send(world, ["title": "E", "badge": "+1"])
+        try goOn(world)
+        let badges = try payloads(world).compactMap { $0["aps"]?.object?["badge"]?.integer }
+        #expect(badges == badges.sorted() && badges.last == 4 && badges.count == 4, "\(badges)")
+    }
+
+    @Test("each device is held for once, however it is named")
+    func counted() throws {
+        let world = try muted(devices: 1...2)
+        let id = try world.sent([
+            "users": ["ann", "ann"], "devices": [.string(token(1))], "title": "A",
+        ])
+        try world.run("deliver")
+        #expect(try world.report(id)["counts"] == ["held": 2])
+        try goOn(world)
+        #expect(try world.report(id)["counts"] == ["accepted": 2])
+        #expect(try payloads(world).count == 2)
+    }
+
+    @Test("what is held for a user who is erased ends")
+    func erased() throws {
+        let world = try muted()
+        world.variables["TURNSTONE_SERVER_KEY"] = World.serverKey
+        let id = try send(world, ["title": "A"])
+        let event: JSONValue = [
+            "method": "DELETE", "path": "/api/users/ann",
+            "headers": ["Authorization": .string("Key \(World.serverKey)")],
+        ]
+        #expect(try Answer(event: world.start("users", event).end().stdout).status == 200)
+        #expect(try world.report(id)["counts"] == ["cancelled": 1])
+        #expect(isEmpty(world))
+    }
+
+    @Test("what an earlier version has held is released")
+    func earlier() throws {
+        let world = try muted()
+        let user = try #require(UserID("ann"))
+        let id = "00000000-0000-4000-8000-000000000001"
+        let end = Timestamp(milliseconds: world.now) + .hours(1)
+        try world.change("ann") { document in
+            document.held = HeldMessages([
+                "messages": [
+                    [
+                        "id": .string(id), "payload": ["aps": ["alert": ["title": "A"]]],
+                        "expires_at": JSONValue(end + .hours(1)),
+                    ]
+                ], "ids": [.string(id)], "due": JSONValue(end),
+            ])!
+        }
+        var reminder = Notification(
+            id: "00000000-0000-4000-8000-000000000002", user: user,
+            accepted: Timestamp(milliseconds: world.now), expires: end + .days(2),
+            push: PushContent(type: "alert", priority: 10, collapseID: nil, payload: ["aps": [:]]))
+        reminder.cargo = .messages
+        let device = try #require(DeviceToken(token(1)))
+        try Spool(state: world.state.path).accept(
+            reminder, to: [Delivery(token: device, environment: nil)],
+            notBefore: .putOff(until: end))
+        try goOn(world)
+        try goOn(world, minutes: 1)
+        #expect(try titles(world) == ["A"])
+        #expect(isEmpty(world))
+    }
+}

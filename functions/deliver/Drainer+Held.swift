@@ -1,0 +1,249 @@
+import Crypto
+import Spool
+import Store
+import Turnstone
+import Unix
+
+// Who does not want to be told now gets a message later: its way to each device waits in the device's box, and what is
+// in a box when its moment has come goes out with one push, a release.
+
+extension Drainer {
+    /// Puts a message into the box of a device that wants it later.
+    func hold(
+        _ push: Push, for user: UserID, _ device: Device, until moment: Timestamp
+    ) throws(Failure) -> Verdict {
+        let notification = push.job.notification
+        var message = Notification(
+            id: notification.id, user: user, accepted: notification.accepted,
+            // Its sender has not said that it is worth nothing in the morning.
+            expires: notification.hasOwnLife
+                ? notification.expires : max(notification.expires, moment + .hours(12)),
+            push: notification.push)
+        message.kind = notification.kind
+        message.order = notification.order
+        message.series = notification.series
+        message.badge = notification.badge
+        message.hasOwnLife = notification.hasOwnLife
+        let delivery = Delivery(
+            token: device.token, id: device.changedID, environment: device.environment,
+            isProven: push.delivery.isProven)
+        try spool.hold(
+            message, delivery, in: HeldBox(of: user, device.id),
+            until: min(moment, message.expires), now: now)
+        return .held
+    }
+
+    /// Whether an earlier drainer has put a message into the device's box and could not say so any more.
+    func isHeldAlready(_ notification: Notification, for user: UserID, _ device: Device)
+        throws(Failure) -> Bool
+    {
+        guard let heldBefore, notification.accepted <= heldBefore else { return false }
+        return try spool.isHeld(notification.id, in: HeldBox(of: user, device.id))
+    }
+
+    /// Brings what an earlier drainer has taken out of boxes and not accepted.
+    func recoverHeld() throws(Failure) {
+        heldBefore = try spool.holdsAnything() ? now : nil
+        for release in try spool.orphanedReleases() { try accept(release) }
+    }
+
+    /// Lets what is held for a device go.
+    func release(_ box: HeldBox) throws(Failure) {
+        let release = stableUUID("released \(hex(try randomBytes(16)))")
+        try spool.release(box, as: release)
+        try accept(release)
+    }
+
+    /// Accepts the notification of a release. What it says is decided when it is sent.
+    private func accept(_ release: String) throws(Failure) {
+        var damaged: [String] = []
+        let messages = try spool.messages(of: release) { (id, path, error) throws(Failure) in
+            log.failure(error)
+            damaged.append(path)
+        }
+        guard let newest = messages.last, let user = newest.notification.user else {
+            for path in damaged { try spool.setAside(idOf(path), path) }
+            return try spool.forgetRelease(release)
+        }
+        var notification = Notification(
+            id: release, user: user, accepted: now,
+            expires: messages.map { $0.notification.expires }.max() ?? now,
+            push: newest.notification.push)
+        notification.cargo = .release
+        notification.messageIDs = messages.map { $0.id } + damaged.map(idOf)
+        try spool.accept(notification, to: [newest.delivery])
+    }
+
+    private func idOf(_ path: String) -> String {
+        String(decoding: Array(Files.name(of: path).utf8.prefix(36)), as: UTF8.self)
+    }
+
+    /// Decides what a release brings now.
+    func loadRelease(
+        _ push: inout Push, to device: Device, of user: UserID, _ document: User
+    ) throws(Failure) -> Verdict? {
+        let release = push.job.notification.id
+        let isInDoubt = push.job.file.isInDoubt(push.delivery)
+        push.delivery.brings = []
+        var messages = try spool.messages(of: release) { (id, path, error) throws(Failure) in
+            log.failure(error)
+            note(.damaged, error.cause, ofMessage: id, push)
+            try intake.log.commit()
+            try spool.setAside(id, path)
+        }
+        // What may have arrived is said again as it was.
+        if !isInDoubt {
+            let fates = try fates(of: messages, on: device, document)
+            if fates.contains(where: { $0.isBehind }) { return .soon }
+            try drop(messages, fates, push)
+            messages = zip(messages, fates).filter { $0.1.outcome == nil }.map { $0.0 }
+            guard !messages.isEmpty else { return .superseded("released") }
+            let passage = document.preferences.passage(nil, at: now, WallClock.minute)
+            if case .held(let moment) = passage {
+                let first = messages.map { $0.notification.expires }.min() ?? moment
+                try spool.putBack(
+                    release, into: HeldBox(of: user, device.id), until: min(moment, first), now: now
+                )
+                return .superseded("held")
+            }
+        }
+        guard !messages.isEmpty else { return .superseded("released") }
+        load(messages, into: push.job)
+        push.delivery.brings = messages.map { $0.id }
+        push.brought = messages.compactMap { $0.notification.series }
+        try countBadges(of: messages.map { $0.notification }, &push, of: user)
+        return nil
+    }
+
+    /// What becomes of a message that was held.
+    private struct Fate {
+        /// `nil` where it is still wanted.
+        var outcome: Outcome?
+        var reason: String?
+        /// Whether another push is under way that decides about it.
+        var isBehind = false
+    }
+
+    private func fates(
+        of messages: [HeldMessage], on device: Device, _ document: User
+    ) throws(Failure) -> [Fate] {
+        var fates: [Fate] = []
+        var newer: [Series] = []
+        for message in messages.reversed() {
+            var fate = Fate()
+            let notification = message.notification
+            if try state.messages.find(message.id)?.calledOff != nil {
+                fate.outcome = .cancelled
+            } else if notification.expires <= now {
+                fate.outcome = .expired
+            } else if let kind = notification.kind,
+                document.preferences.kinds[kind] == .bool(false)
+            {
+                fate = Fate(outcome: .superseded, reason: "unwanted")
+            } else if let series = notification.series {
+                let hasNewer = newer.contains { $0.key == series.key }
+                let isOver = try isOvertaken(series, on: device.id)
+                if hasNewer || isOver {
+                    fate = Fate(outcome: .superseded, reason: "newer")
+                } else {
+                    fate.isBehind = flights.isNewerUnderWay(than: series, on: device.id)
+                    newer.append(series)
+                }
+            }
+            fates.append(fate)
+        }
+        return fates.reversed()
+    }
+
+    /// Ends the messages that are not to be brought.
+    private func drop(
+        _ messages: [HeldMessage], _ fates: [Fate], _ push: Push
+    ) throws(Failure) {
+        let gone = zip(messages, fates).filter { $0.1.outcome != nil }
+        guard !gone.isEmpty else { return }
+        for (message, fate) in gone {
+            guard let outcome = fate.outcome else { continue }
+            note(outcome, fate.reason, ofMessage: message.id, push)
+        }
+        // Before their files go: nothing else says so.
+        try intake.log.commit()
+        for (message, _) in gone { try spool.forget(message, now: now) }
+    }
+
+    private func note(_ outcome: Outcome, _ reason: String?, ofMessage id: String, _ push: Push) {
+        summary.count(outcome)
+        intake.log.append(
+            Attempt(at: now, pushID: nil, reason: reason, outcome: outcome), ofMessage: id,
+            push.delivery, in: push.job.file)
+    }
+
+    private func load(_ messages: [HeldMessage], into job: Job) {
+        guard let newest = messages.last?.notification else { return }
+        var content = newest.push
+        if messages.count > 1 {
+            let payloads = messages.map { $0.notification.push.payload.object ?? [:] }
+            content.payload = .object(MergedMessages.payload(payloads))
+            content.priority = messages.map { $0.notification.push.priority }.max() ?? 10
+            content.collapseID = nil
+            content.isKept = messages.contains { $0.notification.push.isKept }
+        }
+        job.load(
+            content, expires: messages.map { $0.notification.expires }.max() ?? newest.expires)
+    }
+
+    /// Changes the badge as messages say, each once for each user, and lets the push show it.
+    func countBadges(
+        of messages: [Notification], _ push: inout Push, of user: UserID
+    ) throws(Failure) {
+        let changes = messages.filter { $0.badge != nil }
+        guard !changes.isEmpty else { return }
+        let badge = try state.users.update(DocumentName(user)) { document in
+            for message in changes {
+                if let change = message.badge {
+                    document.changeBadge(change, messageID: message.id)
+                }
+            }
+            return document.badge
+        }
+        push.setBadge(badge)
+    }
+
+    /// Takes over what an earlier version has held in the user's document.
+    func takeOverHeld(of user: UserID) throws(Failure) -> Verdict {
+        try state.users.update(DocumentName(user)) { (document) throws(Failure) in
+            for message in try document.held.messages + lostReleases(of: document) {
+                for device in document.devices
+                where device.takesMessages && (message.device ?? device.id) == device.id {
+                    try hold(message, for: user, device)
+                }
+            }
+            document.held = HeldMessages()
+        }
+        return .superseded("released")
+    }
+
+    /// Releases of the document that are not in the spool.
+    private func lostReleases(of document: User) throws(Failure) -> [HeldMessages.Message] {
+        var messages: [HeldMessages.Message] = []
+        for release in document.held.releases where try !spool.contains(release.id) {
+            messages.append(release.message)
+        }
+        return messages
+    }
+
+    private func hold(
+        _ message: HeldMessages.Message, for user: UserID, _ device: Device
+    ) throws(Failure) {
+        var notification = Notification(
+            id: message.id, user: user, accepted: now, expires: message.expires,
+            push: PushContent(
+                type: "alert", priority: 10, collapseID: message.collapseID,
+                payload: .object(message.payload)))
+        notification.kind = message.kind ?? "message"
+        let delivery = Delivery(
+            token: device.token, id: device.changedID, environment: device.environment,
+            isProven: device.reached != nil)
+        try spool.hold(
+            notification, delivery, in: HeldBox(of: user, device.id), until: now, now: now)
+    }
+}
