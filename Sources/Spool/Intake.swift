@@ -136,7 +136,8 @@ package final class Intake {
 
     /// Puts what has no outcome off until a moment, each device with one attempt more.
     package func putOff(_ file: SpoolFile, until moment: Timestamp) throws(Failure) {
-        let folder = WaitingFolder(.putOff(until: moment), now: now)
+        let folder = WaitingFolder(
+            .putOff(until: moment), now: now, expires: file.notification.expires)
         let path = "\(spool.waiting)/\(folder.name)/\(file.notification.id).jsonl"
         guard let whole = try SpoolFile.open(file.path) else { return }
         whole.progress = file.progress

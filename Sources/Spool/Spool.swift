@@ -55,8 +55,11 @@ package struct Spool {
         var first: [Delivery] = []
         while first.count <= Lane.most, let device = try next() { first.append(device) }
         let place =
-            moment.map { "\(waiting)/\(WaitingFolder($0, now: notification.accepted).name)" }
-            ?? ready(notification.lane(devices: first.count))
+            moment.map { moment in
+                let folder = WaitingFolder(
+                    moment, now: notification.accepted, expires: notification.expires)
+                return "\(waiting)/\(folder.name)"
+            } ?? ready(notification.lane(devices: first.count))
         try write("\(place)/\(notification.id).jsonl") { (writer) throws(Failure) in
             try writer.append(notification.members)
             var number = 0

@@ -9,11 +9,16 @@ extension Spool {
         case putOff(until: Timestamp)
     }
 
-    /// The moment that a wish is put off to: few folders serve many wishes, whole seconds for what comes soon and
-    /// whole minutes for what does not.
-    package static func moment(for wish: Timestamp, now: Timestamp) -> Timestamp {
-        let unit: Int64 = wish - now > .minutes(10) ? 60_000 : 1000
-        return Timestamp(milliseconds: (wish.milliseconds + unit - 1) / unit * unit)
+    /// Rounds the moment of a wish up, so that few folders serve many wishes: to a whole minute where it is more than
+    /// ten minutes ahead and the notification expires more than ten minutes later, else to a whole second. What
+    /// expires within that second waits for the exact moment.
+    package static func moment(
+        for wish: Timestamp, now: Timestamp, expires: Timestamp
+    ) -> Timestamp {
+        let far = Interval.minutes(10)
+        let unit: Int64 = wish - now > far && expires - wish > far ? 60_000 : 1000
+        let rounded = Timestamp(milliseconds: (wish.milliseconds + unit - 1) / unit * unit)
+        return rounded < expires ? rounded : wish
     }
 }
 
@@ -36,15 +41,16 @@ struct WaitingFolder: Equatable {
         if parts.count == 2, since == nil { return nil }
     }
 
-    init(_ moment: Spool.Moment, now: Timestamp) {
+    /// - Parameter expires: when what is put into it is no longer worth delivering.
+    init(_ moment: Spool.Moment, now: Timestamp, expires: Timestamp) {
         switch moment {
         case .wanted(let wish):
-            until = Spool.moment(for: wish, now: now)
+            until = Spool.moment(for: wish, now: now, expires: expires)
             since = nil
             name = "\(until.milliseconds)"
         case .putOff(let wish):
             let minute = Timestamp(milliseconds: now.milliseconds / 60_000 * 60_000)
-            until = Spool.moment(for: wish, now: now)
+            until = Spool.moment(for: wish, now: now, expires: expires)
             since = minute
             name = "\(until.milliseconds)-\(minute.milliseconds)"
         }

@@ -94,7 +94,8 @@ import Unix
         let devices = try file.rest()
         intake.log.append(Scratch.accepted(), of: devices[0], in: file)
         intake.log.append(Scratch.accepted(nil), of: devices[1], in: file)
-        let moment = Spool.moment(for: now + .milliseconds(4300), now: now)
+        let moment = Spool.moment(
+            for: now + .milliseconds(4300), now: now, expires: file.notification.expires)
         intake.endPass(file, until: moment)
         try intake.log.commit()
         try intake.putOff(file, until: moment)
@@ -119,12 +120,17 @@ import Unix
     }
 
     @Test(
-        "few folders serve many wishes",
-        arguments: [(1, 1000), (1000, 1000), (1001, 2000), (600_000, 600_000), (600_001, 660_000)]
-            as [(Int64, Int64)])
-    func moments(wish: Int64, moment: Int64) {
-        #expect(
-            Spool.moment(for: now + .milliseconds(wish), now: now) == now + .milliseconds(moment))
+        "few folders serve many wishes, and none lets what is in it expire",
+        arguments: [
+            (1, 3_600_000, 1000), (1000, 3_600_000, 1000), (1001, 3_600_000, 2000),
+            (600_000, 3_600_000, 600_000), (600_001, 3_600_000, 660_000),
+            (600_001, 1_200_001, 601_000), (600_001, 1_200_002, 660_000),
+            (3_605_000, 3_606_000, 3_605_000), (3_605_100, 3_605_500, 3_605_100),
+        ] as [(Int64, Int64, Int64)])
+    func moments(wish: Int64, expires: Int64, moment: Int64) {
+        let found = Spool.moment(
+            for: now + .milliseconds(wish), now: now, expires: now + .milliseconds(expires))
+        #expect(found == now + .milliseconds(moment))
     }
 
     @Test("a lane is gone through without what is in hand, again and again")

@@ -16,7 +16,8 @@ extension Drainer {
     }
 
     private func moment(of job: Job) -> Timestamp {
-        Spool.moment(for: job.notBefore ?? now, now: now)
+        Spool.moment(
+            for: job.notBefore ?? now, now: now, expires: job.notification.expires)
     }
 
     /// Makes the receipts durable when there are many, when they have waited for 25 ms, or when nothing more is
