@@ -33,13 +33,13 @@ package struct APNsPayload: Equatable, Sendable {
             isShortened = false
             return
         }
-        guard let shortened = shorten(payload, to: limit) else {
+        guard let shortened = payload.cut(to: limit, { JSON.text($0).count }) else {
             throw Failure(
                 .refused(.tooLarge),
                 "the payload has \(whole.count) bytes, and may have \(limit)",
                 cause: "PayloadTooLarge")
         }
-        bytes = shortened
+        bytes = JSON.text(shortened)
         isShortened = true
     }
 
@@ -83,53 +83,6 @@ package struct APNsBadgedPayload {
         bytes += String(badge).utf8
         bytes += parts.after
         return APNsPayload(bytes, type)
-    }
-}
-
-/// The longest form that fits, if cutting the text alone is enough.
-private func shorten(_ payload: JSONValue, to limit: Int) -> [UInt8]? {
-    guard let text = payload.alertText else { return nil }
-    let characters = Array(text)
-    var best: [UInt8]?
-    var fitting = 0
-    var tooLong = characters.count
-    // Text grows when it is encoded, each character by its own measure, so that trying beats reckoning.
-    while tooLong - fitting > 1 {
-        let middle = (fitting + tooLong) / 2
-        let bytes = JSON.text(payload.replacingAlertText(String(characters[..<middle]) + "…"))
-        if bytes.count <= limit {
-            best = bytes
-            fitting = middle
-        } else {
-            tooLong = middle
-        }
-    }
-    return best
-}
-
-extension JSONValue {
-    fileprivate func replacingBadge(_ badge: Int64) -> JSONValue {
-        guard var payload = object, var aps = payload["aps"]?.object else { return self }
-        aps["badge"] = .integer(badge)
-        payload["aps"] = .object(aps)
-        return .object(payload)
-    }
-
-    fileprivate var alertText: String? {
-        let alert = object?["aps"]?.object?["alert"]
-        return alert?.string ?? alert?.object?["body"]?.string
-    }
-
-    fileprivate func replacingAlertText(_ text: String) -> JSONValue {
-        guard var payload = object, var aps = payload["aps"]?.object else { return self }
-        if var alert = aps["alert"]?.object {
-            alert["body"] = .string(text)
-            aps["alert"] = .object(alert)
-        } else {
-            aps["alert"] = .string(text)
-        }
-        payload["aps"] = .object(aps)
-        return .object(payload)
     }
 }
 

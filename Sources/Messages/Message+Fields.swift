@@ -32,28 +32,30 @@ extension Message {
                 throw unacceptable("mutable_content wants a title or a body")
             }
         }
-        payload = .object(try fields.payload(aps))
+        payload = try Self.fitting(.object(try fields.payload(aps)), badge, pushType)
         sendAfter = try fields.sendAfter(now: now)
         (expires, isKept, hasOwnLife) = try fields.expires(after: sendAfter ?? now)
-        try checkSize()
     }
 
-    /// Refuses what does not fit even if the alert's text is cut, and a badge is put in.
-    private func checkSize() throws(Failure) {
-        var shortest = payload.object ?? [:]
-        if var aps = shortest["aps"]?.object {
-            if var alert = aps["alert"]?.object, alert["body"] != nil {
-                alert["body"] = "…"
-                aps["alert"] = .object(alert)
-            }
-            shortest["aps"] = .object(aps)
+    /// Cuts the alert's text so that the payload fits, whatever the user's badge will be.
+    ///
+    /// - Throws: too large where it does not fit without the text either.
+    private static func fitting(
+        _ payload: JSONValue, _ badge: BadgeChange?, _ pushType: String
+    ) throws(Failure) -> JSONValue {
+        let limit = limit(of: pushType)
+        var longest = payload
+        if case .add = badge { longest = payload.replacingBadge(BadgeChange.most) }
+        guard longest.cut(to: limit, size) != nil, let fitting = payload.cut(to: limit, size) else {
+            let shortest = longest.alertText == nil ? longest : longest.replacingAlertText("…")
+            throw .refused(
+                .tooLarge,
+                "the payload has \(size(shortest)) bytes without its body, and may have \(limit)")
         }
-        let size = JSON.text(.object(shortest)).count
-        let limit = Self.limit(of: pushType)
-        guard size <= limit else {
-            throw .refused(.tooLarge, "the payload has \(size) bytes, and may have \(limit)")
-        }
+        return fitting
     }
+
+    private static func size(_ value: JSONValue) -> Int { JSON.text(value).count }
 }
 
 /// Types that go to tokens of their own kind, or to the app's device tokens. A Live Activity has a route of its own.
