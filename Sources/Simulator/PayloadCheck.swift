@@ -57,6 +57,8 @@ enum PayloadCheck {
     private static func activityFault(of aps: JSONObject) -> String? {
         var needed = ["timestamp", "event", "content-state"]
         if aps["event"] == "start" { needed += ["attributes-type", "attributes", "alert"] }
+        // The phone plays what is in the alert.
+        if aps["sound"] != nil { return "a Live Activity's push has its sound beside its alert" }
         return needed.first { aps[$0] == nil }.map { "a Live Activity's push has no \($0)" }
     }
 

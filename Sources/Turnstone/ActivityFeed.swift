@@ -77,26 +77,47 @@ package struct ActivityFeed: Equatable, Sendable {
         case outdated
         /// The activity has ended.
         case ended
+        /// It is to end with the newest state that is known, and does not fit together with that.
+        case tooLarge
     }
 
     /// - Parameters:
-    ///   - aps: as ``State/aps``. An end without `content-state` ends with the newest one.
+    ///   - aps: as ``State/aps``. An end without `content-state` ends with the newest one. An update without an alert
+    ///     takes over the one of an update that it replaces before that was sent.
     ///   - moment: when the state was so.
     ///   - id: of the notification that carries it, where that has to be a new one.
+    ///   - fits: whether a state can be sent.
     package mutating func add(
         _ aps: JSONObject, priority: Int, at moment: Timestamp, expires: Timestamp, now: Timestamp,
-        id: String, for audience: Audience = .activity
+        id: String, for audience: Audience = .activity,
+        fits: (JSONObject) -> Bool = { _ in true }
     ) -> Addition {
         let known = waiting ?? taken?.state
+        let isEnd = aps["event"] == .string("end")
         if let known {
             if known.isEnd, audience == .activity { return .ended }
-            if moment < known.moment, aps["event"] != .string("end") { return .outdated }
+            if moment < known.moment, !isEnd { return .outdated }
         }
         var aps = aps
-        aps["content-state"] = aps["content-state"] ?? known?.aps["content-state"]
+        var priority = priority
+        if aps["content-state"] == nil {
+            aps["content-state"] = known?.aps["content-state"]
+            guard fits(aps) else { return .tooLarge }
+        }
+        if !isEnd, aps["alert"] == nil, let waiting, !waiting.isEnd,
+            let alert = waiting.aps["alert"]
+        {
+            var alerting = aps
+            alerting["alert"] = alert
+            if fits(alerting) {
+                aps = alerting
+                priority = max(priority, waiting.priority)
+            }
+        }
+        // What comes after an end with an older moment must still not be older than what is known.
         let state = State(
-            number: (known?.number ?? 0) + 1, moment: moment, expires: expires, priority: priority,
-            aps: aps)
+            number: (known?.number ?? 0) + 1, moment: max(moment, known?.moment ?? moment),
+            expires: expires, priority: priority, aps: aps)
         waiting = state
         var due = now
         if !state.isEnd, let taken { due = max(now, min(taken.moment, now) + audience.window) }

@@ -121,6 +121,67 @@ import Turnstone
         #expect(pushes.map { $0.event } == ["update", "end"])
         #expect(try world.update(["step": 3]).status == 409)
     }
+
+    @Test(
+        "an end with the state that is known fits, or says at once that it does not",
+        arguments: Array(stride(from: 3950, through: 4096, by: 6)))
+    func largeEnd(size: Int) throws {
+        let world = try World()
+        try world.registerActivity()
+        let text = String(repeating: "a", count: size - 100)
+        guard try world.update(["step": 1, "text": .string(text)]).status == 202 else { return }
+        try world.run("deliver")
+        let answer = try world.update(nil, ["event": "end"])
+        try world.run("deliver")
+        let ends = { try world.activityPushes().filter { $0.event == "end" } }
+        if answer.status == 202 {
+            #expect(try ends().count == 1)
+            return
+        }
+        #expect(answer.status == 413, "\(answer.body)")
+        #expect(try world.update(["step": 2], ["event": "end"]).status == 202)
+        try world.run("deliver")
+        #expect(try ends().map { $0.step } == [2])
+    }
+
+    @Test("an alert that is held goes out with the update that takes its place, unless it has one")
+    func heldAlert() throws {
+        let world = try World()
+        try world.registerActivity()
+        _ = try world.update(["step": 1])
+        try world.run("deliver")
+        let alert: JSONValue = ["title": "Your move", "body": "Ann has played"]
+        _ = try world.update(["step": 2], ["alert": alert, "priority": 10, "sound": "ding"])
+        _ = try world.update(["step": 3])
+        try world.advance(seconds: 15)
+        try world.run("deliver")
+        _ = try world.update(["step": 4])
+        try world.advance(seconds: 15)
+        try world.run("deliver")
+        let pushes = try world.simulator.pushes()
+        let alerts = pushes.map { $0["payload"]?.object?["aps"]?.object?["alert"] }
+        #expect(
+            alerts == [
+                nil, ["title": "Your move", "body": "Ann has played", "sound": "ding"], nil,
+            ])
+        #expect(try world.activityPushes().map { $0.step } == [1, 3, 4])
+        #expect(pushes.map { $0["headers"]?.object?["apns-priority"] } == ["5", "10", "5"])
+    }
+
+    @Test(
+        "a state goes out though it is out of date when it is sent", arguments: [-3600, 0, 5])
+    func stale(seconds: Int64) throws {
+        let world = try World()
+        try world.registerActivity()
+        for step in Int64(1)...2 {
+            let stale = world.now / 1000 + seconds
+            _ = try world.update(["step": .integer(step)], ["staleDate": .integer(stale)])
+            try world.run("deliver")
+        }
+        try world.advance(seconds: 15)
+        try world.run("deliver")
+        #expect(try world.activityPushes().map { $0.step } == [1, 2])
+    }
 }
 
 extension World {
@@ -132,7 +193,7 @@ extension World {
         let step: Int64
     }
 
-    fileprivate func registerActivity(token number: Int = 1) throws {
+    func registerActivity(token number: Int = 1) throws {
         variables["TURNSTONE_SERVER_KEY"] = "server"
         var settings = Variables()
         settings.offer("TURNSTONE_STATE", state.path)
@@ -145,7 +206,7 @@ extension World {
             registration, for: user, at: Timestamp(milliseconds: now))
     }
 
-    fileprivate func updating(_ state: JSONObject?, _ more: JSONObject = [:]) -> JSONValue {
+    func updating(_ state: JSONObject?, _ more: JSONObject = [:]) -> JSONValue {
         var body: JSONObject = ["activityId": "build-7"]
         body["contentState"] = state.map { .object($0) }
         for member in more.members { body[member.name] = member.value }
@@ -155,7 +216,7 @@ extension World {
         ]
     }
 
-    fileprivate func update(_ state: JSONObject?, _ more: JSONObject = [:]) throws -> Answer {
+    func update(_ state: JSONObject?, _ more: JSONObject = [:]) throws -> Answer {
         try Answer(event: start("live-activity", updating(state, more)).end().stdout)
     }
 

@@ -32,9 +32,11 @@ struct Call {
             throw .refused(.notAcceptable, "timestamp is in the future")
         }
         priority = try members.priority()
-        let stale = try members.moment("staleDate") ?? now + .seconds(300)
-        // An activity that is never ended stays on the lock screen.
-        let latest = event == .end ? now + .hours(12) : max(stale, now)
+        let life = Interval.seconds(300)
+        let stale = try members.moment("staleDate") ?? now + life
+        // An activity that is never ended stays on the lock screen. A state that is out of date at once is still
+        // newer than what is shown.
+        let latest = event == .end ? now + .hours(12) : max(stale, now + life)
         expires = target.isBroadcast ? min(latest, now + StoragePolicy.longest) : latest
 
         var aps: JSONObject = ["event": .string(event.rawValue)]
@@ -42,6 +44,7 @@ struct Call {
             aps["attributes-type"] = .string(try members.text("attributesType"))
             aps["attributes"] = .object(try members.required("attributes"))
             aps["input-push-channel"] = target.channel.map { .string($0.text) }
+            aps["input-push-token"] = try members.inputPushToken(besides: target.channel)
         }
         aps["content-state"] =
             event == .end && members["contentState"] == nil
@@ -52,28 +55,35 @@ struct Call {
             aps["dismissal-date"] = .integer(dismissal.seconds)
         }
         aps["relevance-score"] = try members.relevance()
-        aps["alert"] = try members.alert(isRequired: event == .start)
         let sound = try members.optionalText("sound")
-        if aps["alert"] != nil { aps["sound"] = sound.map { .string($0) } }
-        self.aps = aps
-        try checkSize()
+        aps["alert"] = try members.alert(sound, isRequired: event == .start)
+        guard let fitting = Self.cut(aps, target, latest: max(moment, now)) else {
+            throw .refused(
+                .tooLarge,
+                "the payload does not fit into \(Self.limit(target)) bytes, even without the alert's body"
+            )
+        }
+        self.aps = fitting
     }
 
-    /// Refuses what does not fit even if the alert's text is cut.
-    private func checkSize() throws(Failure) {
-        var aps = aps
-        if var alert = aps["alert"]?.object {
-            alert["body"] = nil
-            aps["alert"] = .object(alert)
-        }
-        aps["timestamp"] = .integer(moment.seconds)
-        let size = JSON.text(["aps": .object(aps)]).count
-        let limit = target.isBroadcast ? 5120 : 4096
-        guard size <= limit else {
-            throw .refused(
-                .tooLarge, "the payload has \(size) bytes, and may have \(limit)")
-        }
+    /// Whether it may be sent with these members in the place of its own.
+    func fits(_ aps: JSONObject) -> Bool { Self.cut(aps, target, latest: max(moment, now)) != nil }
+
+    /// The members with the alert's text cut so that the payload fits with any `timestamp` that it may get; `nil` where
+    /// it does not fit.
+    private static func cut(
+        _ aps: JSONObject, _ target: Target, latest: Timestamp
+    ) -> JSONObject? {
+        var whole: JSONObject = ["timestamp": .integer(latest.seconds)]
+        for member in aps.members { whole.append(member.name, member.value) }
+        let payload: JSONValue = ["aps": .object(whole)]
+        let cut = payload.cut(to: limit(target)) { JSON.text($0).count }
+        guard var members = cut?.object?["aps"]?.object else { return nil }
+        members["timestamp"] = nil
+        return members
     }
+
+    static func limit(_ target: Target) -> Int { target.isBroadcast ? 5120 : 4096 }
 }
 
 extension JSONObject {
@@ -117,7 +127,7 @@ extension JSONObject {
 
     /// An alert lights the screen up; a start must have one (Apple: *Starting and updating Live Activities with
     /// ActivityKit push notifications*).
-    fileprivate func alert(isRequired: Bool) throws(Failure) -> JSONValue? {
+    fileprivate func alert(_ sound: String?, isRequired: Bool) throws(Failure) -> JSONValue? {
         guard let value = self["alert"], value != .null else {
             guard !isRequired else { throw .malformed("alert is required") }
             return nil
@@ -126,6 +136,21 @@ extension JSONObject {
             alert["title"]?.string != nil || alert["title"]?.object != nil,
             alert["body"]?.string != nil || alert["body"]?.object != nil
         else { throw .malformed("alert must be an object with title and body") }
-        return value
+        guard let sound else { return value }
+        var sounding = alert
+        sounding["sound"] = sounding["sound"] ?? .string(sound)
+        return .object(sounding)
+    }
+
+    /// Whether a new activity asks APNs for a token to update it with (iOS 18).
+    fileprivate func inputPushToken(besides channel: ChannelID?) throws(Failure) -> JSONValue? {
+        guard let value = self["inputPushToken"], value != .null else { return nil }
+        guard let isWanted = value.bool else {
+            throw .malformed("inputPushToken must be true or false")
+        }
+        guard !isWanted || channel == nil else {
+            throw .malformed("inputPushToken and channel exclude each other")
+        }
+        return isWanted ? 1 : nil
     }
 }

@@ -22,7 +22,8 @@ extension Sending {
             }
             let addition = feed.add(
                 call.aps, priority: call.priority, at: call.moment, expires: call.expires,
-                now: call.now, id: id, for: .channel)
+                now: call.now, id: id, for: .channel, fits: call.fits)
+            guard addition != .tooLarge else { throw tooLarge }
             guard case .carried(let carrier) = addition else { return .outdated }
             document.feed = feed
             guard carrier.id == id else { return .queued }

@@ -40,14 +40,16 @@ struct Sending {
 
     /// Changes what the activities show.
     ///
-    /// - Throws: a conflict where they all have ended.
+    /// - Throws: too large where one of them is to end with its newest state and does not fit together with that; a
+    ///   conflict where they all have ended.
     private func change(_ devices: [(user: UserID, device: Device)]) throws(Failure) -> Result {
         var additions: [ActivityFeed.Addition] = []
         for (user, device) in devices { additions.append(try add(to: device.token, of: user)) }
         var result: Result?
+        guard !additions.contains(.tooLarge) else { throw tooLarge }
         for addition in additions {
             switch addition {
-            case .ended: break
+            case .ended, .tooLarge: break
             case .outdated: result = result ?? .outdated
             case .carried(let carrier) where carrier.due <= call.now: return .queued
             case .carried: result = .held
@@ -55,6 +57,13 @@ struct Sending {
         }
         guard let result else { throw .refused(.conflict, "Live Activity has ended") }
         return result
+    }
+
+    var tooLarge: Failure {
+        .refused(
+            .tooLarge,
+            "the end does not fit into \(Call.limit(call.target)) bytes with the contentState that is known: send a shorter contentState with it"
+        )
     }
 
     /// Adds the state to what the device's activity is to get, with a carrier in the spool before that counts.
@@ -69,7 +78,7 @@ struct Sending {
             var feed = document.devices[index].activity ?? ActivityFeed()
             let addition = feed.add(
                 call.aps, priority: call.priority, at: call.moment, expires: call.expires,
-                now: call.now, id: id)
+                now: call.now, id: id, fits: call.fits)
             if case .carried(let carrier) = addition, carrier.id == id {
                 var carrying = notification(id: id, user: user, call.aps)
                 carrying.cargo = .activity

@@ -4,7 +4,8 @@
 //         {"event": "update", "activityId" or "sessionId" or "userId", "contentState": {…}, "staleDate"?, "alert"?,
 //         "priority"?: 5 or 10, "relevanceScore"?, "timestamp"?}; moments in seconds since 1970
 //         {"event": "end", …, "contentState"?, "dismissalDate"?}
-//         {"event": "start", "userId", "attributesType", "attributes", "contentState", "alert", "channel"?}
+//         {"event": "start", "userId", "attributesType", "attributes", "contentState", "alert", "channel" or
+//         "inputPushToken"?}
 //         "channel" in the place of "activityId": to all activities that listen to it
 //   out   202 {"success": true, "state": "queued"}, "held" until 15 s after the last update, or "outdated"
 //   else  400 malformed, 401 no or an unknown server key, 404 nobody has such a token, no such channel, 409 it has
