@@ -99,3 +99,18 @@ extension Fields {
         }
     }
 }
+
+extension JSONObject {
+    /// Whether somebody sees or hears something of a push with this `aps`.
+    var showsSomething: Bool {
+        if self["badge"] != nil || self["sound"] != nil { return true }
+        let alert = self["alert"]?.object ?? [:]
+        return alert.members.contains { member in
+            switch member.name {
+            case "title", "subtitle", "body": member.value.string?.isVisible ?? false
+            case "title-loc-key", "subtitle-loc-key", "loc-key": true
+            default: false
+            }
+        }
+    }
+}

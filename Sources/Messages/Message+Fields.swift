@@ -11,7 +11,7 @@ extension Message {
             throw unacceptable("kind must have 1 to 64 bytes")
         }
         let isSilent = try fields.flag("content_available")
-        let aps = try fields.aps(isSilent: isSilent)
+        var aps = try fields.aps(isSilent: isSilent)
         badge = fields.badgeChange
         let isBare = aps.members.count == (isSilent ? 1 : 0)
         pushType = try fields.pushType() ?? (isSilent && isBare ? "background" : "alert")
@@ -27,10 +27,17 @@ extension Message {
                     "a background push has content_available and nothing else for aps")
             }
         } else if pushType == "alert" {
-            guard !aps.members.isEmpty else { throw .malformed("there is nothing to show") }
+            guard aps.showsSomething || isSilent else {
+                throw .malformed(
+                    "title, subtitle, body, a loc_key, badge, sound or content_available is required"
+                )
+            }
             guard aps["mutable-content"] == nil || aps["alert"] != nil else {
                 throw unacceptable("mutable_content wants a title or a body")
             }
+        } else if pushType == "widgets" || pushType == "controls" {
+            // What such a push says: Apple's "Updating widgets with WidgetKit push notifications".
+            aps["content-changed"] = true
         }
         payload = try Self.fitting(.object(try fields.payload(aps)), badge, pushType)
         sendAfter = try fields.sendAfter(now: now)

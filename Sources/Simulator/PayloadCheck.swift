@@ -50,6 +50,8 @@ enum PayloadCheck {
             }
             return shown.first.map { "a background push has \($0)" }
         case "liveactivity": return activityFault(of: aps)
+        case "widgets", "controls":
+            return aps["content-changed"] == nil ? "there is no content-changed" : nil
         default: return nil
         }
     }

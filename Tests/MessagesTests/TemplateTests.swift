@@ -67,7 +67,10 @@ import Turnstone
                 "the template e: badge must be 0 to 999999, or +n or -n"
             ),
             (#"{"titel": "{a}", "title": "T"}"#, "the template e: there is no member titel"),
-            (#"{"data": {}}"#, "the template e: there is nothing to show"),
+            (
+                #"{"data": {}}"#,
+                "the template e: title, subtitle, body, a loc_key, badge, sound or content_available is required"
+            ),
         ] as [(String, String?)])
     func check(message: String, sentence: String?) throws {
         let template = try Self.template(message)
