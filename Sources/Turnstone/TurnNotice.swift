@@ -15,7 +15,7 @@ package struct TurnNotice: Equatable, Sendable {
     /// Two accounts on one phone differ. At most 64 bytes, as `apns-collapse-id` wants it.
     package let collapseID: String
     /// When the notice is no longer worth delivering: as the last of its games runs out of time, but no
-    /// sooner than an hour and no later than 30 days from now.
+    /// sooner than an hour and no later than 30 days from now. A game without a limit never does.
     package let expiration: Timestamp
     private let site: SiteAddress
 
@@ -48,7 +48,7 @@ package struct TurnNotice: Equatable, Sendable {
         self.site = site
         collapseID = "turn-\(player)"
 
-        let latest = games.compactMap { $0.deadline }.max() ?? now + .days(30)
+        let latest = games.map { $0.deadline ?? now + .days(30) }.max() ?? now
         expiration = min(max(latest, now + .hours(1)), now + .days(30))
     }
 
@@ -75,7 +75,7 @@ extension Game {
     package var shownName: String {
         // The payload holds it twice, and APNs takes 4096 bytes.
         let line = oneLine(name, atMost: 256)
-        return line.isEmpty ? "game \(id)" : line
+        return line.isVisible ? line : "game \(id)"
     }
 
     fileprivate func isNewer(than other: Game) -> Bool {
@@ -96,7 +96,7 @@ extension Game {
             case (_, nil): nil
             }
         let name = opponent.map { oneLine($0, atMost: 64) }
-        let parts = [name, stage].compactMap { $0 }.filter { !$0.isEmpty }
+        let parts = [name, stage].compactMap { $0 }.filter { $0.isVisible }
         return parts.isEmpty ? nil : parts.joined(separator: " · ")
     }
 }

@@ -30,6 +30,26 @@ import Turnstone
             ])
     }
 
+    @Test("a notice is worth delivering as long as a game in it may wait")
+    func untimed() throws {
+        let soon = game(1) { $0.expiration = noon + .hours(2) }
+        let late = game(2) { $0.expiration = noon + .days(3) }
+        let untimed = game(3) { $0.expiration = nil }
+        #expect(try notice([soon, late]).expiration == noon + .days(3))
+        #expect(try notice([soon, untimed]).expiration == noon + .days(30))
+        #expect(try notice([untimed, soon]).expiration == noon + .days(30))
+    }
+
+    @Test(
+        "a game whose name shows nothing is told by its number",
+        arguments: [
+            "", " ", "\u{200B}", "\u{200B}\u{FEFF} \u{2060}", "\u{3164}", "\u{2800}", "\u{7}\u{AD}",
+        ])
+    func invisible(name: String) throws {
+        let notice = try notice([game(12_345) { $0.name = name }])
+        #expect(notice.body == "It's your turn in: game 12345" && notice.gameName == "game 12345")
+    }
+
     @Test func severalGamesAreCountedAndTheNewestIsOpened() throws {
         let games = [
             game(1), game(2) { $0.lastMove = noon - .minutes(1) },
@@ -137,7 +157,7 @@ import Turnstone
         arguments: [
             ([.days(3)], .days(3)), ([.days(3), .days(5)], .days(5)),
             ([.minutes(1)], .hours(1)), ([.days(-9)], .hours(1)), ([.days(90)], .days(30)),
-            ([nil], .days(30)), ([nil, .days(2)], .days(2)),
+            ([nil], .days(30)), ([nil, .days(2)], .days(30)),
             ([Interval(milliseconds: .max / 2)], .days(30)),
         ] as [([Interval?], Interval)])
     func expiration(clocks: [Interval?], after: Interval) throws {
