@@ -37,10 +37,7 @@ extension Front {
         do throws(JSONError) {
             if let event = try JSON.parse(bytes).object { return event }
         } catch {
-            throw .malformed(
-                error.line == 0
-                    ? "the event is nested too deeply"
-                    : "the event is not valid JSON at line \(error.line), column \(error.column)")
+            throw .malformed(error.sentence(about: "the event"))
         }
         throw .malformed("the event must be a JSON object")
     }

@@ -117,10 +117,7 @@ package enum Body {
         do throws(JSONError) {
             return try JSON.parse(bytes)
         } catch {
-            throw .malformed(
-                error.line == 0
-                    ? "the body is nested too deeply"
-                    : "the body is not valid JSON at line \(error.line), column \(error.column)")
+            throw .malformed(error.sentence(about: "the body"))
         }
     }
 

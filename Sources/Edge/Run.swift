@@ -86,7 +86,7 @@ private func isTick(_ request: RawRequest) throws(Failure) -> Bool {
 private func isScheduledEvent(_ bytes: [UInt8]) throws(Failure) -> Bool {
     let event: JSONObject?
     do throws(JSONError) { event = try JSON.parse(bytes).object } catch {
-        throw .malformed("the event is not valid JSON")
+        throw .malformed(error.sentence(about: "the event"))
     }
     guard let event else { return false }
     if CloudEvent.isOne(event) { return EventParts(event["data"]?.object ?? [:]).method == nil }

@@ -24,7 +24,7 @@ package enum JSON {
                 buffer.assumingMemoryBound(to: CChar.self).baseAddress, text.count, flags, &problem)
         }
         guard let root else {
-            throw JSONError(line: Int(problem.line), column: Int(problem.column))
+            throw JSONError(problem)
         }
         defer { cjansson_decref(root) }
         var reader = Reader(text, depthLimit: depthLimit)
@@ -44,10 +44,49 @@ package enum JSON {
 package struct JSONError: Error, Equatable, Sendable {
     package let line: Int
     package let column: Int
+    package let cause: Cause
 
-    package init(line: Int, column: Int) {
+    package enum Cause: Sendable {
+        /// It is no JSON, has a member twice, or is nested too deeply.
+        case malformed
+        /// It is JSON, with a NUL in a text: C's texts end there.
+        case nul
+        /// It is JSON, with an integer beyond 64 bits or a number beyond a double.
+        case tooLargeNumber
+    }
+
+    package init(line: Int, column: Int, cause: Cause = .malformed) {
         self.line = line
         self.column = column
+        self.cause = cause
+    }
+
+    /// What is wrong, for whoever wrote it.
+    ///
+    /// - Parameter name: the text's, such as `the body`.
+    package func sentence(about name: String) -> String {
+        let place = "at line \(line), column \(column)"
+        return switch cause {
+        case .malformed where line == 0: "\(name) is nested too deeply"
+        case .malformed: "\(name) is not valid JSON \(place)"
+        case .nul: "\(name) has \\u0000 in a text \(place): leave it out"
+        case .tooLargeNumber:
+            "\(name) has a number that is too large \(place): an integer must fit into 64 bits"
+        }
+    }
+}
+
+extension JSONError {
+    fileprivate init(_ problem: json_error_t) {
+        var problem = problem
+        switch Int(cjansson_error_code(&problem)) {
+        case Int(json_error_stack_overflow.rawValue): self.init(line: 0, column: 0)
+        case Int(json_error_null_character.rawValue), Int(json_error_null_byte_in_key.rawValue):
+            self.init(line: Int(problem.line), column: Int(problem.column), cause: .nul)
+        case Int(json_error_numeric_overflow.rawValue):
+            self.init(line: Int(problem.line), column: Int(problem.column), cause: .tooLargeNumber)
+        default: self.init(line: Int(problem.line), column: Int(problem.column))
+        }
     }
 }
 

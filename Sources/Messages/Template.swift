@@ -22,9 +22,7 @@ package struct Template {
             }
             fields = Fields(members)
         } catch {
-            throw unacceptable(
-                "the template \(event) is not valid JSON at line \(error.line), column \(error.column)"
-            )
+            throw unacceptable(error.sentence(about: "the template \(event)"))
         }
         let name = event
         do throws(Failure) {

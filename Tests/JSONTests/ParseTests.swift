@@ -26,12 +26,24 @@ import Turnstone
             ("{\"a\" 1}", 1, 6),
             ("{\n\"a\": x}", 2, 6), (#"{"a":1,"a":2}"#, 1, 10), ("[1]\n]", 2, 1), ("'a'", 1, 1),
             ("[01]", 1, 2), ("[+1]", 1, 2), ("[.5]", 1, 2), ("[1.]", 1, 3), ("NaN", 1, 3),
-            ("\"\u{1}\"", 1, 1), (#""\x""#, 1, 3), (#""\ud800""#, 1, 8), (#""\u0000""#, 1, 8),
-            ("18446744073709551616", 1, 20), ("-9223372036854775809", 1, 20), ("1e999", 1, 5),
+            ("\"\u{1}\"", 1, 1), (#""\x""#, 1, 3), (#""\ud800""#, 1, 8),
             ("1\0", 1, 2), ("{}\n\0{}", 2, 1), ("\0", 1, 1),
         ])
     func fault(text: String, line: Int, column: Int) {
         #expect(throws: JSONError(line: line, column: column)) { try JSON.parse(Array(text.utf8)) }
+    }
+
+    @Test(
+        "JSON that is not taken is told from what is no JSON",
+        arguments: [
+            (#""\u0000""#, 1, 8, .nul), (#"{"a\u0000": 1}"#, 1, 10, .nul),
+            ("18446744073709551616", 1, 20, .tooLargeNumber),
+            ("-9223372036854775809", 1, 20, .tooLargeNumber), ("1e999", 1, 5, .tooLargeNumber),
+        ] as [(String, Int, Int, JSONError.Cause)])
+    func refused(text: String, line: Int, column: Int, cause: JSONError.Cause) {
+        #expect(throws: JSONError(line: line, column: column, cause: cause)) {
+            try JSON.parse(Array(text.utf8))
+        }
     }
 
     @Test(
