@@ -27,6 +27,16 @@ package struct Log {
         event("registered", ["user": .string(user.text), "device": .string("\(token)")])
     }
 
+    /// Warns of time zones that users have named for their quiet hours and that the system's database does not know any
+    /// more.
+    package func unknownTimeZones() {
+        for zone in WallClock.unknown {
+            warning(
+                "the system does not know the time zone \(zone): quiet hours in it are ignored. Install tzdata, and tzdata-legacy for old names"
+            )
+        }
+    }
+
     package func warning(_ sentence: String) { write(sentence, level: "warning", [:]) }
 
     package func failure(_ failure: Failure) {

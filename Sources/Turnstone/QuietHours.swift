@@ -14,24 +14,27 @@ package struct QuietHours: Equatable, Sendable {
         self.zone = zone
     }
 
-    /// What the clock shows in a zone at a moment: minutes since midnight.
-    package typealias Clock = (Timestamp, _ zone: String) -> Int
+    /// What the clock shows in a zone at a moment: minutes since midnight; `nil` where nobody knows the zone.
+    package typealias Clock = (Timestamp, _ zone: String) -> Int?
 
     /// When they end, if it is quiet now.
     ///
-    /// Found by looking at the clock, so that days of 23 and of 25 hours end when the clock says so.
+    /// Found by looking at the clock, so that days of 23 and of 25 hours end when the clock says so. Hours in a zone
+    /// that is no longer known are not quiet: guessing another zone's would be quiet at the wrong time.
     package func end(at now: Timestamp, _ clock: Clock) -> Timestamp? {
-        guard isQuiet(clock(now, zone)) else { return nil }
-        let quarter = Interval.minutes(15)
-        let minute = Interval.minutes(1)
-        var awake = Timestamp(milliseconds: now.milliseconds / 60_000 * 60_000) + minute
-        let last = now + .hours(26)
-        // No zone's clock has ever been set by a part of a quarter of an hour that matters here.
-        while awake < last, isQuiet(clock(awake, zone)), isQuiet(clock(awake + quarter, zone)) {
-            awake = awake + quarter
+        guard let minute = clock(now, zone), isQuiet(minute) else { return nil }
+        let start = Timestamp(milliseconds: now.milliseconds / 60_000 * 60_000)
+        var moment = start
+        // A change of the clock may leave out the only free minute of a day, but not of three.
+        while moment - start < .days(3) {
+            let shown = clock(moment, zone) ?? to
+            guard isQuiet(shown) else { return moment }
+            let end = moment + .minutes(Int64((to - shown + 1440) % 1440))
+            if clock(end, zone) == to { return end }
+            // The clock is changed before then: it has to be looked at minute by minute.
+            while moment < end, isQuiet(clock(moment, zone) ?? to) { moment = moment + .minutes(1) }
         }
-        while awake < last, isQuiet(clock(awake, zone)) { awake = awake + minute }
-        return awake
+        return moment
     }
 
     private func isQuiet(_ minute: Int) -> Bool {

@@ -25,20 +25,28 @@ package enum WallClock {
         return start == Array("TZif".utf8)
     }
 
-    /// How many minutes the clock shows since midnight. C: `localtime_r(3)`.
-    ///
-    /// - Parameter zone: one that ``knows(_:)`` knows; UTC where it does not.
-    package static func minute(at moment: Timestamp, in zone: String) -> Int {
-        if current != zone {
-            setenv("TZ", knows(zone) ? ":\(zone)" : "UTC0", 1)
-            tzset()
-            current = zone
+    /// How many minutes the clock shows since midnight; `nil` where the database does not know the zone. C:
+    /// `localtime_r(3)`.
+    package static func minute(at moment: Timestamp, in zone: String) -> Int? {
+        if current?.zone != zone {
+            let isKnown = knows(zone)
+            if isKnown {
+                setenv("TZ", ":\(zone)", 1)
+                tzset()
+            } else if !unknown.contains(zone) {
+                unknown.append(zone)
+            }
+            current = (zone, isKnown)
         }
+        guard current?.isKnown == true else { return nil }
         var seconds = time_t(moment.seconds)
         var parts = tm()
         localtime_r(&seconds, &parts)
         return Int(parts.tm_hour) * 60 + Int(parts.tm_min)
     }
 
-    nonisolated(unsafe) private static var current: String?
+    /// The zones that were asked for and that the database does not know: an upgrade may have removed them.
+    nonisolated(unsafe) package private(set) static var unknown: [String] = []
+
+    nonisolated(unsafe) private static var current: (zone: String, isKnown: Bool)?
 }

@@ -19,6 +19,7 @@ run("Looks for players whose turn it is on Online-Go.com, and queues a notificat
     let spool = Spool(state: state.folder)
     let cycle = try Cycle(schedule, state: state)
     let summary = try cycle.run()
+    schedule.log.unknownTimeZones()
     // What was queued goes out, whether or not that can be noted.
     do throws(Failure) { try state.noteCycle(at: schedule.time) } catch {
         schedule.log.failure(error)

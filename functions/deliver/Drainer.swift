@@ -79,6 +79,7 @@ final class Drainer {
             // Whoever accepted something since the last look found the lock taken, and left it to us.
         } while try isWorkLeft()
         provider.close()
+        log.unknownTimeZones()
         if let obstacle { throw obstacle }
         return summary.members
     }

@@ -41,6 +41,10 @@ private func quietHours(_ value: JSONValue) throws(Failure) -> QuietHours {
         throw .malformed("there is no member \(member.name)")
     }
     for name in names { _ = try members.text(name) }
+    guard members["from"] != members["to"] else {
+        throw unacceptable(
+            "from and to are the same: quiet hours cannot last all day (use mutedUntil or kinds)")
+    }
     guard let hours = QuietHours(value) else {
         throw unacceptable("from and to must be two times such as 22:00 and 07:00")
     }
