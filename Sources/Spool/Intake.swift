@@ -78,6 +78,8 @@ package final class Intake {
             }
             dueList = nil
             folders.removeFirst()
+            // Whoever was killed before it had put anything into it has left it behind.
+            Files.removeEmptyFolder(folder)
         }
         due = nil
         return nil
@@ -93,8 +95,12 @@ package final class Intake {
     }
 
     func take(_ folder: String, _ name: String) throws(Failure) -> SpoolFile? {
-        guard let id = idOfFile(name), held[id] == nil, stuck[id] == nil else { return nil }
         let path = "\(folder)/\(name)"
+        guard let id = idOfFile(name) else {
+            removeIfAbandoned(path)
+            return nil
+        }
+        guard held[id] == nil, stuck[id] == nil else { return nil }
         let opened: SpoolFile
         do throws(Failure) {
             guard let file = try SpoolFile.open(path) else {

@@ -31,10 +31,7 @@ extension Spool {
 
     private func oldestPutOff(at now: Timestamp) throws(Failure) -> Timestamp? {
         for folder in try waitingFolders() where folder.until <= now {
-            let isSomething = try systemCalls { () throws(SystemError) in
-                try !Files.names(in: "\(waiting)/\(folder.name)").isEmpty
-            }
-            if isSomething { return folder.until }
+            if try hasNotification("\(waiting)/\(folder.name)") { return folder.until }
         }
         return nil
     }

@@ -197,26 +197,52 @@ package struct Spool {
 
     /// Whether there is anything that is not put off.
     package func hasReady() throws(Failure) -> Bool {
-        for lane in Lane.all {
-            let list = FolderList(ready(lane))
-            do throws(SystemError) {
-                while let name = try list.next() { if idOfFile(name) != nil { return true } }
-            } catch {
-                guard error.errno.isOfTheFile else { throw error.failure }
-            }
-        }
+        for lane in Lane.all where try hasNotification(ready(lane)) { return true }
         return false
     }
 
     /// The earliest moment at which something that waits is to be tried.
     package func nextDue(at now: Timestamp) throws(Failure) -> Timestamp? {
         let folders = try waitingFolders()
-        let first =
-            folders.contains { $0.isDue(at: now) }
-            ? min(now, folders.first?.until ?? now) : folders.first?.until
-        guard let box = try nextBox(at: now) else { return first }
-        return min(box, first ?? box)
+        let waiting =
+            try first(among: folders.filter { $0.isDue(at: now) }).map { min(now, $0.until) }
+            ?? first(among: folders.filter { !$0.isDue(at: now) })?.until
+        guard let box = try nextBox(at: now) else { return waiting }
+        return min(box, waiting ?? box)
     }
+
+    /// The first of the folders that has a notification in it: one that was killed while it accepted one may have left
+    /// a folder with nothing, or with half a file.
+    private func first(among folders: [WaitingFolder]) throws(Failure) -> WaitingFolder? {
+        for folder in folders where try hasNotification("\(waiting)/\(folder.name)") {
+            return folder
+        }
+        return nil
+    }
+
+    /// Whether there is a notification in a folder. One that cannot be listed counts as empty.
+    func hasNotification(_ folder: String) throws(Failure) -> Bool {
+        let list = FolderList(folder)
+        do throws(SystemError) {
+            while let name = try list.next() { if idOfFile(name) != nil { return true } }
+        } catch {
+            guard error.errno.isOfTheFile else { throw error.failure }
+        }
+        return false
+    }
+}
+
+/// Removes what was left of a notification when the process was killed that accepted it, if a repeated request cannot
+/// complete it any more: ``Spool/complete(_:in:)`` is for 24 hours.
+func removeIfAbandoned(_ path: String) {
+    guard path.utf8.suffix(10).elementsEqual(".jsonl.new".utf8) else { return }
+    do throws(SystemError) {
+        // The file system tells when it was written by the system's clock.
+        guard let stamp = try Files.stamp(of: path),
+            Timestamp.systemNow - Timestamp(seconds: stamp[2]) > .hours(25)
+        else { return }
+        Files.remove(path)
+    } catch {}  // it is looked at again
 }
 
 /// The id of the notification in a file of this name; `nil` for a file that is none of the spool's.

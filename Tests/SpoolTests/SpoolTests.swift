@@ -133,6 +133,31 @@ import Unix
         #expect(found == now + .milliseconds(moment))
     }
 
+    @Test("what a killed acceptance has left is no work, and goes after a day")
+    func abandoned() throws {
+        let paths = [
+            "spool/waiting/1795262400000/a.jsonl.new",
+            "spool/waiting/1795262400000-1795262400000/b.jsonl.new",
+            "spool/ready/normal/c.jsonl.new",
+        ]
+        for path in paths { try scratch.folder.write(Array("half a li".utf8), to: path) }
+        try Files.makeFolder("\(scratch.folder.path)/spool/waiting/1795262401000")
+        let later = now + .hours(1)
+        #expect(try !spool.hasWork(at: later) && spool.nextDue(at: later) == nil)
+        #expect(try spool.oldestDue(at: later) == nil)
+        func pass() throws {
+            let intake = try scratch.intake()
+            #expect(try intake.allDue(at: later).isEmpty && intake.all(in: .normal).isEmpty)
+        }
+        try pass()
+        #expect(scratch.files.filter { $0.hasSuffix(".new") }.count == 3)
+        for path in paths { try scratch.folder.age("\(path)", hours: 26) }
+        try pass()
+        #expect(scratch.files.filter { $0.hasSuffix(".new") }.isEmpty)
+        try pass()
+        #expect(try Files.names(in: "\(scratch.folder.path)/spool/waiting").isEmpty)
+    }
+
     @Test("a lane is gone through without what is in hand, again and again")
     func taken() throws {
         try accept("a", "b", "c")

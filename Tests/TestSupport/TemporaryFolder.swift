@@ -25,6 +25,17 @@ package final class TemporaryFolder: Sendable {
         try write(Array(text.utf8), to: name)
     }
 
+    package func remove(_ name: String) throws {
+        try FileManager.default.removeItem(atPath: "\(path)/\(name)")
+    }
+
+    /// Lets a file have been written so many hours ago.
+    package func age(_ name: String, hours: Double) throws {
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date(timeIntervalSinceNow: -3600 * hours)],
+            ofItemAtPath: "\(path)/\(name)")
+    }
+
     /// The file's bytes, or `nil` where there is none.
     package func read(_ name: String) -> [UInt8]? {
         FileManager.default.contents(atPath: "\(path)/\(name)").map { Array($0) }
