@@ -14,11 +14,8 @@ package struct MessageRecords {
     /// A message waits 30 days at the most, and its receipts are kept for 30 more.
     private static let keeping = Interval.days(61)
 
-    /// A message's id as a request with an idempotency key makes it on a day: two requests with one key find one
-    /// record.
-    private func id(key: String, on moment: Timestamp) -> String {
-        stableUUID("message \(CalendarDate(moment).dayText) \(key)")
-    }
+    /// A message's id as a request with an idempotency key makes it on a day.
+    private func id(key: String, on day: String) -> String { stableUUID("message \(day) \(key)") }
 
     /// Holds the lock of whatever is known by a name: no network.
     package func holding<Result>(
@@ -30,18 +27,63 @@ package struct MessageRecords {
 
     /// The id that the message of a request with an idempotency key has or gets, and its record if the same key
     /// came in the last 24 hours. To be asked while the key's lock is held.
+    ///
+    /// An id that is given is on disk before this returns. So whoever repeats a request that was killed before its
+    /// record was written gets the same id, though another day may have begun.
     package func lookUp(
         key: String, at now: Timestamp
     ) throws(Failure) -> (id: String, record: MessageRecord?) {
-        let today = id(key: key, on: now)
-        let earlier = [(today, now), (id(key: key, on: now - Self.memory), now - Self.memory)]
-        for (id, moment) in earlier {
-            guard let record = try shelf(CalendarDate(moment).dayText).readAlone(id),
-                now - record.accepted < Self.memory
-            else { continue }
-            return (id, record)
+        // Of later days as well: the clock may have been set back since.
+        let recent = try recentDays(at: now)
+        for day in recent {
+            let id = id(key: key, on: day)
+            for other in recent {
+                guard let record = try shelf(other).readAlone(id),
+                    now - record.accepted < Self.memory
+                else { continue }
+                return (id, record)
+            }
+            if let claimed = try claim(of: id, on: day), now - claimed < Self.memory {
+                return (id, nil)
+            }
         }
-        return (today, nil)
+        let today = CalendarDate(now).dayText
+        let id = id(key: key, on: today)
+        try writeClaim(of: id, on: today, at: now)
+        return (id, nil)
+    }
+
+    /// Whether an id was given to a request with an idempotency key that has no record yet, so that the request may
+    /// be repeated.
+    package func isClaimed(_ id: String, at now: Timestamp) throws(Failure) -> Bool {
+        for day in try recentDays(at: now) where try claim(of: id, on: day) != nil { return true }
+        return false
+    }
+
+    private func claimPath(_ id: String, _ day: String) -> String { "\(folder)/\(day)/\(id).claim" }
+
+    /// When an id was given that has no record yet.
+    private func claim(of id: String, on day: String) throws(Failure) -> Timestamp? {
+        let bytes = try systemCalls { () throws(SystemError) in
+            try Files.contents(claimPath(id, day))
+        }
+        guard let text = bytes.map({ String(decoding: $0, as: UTF8.self) }) else { return nil }
+        return Int64(text).map { Timestamp(milliseconds: $0) }
+    }
+
+    private func writeClaim(
+        of id: String, on day: String, at now: Timestamp
+    ) throws(Failure) {
+        try systemCalls { () throws(SystemError) in
+            try Files.makeFolder("\(folder)/\(day)")
+            try Files.replace(claimPath(id, day), with: Array(String(now.milliseconds).utf8))
+        }
+    }
+
+    /// The days from 24 hours ago on that there are messages of, the latest first.
+    private func recentDays(at now: Timestamp) throws(Failure) -> [String] {
+        let first = CalendarDate(now - Self.memory).dayText
+        return try days().reversed().filter { $0 >= first }
     }
 
     /// The record of an id that this installation gave.
@@ -56,6 +98,8 @@ package struct MessageRecords {
     /// Writes a record, or writes it anew.
     package func write(_ record: MessageRecord, of id: String) throws(Failure) {
         try shelf(CalendarDate(record.accepted).dayText).writeAlone(record, id)
+        guard record.fingerprint != nil else { return }
+        for day in try recentDays(at: record.accepted) { Files.remove(claimPath(id, day)) }
     }
 
     /// Forgets the days that are long over.

@@ -24,7 +24,8 @@ package struct User: Document {
     package var held = HeldMessages()
     /// What the app's icon shows.
     package var badge: Int64 = 0
-    /// The ids of the last messages that changed it: one whose request is repeated counts once.
+    /// The ids of the last messages that changed it, and of earlier ones whose requests may still be repeated: each
+    /// counts once.
     package private(set) var badgeMessages: [String] = []
     /// Where the player's record is in the player index. A hint, checked when it is used.
     package var record: Int64?

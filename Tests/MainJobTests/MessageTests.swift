@@ -96,6 +96,34 @@ import Turnstone
         #expect(world.spooled().isEmpty)
     }
 
+    @Test(
+        "a request that failed half-way and is repeated counts once, over midnight and after others",
+        arguments: [0, 12 * 3600], [0, 20])
+    func halfWay(seconds: Int64, others: Int) throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        try world.advance(seconds: 11 * 3600)
+        let body: JSONObject = ["users": ["ann"], "title": "Once", "badge": "+1"]
+        // The badge has changed by then, and nothing is accepted: as if the process had been killed.
+        let obstacle = "spool/ready/normal"
+        try world.state.write([], to: obstacle)
+        #expect(try world.notify(body, key: "order-1").status >= 500)
+        try world.state.remove(obstacle)
+        for _ in 0..<others {
+            _ = try world.sent(["users": ["ann"], "title": "Other", "badge": "+1"])
+        }
+        try world.advance(seconds: seconds)
+        let first = try world.notify(body, key: "order-1")
+        #expect(first.status == 202, "\(first.body)")
+        try world.advance(seconds: 43_199)
+        #expect(try world.notify(body, key: "order-1").body == first.body)
+        try world.run("deliver")
+        #expect(try world.acceptedIDs().count == others + 1)
+        let user = try DocumentName(#require(UserID("ann")))
+        #expect(try world.openState().users.read(user)?.badge == Int64(others + 1))
+        #expect(world.state.files().keys.allSatisfy { !$0.hasSuffix(".claim") })
+    }
+
     @Test("what is called off before its time never goes out", arguments: [false, true])
     func calledOffInTime(isDrainerRunning: Bool) throws {
         let world = try World()
