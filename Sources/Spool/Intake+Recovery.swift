@@ -33,9 +33,9 @@ extension Intake {
         for (id, progress) in recovered where progress.endedPass > 0 {
             try removeOutdated(id)
         }
-        let today = CalendarDate(now).dayText
-        // What is open may be told of in later days' receipts than today's, where the clock was wrong.
-        let last = recovered.isEmpty ? today : max(today, try log.days().last ?? today)
+        let page = try log.page(at: now)
+        // What is open may be told of in still later days' receipts, where the clock was wrong.
+        let last = recovered.isEmpty ? page : max(page, try log.days().last ?? page)
         try log.open(last)
         if let known, last < known.day { try checkpoint.write(log.position) }
     }

@@ -6,11 +6,13 @@ extension ReceiptLog {
     /// that nothing more is to come.
     ///
     /// What other notifications have is only looked at: a gigabyte takes a second or two.
+    ///
+    /// - Parameter end: the first day that is not read; `nil` where all are.
     func forEachLine(
-        of id: String, from start: Position, _ note: (JSONObject) -> Bool
+        of id: String, from start: Position, before end: String? = nil, _ note: (JSONObject) -> Bool
     ) throws(Failure) {
         let beginning = Array("{\"id\":\"\(id)\"".utf8)
-        for day in try days() where day >= start.day {
+        for day in try days() where day >= start.day && end.map({ day < $0 }) ?? true {
             let offset = day == start.day ? start.offset : 0
             if try readLines(of: day, from: offset, beginning, note) { return }
         }

@@ -53,9 +53,8 @@ extension Spool {
         guard var last = try log.days().last else {
             return ReceiptLog.Position(day: day, offset: 0)
         }
-        // A clock that was ahead has left receipts of days to come; those of today come before them.
-        let today = CalendarDate(now).dayText
-        if last > today { last = today }
+        // A clock that was far ahead has left receipts that come after those of now.
+        last = min(last, try log.page(at: now))
         let size = try systemCalls { () throws(SystemError) in
             try Files.stamp(of: log.path(last))?[1] ?? 0
         }
@@ -76,11 +75,18 @@ extension Spool {
         var trace = NotificationTrace()
         trace.deliveries = Array(repeating: DeliveryTrace(), count: count)
         // The spool first: what leaves it meanwhile has all its receipts.
-        try readFile(of: id, into: &trace)
+        let isInSpool = try readFile(of: id, into: &trace)
         let log = ReceiptLog(state: Files.parent(of: folder))
         try log.forEachLine(of: id, from: start) { (line) in
             trace.note(line)
             return trace.isFinished && !isHeld && trace.heldPlaces.isEmpty
+        }
+        if !trace.isFinished, !isInSpool, count > 0 {
+            // The clock was set back by days since it was accepted.
+            try log.forEachLine(of: id, from: .beginning, before: start.day) { (line) in
+                trace.note(line)
+                return trace.isFinished && !isHeld
+            }
         }
         try systemCalls { () throws(SystemError) in
             trace.isCalledOff = try Files.exists(mark(id))
@@ -90,12 +96,13 @@ extension Spool {
         return trace
     }
 
+    /// - Returns: whether it is in the spool.
     private func readFile(
         of id: String, into trace: inout NotificationTrace
-    ) throws(Failure) {
-        guard let path = try path(of: id) else { return }
+    ) throws(Failure) -> Bool {
+        guard let path = try path(of: id) else { return false }
         do throws(Failure) {
-            guard let file = try SpoolFile.open(path) else { return }
+            guard let file = try SpoolFile.open(path) else { return false }
             while let delivery = try file.next() {
                 trace.note(delivery, user: file.user(of: delivery))
             }
@@ -104,6 +111,7 @@ extension Spool {
             guard Damage.explains(error) else { throw error }
             trace.isDamaged = true
         }
+        return true
     }
 }
 
@@ -177,6 +185,9 @@ extension DeliveryTrace {
 }
 
 extension ReceiptLog.Position {
+    /// Before the first receipt that there is.
+    static let beginning = ReceiptLog.Position(day: "", offset: 0)
+
     package init?(_ json: JSONValue) {
         guard let day = json.object?["day"]?.string,
             let offset = json.object?["offset"]?.integer.flatMap(Int.init(exactly:)), offset >= 0

@@ -37,6 +37,68 @@ import Turnstone
         #expect(try world.simulator.apns()["accepted"] == 1)
     }
 
+    @Test(
+        "what is sent after the clock was set back over midnight is known, and counts once",
+        arguments: [0, 1, 3])
+    func midnight(daysBefore: Int64) throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        // Ten minutes past midnight, with or without receipts of an earlier day.
+        if daysBefore > 0 {
+            _ = try world.sent(["users": ["ann"], "title": "Before"])
+            try world.run("deliver")
+        }
+        try world.advance(seconds: 12 * 3600 + 600 + max(0, daysBefore - 1) * 86_400)
+        let body: JSONObject = ["users": ["ann"], "title": "Once"]
+        let first = try world.notify(body, key: "order-1")
+        let id = try #require(first.json?.object?["id"]?.string)
+        try world.advance(seconds: -1200)
+        try world.run("deliver")
+        #expect(try world.report(id)["state"] == "done")
+        #expect(try world.notify(body, key: "order-1").body == first.body)
+        try world.run("deliver")
+        #expect(try world.acceptedIDs().count == (daysBefore > 0 ? 2 : 1))
+
+        let second = try world.sent(["users": ["ann"], "title": "Two"])
+        try world.run("deliver")
+        #expect(try world.report(second)["state"] == "done")
+        try world.advance(seconds: 1200)
+        for id in [id, second] { #expect(try world.report(id)["state"] == "done") }
+    }
+
+    @Test("receipts that were begun on a day stay in their order when the clock is set back")
+    func receipts() throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        // At 23:45, 00:10, 23:50, and 00:11.
+        try world.advance(seconds: 12 * 3600 - 900)
+        for step in [0, 1500, -1200, 0, 1260] as [Int64] {
+            try world.advance(seconds: step)
+            let id = try world.sent(["users": ["ann"], "title": "T"])
+            try world.run("deliver")
+            #expect(try world.report(id)["state"] == "done")
+        }
+        let days = world.state.files().keys.filter { $0.hasPrefix("receipts/") }
+        #expect(Set(days) == ["receipts/2026-11-21.jsonl", "receipts/2026-11-22.jsonl"])
+        let moments = try world.receipts().compactMap { $0["finished_at"]?.integer }
+        let start = moments[0] - 12 * 3_600_000 + 900_000
+        #expect(moments.map { ($0 - start) / 60_000 } == [705, 730, 710, 710, 731])
+    }
+
+    @Test("a clock that was ahead by weeks does not keep receipts in its day for weeks")
+    func weeks() throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        try world.state.write(
+            #"{"id":"a","accepted_at":1797854400000,"finished_at":1797854400000}"# + "\n",
+            to: "receipts/2026-12-21.jsonl")
+        let id = try world.sent(["users": ["ann"], "title": "T"])
+        try world.run("deliver")
+        #expect(try world.report(id)["state"] == "done")
+        let days = world.state.files().keys.filter { $0.hasPrefix("receipts/") }
+        #expect(Set(days) == ["receipts/2026-12-21.jsonl", "receipts/2026-11-21.jsonl"])
+    }
+
     @Test("OGS is asked again when the clock is right", arguments: [7200, 1200])
     func backOff(seconds: Int64) throws {
         let world = try World()
