@@ -47,6 +47,31 @@ import Turnstone
         #expect(try badges(world) == [1])
     }
 
+    @Test(
+        "a turn that came while its kind was off is never told, not even with another one",
+        arguments: [false, true])
+    func unwantedTurns(isQueued: Bool) throws {
+        let world = try world()
+        func want(_ isWanted: Bool) throws {
+            let answer = try world.ask(
+                "preferences", "PUT", "/api/preferences", by: 1,
+                ["kinds": ["turn": .bool(isWanted)]])
+            #expect(answer.status == 200, "\(answer.body)")
+        }
+        if !isQueued { try want(false) }
+        try world.move(1)
+        try look(world)
+        if isQueued { try want(false) }
+        try world.run("deliver")
+        try world.cycle()
+        try want(true)
+        try world.cycle()
+        try world.move(2)
+        try world.cycle()
+        #expect(try bodies(world) == ["It's your turn in: Game 2"])
+        #expect(try badges(world) == [2])
+    }
+
     @Test func aNoticeAboutNothingIsNotSent() throws {
         let world = try world()
         try world.move(1)
