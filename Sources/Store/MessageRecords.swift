@@ -53,13 +53,6 @@ package struct MessageRecords {
         return (id, nil)
     }
 
-    /// Whether an id was given to a request with an idempotency key that has no record yet, so that the request may
-    /// be repeated.
-    package func isClaimed(_ id: String, at now: Timestamp) throws(Failure) -> Bool {
-        for day in try recentDays(at: now) where try claim(of: id, on: day) != nil { return true }
-        return false
-    }
-
     private func claimPath(_ id: String, _ day: String) -> String { "\(folder)/\(day)/\(id).claim" }
 
     /// When an id was given that has no record yet.
