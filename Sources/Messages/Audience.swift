@@ -10,7 +10,7 @@ package struct Audience {
         var tokens: [DeviceToken] = []
         for text in try fields.texts("users") ?? [] {
             guard let user = UserID(text) else {
-                throw .malformed("a user's id must have 1 to 128 bytes")
+                throw .malformed(UserID.rule)
             }
             users.append(user)
         }

@@ -31,6 +31,12 @@ package struct Message: Equatable {
         Preferences.isExempt(pushType: pushType, aps: payload.object?["aps"]?.object ?? [:])
     }
 
+    /// By what users turn it off; `nil` where they cannot. What shows nothing and is a newer state of something that may
+    /// be shown, as what takes a request away, goes out though its kind is switched off.
+    var refusableKind: String? {
+        pushType == "background" && (subject ?? collapseID) != nil ? nil : kind
+    }
+
     /// What orders it among the messages that replace each other; `nil` where none does.
     ///
     /// - Parameters:

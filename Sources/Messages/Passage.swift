@@ -21,7 +21,7 @@ struct Passage {
             $0.takesMessages && (device == nil || $0.token == device?.token)
         }
         guard !devices.isEmpty else { return [] }
-        let passage = passage(document)
+        let passage = passage(of: document)
         if passage == .closed { return [] }
         // Quiet hours begin without a change of the document.
         let isLasting =
@@ -36,17 +36,18 @@ struct Passage {
         }
     }
 
+    /// What a user's preferences say of the message at the moment when it is to be sent.
+    func passage(of document: User) -> Preferences.Passage {
+        document.preferences.passage(
+            message.refusableKind, isExempt: message.isExempt, at: message.sendAfter ?? now,
+            WallClock.minute)
+    }
+
     /// The user's devices that would get the message, if there were a push service for their platform.
     func skipped(of document: User, only token: DeviceToken? = nil) -> [Device] {
         let devices = document.devices.filter {
             $0.isSkipped && (token == nil || $0.token == token)
         }
-        return devices.isEmpty || passage(document) == .closed ? [] : devices
-    }
-
-    private func passage(_ document: User) -> Preferences.Passage {
-        document.preferences.passage(
-            message.kind, isExempt: message.isExempt, at: message.sendAfter ?? now, WallClock.minute
-        )
+        return devices.isEmpty || passage(of: document) == .closed ? [] : devices
     }
 }

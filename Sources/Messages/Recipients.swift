@@ -4,7 +4,7 @@ import Store
 import Turnstone
 
 /// The deliveries of a message, looked up one after the other, each device once: a hundred thousand of them are
-/// never in memory together.
+/// never in memory together. Where several of the users have a device, an alternate for each but the first follows.
 struct Recipients {
     private let state: State
     private let passage: Passage
@@ -12,8 +12,10 @@ struct Recipients {
     private var tokens: ArraySlice<DeviceToken>
     /// Of the last user that was looked up.
     private var found: ArraySlice<Delivery> = []
-    /// The beginnings of the tokens' SHA-256s: eight bytes tell any number of devices apart that there are.
-    private var seen: Set<UInt64> = []
+    /// The devices' numbers by the beginnings of the tokens' SHA-256s: eight bytes tell any number of devices apart that
+    /// there are. `nil` for one that nothing can reach.
+    private var numbers: [UInt64: Int32?] = [:]
+    private var count: Int32 = 0
     /// Whose they all are, and need not be said of each.
     private let onlyUser: UserID?
     /// How many devices of the users nothing can reach.
@@ -22,16 +24,23 @@ struct Recipients {
     init(_ audience: Audience, _ passage: Passage, state: State) {
         self.state = state
         self.passage = passage
-        users = audience.users[...]
-        tokens = audience.tokens[...]
+        users = distinct(audience.users)[...]
+        tokens = distinct(audience.tokens)[...]
         onlyUser = audience.onlyUser
     }
 
     mutating func next() throws(Failure) -> Delivery? {
         while true {
             if var delivery = found.popFirst() {
-                guard let token = delivery.token, seen.insert(beginning(of: token)).inserted
-                else { continue }
+                guard let token = delivery.token else { continue }
+                let key = beginning(of: token)
+                if let known = numbers[key] {
+                    guard let number = known, delivery.user != nil else { continue }
+                    delivery.setAlternate(to: Int(number))
+                    return delivery
+                }
+                numbers[key] = .some(count)
+                count += 1
                 if onlyUser != nil { delivery.user = nil }
                 return delivery
             }
@@ -50,12 +59,24 @@ struct Recipients {
     }
 
     private mutating func skip(_ devices: [Device]) {
-        skipped += devices.count { seen.insert(beginning(of: $0.token)).inserted }
+        for device in devices {
+            let key = beginning(of: device.token)
+            guard numbers[key] == nil else { continue }
+            numbers[key] = .some(nil)
+            skipped += 1
+        }
     }
 
-    /// A device that is not registered is sent to as it is.
+    /// To the device for each user who has registered it. A device that is not registered is sent to as it is.
     private mutating func deliveries(to token: DeviceToken) throws(Failure) -> [Delivery] {
+        let stamp = state.tokens.stamp(of: DocumentName(token))
         let holders = try state.registry.users(of: token)
+        guard !holders.isEmpty else {
+            var delivery = Delivery(token: token, environment: nil)
+            delivery.stamp = stamp
+            return [delivery]
+        }
+        var deliveries: [Delivery] = []
         for user in holders {
             let name = DocumentName(user)
             let stamp = state.users.stamp(of: name)
@@ -63,10 +84,16 @@ struct Recipients {
                 let device = document.devices.first(where: { $0.token == token })
             else { continue }
             skip(passage.skipped(of: document, only: device.token))
-            return passage.deliveries(to: user, document, stamp: stamp, only: device)
+            deliveries += passage.deliveries(to: user, document, stamp: stamp, only: device)
         }
-        return holders.isEmpty ? [Delivery(token: token, environment: nil)] : []
+        return deliveries
     }
+}
+
+private func distinct<Element: Hashable>(_ elements: [Element]) -> [Element] {
+    guard elements.count > 1 else { return elements }
+    var seen: Set<Element> = []
+    return elements.filter { seen.insert($0).inserted }
 }
 
 private func beginning(of token: DeviceToken) -> UInt64 {

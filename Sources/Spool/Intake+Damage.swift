@@ -128,7 +128,9 @@ private struct Salvage {
     /// Calls `body` with each device whose line is sound.
     func forEachDelivery(_ body: (Delivery) -> Void) {
         forEachLine { (members) in
-            if let delivery = members.flatMap(Delivery.init) { body(delivery) }
+            if let delivery = members.flatMap(Delivery.init), !delivery.isAlternate {
+                body(delivery)
+            }
             return true
         }
     }

@@ -15,8 +15,8 @@ package final class Intake {
     var recovered: [String: Progress] = [:]
     /// What could not be taken out of the spool though it is over: not to be looked at again.
     var stuck: [String: Progress] = [:]
-    /// What is called off: ``lookForMarks()``.
-    var marks: Set<String> = []
+    /// What is called off: ``lookForCallOffs()``.
+    var callOffs: Set<String> = []
     /// Told of each file that cannot be used.
     let report: (Failure) -> Void
     /// The moment of the drainer's present round, as far as this is told.
@@ -132,7 +132,7 @@ package final class Intake {
         if let series = file.notification.series {
             tidy(series, without: file.notification.id)
         }
-        removeMark(of: file.notification.id)
+        removeCallOff(of: file.notification.id)
     }
 
     /// Notes that a pass is over; ``putOff(_:until:)`` follows when that is durable.
@@ -153,7 +153,7 @@ package final class Intake {
         members["outcomes"] = file.outcomes
         try spool.write(path) { (writer) throws(Failure) in
             try writer.append(members)
-            while var device = try whole.next() {
+            while var device = try whole.nextOfAll() {
                 device.attempts += 1
                 device.isInDoubt = whole.isInDoubt(device)
                 try writer.append(device.members)

@@ -99,6 +99,7 @@ extension Delivery {
             return nil
         }
         self.number = number
+        setAlternate(to: members["also"]?.bool == true ? number : nil)
         deviceID = members["device_id"]?.string
         stamp = members["stamp"]?.integer
         attempts = Int(members["attempts"]?.integer ?? 0)
@@ -111,6 +112,7 @@ extension Delivery {
         case .device(let token): members["device"] = .string(token.hex)
         case .channel(let channel): members["channel"] = .string(channel.text)
         }
+        members["also"] = isAlternate ? true : nil
         members["environment"] = environment.map { .string($0.rawValue) }
         members["user"] = user.map { .string($0.text) }
         members["device_id"] = deviceID.map { .string($0) }

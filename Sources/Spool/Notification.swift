@@ -78,6 +78,10 @@ package struct Notification: Equatable, Sendable {
     /// Whether whoever sent it may ask what became of it.
     package var isMessage: Bool { kind != nil || !messageIDs.isEmpty }
 
+    /// Whether it shows nothing and is a newer state of something that may be shown, as what takes a request away: it
+    /// goes out though its kind is switched off.
+    package var isClear: Bool { push.type == "background" && series != nil }
+
     package init(
         id: String, user: UserID?, accepted: Timestamp, expires: Timestamp, push: PushContent,
         turns: TurnsTold? = nil
@@ -100,6 +104,9 @@ package struct Delivery: Equatable, Sendable {
 
     /// Its place among the notification's devices, from 0: receipts name it by this. Given by the spool.
     package internal(set) var number = 0
+    /// Whether it is for another user of a device that the notification goes to already: an alternate to the delivery
+    /// with the same number, which counts once that one's user has lost the device or does not want it.
+    package private(set) var isAlternate = false
     package private(set) var aim: Aim
     /// Tells the device from others in receipts; `nil` where the token does: ``DeviceToken/publicID``.
     package var deviceID: String?
@@ -108,8 +115,9 @@ package struct Delivery: Equatable, Sendable {
     package var user: UserID?
     /// Takes the place of `aps`' `badge` in the payload.
     package var badge: Int?
-    /// Tells the user's document as it was when the delivery was accepted from later ones. While it is the same the
-    /// delivery stands as it was decided; `nil` where it has to be decided again in any case.
+    /// Tells the user's document as it was when the delivery was accepted from later ones; without a user, the
+    /// token's document. While it is the same the delivery stands as it was decided; `nil` where it has to be
+    /// decided again in any case.
     package var stamp: Int64?
     /// Whether the push service has taken a push to the device before. Such devices go first: a service
     /// lowers its limits after errors.
@@ -139,11 +147,30 @@ package struct Delivery: Equatable, Sendable {
         isProven = false
     }
 
+    /// Makes it an alternate to the delivery with a number, or one that stands for itself where that is `nil`.
+    package mutating func setAlternate(to number: Int?) {
+        isAlternate = number != nil
+        self.number = number ?? self.number
+    }
+
+    /// An alternate in this delivery's place: what was tried for the device counts for it as well.
+    package func replaced(by alternate: Delivery) -> Delivery {
+        var delivery = alternate
+        delivery.number = number
+        delivery.isAlternate = false
+        delivery.attempts = attempts
+        delivery.isInDoubt = isInDoubt
+        return delivery
+    }
+
     /// The same to the token that took the place of the one it was accepted for.
     package mutating func redirect(to token: DeviceToken) {
         deviceID = deviceID ?? self.token?.publicID
         aim = .device(token)
     }
+
+    /// The device as receipts name it; `nil` where it is for a channel.
+    package var device: String? { deviceID ?? token?.publicID }
 
     /// The device's; `nil` where it is for a channel.
     package var token: DeviceToken? {

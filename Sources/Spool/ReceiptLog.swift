@@ -20,7 +20,7 @@ package final class ReceiptLog {
 
     let folder: String
     private var file: FileDescriptor?
-    private var day = ""
+    private(set) var day = ""
     /// Where the next commit writes.
     private var end = 0
     /// Until where there is room that nobody can take from us.

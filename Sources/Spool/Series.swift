@@ -9,7 +9,7 @@ package struct Series: Equatable, Sendable {
     /// The one user that the notification is for, as 32 hex digits, or `all`: what is for others cannot replace it, and
     /// need not be looked at.
     package let scope: String
-    package private(set) var order: Order
+    package internal(set) var order: Order
     /// Whether it holds from a later moment than its acceptance.
     let isScheduled: Bool
 
@@ -65,7 +65,7 @@ extension Series {
     }
 
     /// The same behind all that was accepted before it, whatever a clock said that has been set back since.
-    func following(_ earlier: [Series]) -> Series {
+    func following(_ earlier: [SeriesMark]) -> Series {
         guard !isScheduled,
             let last = earlier.filter({ !$0.isScheduled }).map({ $0.order }).max(), last >= order
         else { return self }

@@ -1,17 +1,17 @@
 import Turnstone
 import Unix
 
-// A notification is called off by a mark: an empty file of its name in `cancelled/`. Who holds the election heeds it,
-// and nobody else touches what was accepted, so that each device has one outcome.
+// An empty file in `cancelled/` calls off the notification of its name. Only the holder of the election acts on it:
+// nobody else touches what was accepted, so that each device has one outcome.
 
 extension Spool {
-    private var marks: String { "\(folder)/cancelled" }
+    private var cancelled: String { "\(folder)/cancelled" }
 
-    func mark(_ id: String) -> String { "\(marks)/\(id)" }
+    func callOffPath(of id: String) -> String { "\(cancelled)/\(id)" }
 
     /// What is called off.
-    func marked() throws(Failure) -> [String] {
-        try systemCalls { () throws(SystemError) in try Files.names(in: marks) }
+    func callOffs() throws(Failure) -> [String] {
+        try systemCalls { () throws(SystemError) in try Files.names(in: cancelled) }
     }
 
     /// Calls off what has not gone out of a notification. A push that may have arrived, since its answer was lost, has
@@ -23,9 +23,9 @@ extension Spool {
     package func cancel(_ id: String, at now: Timestamp) throws(Failure) -> Bool {
         guard try contains(id) else { return true }
         try systemCalls { () throws(SystemError) in
-            try Files.makeFolder(marks)
-            _ = try FileDescriptor.open(mark(id), .append)
-            try Files.synchronizeFolder(marks)
+            try Files.makeFolder(cancelled)
+            _ = try FileDescriptor.open(callOffPath(of: id), .append)
+            try Files.synchronizeFolder(cancelled)
         }
         let start = MonotonicClock.milliseconds
         while MonotonicClock.milliseconds - start < 2000, try contains(id) {
@@ -53,17 +53,17 @@ extension Intake {
     /// Looks for what has been called off since.
     ///
     /// - Returns: what of it is in the spool and not in hand.
-    package func lookForMarks() throws(Failure) -> [SpoolFile] {
-        let names = try spool.marked()
-        guard !names.isEmpty || !marks.isEmpty else { return [] }
-        marks = Set(names)
+    package func lookForCallOffs() throws(Failure) -> [SpoolFile] {
+        let names = try spool.callOffs()
+        guard !names.isEmpty || !callOffs.isEmpty else { return [] }
+        callOffs = Set(names)
         var files: [SpoolFile] = []
         for id in names where held[id] == nil && stuck[id] == nil && !called.contains(id) {
             if let file = try take(id) {
                 called.insert(id)
                 files.append(file)
             } else {
-                removeMark(of: id)
+                removeCallOff(of: id)
             }
         }
         return files
@@ -71,13 +71,13 @@ extension Intake {
 
     /// Whether a push is called off: not where it may have arrived.
     package func isCalledOff(_ delivery: Delivery, in file: SpoolFile) -> Bool {
-        marks.contains(file.notification.id) && !file.isInDoubt(delivery)
+        callOffs.contains(file.notification.id) && !file.isInDoubt(delivery)
     }
 
-    func removeMark(of id: String) {
-        guard marks.contains(id) else { return }
-        Files.remove(spool.mark(id))
-        marks.remove(id)
+    func removeCallOff(of id: String) {
+        guard callOffs.contains(id) else { return }
+        Files.remove(spool.callOffPath(of: id))
+        callOffs.remove(id)
     }
 
     private func take(_ id: String) throws(Failure) -> SpoolFile? {
@@ -90,8 +90,8 @@ extension Intake {
     /// Does for one notification what a drainer does for all that is called off.
     fileprivate func callOff(_ id: String, at now: Timestamp) throws(Failure) {
         try recover(at: now)
-        marks = [id]
-        guard let file = try take(id) else { return removeMark(of: id) }
+        callOffs = [id]
+        guard let file = try take(id) else { return removeCallOff(of: id) }
         var isSomethingLeft = false
         while let delivery = try file.next() {
             guard isCalledOff(delivery, in: file) else {

@@ -13,6 +13,10 @@ extension Spool {
         package var receipts = 0
         /// Files that could not be read and named the user.
         package var damaged = 0
+        /// Whether a notification that names the user is just being accepted, or was a minute ago: it stays for now.
+        package var isUnfinished = false
+        /// The day whose receipts a drainer goes on with.
+        fileprivate var openDay = ""
     }
 
     /// The election, for which a drainer at work is asked to end: it leaves all that it has not sent in the spool.
@@ -50,17 +54,20 @@ extension Spool {
     }
 
     /// Calls off all that waits for the user, and takes the user's name out of what others have in common with it and
-    /// out of the receipts. The lines of receipts stay, and stay where they are.
+    /// out of the receipts that a drainer may still write. The lines of receipts stay, and stay where they are.
     ///
     /// Doing it again finishes what a crash has left.
+    ///
+    /// - Parameter opponents: players whose turn notices may name the user.
     package func erase(
-        _ user: UserID, elected: Election, at now: Timestamp
+        _ user: UserID, opponents: [UserID], elected: Election, at now: Timestamp
     ) throws(Failure) -> Erased {
         let log = ReceiptLog(state: Files.parent(of: folder))
         let intake = Intake(spool: self, log: log)
         try intake.recover(at: now)
         let name = JSON.text(.string(user.text))
         var erased = Erased()
+        var young: [(folder: String, file: String)] = []
         for folder in try folders() {
             let list = FolderList(folder)
             while let file = try systemCalls({ () throws(SystemError) in try list.next() }) {
@@ -68,12 +75,16 @@ extension Spool {
                 let isNamed = try systemCalls { () throws(SystemError) in
                     try Files.contains(name, in: path)
                 }
+                let isNotice = idOfFile(file) != nil && !opponents.isEmpty
+                if !isNamed, isNotice { try intake.eraseNames(in: folder, file, of: opponents) }
                 guard isNamed else { continue }
                 if idOfFile(file) != nil {
                     erased.pushes += try intake.erase(user, folder, file, at: now)
                 } else if try isLeftover(path, at: .systemNow) {
                     try eraseLines(naming: name, in: path)
                     erased.pushes += 1
+                } else {
+                    young.append((folder, file))
                 }
             }
         }
@@ -83,16 +94,56 @@ extension Spool {
                 ofMessage: file.notification.id, delivery, in: file)
             erased.pushes += 1
         }
+        for (folder, file) in young where try !isGone("\(folder)/\(file)", naming: name) {
+            erased.isUnfinished = true
+        }
+        for (folder, file) in young {
+            let accepted = String(decoding: file.utf8.dropLast(4), as: UTF8.self)
+            let isNamed = try systemCalls { () throws(SystemError) in
+                try Files.contains(name, in: "\(folder)/\(accepted)")
+            }
+            if isNamed { erased.pushes += try intake.erase(user, folder, accepted, at: now) }
+        }
+        let open = log.day
         try log.commit()
         log.close()
         try synchronizeFolders()
         erased.damaged = try overwrite(
             Array(user.text.utf8), isWord: true, with: UInt8(ascii: "-"), in: "\(folder)/failed")
-        // With the comma behind it the whole member goes: blanks between members mean nothing.
-        erased.receipts = try overwrite(
-            Array("\"user\":".utf8) + name + [UInt8(ascii: ",")], isWord: false,
-            with: UInt8(ascii: " "), in: log.folder)
+        erased.receipts = try eraseReceipts(of: user) { $0 >= open }
+        erased.openDay = open
         return erased
+    }
+
+    /// The same for the receipts of earlier days. No drainer writes in them, so delivery goes on meanwhile.
+    ///
+    /// - Returns: how many lines named the user.
+    package func eraseClosedReceipts(of user: UserID, after erased: Erased) throws(Failure) -> Int {
+        try eraseReceipts(of: user) { $0 < erased.openDay }
+    }
+
+    /// - Parameter isMeant: asked for the name of each file.
+    private func eraseReceipts(
+        of user: UserID, in isMeant: (String) -> Bool
+    ) throws(Failure) -> Int {
+        // With the comma behind it the whole member goes: blanks between members mean nothing.
+        let member = Array("\"user\":".utf8) + JSON.text(.string(user.text)) + [UInt8(ascii: ",")]
+        let folder = ReceiptLog(state: Files.parent(of: folder)).folder
+        return try overwrite(
+            member, isWord: false, with: UInt8(ascii: " "), in: folder, where: isMeant)
+    }
+
+    /// Whether a file that was being written has got its name, waiting for 2 s at the most.
+    private func isGone(_ path: String, naming name: [UInt8]) throws(Failure) -> Bool {
+        let start = MonotonicClock.milliseconds
+        while true {
+            let isThere = try systemCalls { () throws(SystemError) in
+                try Files.contains(name, in: path)
+            }
+            guard isThere else { return true }
+            guard MonotonicClock.milliseconds - start < 2000 else { return false }
+            MonotonicClock.sleep(milliseconds: 20)
+        }
     }
 
     /// Takes the user's devices out of a file that was written and not accepted: it may still be, for the others.
@@ -119,11 +170,12 @@ extension Spool {
     }
 
     private func overwrite(
-        _ bytes: [UInt8], isWord: Bool, with byte: UInt8, in folder: String
+        _ bytes: [UInt8], isWord: Bool, with byte: UInt8, in folder: String,
+        where isMeant: (String) -> Bool = { _ in true }
     ) throws(Failure) -> Int {
         try systemCalls { () throws(SystemError) in
             var count = 0
-            for name in try Files.names(in: folder) {
+            for name in try Files.names(in: folder) where isMeant(name) {
                 count += try Files.overwrite(
                     bytes, with: byte, in: "\(folder)/\(name)", isWord: isWord)
             }
@@ -143,7 +195,9 @@ extension Intake {
         var count = 0
         var isSomethingLeft = false
         while let delivery = try file.next() {
-            guard file.user(of: delivery) == user else {
+            // A device that another user of the notification has stays in it.
+            let isOthers = try file.alternates(to: delivery).contains { $0.user != user }
+            guard file.user(of: delivery) == user, !isOthers else {
                 isSomethingLeft = true
                 continue
             }
@@ -163,18 +217,41 @@ extension Intake {
     }
 }
 
+extension Intake {
+    /// Takes players' and games' names out of a turn notice. It is made anew when it is sent, and says as little as this
+    /// only where no look at the games is left by then.
+    fileprivate func eraseNames(
+        in folder: String, _ name: String, of players: [UserID]
+    ) throws(Failure) {
+        guard let file = try take(folder, name) else { return }
+        defer { leave(file) }
+        var notification = file.notification
+        guard notification.turns != nil, let user = notification.user, players.contains(user),
+            notification.push.eraseNames()
+        else { return }
+        file.load(notification.push, expires: notification.expires)
+        try spool.rewrite(file) { _ in true }
+    }
+}
+
 extension Spool {
     /// Writes a notification's file anew with the devices of some users only.
     fileprivate func rewrite(_ file: SpoolFile, for isKept: (UserID?) -> Bool) throws(Failure) {
         guard let whole = try SpoolFile.open(file.path) else { return }
+        whole.load(file.notification.push, expires: file.notification.expires)
         var members = whole.notification.members
         if whole.pass > 1 { members["pass"] = .integer(Int64(whole.pass)) }
         members["reached"] = whole.wasReached ? true : nil
         members["outcomes"] = whole.outcomes
         try write(file.path) { (writer) throws(Failure) in
             try writer.append(members)
-            while let delivery = try whole.next() {
-                if isKept(whole.user(of: delivery)) { try writer.append(delivery.members) }
+            var written: Set<Int> = []
+            while var delivery = try whole.nextOfAll() {
+                guard isKept(whole.user(of: delivery)) else { continue }
+                // The first one of a number that stays stands for the device.
+                let isFirst = written.insert(delivery.number).inserted
+                delivery.setAlternate(to: isFirst ? nil : delivery.number)
+                try writer.append(delivery.members)
             }
         }
     }

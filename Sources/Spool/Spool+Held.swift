@@ -57,12 +57,13 @@ extension Spool {
 
     /// Keeps a message for a device until somebody has to look at it again.
     ///
-    /// - Parameter moment: when that is; later than `now`.
+    /// - Parameter moment: when that is, unless it expires before.
     package func hold(
         _ message: Notification, _ delivery: Delivery, in box: HeldBox, until moment: Timestamp,
         now: Timestamp
     ) throws(Failure) {
-        let folder = WaitingFolder(.putOff(until: moment), now: now)
+        let folder = WaitingFolder(
+            .putOff(until: min(moment, message.expires)), now: now, expires: message.expires)
         try write("\(boxes)/\(folder.name)/\(box.name)/\(message.id).jsonl") {
             (writer) throws(Failure) in
             try writer.append(message.members)
@@ -123,10 +124,14 @@ extension Spool {
     }
 
     /// Puts what a release was to bring back, for another moment.
+    ///
+    /// - Parameter expires: when the first of its messages does.
     package func putBack(
-        _ release: String, into box: HeldBox, until moment: Timestamp, now: Timestamp
+        _ release: String, into box: HeldBox, until moment: Timestamp, expires: Timestamp,
+        now: Timestamp
     ) throws(Failure) {
-        let folder = WaitingFolder(.putOff(until: moment), now: now)
+        let folder = WaitingFolder(
+            .putOff(until: min(moment, expires)), now: now, expires: expires)
         try move(released(release), to: "\(boxes)/\(folder.name)/\(box.name)")
     }
 

@@ -2,21 +2,68 @@ import JSON
 import Turnstone
 import Unix
 
-// Each notification of a series has a mark `series/<key>/<scope>/<id>.json`, from before it is accepted until it is over
-// and no older one that it concerns is in the spool. So the drainer that sends an older one finds the newer ones, and in the
-// receipts the devices that have taken them.
+// Each notification of a series has a mark `series/<key>/<scope>/<id>.<from>.<accepted>.json`, from before it is accepted
+// until it is over and no older one that it concerns is in the spool. So the drainer that sends an older one finds the
+// newer ones, and in the receipts the devices that have taken them. The marks' order is in their names: thousands of them
+// are compared without being read.
 
-/// A notification of a series, as its mark tells.
+/// A notification of a series, as the name of its mark tells.
 package struct SeriesMark {
     package let id: String
-    package let series: Series
-    /// No receipt of it comes before.
-    let receipts: ReceiptLog.Position
-    /// Of ``heldID``, until when its messages may be held at the most, and how many there are.
-    var held: (until: Timestamp, count: Int64)?
+    package let order: Series.Order
+    let scope: String
+    let isScheduled: Bool
+    fileprivate let path: String
+
+    /// - Returns: `nil` where the file is not a mark, or cannot be read.
+    fileprivate init?(folder: String, scope: String, name: String) {
+        let parts = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+            .map { String(decoding: Array($0), as: UTF8.self) }
+        guard parts.last == "json" else { return nil }
+        id = parts[0]
+        self.scope = scope
+        path = "\(folder)/\(name)"
+        if parts.count == 2 {
+            // An older program made it.
+            guard let series = readMark(path).flatMap({ Series(.object($0)) }) else { return nil }
+            order = series.order
+            isScheduled = series.isScheduled
+            return
+        }
+        guard parts.count == 4 || parts.count == 5 && parts[3] == "later",
+            let moment = Int64(parts[1]), let accepted = Int64(parts[2])
+        else { return nil }
+        order = Series.Order(from: Timestamp(milliseconds: moment), accepted: accepted)
+        isScheduled = parts.count == 5
+    }
+
+    fileprivate static func name(of id: String, in series: Series) -> String {
+        let order = "\(series.order.moment).\(series.order.accepted)"
+        return "\(id).\(order)\(series.isScheduled ? ".later" : "").json"
+    }
 
     /// The id of the mark that stands for all messages of a series and a scope that are held.
-    static let heldID = "held"
+    fileprivate static let heldID = "held"
+
+    /// Of that one, until when its messages may be held at the most, and how many there are.
+    fileprivate var held: (until: Timestamp, count: Int64)? {
+        guard id == Self.heldID, let members = readMark(path),
+            let until = members["until"]?.timestamp, let count = members["count"]?.integer
+        else { return nil }
+        return (until, count)
+    }
+
+    /// No receipt of it comes before; `nil` where it cannot be read.
+    fileprivate var receipts: ReceiptLog.Position? {
+        readMark(path)?["receipts"].flatMap(ReceiptLog.Position.init)
+    }
+}
+
+/// A mark that cannot be read keeps nobody from being told.
+private func readMark(_ path: String) -> JSONObject? {
+    do throws(SystemError) {
+        return try Files.contents(path).flatMap { members(of: $0.dropLast()) }
+    } catch { return nil }
 }
 
 extension Spool {
@@ -30,7 +77,8 @@ extension Spool {
     func mark(_ id: String, in series: Series, acceptedAt now: Timestamp) throws(Failure) {
         var members = series.json.object ?? [:]
         members["receipts"] = try receiptsStart(notBefore: nil, at: now).json
-        try write("\(folder(of: series, series.scope))/\(id).json") { (writer) throws(Failure) in
+        let name = SeriesMark.name(of: id, in: series)
+        try write("\(folder(of: series, series.scope))/\(name)") { (writer) throws(Failure) in
             try writer.append(members)
         }
     }
@@ -51,24 +99,8 @@ extension Spool {
 
     private func marks(of series: Series, _ scope: String) throws(Failure) -> [SeriesMark] {
         let folder = folder(of: series, scope)
-        var marks: [SeriesMark] = []
         let names = try systemCalls { () throws(SystemError) in try Files.names(in: folder) }
-        for name in names where name.utf8.suffix(5).elementsEqual(".json".utf8) {
-            // A mark that cannot be read keeps nobody from being told.
-            var bytes: [UInt8]?
-            do throws(SystemError) { bytes = try Files.contents("\(folder)/\(name)") } catch {}
-            guard let members = bytes.flatMap({ members(of: $0.dropLast()) }),
-                let known = Series(.object(members)),
-                let receipts = members["receipts"].flatMap(ReceiptLog.Position.init)
-            else { continue }
-            let id = String(decoding: name.utf8.dropLast(5), as: UTF8.self)
-            var mark = SeriesMark(id: id, series: known, receipts: receipts)
-            if let until = members["until"]?.timestamp, let count = members["count"]?.integer {
-                mark.held = (until, count)
-            }
-            marks.append(mark)
-        }
-        return marks
+        return names.compactMap { SeriesMark(folder: folder, scope: scope, name: $0) }
     }
 
     /// Removes the marks that nobody needs, now that a notification of a series is over.
@@ -87,8 +119,8 @@ extension Spool {
     }
 
     private func isOpen(_ mark: SeriesMark, now: Timestamp) throws(Failure) -> Bool {
-        if let held = mark.held { return held.count > 0 && held.until > now }
-        return try isOpen(mark.id)
+        guard mark.id == SeriesMark.heldID else { return try isOpen(mark.id) }
+        return mark.held.map { $0.count > 0 && $0.until > now } ?? false
     }
 
     /// Counts the messages of a series that are held: while there are any, newer ones have to be known.
@@ -97,21 +129,20 @@ extension Spool {
     func countHeld(
         _ change: Int64, in series: Series, until moment: Timestamp, now: Timestamp
     ) throws(Failure) {
-        let id = SeriesMark.heldID
-        let known = try marks(of: series, series.scope).first { $0.id == id }
-        let count = (known?.held?.count ?? 0) + change
-        let path = "\(folder(of: series, series.scope))/\(id).json"
-        guard count > 0 else {
-            Files.remove(path)
-            return
-        }
+        let known = try marks(of: series, series.scope).first { $0.id == SeriesMark.heldID }
+        let held = known?.held
+        let count = (held?.count ?? 0) + change
         var oldest = series
-        if let known, known.series.order < series.order { oldest = known.series }
-        var members = oldest.json.object ?? [:]
-        members["receipts"] = try receiptsStart(notBefore: nil, at: now).json
-        members["until"] = JSONValue(max(known?.held?.until ?? moment, moment))
-        members["count"] = .integer(count)
-        try write(path) { (writer) throws(Failure) in try writer.append(members) }
+        if let known, known.order < series.order { oldest.order = known.order }
+        let name = SeriesMark.name(of: SeriesMark.heldID, in: oldest)
+        let path = "\(folder(of: series, series.scope))/\(name)"
+        if count > 0 {
+            var members = oldest.json.object ?? [:]
+            members["until"] = JSONValue(max(held?.until ?? moment, moment))
+            members["count"] = .integer(count)
+            try write(path) { (writer) throws(Failure) in try writer.append(members) }
+        }
+        if let known, count <= 0 || known.path != path { Files.remove(known.path) }
     }
 
     /// Removes the marks of a scope that are older than each notification of `marks` that is not over.
@@ -120,20 +151,56 @@ extension Spool {
         now: Timestamp
     ) throws(Failure) {
         let folder = folder(of: series, scope)
-        for mark in marks.sorted(by: { $0.series.order < $1.series.order }) {
+        for mark in marks.sorted(by: { $0.order < $1.order }) {
             // While it is open, newer ones have to be known.
             if mark.id != id, try isOpen(mark, now: now) { break }
-            if mark.series.scope == scope { Files.remove("\(folder)/\(mark.id).json") }
+            if mark.scope == scope { Files.remove(mark.path) }
         }
         Files.removeEmptyFolder(folder)
     }
+}
+
+/// A notification that has devices without an outcome.
+package struct OpenNotification {
+    package let notification: Notification
+    /// As receipts name them.
+    package let devices: [String]
+    /// Before which it is not tried.
+    package let until: Timestamp
+    /// Whether that is its sender's wish.
+    package let isScheduled: Bool
 }
 
 extension Intake {
     /// The devices that a notification has reached, as receipts name them (``DeviceToken/publicID``). Call
     /// ``ReceiptLog/write()`` first: what was only appended is not found.
     package func devicesReached(by mark: SeriesMark) throws(Failure) -> [String] {
-        try devicesReached(by: mark.id, since: mark.receipts, untilFinished: true)
+        guard let receipts = mark.receipts else { return [] }
+        return try devicesReached(by: mark.id, since: receipts, untilFinished: true)
+    }
+
+    /// The devices, as receipts name them, that a notification in the spool is still for, and the moment for which it
+    /// waits there; `nil` where it is over, or its file is damaged.
+    package func open(_ id: String) throws(Failure) -> OpenNotification? {
+        var known = held[id]?.path
+        if known == nil { known = try spool.path(of: id) }
+        guard let path = known else { return nil }
+        do throws(Failure) {
+            guard let file = try SpoolFile.open(path) else { return nil }
+            file.progress = held[id]?.progress ?? recovered[id] ?? Progress()
+            var devices: [String] = []
+            while let delivery = try file.next() {
+                if let device = delivery.device { devices.append(device) }
+            }
+            let folder = WaitingFolder(name: Files.name(of: Files.parent(of: path)))
+            return OpenNotification(
+                notification: file.notification, devices: devices,
+                until: folder?.until ?? Timestamp(milliseconds: 0),
+                isScheduled: folder != nil && folder?.since == nil)
+        } catch {
+            guard Damage.explains(error) else { throw error }
+            return nil
+        }
     }
 
     /// The same for a message, with what was held of it.

@@ -89,7 +89,7 @@ extension Spool {
             }
         }
         try systemCalls { () throws(SystemError) in
-            trace.isCalledOff = try Files.exists(mark(id))
+            trace.isCalledOff = try Files.exists(callOffPath(of: id))
             if try Files.exists("\(folder)/failed/\(id).jsonl") { trace.isDamaged = true }
         }
         if trace.isDamaged { trace.settleAsDamaged() }
@@ -125,7 +125,7 @@ extension NotificationTrace {
     fileprivate mutating func note(_ delivery: Delivery, user: UserID?) {
         guard deliveries.indices.contains(delivery.number) else { return }
         deliveries[delivery.number].device =
-            delivery.deviceID ?? delivery.token?.publicID ?? ""
+            delivery.device ?? ""
         deliveries[delivery.number].user = user?.text
     }
 

@@ -50,16 +50,20 @@ package struct Spool {
     ) throws(Failure) {
         var notification = notification
         if let series = notification.series {
-            notification.series = series.following(try marks(of: series).map { $0.series })
+            notification.series = series.following(try marks(of: series))
         }
         var first: [Delivery] = []
-        while first.count <= Lane.most, let device = try next() { first.append(device) }
+        var count = 0
+        while count <= Lane.most, let device = try next() {
+            first.append(device)
+            if !device.isAlternate { count += 1 }
+        }
         let place =
             moment.map { moment in
                 let folder = WaitingFolder(
                     moment, now: notification.accepted, expires: notification.expires)
                 return "\(waiting)/\(folder.name)"
-            } ?? ready(notification.lane(devices: first.count))
+            } ?? ready(notification.lane(devices: count))
         try write("\(place)/\(notification.id).jsonl") { (writer) throws(Failure) in
             try writer.append(notification.members)
             var number = 0
@@ -152,9 +156,7 @@ package struct Spool {
             guard let file = try SpoolFile.open(path) else { return nil }
             var devices: Set<String> = []
             while let delivery = try file.next() {
-                if let device = delivery.deviceID ?? delivery.token?.publicID {
-                    devices.insert(device)
-                }
+                if let device = delivery.device { devices.insert(device) }
             }
             return (file.notification, devices)
         } catch {
@@ -204,9 +206,12 @@ package struct Spool {
     /// The earliest moment at which something that waits is to be tried.
     package func nextDue(at now: Timestamp) throws(Failure) -> Timestamp? {
         let folders = try waitingFolders()
-        let waiting =
-            try first(among: folders.filter { $0.isDue(at: now) }).map { min(now, $0.until) }
-            ?? first(among: folders.filter { !$0.isDue(at: now) })?.until
+        var waiting = try first(among: folders.filter { $0.isDue(at: now) }).map { due in
+            min(now, due.until)
+        }
+        if waiting == nil {
+            waiting = try first(among: folders.filter { !$0.isDue(at: now) })?.until
+        }
         guard let box = try nextBox(at: now) else { return waiting }
         return min(box, waiting ?? box)
     }
@@ -265,8 +270,9 @@ struct LineWriter {
         if bytes.count > 65_536 { try flush() }
     }
 
-    /// Appends a device under the next number.
+    /// Appends a device under the next number; an alternate has one.
     mutating func append(_ device: Delivery, _ number: inout Int) throws(Failure) {
+        guard !device.isAlternate else { return try append(device.members) }
         var device = device
         device.number = number
         number += 1

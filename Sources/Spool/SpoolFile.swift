@@ -22,6 +22,8 @@ package final class SpoolFile {
     /// How many devices had which outcome in earlier passes.
     private let earlier: [Outcome: Int]
     private let isSmall: Bool
+    /// By number, once they were asked for: few phones have several users.
+    private var alternates: [Int: [Delivery]]?
     private var file: FileDescriptor?
     private var buffer: ArraySlice<UInt8>
 
@@ -73,17 +75,40 @@ package final class SpoolFile {
     ///
     /// - Throws: `corrupt` where a line is no device.
     package func next() throws(Failure) -> Delivery? {
-        while let line = try nextLine() {
-            guard let delivery = members(of: line).flatMap(Delivery.init) else {
-                throw corrupt(path)
-            }
-            guard !progress.settled.contains(delivery.number) else { continue }
+        while let delivery = try nextOfAll() {
+            guard !delivery.isAlternate else { continue }
             count += 1
             return delivery
         }
         isExhausted = true
+        return nil
+    }
+
+    /// The next device without an outcome or alternate to one; `nil` at the end.
+    func nextOfAll() throws(Failure) -> Delivery? {
+        while let line = try nextLine() {
+            guard let delivery = members(of: line).flatMap(Delivery.init) else {
+                throw corrupt(path)
+            }
+            if !progress.settled.contains(delivery.number) { return delivery }
+        }
         buffer = []
         return nil
+    }
+
+    /// The same device for other users to whom the notification is addressed.
+    package func alternates(to delivery: Delivery) throws(Failure) -> [Delivery] {
+        if alternates == nil { alternates = try readAlternates() }
+        return alternates?[delivery.number] ?? []
+    }
+
+    private func readAlternates() throws(Failure) -> [Int: [Delivery]] {
+        var alternates: [Int: [Delivery]] = [:]
+        guard let whole = try SpoolFile.open(path) else { return [:] }
+        while let delivery = try whole.nextOfAll() {
+            if delivery.isAlternate { alternates[delivery.number, default: []].append(delivery) }
+        }
+        return alternates
     }
 
     private func nextLine() throws(Failure) -> ArraySlice<UInt8>? {

@@ -53,7 +53,10 @@ extension Registry {
             try commit(holders)
             return added
         }
-        for other in lost { try forget(other.devices, of: other.user) }
+        for other in lost {
+            try forget(other.devices, of: other.user)
+            try handOverBadges(of: other.devices, from: other.user)
+        }
         try forget(added.left, of: user)
         return added.device
     }

@@ -107,7 +107,33 @@ package struct Registry {
     ) throws(Failure) -> Bool {
         let removed = try take(token, from: user, where: condition)
         try forget(removed, of: user)
+        try handOverBadges(of: removed, from: user)
         return !removed.isEmpty
+    }
+
+    /// Lets another player correct the number on an icon. The games of a user who has lost the device still count in it, and
+    /// nobody else knows of them.
+    package func handOverBadges(of devices: [Device], from user: UserID) throws(Failure) {
+        for device in devices {
+            guard let shown = device.shownTurns, shown > 0 else { continue }
+            for other in try users(of: device.token) where other != user {
+                if try handOver(shown, on: device.token, to: other) { break }
+            }
+        }
+    }
+
+    /// - Returns: whether the user is a player who has the device.
+    private func handOver(
+        _ shown: Int64, on token: DeviceToken, to user: UserID
+    ) throws(Failure) -> Bool {
+        guard let player = user.player else { return false }
+        return try state.users.update(DocumentName(user)) { (document) throws(Failure) in
+            let place = document.devices.firstIndex { $0.token == token && $0.takesMessages }
+            guard let place else { return false }
+            document.devices[place].shownTurns = (document.devices[place].shownTurns ?? 0) + shown
+            try state.forgetJudgement(of: player, hint: document.record)
+            return true
+        }
     }
 
     /// Takes a device out of the user's document, which is all that makes it the user's.

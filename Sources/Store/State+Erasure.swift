@@ -37,6 +37,34 @@ extension State {
         }
     }
 
+    /// Removes the looks at other players' games that name the user. They are a cache: the next look at such a player
+    /// makes another.
+    ///
+    /// - Returns: the players whose looks they were.
+    package func eraseLooks(naming user: UserID) throws(Failure) -> [UserID] {
+        guard user.player != nil else { return [] }
+        let word = Array(user.text.utf8)
+        var players: [UserID] = []
+        let shards = try systemCalls { () throws(SystemError) in try Files.names(in: looks.folder) }
+        for shard in shards {
+            let shard = "\(looks.folder)/\(shard)"
+            let names = try systemCalls { () throws(SystemError) in try Files.names(in: shard) }
+            for name in names {
+                let number = name.utf8.prefix { $0 != UInt8(ascii: ".") }
+                guard let player = PlayerID(String(decoding: Array(number), as: UTF8.self)),
+                    UserID(player) != user, players.last != UserID(player)
+                else { continue }
+                let isNamed = try systemCalls { () throws(SystemError) in
+                    try Files.contains(word, in: "\(shard)/\(name)", isWord: true)
+                }
+                guard isNamed else { continue }
+                players.append(UserID(player))
+                _ = try looks.erase(DocumentName(UserID(player)))
+            }
+        }
+        return players
+    }
+
     /// Takes the user's name out of indices, keys, caches and logs.
     ///
     /// - Parameter devices: the user's: what was pushed to them and written into a folder goes, too.

@@ -1,10 +1,10 @@
 import Turnstone
 
-/// How many games wait for a player, and the push that says so on icons that show more.
+/// How many games wait for a player, and the push that says so on icons that show another number.
 package struct TurnBadge: Equatable {
     /// How many games wait, by the newest look.
     package var waiting: Int64 = 0
-    /// The notification that takes the number down, queued or done.
+    /// The notification that corrects the number, queued or done.
     package var correction: String?
     /// When it is due.
     package var correctionDue: Timestamp?

@@ -217,6 +217,18 @@ extension User {
         notices = notice
     }
 
+    /// Takes in what a look says of the player's games: which of them wait, and which went on.
+    ///
+    /// - Parameter liveToo: whether live games count.
+    package mutating func judge(
+        _ look: ActiveGames, of player: PlayerID, liveToo: Bool
+    ) -> TurnRule.Judgement {
+        let judgement = TurnRule.judge(look, ledger: ledger, player: player, liveToo: liveToo)
+        ledger = judgement.ledger
+        turnBadge.waiting = Int64(judgement.badge)
+        return judgement
+    }
+
     /// What a carrier is to send to a Live Activity: ``ActivityFeed/take(by:now:)``.
     package mutating func takeActivity(
         of token: DeviceToken, by carrier: String, now: Timestamp

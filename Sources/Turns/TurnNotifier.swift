@@ -23,7 +23,7 @@ package struct TurnNotifier {
         package let judgement: TurnRule.Judgement
         /// The notice that was queued.
         package var notice: String?
-        /// Whether a push was queued that takes the number on the player's icons down.
+        /// Whether a push was queued that corrects the number on the player's icons.
         package var isBadgeCorrected = false
         /// Whether another look that began later was judged already, so that this one changed nothing.
         package var isOutdated = false
@@ -52,31 +52,34 @@ package struct TurnNotifier {
         try state.users.update(DocumentName(UserID(player))) { (user) throws(Failure) in
             try adopt(&user, player)
             try forgetLost(&user, player)
-            let judgement = judge(found, user.ledger, player)
+            var judged = user
+            let judgement = judged.judge(found, of: player, liveToo: settings.liveToo)
             guard user.hasDevice else {
                 unwatch()
                 return Told(judgement: judgement, isWatched: false)
             }
             guard !isOutdated() else { return Told(judgement: judgement, isOutdated: true) }
             var told = Told(judgement: judgement)
-            user.ledger = judgement.ledger
-            user.turnBadge.waiting = Int64(judgement.badge)
+            user = judged
             switch user.preferences.passage(Preferences.turn, at: now, WallClock.minute) {
             case .free: told.isHeld = user.silence?.holds(at: now) ?? false
             case .held: told.isHeld = true
             case .closed:
                 // Not even later.
                 user.ledger.mark(judgement.new, notice: 0)
-                settled()
+                told.isBadgeCorrected = try correctBadge(&user, player, told: 0)
+                told.isHeld = user.needsCorrection(told: 0) && !told.isBadgeCorrected
+                if !told.isHeld { settled() }
                 return told
             }
+            let known = Int64(judgement.old.count { user.ledger[$0.id]?.isTold == true })
             if !judgement.new.isEmpty, !told.isHeld {
                 told.notice = try queue(judgement, &user, player)
             } else {
-                told.isBadgeCorrected = try correctBadge(&user, player)
+                told.isBadgeCorrected = try correctBadge(&user, player, told: known)
             }
             if judgement.new.isEmpty {
-                told.isHeld = user.needsCorrection && !told.isBadgeCorrected
+                told.isHeld = user.needsCorrection(told: known) && !told.isBadgeCorrected
             }
             if !told.isHeld { settled() }
             return told
@@ -93,11 +96,20 @@ package struct TurnNotifier {
         return notification.id
     }
 
-    /// Queues a push that takes the number on the player's icons down, where games were answered elsewhere: one at a
-    /// time, and not more often than ``TurnBadge/pause`` says. It is made when it is sent.
-    private func correctBadge(_ user: inout User, _ player: PlayerID) throws(Failure) -> Bool {
-        guard user.needsCorrection else { return false }
+    /// Queues a push that corrects the number on the player's icons and shows nothing else: down where games were
+    /// answered elsewhere or paused, up where they go on. One at a time, and not more often than ``TurnBadge/pause``
+    /// says. It is made when it is sent.
+    ///
+    /// - Parameter told: how many of the waiting games the player was told of: a number never tells of others.
+    private func correctBadge(
+        _ user: inout User, _ player: PlayerID, told: Int64
+    ) throws(Failure) -> Bool {
+        guard user.needsCorrection(told: told) else { return false }
         if let pending = user.turnBadge.correction, try spool.contains(pending) { return false }
+        // The last notice has a number of its own.
+        if !user.needsCorrection(told: 0) {
+            if try spool.contains(id(player, user.notices)) { return false }
+        }
         let due = user.turnBadge.nextCorrection(at: now)
         var notification = Notification(
             id: stableUUID("turn badge \(player) \(hex(try randomBytes(16)))"),
@@ -106,18 +118,12 @@ package struct TurnNotifier {
             push: PushContent(
                 badge: user.turnBadge.waiting, collapseID: "turn-badge-\(player)"))
         notification.cargo = .turnBadge
-        let tokens = user.devices.filter(user.showsTooMany).map(\.token)
+        let tokens = user.devices.filter { user.showsWrongNumber($0, told: told) }.map(\.token)
         let deliveries = deliveries(user).filter { $0.token.map(tokens.contains) ?? false }
         try spool.accept(notification, to: deliveries, notBefore: due > now ? .wanted(due) : nil)
         user.turnBadge.correction = notification.id
         user.turnBadge.correctionDue = due
         return true
-    }
-
-    private func judge(
-        _ found: ActiveGames, _ ledger: TurnLedger, _ player: PlayerID
-    ) -> TurnRule.Judgement {
-        TurnRule.judge(found, ledger: ledger, player: player, liveToo: settings.liveToo)
     }
 
     /// Marks the turns of notices that were queued, but whose mark a crash prevented.
@@ -180,10 +186,13 @@ package struct TurnNotifier {
 }
 
 extension User {
-    /// Whether the device's icon shows more waiting games than there are.
-    fileprivate func showsTooMany(_ device: Device) -> Bool {
-        device.takesMessages && (device.shownTurns ?? 0) > turnBadge.waiting
+    /// Whether the device's icon shows more waiting games than there are, or fewer than the player was told of.
+    fileprivate func showsWrongNumber(_ device: Device, told: Int64) -> Bool {
+        guard device.takesMessages, let shown = device.shownTurns else { return false }
+        return shown > turnBadge.waiting || shown < told
     }
 
-    fileprivate var needsCorrection: Bool { devices.contains(where: showsTooMany) }
+    fileprivate func needsCorrection(told: Int64) -> Bool {
+        devices.contains { showsWrongNumber($0, told: told) }
+    }
 }

@@ -17,7 +17,8 @@ package enum TurnRule {
         /// The games that wait, new or old, the new ones first.
         package var waiting: [Game] { new + old }
 
-        /// How many games wait, new or old: what a badge shows.
+        /// How many games wait, new or old: what a badge shows. A paused game does not wait: the number goes down when
+        /// the pause begins and up when it ends, both without an alert.
         package var badge: Int { new.count + old.count }
     }
 

@@ -1,10 +1,15 @@
 /// Whom a device belongs to: an OGS player's number, or whatever an app's own backend calls its users.
 package struct UserID: Hashable, Sendable {
-    /// 1 to 128 bytes.
+    /// 1 to 128 bytes without NUL. Neither `.` nor `..`: a path with one of them leads nowhere, so nobody could ask for
+    /// the user, or erase it.
     package let text: String
 
+    package static let rule =
+        "a user's id must have 1 to 128 bytes without NUL, and must not be . or .."
+
     package init?(_ text: String) {
-        guard (1...128).contains(text.utf8.count) else { return nil }
+        guard (1...128).contains(text.utf8.count), !text.utf8.contains(0), text != ".", text != ".."
+        else { return nil }
         self.text = text
     }
 

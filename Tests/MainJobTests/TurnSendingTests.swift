@@ -319,6 +319,69 @@ import Turnstone
         #expect(try badges(world) == [4, 3, 1])
     }
 
+    @Test("a pause of all games takes the number down, and their end silently brings it back")
+    func pause() throws {
+        let world = try world(games: 3)
+        for game in Int64(1)...3 { try world.move(game) }
+        try world.cycle()
+        #expect(try badges(world) == [3])
+        for game in Int64(1)...3 {
+            try world.simulator.perform([
+                "do": "pause", "game": .integer(game), "kind": "weekend",
+            ])
+        }
+        try world.cycle()
+        #expect(try badges(world) == [3, 0])
+        try world.advance(seconds: 2 * 86_400)
+        for game in Int64(1)...3 {
+            try world.simulator.perform(["do": "resume", "game": .integer(game)])
+        }
+        for _ in 0..<3 { try world.cycle() }
+        #expect(try badges(world) == [3, 0, 3])
+        let last = try #require(try accepted(world).last)
+        #expect(last["payload"] == ["aps": ["badge": 3]])
+        #expect(last["headers"]?.object?["apns-priority"] == "5")
+        #expect(try bodies(world).count == 1)
+    }
+
+    @Test("the number goes up for no game that was not told of", arguments: [false, true])
+    func noNumberForUntold(isOff: Bool) throws {
+        let world = try world(games: 3)
+        try world.move(1)
+        try world.cycle()
+        if isOff {
+            try world.change("1") { $0.preferences.kinds = ["turn": false] }
+        } else {
+            let end = Timestamp(milliseconds: world.now) + .hours(8)
+            try world.change("1") { $0.preferences.mutedUntil = end }
+        }
+        try world.move(2)
+        for _ in 0..<2 { try world.cycle() }
+        try world.advance(seconds: 900)
+        try world.cycle()
+        #expect(try badges(world) == [1])
+    }
+
+    @Test("a number does not go up before the notice that was put off", arguments: [1, 2])
+    func noNumberBeforeNotice(phones: Int) throws {
+        let world = try world(games: 3)
+        for phone in 1...phones { try world.register(token(phone), of: 1) }
+        try world.move(1)
+        try world.cycle()
+        let count = try accepted(world).count
+        try world.simulator.perform([
+            "do": "apns-fault", "status": 503, "token": .string(token(1)), "count": 1,
+        ])
+        try world.move(2)
+        try world.cycle()
+        for _ in 0..<2 { try look(world) }
+        try world.advance(seconds: 1800)
+        for _ in 0..<2 { try world.run("deliver") }
+        let pushes = try accepted(world).dropFirst(count)
+        #expect(pushes.count == phones)
+        #expect(pushes.allSatisfy { $0["payload"]?.object?["game_id"] != nil })
+    }
+
     @Test("a phone with two accounts shows the sum of both")
     func sum() throws {
         let world = try world(games: 3)
@@ -336,6 +399,64 @@ import Turnstone
         try world.move(4)
         try world.cycle()
         #expect(try badges(world).last == 4)
+    }
+
+    /// How a user loses a phone that another one has as well.
+    enum Leave: CaseIterable, Sendable {
+        case unregistered, claimed, erased
+    }
+
+    @Test("the sum on a phone goes down when one of its users leaves it", arguments: Leave.allCases)
+    func sumOfOneLess(leave: Leave) throws {
+        let world = try world(games: 3)
+        try world.register(token(1), of: 2)
+        for game in Int64(4)...5 {
+            try world.beginGame(game, ["black": 3, "white": 2, "to_move": 3])
+        }
+        try world.cycle()
+        try world.move(1)
+        try world.cycle()
+        try world.move(4)
+        try world.cycle()
+        // 1 for player 1, and 2 and 1 for player 2.
+        #expect(try badges(world).last == 4)
+        let count = try accepted(world).count
+        switch leave {
+        case .unregistered:
+            let answer = try world.ask("register", "DELETE", "/register/\(token(1))", by: 2)
+            #expect(answer.status == 200)
+        case .claimed: try world.claim(1, for: "1")
+        case .erased:
+            let answer = try Answer(
+                event: world.startBackend("users", world.message("DELETE", "/api/users/2")).end()
+                    .stdout)
+            #expect(answer.status == 200, "\(answer.body)")
+        }
+        try world.cycle()
+        let corrections = try accepted(world).dropFirst(count)
+        #expect(corrections.map { $0["payload"] } == [["aps": ["badge": 1]]])
+        for _ in 0..<3 { try world.cycle() }
+        #expect(try accepted(world).count == count + 1)
+    }
+
+    @Test("games that another user's push has counted leave the number when they are answered")
+    func sumOfOthersPush() throws {
+        let world = try World()
+        try world.beginGame(1, ["black": 1, "white": 3, "to_move": 3])
+        try world.beginGame(4, ["black": 3, "white": 2, "to_move": 3])
+        for player in Int64(1)...2 { try world.register(token(1), of: player) }
+        // Player 1 is never told, and so only player 2's notice counts player 1's game.
+        try world.change("1") { $0.preferences.kinds = ["turn": false] }
+        try world.cycle()
+        try world.move(1)
+        try world.cycle()
+        try world.move(4)
+        try world.cycle()
+        #expect(try badges(world) == [2])
+        try world.move(1)
+        try world.cycle()
+        #expect(try badges(world) == [2, 1])
+        #expect(try bodies(world).count == 1)
     }
 
     @Test("a notice that was damaged takes no turn with it")

@@ -44,7 +44,7 @@ import Turnstone
         #expect(try outcomes() == [.accepted, nil])
 
         let next = try scratch.intake()
-        let left = try #require(try next.lookForMarks().first)
+        let left = try #require(try next.lookForCallOffs().first)
         let delivery = try #require(try left.next())
         #expect(delivery.number == 1 && !next.isCalledOff(delivery, in: left))
     }
@@ -55,14 +55,14 @@ import Turnstone
         try scratch.folder.write("", to: "spool/cancelled/n1")
         try scratch.folder.write("", to: "spool/cancelled/long-gone")
         let intake = try scratch.intake()
-        let file = try #require(try intake.lookForMarks().first)
+        let file = try #require(try intake.lookForCallOffs().first)
         for delivery in try file.rest() {
             #expect(intake.isCalledOff(delivery, in: file))
             let cancelled = Attempt(at: now, pushID: nil, outcome: .cancelled)
             intake.log.append(cancelled, of: delivery, in: file)
         }
         try intake.log.commit()
-        #expect(try intake.lookForMarks().isEmpty)
+        #expect(try intake.lookForCallOffs().isEmpty)
         intake.finish(file, at: now)
         try intake.log.commit()
         #expect(scratch.files == ["receipts/2026-11-21.jsonl"])

@@ -27,19 +27,14 @@ extension Drainer {
         if case .channel(let channel) = push.delivery.aim {
             return notification.cargo == .activity ? try loadBroadcast(push, to: channel) : nil
         }
-        guard let user = push.job.file.user(of: push.delivery) else { return overtaken(push) }
-        if notification.cargo == .messages { return try takeOverHeld(of: user) }
-        if isAsAccepted(push, of: user) { return overtaken(push) }
-        let token = push.delivery.token
-
-        let (known, snapshot) = try state.users.read(DocumentName(user), unless: lastUser)
-        lastUser = snapshot
-        let document = known ?? User()
-        guard let device = try aim(&push, at: document) else { return .superseded("unregistered") }
-        if device.token != token, try push.job.file.isAlso(for: device.token) {
-            // Two devices have become one.
-            return .superseded("delivered")
+        guard notification.turns != nil || notification.cargo != nil else {
+            return try decideMessage(&push)
         }
+        guard let user = push.job.file.user(of: push.delivery) else { return nil }
+        if notification.cargo == .messages { return try takeOverHeld(of: user) }
+        let document = try document(of: user)
+        guard let device = try aim(&push, at: document) else { return .superseded("unregistered") }
+        if try isRepeated(push) { return .superseded("delivered") }
         if let told = notification.turns {
             return try loadNotice(told, &push, to: device, of: user)
         }
@@ -48,13 +43,97 @@ extension Drainer {
         case .badge: return try loadBadge(push, of: user)
         case .turnBadge: return try loadTurnBadge(&push, to: device, of: user)
         case .release: return try loadRelease(&push, to: device, of: user, document)
-        case .messages, nil: break
+        case .messages, nil: return nil
         }
-        if let verdict = try unwanted(push, for: user, device, document) { return verdict }
-        if let verdict = overtaken(push) { return verdict }
-        guard notification.expires > now else { return .expired }
-        try countBadges(of: [notification], &push, of: user)
-        return nil
+    }
+
+    /// Whether a message goes out, is held for the device, or ends.
+    private func decideMessage(_ push: inout Push) throws(Failure) -> Verdict? {
+        let verdict = try chooseUser(&push)
+        let notification = push.job.notification
+        guard let user = push.job.file.user(of: push.delivery), notification.isMessage else {
+            return verdict
+        }
+        guard let verdict else {
+            if try isHeldAlready(push, for: user) { return .held }
+            guard notification.expires > now else { return .expired }
+            try countBadges(of: [notification], &push, of: user)
+            return nil
+        }
+        // What may have arrived has to be asked for again under its own id.
+        guard let pause = verdict.heldFor, !push.job.file.isInDoubt(push.delivery) else {
+            return verdict
+        }
+        return try hold(push, for: user, until: now + pause)
+    }
+
+    /// For which user a message goes out: it does where one of the users to whom it is addressed still has the device and
+    /// wants it now.
+    private func chooseUser(_ push: inout Push) throws(Failure) -> Verdict? {
+        guard let user = push.job.file.user(of: push.delivery) else {
+            return try decideForToken(&push)
+        }
+        guard let verdict = try decideMessage(&push, for: user) else { return try overtaken(push) }
+        let alternates = try push.job.file.alternates(to: push.original)
+        return try decide(&push, else: verdict, among: alternates)
+    }
+
+    /// The same for a token that nobody had registered when the message was accepted: it belongs to the users who have
+    /// registered it since. Without one it is sent to as it is, unless somebody had it in between.
+    private func decideForToken(_ push: inout Push) throws(Failure) -> Verdict? {
+        guard let token = push.delivery.token else { return try overtaken(push) }
+        let name = DocumentName(token)
+        if let stamp = push.delivery.stamp, state.tokens.stamp(of: name) == stamp {
+            return try overtaken(push)
+        }
+        guard try state.tokens.read(name) != nil else { return try overtaken(push) }
+        let holders = try state.registry.users(of: token).map {
+            Delivery(token: token, environment: nil, user: $0)
+        }
+        return try decide(&push, else: .superseded("unregistered"), among: holders)
+    }
+
+    /// - Parameter verdict: where none of the alternates goes out, unless theirs is nearer to it.
+    private func decide(
+        _ push: inout Push, else verdict: Verdict, among alternates: [Delivery]
+    ) throws(Failure) -> Verdict? {
+        var last = (push: push, verdict: verdict)
+        for alternate in alternates {
+            guard let user = alternate.user else { continue }
+            var other = push
+            other.replace(by: alternate)
+            guard let next = try decideMessage(&other, for: user) else {
+                push = other
+                return try overtaken(push)
+            }
+            if next.isNearer(than: last.verdict) { last = (other, next) }
+        }
+        push = last.push
+        return last.verdict
+    }
+
+    /// Lets a message go to the device as the user has it now.
+    ///
+    /// - Returns: `nil` where the user has it and wants the message now.
+    private func decideMessage(
+        _ push: inout Push, for user: UserID
+    ) throws(Failure) -> Verdict? {
+        if isAsAccepted(push, of: user) { return nil }
+        let document = try document(of: user)
+        guard try aim(&push, at: document) != nil else { return .superseded("unregistered") }
+        return try isRepeated(push) ? .superseded("delivered") : unwanted(push, by: document)
+    }
+
+    /// Whether the device has become one with another one of the notification.
+    private func isRepeated(_ push: Push) throws(Failure) -> Bool {
+        guard let token = push.delivery.token, token != push.original.token else { return false }
+        return try push.job.file.isAlso(for: token)
+    }
+
+    func document(of user: UserID) throws(Failure) -> User {
+        let (known, snapshot) = try state.users.read(DocumentName(user), unless: lastUser)
+        lastUser = snapshot
+        return known ?? User()
     }
 
     /// Whether the user's document is the one that the delivery was decided by.
@@ -76,34 +155,20 @@ extension Drainer {
     }
 
     /// What the user's preferences say of a message: they may have changed, and quiet hours may have begun.
-    private func unwanted(
-        _ push: Push, for user: UserID, _ device: Device, _ document: User
-    ) throws(Failure) -> Verdict? {
+    private func unwanted(_ push: Push, by document: User) -> Verdict? {
         let notification = push.job.notification
         guard notification.isMessage, notification.expires > now else { return nil }
-        let passage = document.preferences.passage(
-            notification.kind, isExempt: notification.push.isExempt, at: now, WallClock.minute)
-        switch passage {
-        case .free:
-            return try isHeldAlready(notification, for: user, device) ? .held : nil
+        switch passage(of: notification, by: document) {
+        case .free: return nil
         case .closed: return .superseded("unwanted")
-        case .held(let moment):
-            // What may have arrived has to be asked for again under its own id.
-            guard !push.job.file.isInDoubt(push.delivery) else {
-                return .waiting(min(moment, notification.expires) - now)
-            }
-            return try hold(push, for: user, device, until: moment)
+        case .held(let moment): return .waiting(min(moment, notification.expires) - now)
         }
     }
 
-    /// Whether the device has taken a newer state of the same thing, or may just be taking one.
-    private func overtaken(_ push: Push) -> Verdict? {
-        guard let series = push.job.notification.series, let device = push.device else {
-            return nil
-        }
-        if let newest = push.job.group?.newest(on: device), newest > series.order {
-            return .superseded("newer")
-        }
-        return flights.isNewerUnderWay(than: series, on: device) ? .soon : nil
+    /// What the user's preferences say of a message now.
+    func passage(of notification: Notification, by document: User) -> Preferences.Passage {
+        document.preferences.passage(
+            notification.isClear ? nil : notification.kind, isExempt: notification.push.isExempt,
+            at: now, WallClock.minute)
     }
 }

@@ -10,8 +10,11 @@ import Unix
 extension Drainer {
     /// Puts a message into the box of a device that wants it later.
     func hold(
-        _ push: Push, for user: UserID, _ device: Device, until moment: Timestamp
+        _ push: Push, for user: UserID, until moment: Timestamp
     ) throws(Failure) -> Verdict {
+        guard let token = push.delivery.token, let device = push.device else {
+            return .superseded("unregistered")
+        }
         let notification = push.job.notification
         var message = Notification(
             id: notification.id, user: user, accepted: notification.accepted,
@@ -25,20 +28,21 @@ extension Drainer {
         message.badge = notification.badge
         message.hasOwnLife = notification.hasOwnLife
         let delivery = Delivery(
-            token: device.token, id: device.changedID, environment: device.environment,
+            token: token, id: push.delivery.deviceID, environment: push.delivery.environment,
             isProven: push.delivery.isProven)
         try spool.hold(
-            message, delivery, in: HeldBox(of: user, device.id),
-            until: min(moment, message.expires), now: now)
+            message, delivery, in: HeldBox(of: user, device),
+            until: moment, now: now)
         return .held
     }
 
     /// Whether an earlier drainer has put a message into the device's box and could not say so any more.
-    func isHeldAlready(_ notification: Notification, for user: UserID, _ device: Device)
-        throws(Failure) -> Bool
-    {
-        guard let heldBefore, notification.accepted <= heldBefore else { return false }
-        return try spool.isHeld(notification.id, in: HeldBox(of: user, device.id))
+    func isHeldAlready(_ push: Push, for user: UserID) throws(Failure) -> Bool {
+        let notification = push.job.notification
+        guard let heldBefore, notification.accepted <= heldBefore, let device = push.device else {
+            return false
+        }
+        return try spool.isHeld(notification.id, in: HeldBox(of: user, device))
     }
 
     /// Brings what an earlier drainer has taken out of boxes and not accepted.
@@ -94,7 +98,6 @@ extension Drainer {
         // What may have arrived is said again as it was.
         if !isInDoubt {
             let fates = try fates(of: messages, on: device, document)
-            if fates.contains(where: { $0.isBehind }) { return .soon }
             try drop(messages, fates, push)
             messages = zip(messages, fates).filter { $0.1.outcome == nil }.map { $0.0 }
             guard !messages.isEmpty else { return .superseded("released") }
@@ -102,8 +105,8 @@ extension Drainer {
             if case .held(let moment) = passage {
                 let first = messages.map { $0.notification.expires }.min() ?? moment
                 try spool.putBack(
-                    release, into: HeldBox(of: user, device.id), until: min(moment, first), now: now
-                )
+                    release, into: HeldBox(of: user, device.id), until: moment, expires: first,
+                    now: now)
                 return .superseded("held")
             }
         }
@@ -120,8 +123,6 @@ extension Drainer {
         /// `nil` where it is still wanted.
         var outcome: Outcome?
         var reason: String?
-        /// Whether another push is under way that decides about it.
-        var isBehind = false
     }
 
     private func fates(
@@ -146,7 +147,6 @@ extension Drainer {
                 if hasNewer || isOver {
                     fate = Fate(outcome: .superseded, reason: "newer")
                 } else {
-                    fate.isBehind = flights.isNewerUnderWay(than: series, on: device.id)
                     newer.append(series)
                 }
             }

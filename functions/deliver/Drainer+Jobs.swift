@@ -74,7 +74,7 @@ extension Drainer {
             let moment = moment(of: job)
             if !job.reached.isEmpty { try tellUser(of: job) }
             try intake.putOff(job.file, until: moment)
-            leave(job)
+            leave(job, putOffUntil: moment)
             summary.waiting += 1
             return logEvent(
                 "put off: \(job.retries)", job, ["until": .string(CalendarDate(moment).text)])
@@ -114,6 +114,7 @@ extension Drainer {
         {
             try state.users.update(DocumentName(user)) { $0.noteShown(waiting, on: job.reached) }
         }
+        try tellOthers(of: job)
     }
 
     func retryStubborn() {
@@ -129,12 +130,12 @@ extension Drainer {
 
     /// Ends a run: what was taken and not ended is left to the next one.
     func close() throws(Failure) {
+        for group in groups.values { putBack(group.releaseAll()) }
         for job in queue.removeAll() { intake.leave(job.file) }
         hasLeftWork = !stubborn.isEmpty || intake.isStuck
         for (job, _) in stubborn { intake.leave(job.file) }
         stubborn = []
         groups = [:]
-        flights = Flights()
         telling = [:]
         try intake.log.commit()
         oldestNote = nil

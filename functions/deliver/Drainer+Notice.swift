@@ -27,7 +27,7 @@ extension Drainer {
         switch try filling(of: push.job, told, of: player) {
         case .nothing(let reason): return .superseded(reason)
         case .turns(let waiting):
-            push.setBadge(try turnBadge(of: user, waiting: waiting, on: device))
+            setTurnBadge(&push, of: user, waiting: waiting, on: device)
             return nil
         }
     }
@@ -63,10 +63,7 @@ extension Drainer {
                 let badge = job.notification.push.payload.object?["aps"]?.object?["badge"]
                 return .turns(waiting: badge?.integer ?? document.turnBadge.waiting)
             }
-            let judgement = TurnRule.judge(
-                look.found, ledger: document.ledger, player: player, liveToo: settings.liveToo)
-            document.ledger = judgement.ledger
-            document.turnBadge.waiting = Int64(judgement.badge)
+            let judgement = document.judge(look.found, of: player, liveToo: settings.liveToo)
             let games = document.ledger.fill(told.notice, from: judgement.waiting)
             let notice = TurnNotice(
                 new: games, badge: judgement.badge, player: player, site: settings.site,
@@ -77,39 +74,55 @@ extension Drainer {
         }
     }
 
-    /// Takes the number on the player's icons down, if that is still due.
+    /// Corrects the number on the player's icons, if that is still due.
     func loadTurnBadge(
         _ push: inout Push, to device: Device, of user: UserID
     ) throws(Failure) -> Verdict? {
         guard let player = user.player else { return .superseded("unregistered") }
         let name = DocumentName(user)
         let settings = try TurnSettings(configuration.variables)
-        let badge = try state.users.update(name) { (document) throws(Failure) in
+        let (badge, preferences) = try state.users.update(name) { (document) throws(Failure) in
             if let look = try state.looks.read(name) {
-                let judgement = TurnRule.judge(
-                    look.found, ledger: document.ledger, player: player, liveToo: settings.liveToo)
-                document.turnBadge.waiting = Int64(judgement.badge)
+                _ = document.judge(look.found, of: player, liveToo: settings.liveToo)
             }
-            return document.turnBadge
+            return (document.turnBadge, document.preferences)
         }
-        if badge.waiting == device.shownTurns { return .superseded("answered") }
+        let shown = device.shownTurns ?? 0
+        if badge.waiting == shown { return .superseded("answered") }
+        // A player who wants no notices is not told by a number either.
+        if badge.waiting > shown, preferences.kinds[Preferences.turn] == .bool(false) {
+            return .superseded("unwanted")
+        }
         push.job.notice = (.turns(waiting: badge.waiting), MonotonicClock.milliseconds)
-        push.setBadge(try turnBadge(of: user, waiting: badge.waiting, on: device))
+        setTurnBadge(&push, of: user, waiting: badge.waiting, on: device)
         return nil
     }
 
-    /// How many games wait for all the players who are told of them on a device.
-    private func turnBadge(
-        of user: UserID, waiting: Int64, on device: Device
-    ) throws(Failure) -> Int64 {
-        var sum = waiting
+    /// Shows how many games wait for all the players who are told of them on a device.
+    private func setTurnBadge(
+        _ push: inout Push, of user: UserID, waiting: Int64, on device: Device
+    ) {
+        var others: [(user: UserID, waiting: Int64)] = []
         for name in holders(of: device.token) {
             guard let other = UserID(name), other != user, let document = known(other),
                 document.devices.contains(where: { $0.token == device.token })
             else { continue }
-            sum += document.turnBadge.waiting
+            others.append((other, document.turnBadge.waiting))
         }
-        return sum
+        push.job.others[device.token] = others.isEmpty ? nil : others
+        push.setBadge(others.reduce(waiting) { $0 + $1.waiting })
+    }
+
+    /// Records for the other users of a device what its icon shows of their games: each of them corrects what is theirs.
+    func tellOthers(of job: Job) throws(Failure) {
+        for token in job.reached {
+            for (user, waiting) in job.others[token] ?? [] {
+                guard known(user)?.device(token)?.shownTurns ?? 0 != waiting else { continue }
+                try state.users.update(DocumentName(user)) { (document) throws(Failure) in
+                    document.noteShown(waiting, on: [token])
+                }
+            }
+        }
     }
 
     /// The users who may have a device. An index that cannot be read must not keep this player's notices.

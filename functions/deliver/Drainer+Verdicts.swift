@@ -6,7 +6,7 @@ import Unix
 extension Drainer {
     /// Takes in what the push service said of a push.
     func note(_ verdict: Verdict, of push: Push) {
-        flights.end(push)
+        noteArrived(push)
         settle(push, verdict, isSent: true)
     }
 
@@ -17,8 +17,12 @@ extension Drainer {
         let job = push.job
         inFlight -= 1
         switch verdict.meaning {
+        case .behind:
+            if let device = push.device {
+                job.group?.wait((job, push.original), for: device)
+            }
+            return
         case .probing:
-            flights.begin(push)
             append(verdict, of: push, nil, isSent: isSent)
             intake.log.append(sending: push.delivery, in: job.file, at: now)
             inFlight += 1
@@ -27,7 +31,7 @@ extension Drainer {
             intake.log.append(notSent: push.delivery, in: job.file)
             // It stays in hand, unless it is only its own gateway that cannot be reached.
             if isEnding || provider.trouble != nil || configuration.isChanging {
-                return queue.putBack((job, push.delivery))
+                return queue.putBack((job, push.original))
             }
             job.retry(notBefore: now + .seconds(5), because: verdict.reason)
         case .settled(let outcome):
@@ -41,6 +45,9 @@ extension Drainer {
             case .refused, .gone, .quarantined: job.isRefused = true
             case .expired, .superseded, .cancelled, .damaged, .held: break
             }
+            if let device = push.original.device {
+                putBack(job.group?.settle(job.notification.id, on: device))
+            }
         case .later(let interval):
             append(verdict, of: push, nil, isSent: isSent)
             job.retry(notBefore: now + interval, because: verdict.reason)
@@ -51,6 +58,11 @@ extension Drainer {
         }
         job.open -= 1
         noteEnd(of: job)
+    }
+
+    /// Lets pushes go on that waited for a newer one.
+    func putBack(_ waited: [PushQueue.Entry]?) {
+        for entry in waited ?? [] { queue.putBack(entry) }
     }
 
     private func append(

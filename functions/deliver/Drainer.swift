@@ -21,8 +21,9 @@ final class Drainer {
 
     var queue = PushQueue()
     /// By key, the series of which a notification is in hand.
-    var groups: [String: SeriesGroup] = [:]
-    var flights = Flights()
+    var groups: [String: SeriesGroup<PushQueue.Entry>] = [:]
+    /// By device, what the release under way to it brings.
+    var bringing: [String: [Series]] = [:]
     /// By player, the notice in hand that tells of the player's turns, until the ledger says what became of it.
     var telling: [UserID: String] = [:]
     /// When this run began, where boxes had something in them then: see ``isHeldAlready(_:for:_:)``.
@@ -193,7 +194,7 @@ final class Drainer {
     /// Takes over more work: at once while there is more than what was taken, else every 20 ms. Neither what has
     /// waited nor what is new shuts the other out, and neither what is urgent.
     private func claim() throws(Failure) {
-        for file in try intake.lookForMarks() { try take(file, file.lane) }
+        for file in try intake.lookForCallOffs() { try take(file, file.lane) }
         let moment = MonotonicClock.milliseconds
         guard queue.smallCount < 500, moment - lastClaim >= 20 else { return }
         var isAll = true
@@ -223,7 +224,10 @@ final class Drainer {
         let job = Job(file, lane)
         do throws(Failure) {
             try join(job)
-            try queue.append(job)
+            let deliveries = try queue.append(job)
+            if lane != .bulk {
+                job.group?.add(job.notification, devices: deliveries.compactMap(\.device))
+            }
         } catch {
             leave(job)
             try setAside(job, error)
@@ -245,7 +249,7 @@ final class Drainer {
                 continue
             }
             intake.log.append(sending: push.delivery, in: push.job.file, at: now)
-            flights.begin(push)
+            noteUnderWay(push)
             return push
         }
         return nil

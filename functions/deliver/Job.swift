@@ -22,10 +22,12 @@ final class Job {
     var isRefused = false
     /// What it says of a player's turns, and when that was found out, by the monotonic clock in milliseconds.
     var notice: (filling: NoticeFilling, at: Int64)?
+    /// By device, how many games of its other users count in the number that was put on its icon.
+    var others: [DeviceToken: [(user: UserID, waiting: Int64)]] = [:]
     /// What orders its pushes among others.
     var series: Series? { notification.series }
     /// The devices that others of its series have reached.
-    var group: SeriesGroup?
+    var group: SeriesGroup<PushQueue.Entry>?
     /// What is sent to each device without a badge of its own.
     var payload: APNsPayload?
     /// What is sent to the others.

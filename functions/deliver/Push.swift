@@ -9,6 +9,8 @@ import Unix
 struct Push {
     let job: Job
     var delivery: Delivery
+    /// As it is in the notification's file.
+    let original: Delivery
     /// `apns-id`.
     private(set) var id: String
     /// What the messages that it brings are states of.
@@ -19,6 +21,7 @@ struct Push {
     init(_ job: Job, _ delivery: Delivery) {
         self.job = job
         self.delivery = delivery
+        original = delivery
         id = Self.id(job, delivery)
     }
 
@@ -30,11 +33,14 @@ struct Push {
         }
     }
 
-    /// What it is a state of.
-    var series: [Series] { job.series.map { [$0] } ?? brought }
-
     /// The device as receipts name it; `nil` where it is for a channel.
-    var device: String? { delivery.deviceID ?? delivery.token?.publicID }
+    var device: String? { delivery.device }
+
+    /// Sends it to the same device for another user.
+    mutating func replace(by alternate: Delivery) {
+        delivery = original.replaced(by: alternate)
+        id = Self.id(job, delivery)
+    }
 
     /// Sends it to the token and in the environment that the device has now.
     mutating func redirect(to device: Device) {
@@ -95,6 +101,8 @@ struct Verdict {
         case notSent
         /// It is tried in the other environment now: another verdict will follow.
         case probing
+        /// It waits in hand until a newer one to the same device has its outcome.
+        case behind
         case stop
     }
 }
@@ -141,7 +149,7 @@ extension Verdict {
         case .settled(.accepted): verdict.change = .move(to: environment)
         case .settled(.gone), .later: break
         case .notSent: verdict = Verdict(status: nil, reason: reason, meaning: .later(.minutes(5)))
-        case .settled, .probing, .stop:
+        case .settled, .probing, .behind, .stop:
             verdict = Verdict(
                 status: 400, reason: "BadDeviceToken", meaning: .settled(.quarantined))
             verdict.change = .noteRefusal(isBad: true, at: moment)
@@ -163,6 +171,17 @@ extension Verdict {
         Verdict(status: nil, reason: reason, meaning: .settled(.superseded))
     }
 
+    /// Of two users of a device neither of whom gets a push now: whether this one's verdict counts rather than the
+    /// other's. First what may still send it, then what says that a user has the device.
+    func isNearer(than other: Verdict) -> Bool {
+        switch (meaning, other.meaning) {
+        case (.later(let interval), .later(let earlier)): interval < earlier
+        case (.later, _): true
+        case (_, .later): false
+        default: other.reason == "unregistered"
+        }
+    }
+
     static let cancelled = Verdict(status: nil, reason: nil, meaning: .settled(.cancelled))
 
     /// Something of ours was not to be had for it.
@@ -178,9 +197,23 @@ extension Verdict {
         Verdict(status: nil, reason: "held", meaning: .later(pause))
     }
 
+    /// A newer one to the same device is in hand.
+    static let behind = Verdict(status: nil, reason: nil, meaning: .behind)
+
+    /// A newer one to the same device is tried after a pause.
+    static func behind(for pause: Interval) -> Verdict {
+        Verdict(status: nil, reason: "behind a newer one", meaning: .later(pause))
+    }
+
     /// Another push is under way whose verdict tells whether this one is still wanted.
     static let soon = Verdict(
         status: nil, reason: "behind another one", meaning: .later(.seconds(1)))
+
+    /// How long the user does not want to be told.
+    var heldFor: Interval? {
+        guard case .later(let pause) = meaning, reason == "held" else { return nil }
+        return pause
+    }
 
     /// It waits in the device's box.
     static let held = Verdict(status: nil, reason: nil, meaning: .settled(.held))

@@ -25,14 +25,19 @@ struct PushQueue {
 
     var isEmpty: Bool { smallCount == 0 && bulk.isEmpty && again.count == 0 }
 
+    /// - Returns: a small notification's deliveries.
     /// - Throws: where a small notification's file is damaged: nothing of it is in the queue then.
-    mutating func append(_ job: Job) throws(Failure) {
-        guard job.lane != .bulk else { return bulk.append(job) }
+    mutating func append(_ job: Job) throws(Failure) -> [Delivery] {
+        guard job.lane != .bulk else {
+            bulk.append(job)
+            return []
+        }
         var deliveries: [Delivery] = []
         while let delivery = try job.file.next() { deliveries.append(delivery) }
         job.open = deliveries.count
         for delivery in deliveries { append((job, delivery)) }
         exhausted.append(job)
+        return deliveries
     }
 
     private mutating func append(_ entry: Entry) {

@@ -5,22 +5,42 @@ import Turnstone
 /// Erases a user everywhere. Each step may be repeated; the user's document goes last, so that whoever is killed in
 /// between leaves something that the next attempt finds.
 ///
+/// - Parameter resume: called when delivery can go on.
 /// - Returns: what was erased; `nil` where nothing was known.
 func erase(
-    _ user: UserID, _ state: State, _ spool: Spool, at now: Timestamp
+    _ user: UserID, _ state: State, _ spool: Spool, at now: Timestamp,
+    resume: () throws(Failure) -> Void
 ) throws(Failure) -> JSONValue? {
-    // No drainer runs until the document is gone: one would note outcomes in it.
+    let opponents = try state.eraseLooks(naming: user)
+    let (devices, sent) = try callOff(user, opponents, state, spool, at: now)
+    try resume()
+    let receipts = try sent.receipts + spool.eraseClosedReceipts(of: user, after: sent)
+    var erased = try state.eraseTraces(of: user, devices)
+    erased.devices = devices.count
+    erased.files += opponents.count + sent.damaged
+    guard !sent.isUnfinished else {
+        throw Failure(
+            .later(seconds: 60),
+            "unable to erase all: a notification that names the user is just being accepted",
+            cause: "busy")
+    }
+    erased.files += try state.eraseDocument(of: user)
+    guard !erased.isNothing || sent.pushes + receipts > 0 else { return nil }
+    return [
+        "devices": .integer(Int64(erased.devices)), "apiKeys": .integer(Int64(erased.keys)),
+        "pushes": .integer(Int64(sent.pushes)), "receipts": .integer(Int64(receipts)),
+        "files": .integer(Int64(erased.files)),
+    ]
+}
+
+/// Takes the user's devices, and calls off what waits for them, while no drainer runs: none that comes later finds
+/// anything of the user.
+private func callOff(
+    _ user: UserID, _ opponents: [UserID], _ state: State, _ spool: Spool, at now: Timestamp
+) throws(Failure) -> (devices: [Device], sent: Spool.Erased) {
     let election = try spool.electionAskingDrainer()
     defer { election.end() }
     let devices = try state.takeDevices(of: user)
-    let sent = try spool.erase(user, elected: election, at: now)
-    var erased = try state.eraseTraces(of: user, devices)
-    erased.devices = devices.count
-    erased.files += try state.eraseDocument(of: user) + sent.damaged
-    guard !erased.isNothing || sent.pushes + sent.receipts > 0 else { return nil }
-    return [
-        "devices": .integer(Int64(erased.devices)), "apiKeys": .integer(Int64(erased.keys)),
-        "pushes": .integer(Int64(sent.pushes)), "receipts": .integer(Int64(sent.receipts)),
-        "files": .integer(Int64(erased.files)),
-    ]
+    try state.registry.handOverBadges(of: devices, from: user)
+    return (devices, try spool.erase(user, opponents: opponents, elected: election, at: now))
 }

@@ -25,11 +25,14 @@ serve(
         let user = try user(request)
         let state = try State(request.variables)
         let spool = Spool(state: state.folder)
-        let result = Result { () throws(Failure) in
-            try erase(user, state, spool, at: request.time)
+        // The drainer that ran has ended for this, whatever comes of it.
+        func resume() throws(Failure) {
+            if try spool.hasWork(at: request.time) { try spool.startDrainer(request.variables) }
         }
-        // The one that ran has ended for this, whatever came of it.
-        if try spool.hasWork(at: request.time) { try spool.startDrainer(request.variables) }
+        let result = Result { () throws(Failure) in
+            try erase(user, state, spool, at: request.time, resume: resume)
+        }
+        if case .failure = result { try resume() }
         let erased = try result.get()
         guard let erased else { throw unknown }
         return .ok(["success": true, "erased": erased])
@@ -37,7 +40,7 @@ serve(
 
 func user(_ request: Request) throws(Failure) -> UserID {
     guard let user = UserID(request[parameter: "id"]) else {
-        throw .malformed("a user's id must have 1 to 128 bytes")
+        throw .malformed(UserID.rule)
     }
     return user
 }

@@ -1,0 +1,172 @@
+import Turnstone
+
+/// What is known of one series' notifications while at least one of them is in hand: which devices have taken them, and
+/// which devices they are still for.
+///
+/// `Push` is what waits here: a push that is older than another one to the same device that is in hand.
+package final class SeriesGroup<Push> {
+    /// A notification that has devices without an outcome.
+    package final class Member {
+        package let notification: Notification
+        package let order: Series.Order
+        /// Whether it is in hand; else it waits in the spool.
+        package fileprivate(set) var isInHand: Bool
+        /// When it is tried again, where it is not in hand.
+        package fileprivate(set) var until: Timestamp
+        /// Whether its sender wants it not before ``until``.
+        package let isScheduled: Bool
+        fileprivate var devices: Set<UInt64>
+
+        fileprivate init(
+            _ notification: Notification, _ order: Series.Order, _ devices: Set<UInt64>,
+            isInHand: Bool, until: Timestamp, isScheduled: Bool
+        ) {
+            self.notification = notification
+            self.order = order
+            self.devices = devices
+            self.isInHand = isInHand
+            self.until = until
+            self.isScheduled = isScheduled
+        }
+    }
+
+    /// The ids of the notifications in hand.
+    package private(set) var inHand: Set<String> = []
+    /// Those of them whose devices were not read: large ones, as long as they are alone.
+    package private(set) var unread: Set<String> = []
+    /// The notifications whose receipts and files need not be read, as everything about them is here.
+    private var known: Set<String> = []
+    private var members: [String: Member] = [:]
+    /// By device, the members that it has still to get, the newest first.
+    private var open: [UInt64: [Member]] = [:]
+    /// By device, the newest of the notifications that it has taken.
+    private var reached: [UInt64: Series.Order] = [:]
+    private var waiting: [UInt64: [Push]] = [:]
+    /// How many pushes wait.
+    package private(set) var waitingCount = 0
+
+    package init() {}
+
+    // MARK: Notifications
+
+    /// Takes in that a notification is in hand.
+    ///
+    /// - Parameter isComplete: whether all that it reaches will be recorded here; else its receipts have to be read.
+    package func join(_ id: String, isLarge: Bool, isComplete: Bool) {
+        inHand.insert(id)
+        if isLarge { unread.insert(id) }
+        if isComplete { known.insert(id) }
+    }
+
+    /// Whether a notification's receipts and file have to be read, which this asks for once.
+    package func mustRead(_ id: String) -> Bool { known.insert(id).inserted }
+
+    /// Takes in the devices that a notification is still for.
+    ///
+    /// - Parameter state: where it waits; `nil` for one in hand.
+    package func add(
+        _ notification: Notification, devices: [String],
+        waiting state: (until: Timestamp, isScheduled: Bool)? = nil
+    ) {
+        guard let order = notification.series?.order else { return }
+        forget(notification.id)
+        unread.remove(notification.id)
+        let member = Member(
+            notification, order, Set(devices.map { key($0) }), isInHand: state == nil,
+            until: state?.until ?? Timestamp(milliseconds: 0),
+            isScheduled: state?.isScheduled ?? false)
+        members[notification.id] = member
+        for device in member.devices {
+            var list = open[device] ?? []
+            list.insert(member, at: list.firstIndex { $0.order < order } ?? list.count)
+            open[device] = list
+        }
+    }
+
+    /// Takes in that a notification is out of hand.
+    ///
+    /// - Parameter moment: until when it was put off; `nil` where it is over.
+    /// - Returns: the pushes that waited for it.
+    package func leave(_ id: String, putOffUntil moment: Timestamp?) -> [Push] {
+        inHand.remove(id)
+        unread.remove(id)
+        let devices = members[id]?.devices ?? []
+        if let moment, let member = members[id] {
+            member.isInHand = false
+            member.until = moment
+        } else {
+            forget(id)
+        }
+        // A large notification that is alone records no devices: they are read again when another one comes.
+        if inHand.count == 1 { known = [] }
+        return devices.flatMap { release($0) }
+    }
+
+    private func forget(_ id: String) {
+        guard let member = members.removeValue(forKey: id) else { return }
+        for device in member.devices { remove(member, from: device) }
+    }
+
+    private func remove(_ member: Member, from device: UInt64) {
+        guard var list = open[device] else { return }
+        list.removeAll { $0 === member }
+        open[device] = list.isEmpty ? nil : list
+    }
+
+    // MARK: Devices
+
+    /// Records that a device has taken a notification.
+    package func recordReached(_ order: Series.Order, on device: String) {
+        let key = key(device)
+        reached[key] = max(reached[key] ?? order, order)
+    }
+
+    /// The newest notification that a device has taken.
+    package func newest(on device: String) -> Series.Order? {
+        reached.isEmpty ? nil : reached[key(device)]
+    }
+
+    /// Records that a notification has its outcome for a device.
+    ///
+    /// - Returns: the pushes to the device that waited for that.
+    package func settle(_ id: String, on device: String) -> [Push] {
+        let key = key(device)
+        if let member = members[id], member.devices.remove(key) != nil {
+            remove(member, from: key)
+        }
+        return release(key)
+    }
+
+    /// The newer notifications that a device has still to get, the newest first.
+    package func ahead(of order: Series.Order, on device: String) -> ArraySlice<Member> {
+        open[key(device)]?.prefix { $0.order > order } ?? []
+    }
+
+    // MARK: Waiting
+
+    /// Keeps a push until a newer one to the device has its outcome.
+    package func wait(_ push: Push, for device: String) {
+        waiting[key(device), default: []].append(push)
+        waitingCount += 1
+    }
+
+    private func release(_ device: UInt64) -> [Push] {
+        guard waitingCount > 0, let pushes = waiting.removeValue(forKey: device) else { return [] }
+        waitingCount -= pushes.count
+        return pushes
+    }
+
+    /// Empties it of what waits.
+    package func releaseAll() -> [Push] {
+        defer {
+            waiting = [:]
+            waitingCount = 0
+        }
+        return waiting.values.flatMap { $0 }
+    }
+
+    /// The first 16 of a device id's hex digits.
+    private func key(_ device: String) -> UInt64 {
+        UInt64(String(decoding: device.utf8.prefix(16), as: UTF8.self), radix: 16) ?? 0
+    }
+}

@@ -1,0 +1,156 @@
+import JSON
+import Store
+import TestSupport
+import Testing
+import Turnstone
+
+/// A phone that two users have.
+@Suite struct SharedPhoneTests {
+    private func world() throws -> World {
+        let world = try World()
+        for player in Int64(1)...2 { try world.register(token(1), of: player) }
+        return world
+    }
+
+    @Test("a phone of two users gets a message to both once, though one of them is muted")
+    func once() throws {
+        let world = try world()
+        let end = Timestamp(milliseconds: world.now) + .hours(1)
+        try world.change("2") { $0.preferences.mutedUntil = end }
+        let id = try world.sent(["users": ["1", "2"], "title": "Hello"])
+        try world.run("deliver")
+        try world.advance(seconds: 3600)
+        for _ in 0..<2 { try world.run("deliver") }
+        #expect(try world.acceptedIDs().count == 1)
+        #expect(try world.report(id)["counts"] == ["accepted": 1])
+        #expect(try world.report(id)["state"] == "done")
+    }
+
+    @Test("on a phone of two users an older message does not follow the other's newer one")
+    func overtaken() throws {
+        let world = try world()
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
+        let first = try world.sent(["users": ["1"], "title": "Old", "collapse_id": "x"])
+        try world.run("deliver")
+        _ = try world.sent(["users": ["2"], "title": "New", "collapse_id": "x"])
+        try world.run("deliver")
+        try world.advance(seconds: 2400)
+        try world.run("deliver")
+        #expect(try world.report(first)["counts"] == ["superseded": 1])
+        #expect(try world.acceptedIDs().count == 1)
+    }
+
+    /// A message to both users that waits for its moment, which ``goOn(_:)`` lets come.
+    private func scheduled(_ world: World, _ audience: JSONObject) throws -> String {
+        var body: JSONObject = [
+            "title": "Hello", "kind": "chat", "send_after": .integer(world.now / 1000 + 1200),
+        ]
+        for member in audience.members { body[member.name] = member.value }
+        return try world.sent(body)
+    }
+
+    private func goOn(_ world: World) throws {
+        try world.advance(seconds: 2400)
+        try world.run("deliver")
+    }
+
+    /// How a message to both users may be addressed.
+    private static let audiences: [JSONObject] = [
+        ["users": ["1", "2"]], ["devices": [.string(token(1))]],
+    ]
+
+    /// What keeps a user from getting the message.
+    enum Change: CaseIterable, Sendable {
+        case unregistered, unwanted, muted
+    }
+
+    private func apply(_ change: Change, to player: Int64, _ world: World) throws {
+        switch change {
+        case .unregistered:
+            let answer = try world.ask(
+                "register", "DELETE", "/register/\(token(1))", by: player)
+            #expect(answer.status == 200)
+        case .unwanted: try world.change("\(player)") { $0.preferences.kinds = ["chat": false] }
+        case .muted:
+            let end = Timestamp(milliseconds: world.now) + .hours(1 + player)
+            try world.change("\(player)") { $0.preferences.mutedUntil = end }
+        }
+    }
+
+    @Test(
+        "a message to two users of a phone goes to it while one of them has it and wants it",
+        arguments: Change.allCases, Int64(1)...2)
+    func oneOfTwo(change: Change, player: Int64) throws {
+        for audience in Self.audiences {
+            let world = try world()
+            let id = try scheduled(world, audience)
+            #expect(try world.report(id)["devices"]?.array?.count == 1)
+            try apply(change, to: player, world)
+            try goOn(world)
+            #expect(try world.report(id)["counts"] == ["accepted": 1])
+            #expect(try world.acceptedIDs().count == 1)
+            let users = try world.report(id)["devices"]?.array?.map { $0.object?["user"] }
+            #expect(users == [.string("\(3 - player)")])
+        }
+    }
+
+    @Test("a message that was put off is still for both users of a phone")
+    func putOff() throws {
+        let world = try world()
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
+        let id = try world.sent(["users": ["1", "2"], "title": "Hello"])
+        try world.run("deliver")
+        try apply(.unregistered, to: 1, world)
+        try goOn(world)
+        #expect(try world.report(id)["counts"] == ["accepted": 1])
+    }
+
+    @Test("a message to two users of a phone ends where neither has it or wants it")
+    func neither() throws {
+        let world = try world()
+        let id = try scheduled(world, Self.audiences[0])
+        try apply(.unregistered, to: 1, world)
+        try apply(.unwanted, to: 2, world)
+        try goOn(world)
+        let device = try world.report(id)["devices"]?.array?.first?.object
+        #expect(device?["state"] == "superseded" && device?["reason"] == "unwanted")
+        #expect(device?["user"] == "2")
+        #expect(try world.acceptedIDs().isEmpty)
+    }
+
+    @Test("where both users of a phone are muted a message waits for the first of them")
+    func bothMuted() throws {
+        let world = try world()
+        let id = try scheduled(world, Self.audiences[0])
+        for player in Int64(1)...2 { try apply(.muted, to: player, world) }
+        try goOn(world)
+        #expect(try world.acceptedIDs().isEmpty)
+        try world.advance(seconds: 7200 - 2400)
+        try world.run("deliver")
+        #expect(try world.report(id)["counts"] == ["accepted": 1])
+        #expect(try world.acceptedIDs().count == 1)
+    }
+
+    @Test("a message to a token goes to the one of its users who wants it", arguments: Int64(1)...2)
+    func tokenOfTwo(player: Int64) throws {
+        for change in [Change.unwanted, .muted] {
+            let world = try world()
+            try apply(change, to: player, world)
+            let id = try world.sent(["devices": [.string(token(1))], "title": "Hi", "kind": "chat"])
+            try world.run("deliver")
+            #expect(try world.report(id)["counts"] == ["accepted": 1])
+        }
+    }
+
+    @Test("erasing one of two users leaves the message to the other")
+    func erased() throws {
+        let world = try world()
+        let id = try scheduled(world, Self.audiences[0])
+        let answer = try Answer(
+            event: world.startBackend("users", world.message("DELETE", "/api/users/1")).end().stdout
+        )
+        #expect(answer.status == 200, "\(answer.body)")
+        try goOn(world)
+        #expect(try world.report(id)["counts"] == ["accepted": 1])
+    }
+}

@@ -1,0 +1,57 @@
+import Testing
+import Turnstone
+
+@testable import Store
+
+/// When a player's turn comes round. Moments are in seconds, an interval is 30 s where nothing else is said.
+@Suite struct SlotsTests {
+    private func next(after slot: Int64, at now: Int64, interval: Int64 = 30) -> Int64? {
+        Slots(at: Timestamp(milliseconds: now * 1000), interval: .seconds(interval))
+            .next(after: slot * 1000).map { $0 / 1000 }
+    }
+
+    @Test(
+        "a run may be early for its slot or late, and the slots stay where they are",
+        arguments: [(1025, 1030), (1030, 1030), (1031, 1030), (1035, 1030)] as [(Int64, Int64)])
+    func jitter(now: Int64, slot: Int64) {
+        #expect(next(after: 1000, at: now) == slot)
+    }
+
+    @Test("a run comes too early for its slot", arguments: [1000, 1001, 1024] as [Int64])
+    func early(now: Int64) {
+        #expect(next(after: 1000, at: now) == nil)
+    }
+
+    @Test(
+        "a run that is later than that begins a new count",
+        arguments: [1036, 1060, 9000] as [Int64])
+    func late(now: Int64) {
+        #expect(next(after: 1000, at: now) == now)
+    }
+
+    @Test func jitterDoesNotAddUp() {
+        var slot: Int64 = 1000
+        for run in Int64(1)...20 {
+            let now = 1000 + run * 30 + (run % 2 == 0 ? 4 : -4)
+            slot = next(after: slot, at: now) ?? -1
+            #expect(slot == 1000 + run * 30)
+        }
+    }
+
+    @Test(
+        "the tolerance is half of a short interval",
+        arguments: [(1001, nil), (1002, 1004), (1006, 1004), (1007, 1007)] as [(Int64, Int64?)])
+    func short(now: Int64, slot: Int64?) {
+        #expect(next(after: 1000, at: now, interval: 4) == slot)
+    }
+
+    @Test func aPlayerWhoWasNeverLookedAtIsDue() {
+        #expect(next(after: 0, at: 1000) == 1000)
+    }
+
+    @Test func aSlotInTheFutureIsAClockThatWasSetBack() {
+        #expect(next(after: 5000, at: 1000) == 1000)
+        // That of a run which was early is none.
+        #expect(next(after: 1004, at: 1000) == nil)
+    }
+}
