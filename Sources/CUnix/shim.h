@@ -62,6 +62,8 @@ static inline long long cunix_birth(int descriptor) {
     if (!(status.stx_mask & STATX_BTIME)) return 0;
     return status.stx_btime.tv_sec * 1000000000LL + status.stx_btime.tv_nsec;
 }
+// And the manual's names of error numbers (since 2.32).
+const char *strerrorname_np(int number);
 // And tee(2), memfd_create(2) and poll(2)'s sign that the other side sends no more.
 ssize_t tee(int from, int to, size_t count, unsigned int flags);
 int memfd_create(const char *name, unsigned int flags);

@@ -138,7 +138,7 @@ private struct Salvage {
     /// - Parameter body: gets `nil` for a line that is no object; `false` ends it.
     private func forEachLine(_ body: (JSONObject?) -> Bool) {
         do throws(SystemError) {
-            let file = try FileDescriptor.open(path, .regular)
+            let file = try FileDescriptor.open(path, .read)
             var rest: [UInt8] = []
             while true {
                 let more = try file.read(upTo: 65_536)

@@ -88,7 +88,7 @@ final class Checkpoint {
     /// - Returns: `nil` where there is none: all receipts are to be read then.
     func read() throws(Failure) -> ReceiptLog.Position? {
         let bytes: [UInt8]?
-        do throws(SystemError) { bytes = try Files.document(path) } catch {
+        do throws(SystemError) { bytes = try Files.contents(path) } catch {
             guard error.errno.isOfTheFile else { throw error.failure }
             bytes = nil
         }

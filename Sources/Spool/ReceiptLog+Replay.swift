@@ -30,7 +30,7 @@ extension ReceiptLog {
     /// A day's receipts; `nil` where they cannot be read, after they were moved out of the way: a day that cannot be
     /// read cannot be written either.
     private func open(_ day: String, report: (Failure) -> Void) throws(Failure) -> FileDescriptor? {
-        do throws(SystemError) { return try FileDescriptor.open(path(day), .regular) } catch {
+        do throws(SystemError) { return try FileDescriptor.open(path(day), .read) } catch {
             guard error.errno.isOfTheFile else { throw error.failure }
             let copy = "\(path(day)).unreadable-\(Timestamp.systemNow.milliseconds)"
             try systemCalls { () throws(SystemError) in try Files.rename(path(day), copy) }

@@ -23,7 +23,7 @@ extension ReceiptLog {
         of day: String, from start: Int, _ beginning: [UInt8], _ note: (JSONObject) -> Bool
     ) throws(Failure) -> Bool {
         let file: FileDescriptor
-        do throws(SystemError) { file = try .open(path(day), .regular) } catch {
+        do throws(SystemError) { file = try .open(path(day), .read) } catch {
             guard error.errno.isOfTheFile || error.errno == .noEntry else { throw error.failure }
             return false
         }

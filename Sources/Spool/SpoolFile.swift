@@ -36,7 +36,7 @@ package final class SpoolFile {
         var file: FileDescriptor?
         let start: [UInt8]
         do throws(SystemError) {
-            file = try .open(path, .regular)
+            file = try .open(path, .read)
             start = try file?.read(upTo: piece) ?? []
         } catch {
             guard error.errno == .noEntry else { throw Damage.failure(error) }

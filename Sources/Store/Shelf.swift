@@ -86,7 +86,7 @@ package struct Shelf<Content: Document> {
     }
 
     private func present(_ path: String) throws(Failure) -> Content? {
-        let bytes = try systemCalls { () throws(SystemError) in try Files.document(path) }
+        let bytes = try systemCalls { () throws(SystemError) in try Files.contents(path) }
         guard let bytes else { return nil }
         guard durable else { return cached(bytes, path)?.content }
         guard let stored = try Stored<Content>(bytes, path) else { throw try setAside(path) }
@@ -140,7 +140,7 @@ package struct Shelf<Content: Document> {
     /// The document of a name, where another lock than its own guards it.
     func readAlone(_ name: String) throws(Failure) -> Content? {
         let path = "\(folder)/\(name).json"
-        let bytes = try systemCalls { () throws(SystemError) in try Files.document(path) }
+        let bytes = try systemCalls { () throws(SystemError) in try Files.contents(path) }
         guard let bytes else { return nil }
         guard let stored = try Stored<Content>(bytes, path) else { throw setAsideLocked(path) }
         return stored.content
@@ -151,7 +151,7 @@ package struct Shelf<Content: Document> {
         let path = "\(folder)/\(name).json"
         let bytes = try systemCalls { () throws(SystemError) in
             try Files.makeFolder(folder)
-            return try Files.document(path)
+            return try Files.contents(path)
         }
         let revision = try bytes.flatMap { (bytes) throws(Failure) in
             try Stored<Content>(bytes, path)?.revision
@@ -226,7 +226,7 @@ package struct Shelf<Content: Document> {
         guard durable else { return try currentCached(path, committed: committed) }
         let start = MonotonicClock.milliseconds
         while true {
-            let bytes = try systemCalls { () throws(SystemError) in try Files.document(path) }
+            let bytes = try systemCalls { () throws(SystemError) in try Files.contents(path) }
             if let bytes {
                 guard let stored = try Stored<Content>(bytes, path) else {
                     throw setAsideLocked(path)
@@ -250,7 +250,7 @@ package struct Shelf<Content: Document> {
     /// Moves a document that does not parse out of the way, unless somebody has mended it meanwhile.
     private func setAside(_ path: String) throws(Failure) -> Failure {
         try Lock.holding(path) { (_) throws(Failure) in
-            let bytes = try systemCalls { () throws(SystemError) in try Files.document(path) }
+            let bytes = try systemCalls { () throws(SystemError) in try Files.contents(path) }
             guard let bytes, try Stored<Content>(bytes, path) == nil else { return missing(path) }
             return setAsideLocked(path)
         }

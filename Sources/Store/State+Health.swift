@@ -21,7 +21,7 @@ extension State {
 
     /// When the last cycle came to its end; `nil` where none has, or nothing is known of it.
     package func lastCycle() throws(Failure) -> Timestamp? {
-        let bytes = try systemCalls { () throws(SystemError) in try Files.document(cyclePath) }
+        let bytes = try systemCalls { () throws(SystemError) in try Files.contents(cyclePath) }
         do throws(JSONError) {
             return try bytes.flatMap { (bytes) throws(JSONError) in try JSON.parse(bytes) }?
                 .object?["completed_at"]?.timestamp
@@ -57,7 +57,7 @@ extension State {
     /// The documents that were moved out of the way and not restored, or whose damaged copy is still there.
     package func setAside() throws(Failure) -> [String] {
         let bytes = try systemCalls { () throws(SystemError) in
-            try Files.document("\(folder)/set-aside.jsonl")
+            try Files.contents("\(folder)/set-aside.jsonl")
         }
         var names: [String] = []
         for line in (bytes ?? []).split(separator: UInt8(ascii: "\n")).suffix(10_000) {

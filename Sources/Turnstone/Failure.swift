@@ -39,11 +39,16 @@ package struct Failure: Error, Equatable, Sendable {
     package let sentence: String
     /// The cause's searchable name, such as `busy`, `ENOSPC` or `BadDeviceToken`.
     package let cause: String
+    /// The path of the file that cannot be used, where it is one file's fault.
+    package let file: String?
 
-    package init(_ disposition: Disposition, _ sentence: String, cause: String) {
+    package init(
+        _ disposition: Disposition, _ sentence: String, cause: String, file: String? = nil
+    ) {
         self.disposition = disposition
         self.sentence = sentence
         self.cause = cause
+        self.file = file
     }
 
     package static func refused(_ refusal: Refusal, _ sentence: String) -> Failure {

@@ -18,14 +18,16 @@ package final class FileDescriptor {
 
     deinit { _ = close(number) }
 
+    /// Only regular files are opened, unless a mode says otherwise: whatever else has the name, such as a FIFO, could make
+    /// whoever opens it wait. No open waits.
     package enum Mode: Sendable {
         case read
-        /// For reading, without waiting for a writer where it is a FIFO.
-        case readAtOnce
-        /// For reading, and a regular file: a FIFO or a folder of the name is an error, and is not waited for.
-        case regular
+        /// For reading, of whatever kind it is.
+        case readAny
         /// For reading and writing; made with mode 0600 where it is missing.
         case update
+        /// For reading and writing what is there.
+        case overwrite
         /// For writing, empty; made where it is missing.
         case anew
         /// Each write goes to the end; made where it is missing.
@@ -33,16 +35,19 @@ package final class FileDescriptor {
         case folder
 
         var flags: Int32 {
-            switch self {
-            case .read: O_RDONLY
-            case .readAtOnce: O_RDONLY | O_NONBLOCK | O_NOCTTY
-            case .regular: O_RDONLY | O_NONBLOCK | O_NOCTTY
-            case .update: O_RDWR | O_CREAT
-            case .anew: O_WRONLY | O_CREAT | O_TRUNC
-            case .append: O_WRONLY | O_CREAT | O_APPEND
-            case .folder: O_RDONLY | O_DIRECTORY
-            }
+            let flags =
+                switch self {
+                case .read, .readAny: O_RDONLY
+                case .update: O_RDWR | O_CREAT
+                case .overwrite: O_RDWR
+                case .anew: O_WRONLY | O_CREAT | O_TRUNC
+                case .append: O_WRONLY | O_CREAT | O_APPEND
+                case .folder: O_RDONLY | O_DIRECTORY
+                }
+            return flags | O_NONBLOCK | O_NOCTTY
         }
+
+        var isRegular: Bool { self != .readAny && self != .folder }
     }
 
     /// C: `open(2)`, close-on-exec, mode 0600 for what it makes.
@@ -50,7 +55,7 @@ package final class FileDescriptor {
         let number = retried { cunix_open(path, mode.flags | O_CLOEXEC, 0o600) }
         guard number >= 0 else { throw SystemError("open", path) }
         let file = FileDescriptor(owning: number, path: path)
-        if mode == .regular { try file.requireRegular() }
+        if mode.isRegular { try file.requireRegular() }
         return file
     }
 
@@ -107,6 +112,21 @@ package final class FileDescriptor {
         var status = stat()
         guard fstat(number, &status) == 0 else { throw SystemError("fstat", path) }
         return status.st_nlink > 0
+    }
+
+    /// Whether the file is the one at a path, and not another one that has taken its name. C: `fstat(2)`, `stat(2)`.
+    package func isStill(at path: String) throws(SystemError) -> Bool {
+        defer { withExtendedLifetime(self) {} }
+        var own = stat()
+        guard fstat(number, &own) == 0 else { throw SystemError("fstat", self.path) }
+        var named = stat()
+        guard retried({ stat(path, &named) }) == 0 else {
+            guard [.noEntry, .notDirectory].contains(Errno.current) else {
+                throw SystemError("find", path)
+            }
+            return false
+        }
+        return own.st_dev == named.st_dev && own.st_ino == named.st_ino
     }
 
     /// Tells the file from a copy of it, and stays the same when it is written or renamed: its inode, and when it was made in
@@ -206,6 +226,19 @@ package final class FileDescriptor {
         if result == 0 { return true }
         guard Errno.current == .notSupported else { throw SystemError("reserve", path) }
         return false
+    }
+
+    /// Where the next bytes are that were ever written, from `offset` on, or the file's end: a sparse file of a terabyte
+    /// has next to none, and reads as zeros. C: `lseek(2)` with `SEEK_DATA`.
+    package func nextData(from offset: Int) throws(SystemError) -> Int {
+        defer { withExtendedLifetime(self) {} }
+        let place = lseek(number, off_t(offset), 3)  // SEEK_DATA, for GNU sources only
+        if place >= 0 { return Int(place) }
+        switch Errno.current.rawValue {
+        case ENXIO: return max(offset, try size())
+        case EINVAL, ESPIPE, EOPNOTSUPP: return offset  // the file system does not know
+        default: throw SystemError("seek", path)
+        }
     }
 
     /// Makes the file end at `size`, and gives back what was set aside behind it. C: `ftruncate(2)`.

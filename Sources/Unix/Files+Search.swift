@@ -27,7 +27,7 @@ extension Files {
     ) throws(SystemError) -> Int {
         var count = 0
         let other = [UInt8](repeating: byte, count: bytes.count)
-        let file = try forEachPlace(of: bytes, in: path, .update, isWord: isWord) {
+        let file = try forEachPlace(of: bytes, in: path, .overwrite, isWord: isWord) {
             (file, place) throws(SystemError) in
             try file.write(other, at: place)
             count += 1
@@ -44,11 +44,12 @@ extension Files {
         of bytes: [UInt8], in path: String, _ mode: FileDescriptor.Mode, isWord: Bool,
         _ body: (FileDescriptor, Int) throws(SystemError) -> Bool
     ) throws(SystemError) -> FileDescriptor? {
-        guard !bytes.isEmpty, try exists(path) else { return nil }
-        let file = try FileDescriptor.open(path, mode)
+        guard !bytes.isEmpty, let file = try open(path, mode) else { return nil }
         let size = 1 << 20
         var offset = 0
         while true {
+            // Back by as many bytes as pieces overlap: what is looked for may begin with zeros.
+            offset = max(offset, try file.nextData(from: offset) - bytes.count - 1)
             let piece = try file.read(upTo: size, at: offset)
             let isLast = piece.count < size
             // Pieces overlap by the bytes and their two neighbours.

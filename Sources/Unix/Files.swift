@@ -3,17 +3,24 @@ import Turnstone
 
 /// The file system's verbs, each with the path in its error.
 package enum Files {
-    /// The file's bytes, or `nil` where there is no such file. One of more than 256 MiB is refused.
-    package static func contents(_ path: String) throws(SystemError) -> [UInt8]? {
-        try open(path, .read)?.readToEnd(limit: 1 << 28)
+    /// The bytes of a file that programs have written, or `nil` where there is none.
+    ///
+    /// - Throws: `EFBIG` for one of more than `limit` bytes, `EISDIR` or `EINVAL` for what is no regular file.
+    package static func contents(
+        _ path: String, limit: Int = longest
+    ) throws(SystemError) -> [UInt8]? {
+        try open(path, .read)?.readToEnd(limit: limit)
     }
+
+    /// What no document, and nothing else that is read whole, may exceed.
+    package static let longest = 1 << 24
 
     /// The bytes of a file that a person has written, such as a configuration or a key, or `nil` where there is none.
     ///
     /// - Throws: `EFBIG` for one of more than a megabyte, `ESPIPE` for what is no file, such as a FIFO, which could make
     ///   whoever opens it wait.
     package static func writtenContents(_ path: String) throws(SystemError) -> [UInt8]? {
-        guard let file = try open(path, .readAtOnce) else { return nil }
+        guard let file = try open(path, .readAny) else { return nil }
         guard try file.isPlain() else { throw SystemError("read", path, .isNoFile) }
         return try file.readToEnd(limit: 1 << 20)
     }
@@ -25,18 +32,13 @@ package enum Files {
         try writtenContents(path) != nil
     }
 
-    private static func open(
+    static func open(
         _ path: String, _ mode: FileDescriptor.Mode
     ) throws(SystemError) -> FileDescriptor? {
         do throws(SystemError) { return try FileDescriptor.open(path, mode) } catch {
             guard error.errno == .noEntry || error.errno == .notDirectory else { throw error }
             return nil
         }
-    }
-
-    /// The same of a regular file: anything else of its name is an error.
-    package static func document(_ path: String) throws(SystemError) -> [UInt8]? {
-        try open(path, .regular)?.readToEnd(limit: 1 << 28)
     }
 
     /// Makes `path` hold `bytes`, at one instant and durably: a temporary file beside it, `fsync`,
@@ -49,7 +51,7 @@ package enum Files {
     ) throws(SystemError) {
         let temporary = path + ".new"
         do throws(SystemError) {
-            let file = try FileDescriptor.open(temporary, .anew)
+            let file = try openTemporary(temporary)
             try file.write(bytes)
             if durably { try file.synchronize() }
         } catch {
@@ -68,7 +70,7 @@ package enum Files {
         let temporary = path + ".new"
         do throws(Failure) {
             let file = try systemCalls { () throws(SystemError) in
-                try FileDescriptor.open(temporary, .anew)
+                try openTemporary(temporary)
             }
             try write(file)
             try systemCalls { () throws(SystemError) in try file.synchronize() }
@@ -79,6 +81,15 @@ package enum Files {
         try systemCalls { () throws(SystemError) in
             try rename(temporary, path)
             try synchronizeFolder(of: path)
+        }
+    }
+
+    /// Opens a temporary file. Whatever lies there and is not ours to write, such as a FIFO or root's file, goes: it was
+    /// never committed.
+    private static func openTemporary(_ path: String) throws(SystemError) -> FileDescriptor {
+        do throws(SystemError) { return try FileDescriptor.open(path, .anew) } catch {
+            guard error.errno.isOfTheFile, remove(path) || removeAll(path) else { throw error }
+            return try FileDescriptor.open(path, .anew)
         }
     }
 
@@ -127,6 +138,9 @@ package enum Files {
         }
         return false
     }
+
+    /// Whether files can be made in a folder. C: `access(2)`.
+    package static func isWritable(_ folder: String) -> Bool { access(folder, W_OK | X_OK) == 0 }
 
     /// Whether it is a program, as far as its mode tells. C: `access(2)`.
     package static func isExecutable(_ path: String) -> Bool {
@@ -226,6 +240,18 @@ package enum Files {
 extension Files {
     /// Removes a folder if nothing is in it. C: `rmdir(2)`.
     package static func removeEmptyFolder(_ folder: String) { _ = rmdir(folder) }
+
+    /// Removes a folder and all in it.
+    ///
+    /// - Returns: whether it is gone.
+    package static func removeAll(_ folder: String) -> Bool {
+        var inside: [String] = []
+        do throws(SystemError) { inside = try names(in: folder) } catch {}
+        for name in inside where !remove("\(folder)/\(name)") {
+            _ = removeAll("\(folder)/\(name)")
+        }
+        return rmdir(folder) == 0 || Errno.current == .noEntry
+    }
 
     /// Removes a folder and the files in it, but no folders in it. C: `rmdir(2)`.
     package static func removeFolder(_ folder: String) throws(SystemError) {

@@ -49,41 +49,36 @@ package struct Errno: Equatable, Sendable {
     /// Whether it is the fault of the one file that was to be read: another one may be readable.
     package var isOfTheFile: Bool {
         switch rawValue {
-        case EACCES, EPERM, EISDIR, EINVAL, ELOOP, ENXIO, ENODEV, ENOTDIR, EFBIG, EOVERFLOW:
+        case EACCES, EPERM, EISDIR, EINVAL, ELOOP, ENXIO, ENODEV, ENOTDIR, EFBIG, EOVERFLOW, ESPIPE,
+            EBADMSG, EUCLEAN:
             true
         default: false
         }
     }
 
-    /// The manual's name for the numbers that a person meets, such as `ENOSPC`.
+    /// The manual's name, such as `ENOSPC`. C: `strerrorname_np(3)`.
     package var name: String {
-        for (number, name) in names where number == rawValue { return name }
-        return "errno \(rawValue)"
+        guard let name = strerrorname_np(rawValue) else { return "errno \(rawValue)" }
+        return String(cString: name)
     }
 }
 
-private let names: [(Int32, String)] = [
-    (EACCES, "EACCES"), (EADDRINUSE, "EADDRINUSE"), (EAGAIN, "EAGAIN"), (EBADF, "EBADF"),
-    (EBUSY, "EBUSY"),
-    (ECONNREFUSED, "ECONNREFUSED"), (ECONNRESET, "ECONNRESET"), (EDQUOT, "EDQUOT"),
-    (EEXIST, "EEXIST"), (EFBIG, "EFBIG"), (EHOSTUNREACH, "EHOSTUNREACH"), (EINTR, "EINTR"),
-    (EINVAL, "EINVAL"),
-    (EIO, "EIO"), (EISDIR, "EISDIR"), (ELOOP, "ELOOP"), (EMFILE, "EMFILE"),
-    (ENAMETOOLONG, "ENAMETOOLONG"), (ENETUNREACH, "ENETUNREACH"), (ENFILE, "ENFILE"),
-    (ENOLCK, "ENOLCK"), (ENOTSUP, "ENOTSUP"), (ENOSYS, "ENOSYS"), (ENXIO, "ENXIO"),
-    (ENOBUFS, "ENOBUFS"), (ETXTBSY, "ETXTBSY"),
-    (ENOENT, "ENOENT"), (ENOMEM, "ENOMEM"), (ENOSPC, "ENOSPC"), (ENOTDIR, "ENOTDIR"),
-    (ENOTEMPTY, "ENOTEMPTY"), (EOVERFLOW, "EOVERFLOW"),
-    (EPERM, "EPERM"), (EPIPE, "EPIPE"), (EROFS, "EROFS"), (ESTALE, "ESTALE"),
-    (ETIMEDOUT, "ETIMEDOUT"),
-]
-
 extension Errno {
+    /// Why a folder that a person has named cannot be used, for that person.
+    package var reasonForFolder: String {
+        switch self {
+        case .noEntry: "there is none"
+        case .notDirectory: "it is not a folder"
+        default: name
+        }
+    }
+
     /// Why a file that a person has written cannot be used, for that person.
     package var reasonForFile: String {
         switch self {
         case .tooLarge: "it has more than a megabyte"
         case .isNoFile: "it is not a regular file"
+        case .isFolder: "it is a folder"
         default: name
         }
     }
@@ -101,11 +96,27 @@ package struct SystemError: Error, Equatable, Sendable {
         self.errno = errno
     }
 
+    /// Why, with what the number means where it is about the kind of the file.
+    package var reason: String {
+        switch (call, errno) {
+        case ("open", .isFolder): "it is a folder (EISDIR)"
+        case ("open", .invalid): "it is not a regular file (EINVAL)"
+        case ("open", .noAccess), ("list", .noAccess):
+            errno.name + (owner.map { ", owned by uid \($0)" } ?? "")
+        default: errno.name
+        }
+    }
+
+    private var owner: UInt32? {
+        do throws(SystemError) { return try Files.owner(of: path)?.user } catch { return nil }
+    }
+
     /// The failure that crosses a module's boundary: worth trying again where the cause may pass.
     package var failure: Failure {
         Failure(
             errno.isTemporary ? .later(seconds: 5) : .broken,
-            "unable to \(call) \(path): \(errno.name)", cause: errno.name)
+            "unable to \(call) \(path): \(reason)", cause: errno.name,
+            file: errno.isOfTheFile || errno == .inputOutput ? path : nil)
     }
 }
 

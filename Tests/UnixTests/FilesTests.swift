@@ -46,7 +46,7 @@ import Unix
         #expect(try Files.contents("\(folder.path)/file") == [UInt8(ascii: "x")])
         #expect(try Files.contents("\(folder.path)/none") == nil)
         #expect(try Files.contents("\(folder.path)/file/none") == nil)
-        #expect(throws: SystemError("read", folder.path, Errno(rawValue: EISDIR))) {
+        #expect(throws: SystemError("open", folder.path, Errno(rawValue: EISDIR))) {
             try Files.contents(folder.path)
         }
     }

@@ -46,10 +46,14 @@ import Unix
         arguments: [
             (ENOSPC, Disposition.later(seconds: 5), "ENOSPC"), (EIO, .later(seconds: 5), "EIO"),
             (EROFS, .later(seconds: 5), "EROFS"), (EMFILE, .later(seconds: 5), "EMFILE"),
-            (EACCES, .broken, "EACCES"), (ENOENT, .broken, "ENOENT"), (9999, .broken, "errno 9999"),
+            (EACCES, .broken, "EACCES"), (ENOENT, .broken, "ENOENT"), (ESPIPE, .broken, "ESPIPE"),
+            (EUCLEAN, .broken, "EUCLEAN"),
+            (EHWPOISON, .broken, "EHWPOISON"), (9999, .broken, "errno 9999"),
         ])
     func failure(number: Int32, disposition: Disposition, name: String) {
         let failure = SystemError("open", "/a", Errno(rawValue: number)).failure
-        #expect(failure == Failure(disposition, "unable to open /a: \(name)", cause: name))
+        #expect(failure.disposition == disposition)
+        #expect(failure.sentence == "unable to open /a: \(name)")
+        #expect(failure.cause == name)
     }
 }
