@@ -24,11 +24,13 @@ enum Damage {
     static func failure(_ error: SystemError) -> Failure {
         if error.errno.isOfTheFile {
             return Failure(
-                .broken, "unable to read \(error.path): \(reason(error))", cause: unreadable)
+                .broken, "unable to read \(error.path): \(reason(error))", cause: unreadable,
+                file: error.path)
         }
         guard error.errno == .inputOutput else { return error.failure }
         return Failure(
-            .later(seconds: 5), "unable to read \(error.path): \(error.errno.name)", cause: faulty)
+            .later(seconds: 5), "unable to read \(error.path): \(error.errno.name)", cause: faulty,
+            file: error.path)
     }
 
     private static func reason(_ error: SystemError) -> String {
@@ -93,7 +95,7 @@ extension Intake {
                 Failure(
                     .broken,
                     "\(failure.sentence). It cannot be moved to spool/failed either (\(error.errno.name)): skipped",
-                    cause: failure.cause))
+                    cause: failure.cause, file: path))
         }
     }
 
@@ -150,8 +152,8 @@ private struct Salvage {
                     start = end + 1
                 }
                 rest.removeFirst(start)
-                // No line of ours is as long.
-                if rest.count > 1 << 20 { rest = [] }
+                // What follows is not ours, and may have no end.
+                if rest.count > LineReader.longest { return }
             }
         } catch {}  // what cannot be read is not known
     }

@@ -64,6 +64,11 @@ extension ReceiptLog {
             }
             rest.removeFirst(lineStart)
             offset += lineStart
+            guard rest.count > LineReader.longest else { continue }
+            // No line of ours: what follows it may be.
+            offset += rest.count
+            rest = []
+            offset = try systemCalls { () throws(SystemError) in try file.nextData(from: offset) }
         }
     }
 

@@ -34,7 +34,14 @@ extension ReceiptLog {
             let piece = try systemCalls { () throws(SystemError) in
                 try file.read(upTo: 1 << 20, at: offset)
             }
-            guard let end = piece.lastIndex(of: UInt8(ascii: "\n")) else { return false }
+            guard let end = piece.lastIndex(of: UInt8(ascii: "\n")) else {
+                guard piece.count == 1 << 20 else { return false }
+                // No line of ours: what follows it may be.
+                offset = try systemCalls { () throws(SystemError) in
+                    try file.nextData(from: offset + piece.count)
+                }
+                continue
+            }
             for place in lines(of: piece[...end], beginningWith: beginning) {
                 if let members = members(of: piece[place]), note(members) { return true }
             }

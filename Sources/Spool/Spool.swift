@@ -265,8 +265,13 @@ struct LineWriter {
         self.file = file
     }
 
+    /// - Throws: where the line is longer than what ``LineReader`` takes.
     mutating func append(_ members: JSONObject) throws(Failure) {
-        bytes += line(members)
+        let line = line(members)
+        guard line.count <= LineReader.longest else {
+            throw .refused(.tooLarge, "the notification is too large")
+        }
+        bytes += line
         if bytes.count > 65_536 { try flush() }
     }
 

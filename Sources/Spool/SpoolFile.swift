@@ -24,34 +24,25 @@ package final class SpoolFile {
     private let isSmall: Bool
     /// By number, once they were asked for: few phones have several users.
     private var alternates: [Int: [Delivery]]?
-    private var file: FileDescriptor?
-    private var buffer: ArraySlice<UInt8>
-
-    private static let piece = 65_536
+    private var lines: LineReader
 
     /// - Returns: `nil` where there is no such file.
     /// - Throws: `corrupt` where its first line is no notification, `newer` where a newer program wrote it,
     ///   `unreadable` where it cannot be opened.
     static func open(_ path: String) throws(Failure) -> SpoolFile? {
-        var file: FileDescriptor?
-        let start: [UInt8]
-        do throws(SystemError) {
-            file = try .open(path, .read)
-            start = try file?.read(upTo: piece) ?? []
-        } catch {
+        let lines: LineReader
+        do throws(SystemError) { lines = try LineReader(path) } catch {
             guard error.errno == .noEntry else { throw Damage.failure(error) }
             return nil
         }
-        if start.count < piece { file = nil }
-        return try SpoolFile(path, start, file)
+        return try SpoolFile(path, lines)
     }
 
-    private init(_ path: String, _ start: [UInt8], _ file: FileDescriptor?) throws(Failure) {
+    private init(_ path: String, _ lines: LineReader) throws(Failure) {
         self.path = path
-        self.file = file
-        isSmall = file == nil
-        buffer = start[...]
-        guard let line = takeLine(from: &buffer), let members = members(of: line) else {
+        self.lines = lines
+        isSmall = lines.isWhole
+        guard let line = try self.lines.next(), let members = members(of: line) else {
             throw corrupt(path)
         }
         if let version = members["version"]?.integer, version > Notification.version {
@@ -86,13 +77,12 @@ package final class SpoolFile {
 
     /// The next device without an outcome or alternate to one; `nil` at the end.
     func nextOfAll() throws(Failure) -> Delivery? {
-        while let line = try nextLine() {
+        while let line = try lines.next() {
             guard let delivery = members(of: line).flatMap(Delivery.init) else {
                 throw corrupt(path)
             }
             if !progress.settled.contains(delivery.number) { return delivery }
         }
-        buffer = []
         return nil
     }
 
@@ -109,23 +99,6 @@ package final class SpoolFile {
             if delivery.isAlternate { alternates[delivery.number, default: []].append(delivery) }
         }
         return alternates
-    }
-
-    private func nextLine() throws(Failure) -> ArraySlice<UInt8>? {
-        while true {
-            if let line = takeLine(from: &buffer) { return line }
-            guard let file else {
-                // A file is written whole: what is left without an end of line is not ours.
-                guard buffer.isEmpty else { throw corrupt(path) }
-                return nil
-            }
-            let more: [UInt8]
-            do throws(SystemError) { more = try file.read(upTo: Self.piece) } catch {
-                throw Damage.failure(error)
-            }
-            if more.isEmpty { self.file = nil }
-            buffer = (buffer + more)[...]
-        }
     }
 
     /// The lane that a file of unknown length takes.
@@ -195,12 +168,6 @@ struct Progress {
     }
 }
 
-private func takeLine(from buffer: inout ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
-    guard let end = buffer.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
-    defer { buffer = buffer[(end + 1)...] }
-    return buffer[..<end]
-}
-
 func corrupt(_ path: String) -> Failure {
-    Failure(.broken, "unable to read \(path): it is damaged", cause: Damage.corrupt)
+    Failure(.broken, "unable to read \(path): it is damaged", cause: Damage.corrupt, file: path)
 }

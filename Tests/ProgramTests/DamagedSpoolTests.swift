@@ -16,6 +16,8 @@ import Turnstone
         case anotherAccounts, folder, fifo, empty, noJSON, halfALine, newer, wrongDevice,
             danglingLink
         case loop
+        /// A terabyte of zeros behind it, or in the place of its first line.
+        case endless, endlessFirstLine
 
         /// As the receipts say it.
         var reason: String {
@@ -44,6 +46,10 @@ import Turnstone
             case .newer:
                 try state.write(whole.replacing("\"version\":1", with: "\"version\":2"), to: name)
             case .wrongDevice: try state.write(whole + "{\"n\":1,\"device\":\"x\"}\n", to: name)
+            case .endless: truncate(path, 1 << 40)
+            case .endlessFirstLine:
+                truncate(path, 0)
+                truncate(path, 1 << 40)
             case .danglingLink:
                 unlink(path)
                 symlink("/nowhere", path)
@@ -111,6 +117,52 @@ import Turnstone
         var status = stat()
         #expect(lstat("\(state.path)/spool/failed/\(Self.bad).jsonl", &status) == 0)
         #expect(lstat("\(state.path)/spool/ready/normal/\(Self.bad).jsonl", &status) != 0)
+    }
+
+    @Test(
+        "a notification of whatever length the writer may write is read",
+        arguments: [65_000, 65_537, 1 << 20, 3 << 20])
+    func longLine(count: Int) throws {
+        let installation = try installation()
+        let name = "spool/ready/normal/\(Self.sound).jsonl"
+        let long = String(repeating: "x", count: count)
+        let text = Self.text(Self.sound).replacing(
+            "\"alert\":\"Hello\"", with: "\"alert\":\"\(long)\"")
+        try installation.state.write(text, to: name)
+        let ended = try Programs.run("deliver", environment: installation.environment)
+        #expect(!ended.stderr.contains("damaged"), "\(ended.stderr)")
+        let receipts = String(
+            decoding: installation.state.read("receipts/2026-11-21.jsonl") ?? [], as: UTF8.self)
+        #expect(receipts.contains("finished_at"), "\(receipts)")
+        #expect(installation.state.read(name) == nil)
+    }
+
+    @Test(
+        "receipts that end in a terabyte of zeros are read, and written on", .timeLimit(.minutes(1))
+    )
+    func endlessReceipts() throws {
+        let installation = try installation()
+        let state = installation.state
+        let done =
+            #"{"id":"\#(Self.bad)","n":0,"user":"ann","device":"abababab","at":1795262395000,"#
+            + #""apns_id":"x","status":200,"outcome":"accepted"}"# + "\n"
+        try state.write(done, to: "receipts/2026-11-21.jsonl")
+        truncate("\(state.path)/receipts/2026-11-21.jsonl", 1 << 40)
+        for id in [Self.bad, Self.sound] {
+            try state.write(Self.text(id), to: "spool/ready/normal/\(id).jsonl")
+        }
+        let ended = try Programs.run(
+            "deliver", environment: installation.environment, timeLimit: 20)
+        #expect(ended.exitCode == 0, "\(ended.stderr)")
+        var status = stat()
+        #expect(stat("\(state.path)/receipts/2026-11-21.jsonl", &status) == 0)
+        try #require(status.st_size < 1 << 20)
+        let receipts = String(
+            decoding: state.read("receipts/2026-11-21.jsonl") ?? [], as: UTF8.self)
+        #expect(receipts.hasPrefix(done))
+        let lines = receipts.split(separator: "\n")
+        #expect(lines.count { $0.contains(Self.bad) && $0.contains("apns_id") } == 1, "\(receipts)")
+        #expect(lines.count { $0.contains("finished_at") } == 2, "\(receipts)")
     }
 
     @Test("the devices that can still be read get the outcome `damaged`")
@@ -229,7 +281,7 @@ import Turnstone
 }
 
 /// The names in a folder and those in it, folders too.
-private struct FileManagerNames {
+struct FileManagerNames {
     let all: [String]
 
     init?(_ folder: String) {
