@@ -39,7 +39,9 @@ package struct Log {
 
     package func warning(_ sentence: String) { write(sentence, level: "warning", [:]) }
 
+    /// Logs a failure and, where one file is at fault, records that file for `health`.
     package func failure(_ failure: Failure) {
+        if let file = failure.file { UnusableFiles.note(file, failure.cause) }
         var level = "error"
         if case .refused = failure.disposition { level = "info" }
         write(failure.sentence, level: level, ["cause": .string(failure.cause)])

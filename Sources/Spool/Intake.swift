@@ -89,9 +89,14 @@ package final class Intake {
     private func name(in list: FolderList, _ folder: String) throws(Failure) -> String? {
         do throws(SystemError) { return try list.next() } catch {
             guard error.errno.isOfTheFile else { throw error.failure }
-            if unlisted.insert(folder).inserted { report(error.failure) }
+            reportUnlisted(error.failure)
             return nil
         }
+    }
+
+    /// Reports once that a folder cannot be listed.
+    func reportUnlisted(_ failure: Failure) {
+        if unlisted.insert(failure.file ?? "").inserted { report(failure) }
     }
 
     func take(_ folder: String, _ name: String) throws(Failure) -> SpoolFile? {

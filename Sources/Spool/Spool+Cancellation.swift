@@ -54,7 +54,11 @@ extension Intake {
     ///
     /// - Returns: what of it is in the spool and not in hand.
     package func lookForCallOffs() throws(Failure) -> [SpoolFile] {
-        let names = try spool.callOffs()
+        var names: [String] = []
+        do throws(Failure) { names = try spool.callOffs() } catch {
+            guard error.isOfOneFile else { throw error }
+            reportUnlisted(error)
+        }
         guard !names.isEmpty || !callOffs.isEmpty else { return [] }
         callOffs = Set(names)
         var files: [SpoolFile] = []

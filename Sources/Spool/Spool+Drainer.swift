@@ -22,11 +22,20 @@ extension Spool {
         guard let executable = ThisProcess.executable else { return nil }
         let deliver = "\(Files.parent(of: executable))/deliver"
         return try systemCalls { () throws(SystemError) in
-            try shorten(log)
-            return try ChildProcess.start(
+            try ChildProcess.start(
                 deliver, environment: ThisProcess.environment.filter { !isOfRequest($0.name) },
-                output: output, errors: .file(log))
+                output: output, errors: isLogUsable() ? .file(log) : .null)
         }
+    }
+
+    /// Whether the log can be written: without one, a drainer delivers all the same.
+    private func isLogUsable() throws(SystemError) -> Bool {
+        do throws(SystemError) { try shorten(log) } catch {
+            guard error.errno.isOfTheFile else { throw error }
+            UnusableFiles.note(log, error.errno.name)
+            return false
+        }
+        return true
     }
 
     private var log: String { "\(Files.parent(of: folder))/deliver.log" }

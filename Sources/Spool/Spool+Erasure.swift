@@ -11,8 +11,10 @@ extension Spool {
         package var pushes = 0
         /// Lines of receipts that named the user.
         package var receipts = 0
-        /// Files that could not be read and named the user.
+        /// Damaged files that named the user.
         package var damaged = 0
+        /// Files and folders that could not be read, and may name the user.
+        package var unreadable = 0
         /// Whether a notification that names the user is just being accepted, or was a minute ago: it stays for now.
         package var isUnfinished = false
         /// The day whose receipts a drainer goes on with.
@@ -58,33 +60,38 @@ extension Spool {
     ///
     /// Doing it again finishes what a crash has left.
     ///
-    /// - Parameter opponents: players whose turn notices may name the user.
+    /// - Parameters:
+    ///   - opponents: players whose turn notices may name the user.
+    ///   - report: gets each file that could not be read. The others are erased from all the same.
     package func erase(
-        _ user: UserID, opponents: [UserID], elected: Election, at now: Timestamp
+        _ user: UserID, opponents: [UserID], elected: Election, at now: Timestamp,
+        report: @escaping (Failure) -> Void
     ) throws(Failure) -> Erased {
         let log = ReceiptLog(state: Files.parent(of: folder))
-        let intake = Intake(spool: self, log: log)
+        let intake = Intake(spool: self, log: log, report: report)
         try intake.recover(at: now)
         let name = JSON.text(.string(user.text))
         var erased = Erased()
+        var unreadable = Skipped(report)
         var young: [(folder: String, file: String)] = []
         for folder in try folders() {
-            let list = FolderList(folder)
-            while let file = try systemCalls({ () throws(SystemError) in try list.next() }) {
+            for file in try unreadable.names(in: folder) {
                 let path = "\(folder)/\(file)"
-                let isNamed = try systemCalls { () throws(SystemError) in
+                try unreadable.skip { () throws(SystemError) in
                     try Files.contains(name, in: path)
-                }
-                let isNotice = idOfFile(file) != nil && !opponents.isEmpty
-                if !isNamed, isNotice { try intake.eraseNames(in: folder, file, of: opponents) }
-                guard isNamed else { continue }
-                if idOfFile(file) != nil {
-                    erased.pushes += try intake.erase(user, folder, file, at: now)
-                } else if try isLeftover(path, at: .systemNow) {
-                    try eraseLines(naming: name, in: path)
-                    erased.pushes += 1
-                } else {
-                    young.append((folder, file))
+                } then: { (isNamed) throws(Failure) in
+                    guard isNamed else {
+                        guard idOfFile(file) != nil, !opponents.isEmpty else { return }
+                        return try intake.eraseNames(in: folder, file, of: opponents)
+                    }
+                    if idOfFile(file) != nil {
+                        erased.pushes += try intake.erase(user, folder, file, at: now)
+                    } else if try isLeftover(path, at: .systemNow) {
+                        try eraseLines(naming: name, in: path)
+                        erased.pushes += 1
+                    } else {
+                        young.append((folder, file))
+                    }
                 }
             }
         }
@@ -109,28 +116,33 @@ extension Spool {
         log.close()
         try synchronizeFolders()
         erased.damaged = try overwrite(
-            Array(user.text.utf8), isWord: true, with: UInt8(ascii: "-"), in: "\(folder)/failed")
-        erased.receipts = try eraseReceipts(of: user) { $0 >= open }
+            Array(user.text.utf8), isWord: true, with: UInt8(ascii: "-"), in: "\(folder)/failed",
+            &unreadable)
+        erased.receipts = try eraseReceipts(of: user, &unreadable) { $0 >= open }
         erased.openDay = open
+        erased.unreadable = unreadable.count
         return erased
     }
 
     /// The same for the receipts of earlier days. No drainer writes in them, so delivery goes on meanwhile.
-    ///
-    /// - Returns: how many lines named the user.
-    package func eraseClosedReceipts(of user: UserID, after erased: Erased) throws(Failure) -> Int {
-        try eraseReceipts(of: user) { $0 < erased.openDay }
+    package func eraseClosedReceipts(
+        of user: UserID, after erased: inout Erased, report: @escaping (Failure) -> Void
+    ) throws(Failure) {
+        var unreadable = Skipped(report)
+        let open = erased.openDay
+        erased.receipts += try eraseReceipts(of: user, &unreadable) { $0 < open }
+        erased.unreadable += unreadable.count
     }
 
     /// - Parameter isMeant: asked for the name of each file.
     private func eraseReceipts(
-        of user: UserID, in isMeant: (String) -> Bool
+        of user: UserID, _ unreadable: inout Skipped, in isMeant: (String) -> Bool
     ) throws(Failure) -> Int {
         // With the comma behind it the whole member goes: blanks between members mean nothing.
         let member = Array("\"user\":".utf8) + JSON.text(.string(user.text)) + [UInt8(ascii: ",")]
         let folder = ReceiptLog(state: Files.parent(of: folder)).folder
         return try overwrite(
-            member, isWord: false, with: UInt8(ascii: " "), in: folder, where: isMeant)
+            member, isWord: false, with: UInt8(ascii: " "), in: folder, &unreadable, where: isMeant)
     }
 
     /// Whether a file that was being written has got its name, waiting for 2 s at the most.
@@ -149,7 +161,7 @@ extension Spool {
     /// Takes the user's devices out of a file that was written and not accepted: it may still be, for the others.
     private func eraseLines(naming name: [UInt8], in path: String) throws(Failure) {
         try systemCalls { () throws(SystemError) in
-            guard let bytes = try Files.contents(path) else { return }
+            guard let bytes = try Files.contents(path, limit: 1 << 28) else { return }
             let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: true)
             let kept = lines.filter { !isFound(name, in: $0) }
             // The first line is the notification itself.
@@ -171,16 +183,17 @@ extension Spool {
 
     private func overwrite(
         _ bytes: [UInt8], isWord: Bool, with byte: UInt8, in folder: String,
-        where isMeant: (String) -> Bool = { _ in true }
+        _ unreadable: inout Skipped, where isMeant: (String) -> Bool = { _ in true }
     ) throws(Failure) -> Int {
-        try systemCalls { () throws(SystemError) in
-            var count = 0
-            for name in try Files.names(in: folder) where isMeant(name) {
-                count += try Files.overwrite(
-                    bytes, with: byte, in: "\(folder)/\(name)", isWord: isWord)
+        var count = 0
+        for name in try unreadable.names(in: folder) where isMeant(name) {
+            try unreadable.skip { () throws(SystemError) in
+                try Files.overwrite(bytes, with: byte, in: "\(folder)/\(name)", isWord: isWord)
+            } then: { (found) in
+                count += found
             }
-            return count
         }
+        return count
     }
 }
 
@@ -194,7 +207,14 @@ extension Intake {
         guard let file = try take(folder, name) else { return 0 }
         var count = 0
         var isSomethingLeft = false
-        while let delivery = try file.next() {
+        while true {
+            let next: Delivery?
+            do throws(Failure) { next = try file.next() } catch {
+                guard isDamage(error) else { throw error }
+                try setAside(file, error)
+                return count
+            }
+            guard let delivery = next else { break }
             // A device that another user of the notification has stays in it.
             let isOthers = try file.alternates(to: delivery).contains { $0.user != user }
             guard file.user(of: delivery) == user, !isOthers else {

@@ -88,19 +88,24 @@ extension Spool {
     package func marks(of series: Series) throws(Failure) -> [SeriesMark] {
         var scopes = [series.scope, Series.everybody]
         if series.scope == Series.everybody {
-            scopes = try systemCalls { () throws(SystemError) in
-                try Files.names(in: folder(of: series))
-            }
+            scopes = try names(in: folder(of: series))
         }
         var marks: [SeriesMark] = []
         for scope in scopes { marks += try self.marks(of: series, scope) }
         return marks
     }
 
+    /// The names in a folder of marks; none where it cannot be listed: that keeps nobody from being told.
+    private func names(in folder: String) throws(Failure) -> [String] {
+        do throws(SystemError) { return try Files.names(in: folder) } catch {
+            guard error.errno.isOfTheFile else { throw error.failure }
+            return []
+        }
+    }
+
     private func marks(of series: Series, _ scope: String) throws(Failure) -> [SeriesMark] {
         let folder = folder(of: series, scope)
-        let names = try systemCalls { () throws(SystemError) in try Files.names(in: folder) }
-        return names.compactMap { SeriesMark(folder: folder, scope: scope, name: $0) }
+        return try names(in: folder).compactMap { SeriesMark(folder: folder, scope: scope, name: $0) }
     }
 
     /// Removes the marks that nobody needs, now that a notification of a series is over.

@@ -138,10 +138,11 @@ package struct Spool {
     func isOpen(_ id: String) throws(Failure) -> Bool {
         if try contains(id) { return true }
         for folder in try folders() {
-            let isThere = try systemCalls { () throws(SystemError) in
-                try Files.exists("\(folder)/\(id).jsonl.new")
+            do throws(SystemError) {
+                if try Files.exists("\(folder)/\(id).jsonl.new") { return true }
+            } catch {
+                guard error.errno.isOfTheFile else { throw error.failure }
             }
-            if isThere { return true }
         }
         return false
     }
@@ -170,8 +171,10 @@ package struct Spool {
         let folders = try folders()
         var paths: [String] = []
         for path in folders.map({ "\($0)/\(id).jsonl" }) {
-            let isThere = try systemCalls { () throws(SystemError) in try Files.exists(path) }
-            if isThere { paths.append(path) }
+            // A folder that cannot be entered keeps what is in it: the drainer reports it.
+            do throws(SystemError) { if try Files.exists(path) { paths.append(path) } } catch {
+                guard error.errno.isOfTheFile else { throw error.failure }
+            }
         }
         return paths
     }

@@ -82,9 +82,17 @@ package struct MessageRecords {
     /// The record of an id that this installation gave.
     package func find(_ id: String) throws(Failure) -> MessageRecord? {
         guard isID(id) else { return nil }
+        var unreadable: Failure?
         for day in try days().reversed() {
-            if let record = try shelf(day).readAlone(id) { return record }
+            // It may be in another day's folder than in one that cannot be entered.
+            do throws(Failure) {
+                if let record = try shelf(day).readAlone(id) { return record }
+            } catch {
+                guard error.isOfOneFile else { throw error }
+                unreadable = error
+            }
         }
+        if let unreadable { throw unreadable }
         return nil
     }
 

@@ -21,8 +21,12 @@ package struct PlayerIndex {
     }
 
     private static func opened(_ path: String, _ state: State) throws(Failure) -> FileDescriptor {
-        let file = try open(path)
-        if try isSound(file) { return file }
+        var file: FileDescriptor?
+        // What cannot be opened is looked at again with the lock held.
+        do throws(Failure) { file = try open(path) } catch {
+            guard error.isOfOneFile else { throw error }
+        }
+        if let file, try isSound(file) { return file }
         return try Lock.holding(path) { (_) throws(Failure) in try openedLocked(path, state) }
     }
 
@@ -30,10 +34,22 @@ package struct PlayerIndex {
     private static func openedLocked(
         _ path: String, _ state: State
     ) throws(Failure) -> FileDescriptor {
-        let file = try open(path)
-        if try isSound(file) { return file }
+        do throws(Failure) {
+            let file = try open(path)
+            if try isSound(file) { return file }
+        } catch {
+            guard error.isOfOneFile else { throw error }
+            try setAside(path)
+        }
         try rebuild(path, state)
         return try open(path)
+    }
+
+    /// Moves an index that cannot be opened, such as root's file or a FIFO, out of the way: it can be made again.
+    private static func setAside(_ path: String) throws(Failure) {
+        let copy = "\(path).corrupt-\(Timestamp.systemNow.milliseconds)"
+        try systemCalls { () throws(SystemError) in try Files.rename(path, copy) }
+        UnusableFiles.note(copy, nil)
     }
 
     private static func open(_ path: String) throws(Failure) -> FileDescriptor {
@@ -48,7 +64,8 @@ package struct PlayerIndex {
     /// Makes the index from the users' documents, with the lock held.
     private static func rebuild(_ path: String, _ state: State) throws(Failure) {
         var bytes = record([magic])
-        try state.users.forEachName { (name) throws(Failure) in
+        // The players in a folder that cannot be listed get their records when it can be: `repair(report:)`.
+        try state.users.forEachName(unlisted: { note($0) }) { (name) throws(Failure) in
             guard let player = PlayerID(name) else { return }
             let isWatched: Bool
             do throws(Failure) {
@@ -182,7 +199,13 @@ extension PlayerIndex {
         // A document's time is from before its folder's by what the disk took for it.
         let edge = records.comparedUntil - 60_000
         var doubtful: [PlayerID] = []
-        try state.users.forEachName { (name) throws(Failure) in
+        var isComplete = true
+        try state.users.forEachName(
+            unlisted: {
+                isComplete = false
+                report($0)
+            }
+        ) { (name) throws(Failure) in
             guard let player = PlayerID(name), !known.watched.contains(player.number) else {
                 return
             }
@@ -192,7 +215,6 @@ extension PlayerIndex {
             }
         }
         var count = 0
-        var isComplete = true
         for player in doubtful {
             do throws(Failure) {
                 if try state.registry.repair(player, in: self) {
@@ -212,6 +234,10 @@ extension PlayerIndex {
         }
         return count
     }
+}
+
+private func note(_ failure: Failure) {
+    if let file = failure.file { UnusableFiles.note(file, failure.cause) }
 }
 
 private func words(_ values: [Int64]) -> [UInt8] {

@@ -17,13 +17,16 @@ package protocol Document: Equatable {
 /// All documents of one kind; where there are many, in 256 folders by the first byte of a SHA-256.
 package struct Shelf<Content: Document> {
     package let folder: String
-    /// Whether a commit must survive a power failure. A cache's need not, and a document of a cache that cannot be
-    /// used counts as absent: the next commit replaces it.
+    /// Whether a commit must survive a power failure.
     private let durable: Bool
+    /// Whether its documents can be made again: one that cannot be used counts as absent, and the next commit replaces
+    /// it.
+    private let isCache: Bool
 
-    init(folder: String, durable: Bool = true) {
+    init(folder: String, durable: Bool = true, isCache: Bool = false) {
         self.folder = folder
         self.durable = durable
+        self.isCache = isCache
     }
 
     func path(_ name: DocumentName) -> String {
@@ -35,7 +38,7 @@ package struct Shelf<Content: Document> {
     package func read(_ name: DocumentName) throws(Failure) -> Content? {
         let path = path(name)
         if let known = try present(path) { return known }
-        guard durable, try Lock.committedRevision(of: path) > 0 else { return nil }
+        guard !isCache, try Lock.committedRevision(of: path) > 0 else { return nil }
         // The first commit may have come since.
         guard let known = try present(path) else { throw missing(path) }
         return known
@@ -56,8 +59,10 @@ package struct Shelf<Content: Document> {
         _ name: DocumentName, unless known: Snapshot?
     ) throws(Failure) -> (content: Content?, snapshot: Snapshot?) {
         let path = path(name)
-        let stamp = try systemCalls { () throws(SystemError) in try Files.stamp(of: path) }
-        guard let stamp else { return (try read(name), nil) }
+        var found: [Int64]?
+        // What cannot be looked at is read, and says why it cannot.
+        do throws(SystemError) { found = try Files.stamp(of: path) } catch {}
+        guard let stamp = found else { return (try read(name), nil) }
         if let known, known.stamp == stamp, known.path == path { return (known.content, known) }
         let content = try read(name)
         // The clock of a file system ticks some hundred times a second.
@@ -85,10 +90,21 @@ package struct Shelf<Content: Document> {
         return Int64(sum >> 5)
     }
 
+    /// A document's bytes; none for one of a length that no document has, and `nil` for a cache's that cannot be read.
+    private func bytes(at path: String) throws(Failure) -> [UInt8]? {
+        do throws(SystemError) { return try Files.contents(path) } catch {
+            if error.errno == .tooLarge { return [] }
+            guard isCache, error.errno.isOfTheFile || error.errno == .inputOutput else {
+                throw error.failure
+            }
+            return nil
+        }
+    }
+
     private func present(_ path: String) throws(Failure) -> Content? {
-        let bytes = try systemCalls { () throws(SystemError) in try Files.contents(path) }
+        let bytes = try bytes(at: path)
         guard let bytes else { return nil }
-        guard durable else { return cached(bytes, path)?.content }
+        guard !isCache else { return cached(bytes, path)?.content }
         guard let stored = try Stored<Content>(bytes, path) else { throw try setAside(path) }
         return stored.content
     }
@@ -123,13 +139,15 @@ package struct Shelf<Content: Document> {
         ) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         let path = path(name)
+        if isCache { clear(path) }
         return try Lock.holding(path) { (lock) throws(Failure) in
             var stored = try current(path, committed: lock.committedRevision())
             return try body(stored.content) { (content) throws(Failure) in
                 guard content != stored.content else { return }
                 let next = Stored(content: content, revision: stored.revision + 1)
+                let text = try next.checkedText()
                 try systemCalls { () throws(SystemError) in
-                    try Files.replace(path, with: next.text, durably: durable)
+                    try Files.replace(path, with: text, durably: durable)
                 }
                 lock.remember(next.revision)
                 stored = next
@@ -137,10 +155,28 @@ package struct Shelf<Content: Document> {
         }
     }
 
+    /// Removes what is in the way of a cache's document and its lock and is no file of ours, such as a FIFO, a folder or
+    /// another account's file.
+    private func clear(_ path: String) {
+        removeIfUnusable(path)
+        removeIfUnusable("\(path).lock")
+    }
+
+    /// Removes a document's lock that nobody of this account can take. Only whoever holds the election does so: of two
+    /// at once, one could remove what the other has just made.
+    func clearLock(of name: DocumentName) { removeIfUnusable("\(path(name)).lock") }
+
+    private func removeIfUnusable(_ path: String) {
+        do throws(SystemError) { _ = try FileDescriptor.open(path, .overwrite) } catch {
+            guard error.errno.isOfTheFile, !Files.remove(path) else { return }
+            _ = Files.removeAll(path)
+        }
+    }
+
     /// The document of a name, where another lock than its own guards it.
     func readAlone(_ name: String) throws(Failure) -> Content? {
         let path = "\(folder)/\(name).json"
-        let bytes = try systemCalls { () throws(SystemError) in try Files.contents(path) }
+        let bytes = try bytes(at: path)
         guard let bytes else { return nil }
         guard let stored = try Stored<Content>(bytes, path) else { throw setAsideLocked(path) }
         return stored.content
@@ -149,23 +185,31 @@ package struct Shelf<Content: Document> {
     /// Writes the document of a name, where the caller holds another lock than its own.
     func writeAlone(_ content: Content, _ name: String) throws(Failure) {
         let path = "\(folder)/\(name).json"
-        let bytes = try systemCalls { () throws(SystemError) in
-            try Files.makeFolder(folder)
-            return try Files.contents(path)
-        }
+        try systemCalls { () throws(SystemError) in try Files.makeFolder(folder) }
+        let bytes = try bytes(at: path)
         let revision = try bytes.flatMap { (bytes) throws(Failure) in
             try Stored<Content>(bytes, path)?.revision
         }
         let next = Stored(content: content, revision: (revision ?? 0) + 1)
+        let text = try next.checkedText()
         try systemCalls { () throws(SystemError) in
-            try Files.replace(path, with: next.text, durably: durable)
+            try Files.replace(path, with: text, durably: durable)
         }
     }
 
     /// Every document's file name without its ending, in no order.
-    package func forEachName(_ body: (String) throws(Failure) -> Void) throws(Failure) {
+    ///
+    /// - Parameter unlisted: gets each folder that cannot be listed; the names in the others follow all the same.
+    package func forEachName(
+        unlisted: (Failure) -> Void, _ body: (String) throws(Failure) -> Void
+    ) throws(Failure) {
         for shard in try names(in: folder) {
-            for name in try names(in: "\(folder)/\(shard)") {
+            var names: [String] = []
+            do throws(Failure) { names = try self.names(in: "\(folder)/\(shard)") } catch {
+                guard error.isOfOneFile else { throw error }
+                unlisted(error)
+            }
+            for name in names {
                 guard name.utf8.count > 5, name.utf8.suffix(5).elementsEqual(".json".utf8) else {
                     continue
                 }
@@ -215,7 +259,7 @@ package struct Shelf<Content: Document> {
     /// A cache's document under its lock; an older one than was committed is good enough to be replaced.
     private func currentCached(_ path: String, committed: Int64) throws(Failure) -> Stored<Content>
     {
-        let bytes = try systemCalls { () throws(SystemError) in try Files.contents(path) }
+        let bytes = try bytes(at: path)
         let stored = bytes.flatMap { cached($0, path) }
         return Stored(
             content: stored?.content ?? Content(), revision: max(stored?.revision ?? 0, committed))
@@ -223,10 +267,10 @@ package struct Shelf<Content: Document> {
 
     /// The document under its lock. A cluster file system may show an older one for a while.
     private func current(_ path: String, committed: Int64) throws(Failure) -> Stored<Content> {
-        guard durable else { return try currentCached(path, committed: committed) }
+        guard !isCache else { return try currentCached(path, committed: committed) }
         let start = MonotonicClock.milliseconds
         while true {
-            let bytes = try systemCalls { () throws(SystemError) in try Files.contents(path) }
+            let bytes = try bytes(at: path)
             if let bytes {
                 guard let stored = try Stored<Content>(bytes, path) else {
                     throw setAsideLocked(path)
@@ -250,7 +294,7 @@ package struct Shelf<Content: Document> {
     /// Moves a document that does not parse out of the way, unless somebody has mended it meanwhile.
     private func setAside(_ path: String) throws(Failure) -> Failure {
         try Lock.holding(path) { (_) throws(Failure) in
-            let bytes = try systemCalls { () throws(SystemError) in try Files.contents(path) }
+            let bytes = try bytes(at: path)
             guard let bytes, try Stored<Content>(bytes, path) == nil else { return missing(path) }
             return setAsideLocked(path)
         }
@@ -261,11 +305,16 @@ package struct Shelf<Content: Document> {
         do throws(SystemError) {
             try Files.rename(path, copy)
             try Files.synchronizeFolder(of: path)
-        } catch { return error.failure }
-        State.noteSetAside(copy)
+        } catch {
+            return Failure(
+                .broken,
+                "unable to read \(path): it is damaged, and cannot be set aside (\(error.errno.name))",
+                cause: "corrupt", file: path)
+        }
+        UnusableFiles.note(copy, nil)
         return Failure(
             .broken, "unable to read \(path): it is damaged and was set aside as \(copy)",
-            cause: "corrupt")
+            cause: "corrupt", file: path)
     }
 
     private func isSetAside(_ path: String) throws(Failure) -> Bool {
@@ -276,7 +325,7 @@ package struct Shelf<Content: Document> {
     private func missing(_ path: String) -> Failure {
         Failure(
             .broken, "unable to read \(path): it was committed and is gone; restore it",
-            cause: "missing")
+            cause: "missing", file: path)
     }
 }
 
@@ -340,7 +389,7 @@ struct Stored<Content: Document> {
         guard version <= Content.version else {
             throw Failure(
                 .broken, "unable to use \(path): its version \(version) is newer than this program",
-                cause: "newer")
+                cause: "newer", file: path)
         }
         var rest = members
         rest["version"] = nil
@@ -350,7 +399,16 @@ struct Stored<Content: Document> {
         self.revision = revision
     }
 
-    var text: [UInt8] {
+    /// - Throws: where no program could read it again.
+    func checkedText() throws(Failure) -> [UInt8] {
+        let text = text
+        guard text.count <= Files.longest else {
+            throw .refused(.tooLarge, "what is stored of this would exceed 16 MiB")
+        }
+        return text
+    }
+
+    private var text: [UInt8] {
         var all: JSONObject = [
             "version": .integer(Content.version), "revision": .integer(revision),
         ]

@@ -13,16 +13,20 @@ extension State {
         package var keys = 0
         /// Documents of indices, caches and leftovers.
         package var files = 0
+        /// Files and folders that could not be read, and may name the user.
+        package var unreadable = 0
 
         package init() {}
 
-        package var isNothing: Bool { self == Erased() }
+        package var isNothing: Bool { devices + keys + files == 0 }
     }
 
-    /// Ends the user's use of all devices, so that nothing more is accepted for them.
+    /// Ends the user's use of all devices, so that nothing more is accepted for them. Whoever calls holds the drainer's
+    /// election.
     ///
     /// - Returns: the devices.
     package func takeDevices(of user: UserID) throws(Failure) -> [Device] {
+        users.clearLock(of: DocumentName(user))
         do throws(Failure) {
             guard try users.read(DocumentName(user)) != nil else { return [] }
             return try users.update(DocumentName(user)) { document in
@@ -31,8 +35,8 @@ extension State {
                 return devices
             }
         } catch {
-            // A damaged document goes with the others.
-            guard error.cause == "corrupt" || error.cause == "missing" else { throw error }
+            // A document that cannot be read goes with the others.
+            guard error.cause != "newer", error.isOfOneFile else { throw error }
             return []
         }
     }
@@ -67,18 +71,25 @@ extension State {
 
     /// Takes the user's name out of indices, keys, caches and logs.
     ///
-    /// - Parameter devices: the user's: what was pushed to them and written into a folder goes, too.
-    package func eraseTraces(of user: UserID, _ devices: [Device]) throws(Failure) -> Erased {
+    /// - Parameters:
+    ///   - devices: the user's: what was pushed to them and written into a folder goes, too.
+    ///   - report: gets each file that could not be read. The others are erased from all the same.
+    package func eraseTraces(
+        of user: UserID, _ devices: [Device], report: @escaping (Failure) -> Void
+    ) throws(Failure) -> Erased {
         var erased = Erased()
+        var unreadable = Skipped(report)
         for shelf in [tokens, activities, sessions] {
-            try eraseFiles(shelf.folder, naming: user, &erased) { (name) throws(Failure) in
+            try eraseFiles(shelf.folder, naming: user, &erased, &unreadable) {
+                (name) throws(Failure) in
                 try shelf.update(DocumentName(hash: name)) { holders in
                     holders.users.removeAll { $0 == user.text }
                 }
             }
         }
         var keys = 0
-        try eraseFiles(keyDocuments.folder, naming: user, &erased) { (name) throws(Failure) in
+        try eraseFiles(keyDocuments.folder, naming: user, &erased, &unreadable) {
+            (name) throws(Failure) in
             guard try keyDocuments.read(DocumentName(hash: name))?.owner == user.text else {
                 return
             }
@@ -86,35 +97,59 @@ extension State {
             keys += 1
         }
         erased.keys = keys
-        erased.files += try looks.erase(DocumentName(user))
-        erased.files += try eraseRecords(of: user)
-        // As a text of JSON or of the log, or as the end of a collapse id: a bare number may be anything.
-        let quoted = Array("\"\(user.text)\"".utf8)
-        let words =
-            [quoted, Array("turn-\(user.text)\"".utf8), Array("turn-badge-\(user.text)\"".utf8)]
-            + devices.map { Array($0.token.text.utf8) }
-        erased.files += try systemCalls { () throws(SystemError) in
-            var count = 0
-            let folder = "\(self.folder)/outgoing"
-            for name in try Files.names(in: folder) {
-                for word in words
-                where try Files.contains(word, in: "\(folder)/\(name)") {
-                    if Files.remove("\(folder)/\(name)") { count += 1 }
-                }
-            }
-            for log in ["deliver.log", "deliver.log.1"] {
-                for word in [quoted, Array("/\(user.fileName).json".utf8)] {
-                    count += try Files.overwrite(
-                        word, with: UInt8(ascii: "-"), in: "\(self.folder)/\(log)")
-                }
-            }
-            // Its lines stay JSON: only the name of the user's file goes.
-            let file = Array("/\(user.fileName).json".utf8)
-            count += try Files.overwrite(
-                file, with: UInt8(ascii: "-"), in: "\(self.folder)/set-aside.jsonl")
-            return count
+        try unreadable.skip { () throws(Failure) in
+            erased.files += try looks.erase(DocumentName(user))
         }
+        try unreadable.skip { () throws(Failure) in erased.files += try eraseRecords(of: user) }
+        erased.files += try eraseOutgoing(of: user, devices, &unreadable)
+        erased.files += try eraseLogs(of: user, &unreadable)
+        erased.unreadable = unreadable.count
         return erased
+    }
+
+    /// As a text of JSON or of the log: a bare number may be anything.
+    private func quoted(_ user: UserID) -> [UInt8] { Array("\"\(user.text)\"".utf8) }
+
+    private func eraseOutgoing(
+        of user: UserID, _ devices: [Device], _ unreadable: inout Skipped
+    ) throws(Failure) -> Int {
+        // A user's name is also the end of a collapse id.
+        let words =
+            [
+                quoted(user), Array("turn-\(user.text)\"".utf8),
+                Array("turn-badge-\(user.text)\"".utf8),
+            ] + devices.map { Array($0.token.text.utf8) }
+        var count = 0
+        for name in try unreadable.names(in: "\(folder)/outgoing") {
+            let path = "\(folder)/outgoing/\(name)"
+            try unreadable.skip { () throws(SystemError) in
+                var isNamed = false
+                for word in words where !isNamed { isNamed = try Files.contains(word, in: path) }
+                return isNamed
+            } then: { (isNamed) in
+                if isNamed, Files.remove(path) { count += 1 }
+            }
+        }
+        return count
+    }
+
+    private func eraseLogs(
+        of user: UserID, _ unreadable: inout Skipped
+    ) throws(Failure) -> Int {
+        // The lines of notes stay JSON: only the name of the user's file goes.
+        let file = Array("/\(user.fileName).json".utf8)
+        let logs = ["deliver.log", "deliver.log.1"].map { ($0, [quoted(user), file]) }
+        var count = 0
+        for (name, words) in logs + UnusableFiles.names.map({ ($0, [file]) }) {
+            for word in words {
+                try unreadable.skip { () throws(SystemError) in
+                    try Files.overwrite(word, with: UInt8(ascii: "-"), in: "\(folder)/\(name)")
+                } then: {
+                    count += $0
+                }
+            }
+        }
+        return count
     }
 
     /// Removes the user's document, its lock and whatever lies beside them: the end of an erasure.
@@ -128,20 +163,21 @@ extension State {
     /// a killed program has left of a commit goes.
     private func eraseFiles(
         _ folder: String, naming user: UserID, _ erased: inout Erased,
-        _ body: (String) throws(Failure) -> Void
+        _ unreadable: inout Skipped, _ body: (String) throws(Failure) -> Void
     ) throws(Failure) {
         let quoted = JSON.text(.string(user.text))
-        let shards = try systemCalls { () throws(SystemError) in try Files.names(in: folder) }
-        for shard in shards {
+        for shard in try unreadable.names(in: folder) {
             let shard = "\(folder)/\(shard)"
-            var names = try systemCalls { () throws(SystemError) in try Files.names(in: shard) }
             // A document that turns out to be damaged becomes a damaged copy.
-            names.sort { ending(of: $0) < ending(of: $1) }
+            let names = try unreadable.names(in: shard).sorted { ending(of: $0) < ending(of: $1) }
             var isDamaged = false
             for name in names {
                 let path = "\(shard)/\(name)"
-                let isNamed = try systemCalls { () throws(SystemError) in
+                var isNamed = false
+                try unreadable.skip { () throws(SystemError) in
                     try Files.contains(quoted, in: path)
+                } then: {
+                    isNamed = $0
                 }
                 guard isNamed else { continue }
                 erased.files += 1
@@ -150,21 +186,28 @@ extension State {
                     do throws(Failure) {
                         try body(String(decoding: name.utf8.dropLast(5), as: UTF8.self))
                     } catch {
-                        guard error.cause == "corrupt" else { throw error }
-                        isDamaged = true
+                        if error.cause == "corrupt" {
+                            isDamaged = true
+                        } else {
+                            guard error.isOfOneFile else { throw error }
+                            unreadable.note(error)
+                        }
                     }
                 case .uncommitted:
                     let document = String(decoding: path.utf8.dropLast(4), as: UTF8.self)
-                    try Lock.holding(document) { (_) throws(Failure) in _ = Files.remove(path) }
+                    try unreadable.skip { () throws(Failure) in
+                        try Lock.holding(document) { (_) throws(Failure) in _ = Files.remove(path) }
+                    }
                 case .other: isDamaged = true
                 }
             }
             guard isDamaged else { continue }
-            try systemCalls { () throws(SystemError) in
-                for name in try Files.names(in: shard) where ending(of: name) == .other {
-                    _ = try Files.overwrite(
+            for name in try unreadable.names(in: shard) where ending(of: name) == .other {
+                try unreadable.skip { () throws(SystemError) in
+                    try Files.overwrite(
                         Array(user.text.utf8), with: UInt8(ascii: "-"), in: "\(shard)/\(name)",
                         isWord: true)
+                } then: { (_) in
                 }
             }
         }
@@ -191,7 +234,7 @@ extension State {
         guard let player = user.player, isThere else { return 0 }
         return try Lock.holding(path) { (_) throws(Failure) in
             try systemCalls { () throws(SystemError) in
-                let file = try FileDescriptor.open(path, .update)
+                let file = try FileDescriptor.open(path, .overwrite)
                 let size = PlayerIndex.recordSize
                 var count = 0
                 var place = size
@@ -234,7 +277,14 @@ extension Shelf {
             // The number first: with it a missing document would count as lost.
             lock.remember(0)
             let files = try files()
-            for file in files where file != "\(document).lock" { Files.remove("\(folder)/\(file)") }
+            for file in files where file != "\(document).lock" {
+                let path = "\(folder)/\(file)"
+                guard !Files.remove(path), !Files.removeAll(path) else { continue }
+                let errno = Errno.current
+                throw Failure(
+                    .broken, "unable to remove \(path): \(errno.name)", cause: errno.name,
+                    file: path)
+            }
             // Whoever waits for the lock finds that it has no name any more, and makes a new one.
             Files.remove("\(path).lock")
             try systemCalls { () throws(SystemError) in try Files.synchronizeFolder(folder) }

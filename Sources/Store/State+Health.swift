@@ -39,38 +39,99 @@ extension State {
         }
     }
 
-    /// Notes that a document was moved out of the way. Where that fails the log has told it.
-    static func noteSetAside(_ copy: String) {
-        let line: JSONValue = ["at": JSONValue(.systemNow), "file": .string(copy)]
-        do throws(SystemError) {
-            // The state folder is the one with version.json: a shelf does not know it.
-            var folder = Files.parent(of: copy)
-            for _ in 0..<3 {
-                if try Files.exists("\(folder)/version.json") { break }
-                folder = Files.parent(of: folder)
-            }
-            try FileDescriptor.open("\(folder)/set-aside.jsonl", .append)
-                .write(JSON.text(line) + [UInt8(ascii: "\n")])
-        } catch {}
-    }
-
-    /// The documents that were moved out of the way and not restored, or whose damaged copy is still there.
+    /// Documents that were moved out of the way, while their damaged copies are there, by their paths below the folder.
     package func setAside() throws(Failure) -> [String] {
-        let bytes = try systemCalls { () throws(SystemError) in
-            try Files.contents("\(folder)/set-aside.jsonl")
-        }
         var names: [String] = []
-        for line in (bytes ?? []).split(separator: UInt8(ascii: "\n")).suffix(10_000) {
-            var file: String?
-            do throws(JSONError) {
-                file = try JSON.parse(Array(line)).object?["file"]?.string
-            } catch {
-                continue
-            }
-            guard let file, let name = try inside(file) else { continue }
-            if !names.contains(name) { names.append(name) }
+        for note in try fileNotes() where note.reason == nil {
+            guard let name = try inside(note.file), !names.contains(name) else { continue }
+            names.append(name)
         }
         return names
+    }
+
+    /// Files and folders that programs could not use, and that still cannot be used.
+    package func unusable() throws(Failure) -> [(name: String, reason: String)] {
+        let setAside = try setAside()
+        var found: [(name: String, reason: String)] = []
+        for note in try fileNotes() {
+            guard let reason = note.reason,
+                !setAside.contains(where: { isCopy($0, of: note.file) }),
+                !found.contains(where: { $0.name == note.file }),
+                isUnusable(note.file, reason)
+            else { continue }
+            found.append((note.file, reason))
+        }
+        return found
+    }
+
+    private func fileNotes() throws(Failure) -> [(file: String, reason: String?)] {
+        var notes: [(file: String, reason: String?)] = []
+        for name in UnusableFiles.names.reversed() {
+            let bytes = try systemCalls { () throws(SystemError) in
+                try Files.contents("\(folder)/\(name)")
+            }
+            for line in (bytes ?? []).split(separator: UInt8(ascii: "\n")).suffix(10_000) {
+                var members: JSONObject?
+                do throws(JSONError) { members = try JSON.parse(Array(line)).object } catch {}
+                guard let file = members?["file"]?.string else { continue }
+                notes.append((file, members?["reason"]?.string))
+            }
+        }
+        return notes
+    }
+
+    /// Whether the cause of a note is still there.
+    private func isUnusable(_ name: String, _ reason: String) -> Bool {
+        let path = "\(folder)/\(name)"
+        let isLock = path.utf8.suffix(5).elementsEqual(".lock".utf8)
+        do throws(SystemError) {
+            let file = try FileDescriptor.open(path, isLock ? .overwrite : .read)
+            switch reason {
+            case "corrupt", "newer": return !isDocument(try file.readToEnd(limit: Files.longest))
+            case Errno.inputOutput.name, Errno.tooLarge.name, "faulty":
+                _ = try file.readToEnd(limit: Files.longest)
+                return false
+            default: return false
+            }
+        } catch {
+            switch error.errno {
+            case .noEntry, .notDirectory:
+                return Files.target(ofLink: path) != nil || reason == "missing" && isMissing(path)
+                    || reason == Errno.noAccess.name && !Files.isWritable(Files.parent(of: path))
+            case .isFolder: return isNameOfFile(name) || !isFolderUsable(path)
+            default: return true
+            }
+        }
+    }
+
+    private func isCopy(_ copy: String, of name: String) -> Bool {
+        copy.utf8.starts(with: "\(name).corrupt-".utf8)
+    }
+
+    private func isDocument(_ bytes: [UInt8]) -> Bool {
+        do throws(JSONError) {
+            let members = try JSON.parse(bytes, depthLimit: JSON.storedDepthLimit).object
+            return members?["version"]?.integer.map { $0 <= Self.version } ?? false
+        } catch { return false }
+    }
+
+    /// Whether no folder has such a name.
+    private func isNameOfFile(_ name: String) -> Bool {
+        Files.name(of: name).utf8.contains(UInt8(ascii: "."))
+    }
+
+    private func isMissing(_ path: String) -> Bool {
+        do throws(Failure) { return try Lock.committedRevision(of: path) > 0 } catch {
+            return true
+        }
+    }
+
+    private func isFolderUsable(_ path: String) -> Bool {
+        do throws(SystemError) {
+            _ = try Files.names(in: path)
+            _ = try Files.exists("\(path)/x")
+            return true
+        } catch { return false }
     }
 
     /// A path below the state folder, which may have been another one when it was noted.

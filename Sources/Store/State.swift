@@ -7,7 +7,7 @@ package struct State {
     package let folder: String
 
     /// The version of the folder's layout that this program knows.
-    private static let version: Int64 = 1
+    static let version: Int64 = 1
 
     /// Finds the folder (`TURNSTONE_STATE`, else systemd's `STATE_DIRECTORY`, else
     /// `/var/lib/turnstone`) and makes it where it is missing.
@@ -62,9 +62,13 @@ package struct State {
     package var sessions: Shelf<Holders> { Shelf(folder: "\(folder)/sessions") }
     package var channels: Shelf<Channel> { Shelf(folder: "\(folder)/channels") }
     package var keyDocuments: Shelf<Key> { Shelf(folder: "\(folder)/keys") }
-    package var looks: Shelf<Look> { Shelf(folder: "\(folder)/looks", durable: false) }
+    package var looks: Shelf<Look> {
+        Shelf(folder: "\(folder)/looks", durable: false, isCache: true)
+    }
     /// Tokens that all processes share.
-    package var credentials: Shelf<Opaque> { Shelf(folder: "\(folder)/credentials") }
+    package var credentials: Shelf<Opaque> {
+        Shelf(folder: "\(folder)/credentials", isCache: true)
+    }
     /// What the whole installation has to remember, such as a back-off: `ogs.json`.
     package var notes: Shelf<Opaque> { Shelf(folder: folder) }
 

@@ -39,6 +39,36 @@ import Turnstone
         #expect(try world.acceptedIDs().count == 1)
     }
 
+    @Test(
+        "what is in the place of a look's file is in nobody's way",
+        arguments: ["", ".lock", ".new"])
+    func obstacles(suffix: String) throws {
+        for kind in [S_IFIFO, S_IFDIR, S_IFLNK] {
+            let world = try World()
+            try world.beginGame(7, ["to_move": 1])
+            try world.register(token(1), of: 1)
+            try world.cycle()
+            let name = try #require(
+                world.state.files().keys.first { $0.hasPrefix("looks/") && $0.hasSuffix("/1.json") }
+            )
+            let path = "\(world.state.path)/\(name)\(suffix)"
+            unlink(path)
+            switch kind {
+            case S_IFIFO: mkfifo(path, 0o600)
+            case S_IFDIR: mkdir(path, 0o700)
+            default: symlink(path, path)
+            }
+            try world.beginGame(8, ["to_move": 1])
+            try world.advance(seconds: 31)
+            let cycle = try world.start("check-turns").end(timeLimit: 20)
+            #expect(cycle.exitCode == 0 && !cycle.stdout.contains("failed"), "\(cycle.stderr)")
+            try world.run("deliver")
+            #expect(try world.acceptedIDs().count == 2)
+            let answer = try world.ask("check", "GET", "/check/1", by: 1)
+            #expect(answer.status == 200, "\(answer.body)")
+        }
+    }
+
     static let damages = [
         nil, "", "{", "[]", #"{"version":1,"revision":1}"#,
         #"{"version":2,"revision":9,"at":0,"games":[]}"#,

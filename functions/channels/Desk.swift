@@ -63,7 +63,7 @@ struct Desk {
     func list() throws(Failure) -> [ChannelID] {
         if let service { return try service.list() }
         var known: [ChannelID] = []
-        try state.channels.forEachName { (name) throws(Failure) in
+        try state.channels.forEachName(unlisted: { Log().failure($0) }) { (name) throws(Failure) in
             guard let channel = try state.channels.read(DocumentName(hash: name)),
                 channel.deleted == nil, channel.environment == environment, let id = channel.id
             else { return }

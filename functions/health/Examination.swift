@@ -38,7 +38,7 @@ struct Examination {
                         "Make the state folder writable. If it was replaced while services ran, restart them."
                 ))
         }
-        for find in [room, cycle, oldest, stops, drainer, pause, failed, setAside] {
+        for find in [room, cycle, oldest, stops, drainer, pause, failed, setAside, unusable] {
             do throws(Failure) { problems += try find() } catch {
                 problems.append(Problem(stateFault: error))
             }
@@ -154,6 +154,20 @@ struct Examination {
                 action:
                     "Restore each from a backup, empty its .lock file, and remove the damaged copy.",
                 ["files": .integer(Int64(names.count))])
+        ]
+    }
+
+    private func unusable() throws(Failure) -> [Problem] {
+        let files = try state.unusable()
+        guard !files.isEmpty else { return [] }
+        let list = files.prefix(10).map { "\($0.name) (\($0.reason))" }.joined(separator: ", ")
+        return [
+            Problem(
+                "files unusable",
+                "\(files.count) files or folders of the state folder cannot be used: \(list).",
+                action:
+                    "Give them back to the account that runs Turnstone (chown, chmod), restore them from a backup, or remove them.",
+                ["files": .integer(Int64(files.count))])
         ]
     }
 

@@ -1,3 +1,4 @@
+import Edge
 import Spool
 import Store
 import Turnstone
@@ -8,14 +9,14 @@ import Turnstone
 /// - Parameter resume: called when delivery can go on.
 /// - Returns: what was erased; `nil` where nothing was known.
 func erase(
-    _ user: UserID, _ state: State, _ spool: Spool, at now: Timestamp,
+    _ user: UserID, _ state: State, _ spool: Spool, at now: Timestamp, _ log: Log,
     resume: () throws(Failure) -> Void
 ) throws(Failure) -> JSONValue? {
     let opponents = try state.eraseLooks(naming: user)
-    let (devices, sent) = try callOff(user, opponents, state, spool, at: now)
+    var (devices, sent) = try callOff(user, opponents, state, spool, at: now, log)
     try resume()
-    let receipts = try sent.receipts + spool.eraseClosedReceipts(of: user, after: sent)
-    var erased = try state.eraseTraces(of: user, devices)
+    try spool.eraseClosedReceipts(of: user, after: &sent) { log.failure($0) }
+    var erased = try state.eraseTraces(of: user, devices) { log.failure($0) }
     erased.devices = devices.count
     erased.files += opponents.count + sent.damaged
     guard !sent.isUnfinished else {
@@ -25,22 +26,29 @@ func erase(
             cause: "busy")
     }
     erased.files += try state.eraseDocument(of: user)
-    guard !erased.isNothing || sent.pushes + receipts > 0 else { return nil }
-    return [
+    guard !erased.isNothing || sent.pushes + sent.receipts > 0 else { return nil }
+    var members: JSONObject = [
         "devices": .integer(Int64(erased.devices)), "apiKeys": .integer(Int64(erased.keys)),
-        "pushes": .integer(Int64(sent.pushes)), "receipts": .integer(Int64(receipts)),
+        "pushes": .integer(Int64(sent.pushes)), "receipts": .integer(Int64(sent.receipts)),
         "files": .integer(Int64(erased.files)),
     ]
+    let unreadable = erased.unreadable + sent.unreadable
+    members["unreadable"] = unreadable > 0 ? .integer(Int64(unreadable)) : nil
+    return .object(members)
 }
 
 /// Takes the user's devices, and calls off what waits for them, while no drainer runs: none that comes later finds
 /// anything of the user.
 private func callOff(
-    _ user: UserID, _ opponents: [UserID], _ state: State, _ spool: Spool, at now: Timestamp
+    _ user: UserID, _ opponents: [UserID], _ state: State, _ spool: Spool, at now: Timestamp,
+    _ log: Log
 ) throws(Failure) -> (devices: [Device], sent: Spool.Erased) {
     let election = try spool.electionAskingDrainer()
     defer { election.end() }
     let devices = try state.takeDevices(of: user)
     try state.registry.handOverBadges(of: devices, from: user)
-    return (devices, try spool.erase(user, opponents: opponents, elected: election, at: now))
+    let sent = try spool.erase(user, opponents: opponents, elected: election, at: now) {
+        log.failure($0)
+    }
+    return (devices, sent)
 }

@@ -3,7 +3,8 @@
 //
 //   in    Authorization: Key <TURNSTONE_SERVER_KEY>
 //   out   200 {"success": true, "user": {"id", "devices": [{"id", "platform", …}], "preferences", "badge", "apiKeys"}}
-//         DELETE: 200 {"success": true, "erased": {"devices", "apiKeys", "pushes", "receipts", "files"}}
+//         DELETE: 200 {"success": true, "erased": {"devices", "apiKeys", "pushes", "receipts", "files",
+//         "unreadable"?}}
 //   else  400 not a user's id, 401 no or an unknown server key, 404 nothing is known of the user, 503 the store or the
 //         drainer is busy: what was not erased yet is erased by the next DELETE
 
@@ -30,7 +31,7 @@ serve(
             if try spool.hasWork(at: request.time) { try spool.startDrainer(request.variables) }
         }
         let result = Result { () throws(Failure) in
-            try erase(user, state, spool, at: request.time, resume: resume)
+            try erase(user, state, spool, at: request.time, Log(), resume: resume)
         }
         if case .failure = result { try resume() }
         let erased = try result.get()

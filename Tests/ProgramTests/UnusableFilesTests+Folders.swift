@@ -1,0 +1,111 @@
+import CUnix
+import Foundation
+import JSON
+import TestSupport
+import Testing
+import Turnstone
+
+// Folders that cannot be entered, and what can be made again.
+
+extension UnusableFilesTests {
+    func takeAway(_ folder: String) {
+        chown("\(state.path)/\(folder)", 0, 0)
+        chmod("\(state.path)/\(folder)", 0o700)
+    }
+
+    func watchPlayer() throws {
+        try state.write(
+            #"{"version":1,"revision":1,"devices":[{"token":"\#(Endpoint.token)","#
+                + #""registered_at":1795262390000}],"ledger":[],"notices":0}"#,
+            to: "users/eb/1783478.json")
+        try give()
+    }
+
+    @Test(
+        "a folder of users that cannot be entered keeps no cycle from the other players",
+        arguments: [false, true])
+    func shard(hasIndex: Bool) throws {
+        try watchPlayer()
+        var environment = installation.environment
+        if hasIndex {
+            _ = try Programs.run("check-turns", environment: environment, timeLimit: 30)
+            // Online-Go.com is not there: what it is left alone for goes.
+            unlink("\(state.path)/ogs.json")
+            unlink("\(state.path)/ogs.json.lock")
+            environment["TURNSTONE_NOW"] = "1795262490000"
+        }
+        takeAway("users/49")
+        let ended = try Programs.run("check-turns", environment: environment, timeLimit: 30)
+        #expect(ended.stdout.contains(#""due":1"#), "\(ended.stdout) \(ended.stderr)")
+        #expect(try health().contains("users/49 (EACCES)"))
+        chown("\(state.path)/users/49", Self.account, Self.account)
+        #expect(try !health().contains("users/49"))
+    }
+
+    @Test("an index of players that cannot be opened is made again", arguments: Fault.allCases)
+    func index(fault: Fault) throws {
+        try watchPlayer()
+        fault.make("\(state.path)/players.index")
+        let ended = try Programs.run(
+            "check-turns", environment: installation.environment, timeLimit: 30)
+        #expect(ended.stdout.contains(#""due":1"#), "\(ended.stdout) \(ended.stderr)")
+    }
+
+    @Test(
+        "a folder of the spool that cannot be entered keeps nothing else from being sent",
+        arguments: [
+            "spool/waiting/1795262390000", "spool/waiting/1795262390000-1795262340000",
+            "spool/waiting/1799262390000", "spool/cancelled", "spool/ready/bulk",
+        ])
+    func spoolFolder(folder: String) throws {
+        try state.write("", to: "\(folder)/x")
+        let name = "spool/ready/normal/\(DamagedSpoolTests.sound).jsonl"
+        let message = DamagedSpoolTests.text(DamagedSpoolTests.sound)
+        try state.write(
+            message.replacing(DamagedSpoolTests.token, with: Self.ann), to: name)
+        // One whose receipts an earlier drainer has begun.
+        let open = "{\"id\":\"\(DamagedSpoolTests.bad)\",\"pass\":1,\"until\":1795262390000}\n"
+        try state.write(open, to: "receipts/2026-11-21.jsonl")
+        try give()
+        takeAway(folder)
+        let ended = try Programs.run(
+            "deliver", environment: installation.environment, timeLimit: 30)
+        #expect(ended.exitCode == 0, "\(ended.stderr)")
+        let receipts = String(
+            decoding: state.read("receipts/2026-11-21.jsonl") ?? [], as: UTF8.self)
+        #expect(receipts.contains(#""outcome":"accepted""#), "\(receipts) \(ended.stderr)")
+        // What is not due yet is nobody's business yet.
+        if !folder.contains("1799") { #expect(try health().contains(folder)) }
+    }
+
+    @Test("a cache's folder that cannot be entered keeps no user from being erased, and is named")
+    func cacheFolder() throws {
+        try state.write("x", to: "looks/49/x")
+        try give()
+        takeAway("looks")
+        let (answer, _) = try ask("users", "DELETE", "/api/users/ann")
+        #expect(answer.status == 200, "\(answer.body)")
+        #expect(try health().contains("looks/49 (EACCES)"))
+    }
+
+    @Test(
+        "a message is accepted though the drainer's log cannot be written",
+        arguments: [Fault.fifo, .folder, .loop])
+    func log(fault: Fault) throws {
+        // A program that has given up root's rights cannot find out where it is, and starts no other.
+        chown(state.path, 0, 0)
+        fault.make("\(state.path)/deliver.log")
+        let body = #"{"users":["ann"],"title":"Hello"}"#
+        let more = ["TURNSTONE_DELIVER": "spawn"]
+        let (answer, log) = try ask("notify", "POST", "/api/notify", body, environment: more)
+        #expect(answer.status == 202, "\(answer.body) \(log)")
+        var receipts = ""
+        for _ in 0..<500 where !receipts.contains("finished_at") {
+            usleep(20_000)
+            receipts = String(
+                decoding: state.read("receipts/2026-11-21.jsonl") ?? [], as: UTF8.self)
+        }
+        #expect(receipts.contains("finished_at"))
+        try expectHealth(names: "deliver.log")
+    }
+}

@@ -1,0 +1,178 @@
+import CUnix
+import Foundation
+import JSON
+import TestSupport
+import Testing
+import Turnstone
+
+/// One file or folder of the state folder that cannot be used, in an installation of an account of its own: everybody
+/// else is served, and `health` names it.
+@Suite(.enabled(if: getuid() == 0, "only root can make another account's file"))
+struct UnusableFilesTests {
+    static let account: uid_t = 54_321
+    static let ann = String(repeating: "ab", count: 32), bob = String(repeating: "cd", count: 32)
+
+    /// What is wrong with a file.
+    enum Fault: String, CaseIterable, Sendable {
+        case anotherAccounts, fifo, folder, loop
+
+        func make(_ path: String) {
+            unlink(path)
+            switch self {
+            case .anotherAccounts: FileManager.default.createFile(atPath: path, contents: Data())
+            case .fifo: mkfifo(path, 0o600)
+            case .folder: mkdir(path, 0o700)
+            case .loop: symlink(path, path)
+            }
+            if self == .anotherAccounts {
+                chmod(path, 0o600)
+            } else {
+                lchown(path, UnusableFilesTests.account, UnusableFilesTests.account)
+            }
+        }
+    }
+
+    let installation: Installation
+    var state: TemporaryFolder { installation.state }
+
+    init() throws {
+        installation = try Endpoint.installation(environment: ["DELIVER_LINGER_SECONDS": "0"])
+        for (user, token) in [("ann", Self.ann), ("bob", Self.bob)] {
+            try state.write(
+                #"{"version":1,"revision":1,"devices":[{"token":"\#(token)","platform":"ios","#
+                    + #""created_at":1795262390000,"registered_at":1795262390000}],"#
+                    + #""ledger":[],"notices":0}"#, to: document(user))
+        }
+        try give()
+    }
+
+    /// Where a user's document is.
+    func document(_ user: String) -> String {
+        user == "ann" ? "users/49/ann.json" : "users/81/bob.json"
+    }
+
+    /// Gives all of the state folder to its account.
+    func give() throws {
+        for name in try #require(FileManagerNames(state.path)).all + [""] {
+            lchown("\(state.path)/\(name)", Self.account, Self.account)
+        }
+    }
+
+    func ask(
+        _ program: String, _ method: String, _ path: String, _ body: String? = nil,
+        environment more: [String: String] = [:]
+    ) throws -> (answer: Answer, log: String) {
+        let credential = #""headers":{"Authorization":"Key \#(Endpoint.serverKey)"}"#
+        let event =
+            #"{"method":"\#(method)","path":"\#(path)",\#(credential)"#
+            + (body.map { #","body":\#($0)"# } ?? "") + "}"
+        let ended = try Programs.run(
+            program, stdin: event, environment: installation.environment.merging(more) { $1 },
+            timeLimit: 20)
+        return (try Answer(event: ended.stdout), ended.stderr)
+    }
+
+    func health() throws -> String {
+        let answer = try ask("health", "GET", "/health").answer
+        return answer.status == 200 ? "" : answer.body
+    }
+
+    /// Expects that health tells of the file while it is there, and not afterwards.
+    func expectHealth(names name: String) throws {
+        let body = try health()
+        #expect(body.contains("files unusable") && body.contains(name), "\(body)")
+        try FileManager.default.removeItem(atPath: "\(state.path)/\(name)")
+        #expect(try !health().contains(name))
+    }
+
+    static let places = [
+        "spool/failed/x.jsonl", "receipts/2026-11-20.jsonl.unreadable-1795262400000",
+        "spool/ready/normal/x.jsonl.new", "tokens/49/x.json", "keys/2d/x.json.corrupt-1",
+        "outgoing/x.json", "looks/49/ann.json.new", "deliver.log",
+    ]
+
+    @Test(
+        "a user is erased though another file cannot be read, and the answer counts it",
+        arguments: Fault.allCases, places)
+    func erasure(fault: Fault, place: String) throws {
+        try state.write("", to: place)
+        try give()
+        fault.make("\(state.path)/\(place)")
+        let (answer, log) = try ask("users", "DELETE", "/api/users/ann")
+        #expect(answer.status == 200, "\(answer.body) \(log)")
+        #expect(state.read(document("ann")) == nil)
+        // What only ann's name could be the reason to keep goes unread.
+        if place.hasPrefix("looks/") { return }
+        let erased = answer.json?.object?["erased"]?.object
+        #expect((erased?["unreadable"]?.integer ?? 0) > 0, "\(answer.body)")
+        #expect(log.contains(place), "\(log)")
+        try expectHealth(names: place)
+    }
+
+    @Test(
+        "a user whose own document or its lock cannot be read is erased",
+        arguments: Fault.allCases, ["", ".lock", ".new"])
+    func ownDocument(fault: Fault, suffix: String) throws {
+        fault.make("\(state.path)/\(document("ann"))\(suffix)")
+        let (answer, log) = try ask("users", "DELETE", "/api/users/ann")
+        #expect(answer.status == 200, "\(answer.body) \(log)")
+        #expect(try ask("users", "DELETE", "/api/users/ann").answer.status == 404)
+        var status = stat()
+        #expect(lstat("\(state.path)/\(document("ann"))", &status) != 0)
+    }
+
+    @Test(
+        "a user whose document cannot be used is refused without a path, and health names the document",
+        arguments: Fault.allCases)
+    func userDocument(fault: Fault) throws {
+        fault.make("\(state.path)/users/eb/1783478.json")
+        let endpoint = try #require(Endpoint.alone.first { $0.program == "push-register" })
+        let event =
+            #"{"method":"POST","path":"\#(endpoint.path)","headers":{"Authorization":"#
+            + #""Bearer \#(Endpoint.webToken)"},"body":\#(endpoint.body ?? "")}"#
+        let ended = try Programs.run(
+            "push-register", stdin: event, environment: installation.environment, timeLimit: 20)
+        let answer = try Answer(event: ended.stdout)
+        #expect([500, 503].contains(answer.status), "\(answer.body)")
+        #expect(!answer.body.contains(state.path))
+        try expectHealth(names: "users/eb/1783478.json")
+    }
+
+    @Test("a user's document that is damaged and cannot be set aside is named")
+    func stuckDocument() throws {
+        try state.write("{", to: "users/eb/1783478.json")
+        try give()
+        chown("\(state.path)/users/eb", 0, Self.account)
+        chmod("\(state.path)/users/eb", 0o750)
+        let (answer, _) = try ask("users", "GET", "/api/users/1783478")
+        #expect(answer.status == 500)
+        #expect(try health().contains("users/eb/1783478.json"))
+    }
+
+    @Test("the record of a message that cannot be read is named", arguments: Fault.allCases)
+    func record(fault: Fault) throws {
+        let id = DamagedSpoolTests.bad, other = DamagedSpoolTests.sound
+        let name = "messages/2026-11-21/\(id).json"
+        let record =
+            #"{"version":1,"revision":1,"accepted_at":1795262390000,"kind":"message","devices":0,"#
+            + #""receipts":{"day":"2026-11-20","offset":0}}"#
+        try state.write(record, to: name)
+        try state.write(record, to: "messages/2026-11-19/\(other).json")
+        try give()
+        fault.make("\(state.path)/\(name)")
+        #expect(try ask("notify", "GET", "/api/notify/\(id)").answer.status == 500)
+        #expect(try health().contains(name))
+        takeAway("messages/2026-11-21")
+        #expect(try ask("notify", "GET", "/api/notify/\(other)").answer.status == 200)
+    }
+
+    @Test("a user whose document cannot even be removed is not called erased, and health names it")
+    func obstinateDocument() throws {
+        let path = "\(state.path)/\(document("ann"))"
+        unlink(path)
+        try FileManager.default.createDirectory(
+            atPath: "\(path)/x", withIntermediateDirectories: true)
+        #expect(try ask("users", "DELETE", "/api/users/ann").answer.status == 500)
+        #expect(try health().contains(document("ann")))
+    }
+}
