@@ -204,11 +204,18 @@ package final class APNsGateway {
         case .renewToken:
             bearer.reject()
             sendAgain(item, orElse: .notSent("ExpiredProviderToken"))
+        case .stopQueue where isOfToken(verdict) && bearer.hasOther(token):
+            bearer.reject()
+            sendAgain(item, orElse: verdict)
         case .stopQueue:
             settle(item, verdict)
             giveBackUnsent("stopped after \(verdict.reason ?? "")")
         default: settle(item, verdict)
         }
+    }
+
+    private func isOfToken(_ verdict: APNsVerdict) -> Bool {
+        verdict.reason == "InvalidProviderToken"
     }
 
     /// Puts what was certainly not processed back to the front, but not for ever.

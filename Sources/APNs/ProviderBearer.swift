@@ -19,6 +19,13 @@ struct ProviderBearer {
         isRejected = token == rejected
     }
 
+    /// Whether there is another token than the one that APNs has just called invalid. One is made where ours may have
+    /// been made by a clock that was ahead; of a wrong key there is none.
+    mutating func hasOther(_ source: APNsGateway.TokenSource) -> Bool {
+        if isRejected { return true }
+        do throws(Failure) { return try source(token).text != token } catch { return false }
+    }
+
     /// The same while a connection goes on: once a minute, and with the token that there is if no other is
     /// to be had now.
     mutating func refresh(now: Int64, _ source: APNsGateway.TokenSource) {

@@ -70,7 +70,9 @@ extension ProviderToken {
     /// APNs refuses tokens that are older than an hour, and whoever makes one more often than every
     /// 20 minutes.
     ///
-    /// So one is made after 50 minutes, or 20 when APNs refused the one that there is.
+    /// So one is made after 50 minutes, or 20 when APNs refused the one that there is. One that was made while our clock
+    /// was ahead is good for APNs as long as that is less than an hour: another one might be refused for 20 minutes, so
+    /// it is replaced at once only where it is further ahead or where APNs refuses it.
     ///
     /// - Parameters:
     ///   - record: what the processes share, read under its lock.
@@ -83,8 +85,7 @@ extension ProviderToken {
             record.fingerprint == settings.key.fingerprint
         else { return .mint }
         let age = now - record.minted
-        // The clock was set back a good deal: the token comes from the future, as APNs may see it.
-        if age <= .minutes(-20) { return .mint }
+        if age <= .minutes(-55) { return .mint }
         if record.text == rejected {
             // Made when the clock was ahead: APNs does not take it, and will not in 20 minutes.
             if age <= .minutes(-1) { return .mint }

@@ -35,12 +35,13 @@ import Turnstone
             (0, false, ProviderToken.Decision.keep), (19, false, .keep), (20, false, .keep),
             (49, false, .keep), (50, false, .mint), (600, false, .mint),
             // The clock was set back.
-            (-1, false, .keep), (-19, false, .keep), (-20, false, .mint), (-600, false, .mint),
+            (-1, false, .keep), (-19, false, .keep), (-54, false, .keep), (-55, false, .mint),
+            (-600, false, .mint),
             // APNs called it too old.
             (0, true, .keepUntil(now + .minutes(20))), (19, true, .keepUntil(now + .minutes(1))),
             (20, true, .mint), (49, true, .mint),
             // Made by a clock that was ahead: APNs does not take it.
-            (-5, true, .mint),
+            (-5, true, .mint), (-50, true, .mint),
         ])
     func age(minutes: Int64, isRejected: Bool, decision: ProviderToken.Decision) throws {
         let settings = try #require(try Settings.made())

@@ -1,3 +1,4 @@
+import Foundation
 import JSON
 import TestSupport
 import Testing
@@ -129,6 +130,75 @@ import Turnstone
         try world.advance(seconds: -seconds)
         try world.cycle()
         #expect(try world.acceptedIDs().count == 1)
+    }
+
+    @Test(
+        "a provider token that was made by a clock that was ahead serves on",
+        arguments: [19, 50, 54])
+    func providerToken(minutes: Int64) throws {
+        let world = try World()
+        world.variables["TURNSTONE_NOW"] = "\(world.now + minutes * 60_000)"
+        try world.accept("a", devices: 1...1, lasting: .days(1))
+        try world.run("deliver")
+        #expect(try world.simulator.apns()["accepted"] == 1)
+        world.variables["TURNSTONE_NOW"] = nil
+        try world.advance(seconds: 30)
+        try world.accept("b", devices: 2...2)
+        try world.run("deliver")
+        #expect(try world.simulator.apns()["accepted"] == 2)
+    }
+
+    @Test(
+        "a provider token that is damaged is made again",
+        arguments: ["", "{", "[]", #"{"version":1,"revision":1,"token":7}"#, nil])
+    func damagedToken(text: String?) throws {
+        let world = try World()
+        try world.accept("a", devices: 1...1, lasting: .days(1))
+        try world.run("deliver")
+        let name = try #require(
+            world.state.files().keys.first { $0.hasPrefix("credentials/") && $0.hasSuffix(".json") }
+        )
+        if let text {
+            try world.state.write(text, to: name)
+        } else {
+            unlink("\(world.state.path)/\(name)")
+        }
+        try world.advance(seconds: 25 * 60)
+        try world.accept("b", devices: 2...2)
+        try world.run("deliver")
+        #expect(try world.simulator.apns()["accepted"] == 2)
+    }
+
+    @Test(
+        "where APNs refuses such a token, the push goes out with another one at once",
+        arguments: ["InvalidProviderToken", "ExpiredProviderToken"])
+    func refusedToken(reason: String) throws {
+        let world = try World()
+        world.variables["TURNSTONE_NOW"] = "\(world.now + 50 * 60_000)"
+        try world.accept("a", devices: 1...1, lasting: .days(1))
+        try world.run("deliver")
+        world.variables["TURNSTONE_NOW"] = nil
+        try world.advance(seconds: 25 * 60)
+        try world.simulator.perform([
+            "do": "apns-fault", "status": 403, "reason": .string(reason), "count": 1,
+        ])
+        try world.accept("b", devices: 2...2)
+        try world.run("deliver")
+        #expect(try world.simulator.apns()["accepted"] == 2)
+    }
+
+    @Test("a push that met too many provider tokens is tried again within three minutes")
+    func tooManyTokens() throws {
+        let world = try World()
+        try world.accept("a", devices: 1...1, lasting: .days(1))
+        try world.simulator.perform([
+            "do": "apns-fault", "status": 429, "reason": "TooManyProviderTokenUpdates", "count": 3,
+        ])
+        for _ in 0..<4 {
+            try world.run("deliver")
+            try world.advance(seconds: 180)
+        }
+        #expect(try world.simulator.apns()["accepted"] == 1)
     }
 
     @Test("a push service that refused the provider token is asked again when the clock is right")

@@ -126,6 +126,9 @@ extension Verdict {
         case .quarantined:
             meaning = .settled(.quarantined)
             change = .noteRefusal(isBad: true, at: moment)
+        case .later where reason == "TooManyProviderTokenUpdates":
+            // It lasts for what is left of 20 minutes, and nobody says how much that is.
+            meaning = .later(backOff(.minutes(1), attempt: min(attempt, 2), random: jitter()))
         case .later(let pause):
             meaning = .later(backOff(pause, attempt: attempt, random: jitter()))
         case .noVerdict, .renewToken:
