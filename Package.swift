@@ -92,7 +92,7 @@ let foundation: [Target] = [
 
 let endpoints: [Target] = [
     program("front", links: [], exclude: []),
-    program("health", links: ["Store", "Spool", "PushServices", "Unix"]),
+    program("health", links: ["Store", "Spool", "PushServices", "JWT", "JSON", "Unix"]),
     program("generate-api-key", links: ["Store", "Crypto"]),
     program("rotate-api-key", links: ["Store"]),
     program("api-keys", links: ["Store"]),

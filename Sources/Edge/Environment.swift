@@ -21,6 +21,7 @@ package enum Environment {
         }
         if let bytes {
             variables.offer(environmentFile: String(decoding: bytes, as: UTF8.self))
+            if let sentence = variables.malformedLine { Log().warning(sentence) }
         } else if named != nil {
             throw .misconfigured("unable to read \(path) (TURNSTONE_CONFIG): there is no such file")
         }

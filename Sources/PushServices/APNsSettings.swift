@@ -49,7 +49,7 @@ package struct APNsSettings {
         management = try Self.gateway("APNS_MANAGEMENT_BASE_URL", variables)
         developmentManagement =
             try Self.gateway("APNS_DEVELOPMENT_MANAGEMENT_BASE_URL", variables) ?? management
-        authorities = try Self.authorities(variables)
+        authorities = try CertificateFile.path(in: variables, "APNS_CA_FILE")
     }
 
     /// Where requests of an environment go.
@@ -150,12 +150,6 @@ package struct APNsSettings {
             throw variables.wrong("APNS_BUNDLE_ID", "must be the app's bundle id")
         }
         return text
-    }
-
-    private static func authorities(_ variables: Variables) throws(Failure) -> String? {
-        guard let path = variables.text("APNS_CA_FILE") else { return nil }
-        _ = try contents(of: path, "APNS_CA_FILE", variables)
-        return path
     }
 
     private static func gateway(

@@ -39,6 +39,14 @@ extension Variables {
         return sentences
     }
 
+    /// A sentence for the lines of the configuration file that say nothing, by the first of them.
+    package var malformedLine: String? {
+        guard let first = malformedLines.first, let file else { return nil }
+        let others = malformedLines.count - 1
+        return "\(file), line \(first): not NAME=value, and no comment"
+            + (others > 0 ? " (nor are \(others) more)" : "")
+    }
+
     private static func nearest(to name: [UInt8]) -> (name: String, distance: Int) {
         var nearest = (name: "", distance: Int.max)
         for candidate in known {

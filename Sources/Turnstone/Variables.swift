@@ -5,6 +5,8 @@ package struct Variables: Sendable {
     private(set) var environmentCount = Int.max
     /// The configuration file that was read, for sentences about what is wrong in it.
     package var file: String?
+    /// The numbers of the configuration file's lines that are neither `NAME=value` nor a comment.
+    package private(set) var malformedLines: [Int] = []
 
     package init() {}
 
@@ -66,17 +68,33 @@ extension Variables {
     /// line's end joins the next line.
     package mutating func offer(environmentFile text: String) {
         environmentCount = min(environmentCount, entries.count)
-        var rest = Array(text.utf8)[...]
-        while !rest.isEmpty { offerLine(&rest) }
+        let bytes = Array(text.utf8)
+        var rest = bytes[...]
+        var counted = 0
+        var number = 1
+        while !rest.isEmpty {
+            offerLine(&rest) { place in
+                number += bytes[counted..<place].count { $0 == newline }
+                counted = place
+                return number
+            }
+        }
     }
 
-    private mutating func offerLine(_ rest: inout ArraySlice<UInt8>) {
+    /// - Parameter number: the number of the line in which a byte is; asked in the order of the lines.
+    private mutating func offerLine(
+        _ rest: inout ArraySlice<UInt8>, number: (Int) -> Int
+    ) {
         rest = rest.drop { isBlank($0) || $0 == newline }
         guard let first = rest.first else { return }
         let equals = rest.firstIndex(of: UInt8(ascii: "="))
         let end = rest.firstIndex(of: newline) ?? rest.endIndex
-        guard first != UInt8(ascii: "#"), first != UInt8(ascii: ";"), let equals, equals < end
-        else {
+        guard first != UInt8(ascii: "#"), first != UInt8(ascii: ";") else {
+            rest = rest[end...]
+            return
+        }
+        guard let equals, equals < end, isName(rest[..<equals]) else {
+            malformedLines.append(number(rest.startIndex))
             rest = rest[end...]
             return
         }
@@ -109,6 +127,23 @@ extension Variables {
             }
         }
         return String(decoding: trimmedEnd(value, keeping: kept), as: UTF8.self)
+    }
+}
+
+/// Letters, digits and `_`, of which the first is no digit, with blanks behind.
+private func isName(_ text: ArraySlice<UInt8>) -> Bool {
+    var name = text
+    while let last = name.last, isBlank(last) { name.removeLast() }
+    guard let first = name.first, !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else {
+        return false
+    }
+    return name.allSatisfy {
+        switch $0 {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
+            true
+        default: false
+        }
     }
 }
 

@@ -6,8 +6,10 @@ import Unix
 /// names, which go before.
 struct Templates {
     private let folder: String?
+    private let variables: Variables
 
     init(_ variables: Variables) throws(Failure) {
+        self.variables = variables
         folder = variables.text("EVENT_TEMPLATES")
         guard folder.map({ $0.utf8.first == UInt8(ascii: "/") }) ?? true else {
             throw variables.wrong("EVENT_TEMPLATES", "must be an absolute path")
@@ -28,17 +30,37 @@ struct Templates {
         .refused(.notAcceptable, "there is no template for the event \(event)")
     }
 
+    /// - Throws: misconfigured where the folder is missing or is none, unacceptable where a template's file cannot be
+    ///   read.
     private func text(of event: String) throws(Failure) -> TemplateText? {
         guard let folder else { return nil }
-        let bytes = try systemCalls { () throws(SystemError) in
-            try Files.writtenContents("\(folder)/\(event).json")
+        let bytes: [UInt8]?
+        do throws(SystemError) {
+            bytes = try Files.writtenContents("\(folder)/\(event).json")
+        } catch {
+            try checkFolder()
+            throw .refused(
+                .notAcceptable,
+                "the template \(event) cannot be read: \(error.errno.reasonForFile)")
         }
+        if bytes == nil { try checkFolder() }
         return bytes.map { TemplateText(event: event, text: String(decoding: $0, as: UTF8.self)) }
+    }
+
+    /// The templates of the folder must not be missing without a word: others would be used in their place.
+    private func checkFolder() throws(Failure) {
+        guard let folder else { return }
+        do throws(SystemError) { _ = try FileDescriptor.open(folder, .folder) } catch {
+            throw variables.wrong(
+                "EVENT_TEMPLATES",
+                "cannot read the folder \(folder): \(error.errno.reasonForFolder)")
+        }
     }
 
     /// The names of all events that there are templates for.
     private func names() throws(Failure) -> [String] {
         var names = shipped.map { $0.event }
+        try checkFolder()
         if let folder {
             let files = try systemCalls { () throws(SystemError) in try Files.names(in: folder) }
             for file in files where file.utf8.suffix(5).elementsEqual(".json".utf8) {

@@ -1,4 +1,6 @@
 import Edge
+import JSON
+import JWT
 import PushServices
 import Spool
 import Store
@@ -27,8 +29,13 @@ struct Examination {
 
     func problems() throws(Failure) -> [Problem] {
         var problems: [Problem] = []
-        do throws(Failure) { _ = try DeliverySettings(variables) } catch {
-            problems.append(Problem(configurationFault: error))
+        if let sentence = variables.malformedLine {
+            problems.append(Problem(configurationFault: .misconfigured(sentence)))
+        }
+        for check in [delivery, ogs, webTokens, templates] {
+            do throws(Failure) { try check() } catch {
+                problems.append(Problem(configurationFault: error))
+            }
         }
         do throws(Failure) { try state.tryToWrite() } catch {
             problems.append(
@@ -44,6 +51,49 @@ struct Examination {
             }
         }
         return problems
+    }
+
+    private func delivery() throws(Failure) { _ = try DeliverySettings(variables) }
+
+    private func ogs() throws(Failure) {
+        _ = try CertificateFile.path(in: variables, "OGS_CA_FILE")
+    }
+
+    /// An installation without either variable takes no JSON Web Tokens.
+    private func webTokens() throws(Failure) {
+        guard variables.text("JWT_SECRET") != nil || variables.text("JWT_PUBLIC_KEY_PATH") != nil
+        else { return }
+        _ = try JWTSettings(variables)
+    }
+
+    /// Whether each file of `EVENT_TEMPLATES` is JSON; `events` says what is wrong in it.
+    private func templates() throws(Failure) {
+        let variable = "EVENT_TEMPLATES"
+        guard let folder = variables.text(variable) else { return }
+        var names: [String] = []
+        do throws(SystemError) {
+            _ = try FileDescriptor.open(folder, .folder)
+            names = try Files.names(in: folder).sorted()
+        } catch {
+            throw variables.wrong(
+                variable, "cannot read the folder \(folder): \(error.errno.reasonForFolder)")
+        }
+        for name in names where name.utf8.suffix(5).elementsEqual(".json".utf8) {
+            let path = "\(folder)/\(name)"
+            var text: [UInt8]?
+            do throws(SystemError) { text = try Files.writtenContents(path) } catch {
+                throw variables.wrong(
+                    variable, "cannot read the file \(path): \(error.errno.reasonForFile)")
+            }
+            var members: JSONObject?
+            do throws(JSONError) {
+                members = try text.flatMap { (text) throws(JSONError) in try JSON.parse(text).object
+                }
+            } catch {}
+            guard members != nil else {
+                throw variables.wrong(variable, "the file \(path) must hold a JSON object")
+            }
+        }
     }
 
     private func room() throws(Failure) -> [Problem] {
