@@ -8,10 +8,19 @@ import Unix
 /// `{"pid": 4711, "beat": 1795262400000}`.
 package final class Election {
     private let file: FileDescriptor
+    private let path: String
     private var last: Timestamp?
 
-    fileprivate init(_ file: FileDescriptor) {
+    fileprivate init(_ file: FileDescriptor, at path: String) {
         self.file = file
+        self.path = path
+    }
+
+    /// Whether the lock is still the state folder's: not where another folder, such as a restored backup, has taken its
+    /// place, in which another process may be elected.
+    package var isCurrent: Bool {
+        // What cannot be looked at has not changed, as far as anybody knows.
+        do throws(SystemError) { return try file.isStill(at: path) } catch { return true }
     }
 
     /// Gives a sign of life, at most one a second.
@@ -52,10 +61,13 @@ extension Spool {
     package func election() throws(Failure) -> Election? {
         try systemCalls { () throws(SystemError) -> Election? in
             try Files.makeFolder(folder)
-            let file = try FileDescriptor.open(lockPath, .update)
-            // Somebody may hold it for an instant, to see whether anybody does.
-            guard try file.lock(patience: 5) else { return nil }
-            return Election(file)
+            while true {
+                let file = try FileDescriptor.open(lockPath, .update)
+                // Somebody may hold it for an instant, to see whether anybody does.
+                guard try file.lock(patience: 5) else { return nil }
+                if try file.isStill(at: lockPath) { return Election(file, at: lockPath) }
+                try Files.makeFolder(folder)
+            }
         }
     }
 

@@ -74,7 +74,7 @@ final class Drainer {
             election.beat(at: now)
             let delivered = Result { () throws(Failure) in try deliver(election, linger: linger) }
             // Before anybody else can tell that this run is over.
-            cleanUp.carryOut()
+            if election.isCurrent { cleanUp.carryOut() }
             election.end()
             try delivered.get()
             // Whoever accepted something since the last look found the lock taken, and left it to us.
@@ -109,6 +109,13 @@ final class Drainer {
         var idleSince = MonotonicClock.milliseconds
         while true {
             now = try Environment.now(configuration.variables)
+            guard election.isCurrent else {
+                // Nothing more is written: what is in the new folder is another drainer's.
+                throw Failure(
+                    .later(seconds: 5),
+                    "unable to go on: \(state.folder) was replaced while deliver was running. The next run delivers what is in it",
+                    cause: "replaced")
+            }
             election.beat(at: now)
             lookAround()
             try turn()
