@@ -314,7 +314,7 @@ package struct Shelf<Content: Document> {
         UnusableFiles.note(copy, nil)
         return Failure(
             .broken, "unable to read \(path): it is damaged and was set aside as \(copy)",
-            cause: "corrupt", file: path)
+            cause: "corrupt")
     }
 
     private func isSetAside(_ path: String) throws(Failure) -> Bool {

@@ -36,7 +36,9 @@ extension State {
             }
         } catch {
             // A document that cannot be read goes with the others.
-            guard error.cause != "newer", error.isOfOneFile else { throw error }
+            guard error.cause == "corrupt" || error.isOfOneFile && error.cause != "newer" else {
+                throw error
+            }
             return []
         }
     }
