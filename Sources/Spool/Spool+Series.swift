@@ -105,7 +105,9 @@ extension Spool {
 
     private func marks(of series: Series, _ scope: String) throws(Failure) -> [SeriesMark] {
         let folder = folder(of: series, scope)
-        return try names(in: folder).compactMap { SeriesMark(folder: folder, scope: scope, name: $0) }
+        return try names(in: folder).compactMap {
+            SeriesMark(folder: folder, scope: scope, name: $0)
+        }
     }
 
     /// Removes the marks that nobody needs, now that a notification of a series is over.
