@@ -32,8 +32,11 @@ package enum Environment {
     /// The moment that this process counts as now: `TURNSTONE_NOW`, or the system's clock.
     package static func now(_ variables: Variables) throws(Failure) -> Timestamp {
         guard let text = variables.text("TURNSTONE_NOW") else { return .systemNow }
-        guard let milliseconds = Int64(text), milliseconds >= 0 else {
-            throw variables.wrong("TURNSTONE_NOW", "must be milliseconds since 1970")
+        // The end of the year 9999, the last one that a date can say.
+        guard let milliseconds = Int64(text), (0...253_402_300_799_999).contains(milliseconds)
+        else {
+            throw variables.wrong(
+                "TURNSTONE_NOW", "must be milliseconds since 1970, before the year 10000")
         }
         return Timestamp(milliseconds: milliseconds)
     }

@@ -44,13 +44,13 @@ package struct WebToken {
             if settings.requiresExpiry { throw .neverExpires }
             return try checkBeginning(at: now)
         }
-        guard now.milliseconds - leeway < expiry else { throw .expired }
+        guard now.milliseconds.saturatingSubtract(leeway) < expiry else { throw .expired }
         try checkBeginning(at: now)
     }
 
     private func checkBeginning(at now: Timestamp) throws(TokenFault) {
         guard let beginning = try moment("nbf") else { return }
-        guard beginning <= now.milliseconds + Self.leeway.milliseconds else {
+        guard beginning <= (now + Self.leeway).milliseconds else {
             throw .notYetValid
         }
     }

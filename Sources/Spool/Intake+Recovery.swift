@@ -16,7 +16,7 @@ extension Intake {
             progress.start = progress.start ?? position
             switch event {
             case .sending(let numbers):
-                for number in numbers { progress.unanswered.insert(number) }
+                progress.unanswered.insert(numbers)
             case .notSent(let number): progress.unanswered.remove(number)
             case .attempt(let number, let outcome, let isLost):
                 progress.unanswered.remove(number)

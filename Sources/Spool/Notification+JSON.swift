@@ -18,7 +18,7 @@ extension Notification {
             user = known
         }
         var told: TurnsTold?
-        if let notice = members["notice"]?.integer {
+        if let notice = members["notice"]?.count {
             guard let turns = members["turns"].flatMap(TurnLedger.init) else { return nil }
             told = TurnsTold(notice: notice, turns: turns)
         }
@@ -91,7 +91,7 @@ extension Delivery {
             self.init(
                 token: token, environment: environment,
                 user: members["user"]?.string.flatMap(UserID.init),
-                badge: members["badge"]?.integer.map { Int($0) },
+                badge: members["badge"]?.count.map { Int($0) },
                 isProven: members["proven"]?.bool ?? false)
         } else if let channel = members["channel"]?.string.flatMap(ChannelID.init) {
             self.init(channel: channel, environment: environment)
@@ -102,7 +102,7 @@ extension Delivery {
         setAlternate(to: members["also"]?.bool == true ? number : nil)
         deviceID = members["device_id"]?.string
         stamp = members["stamp"]?.integer
-        attempts = Int(members["attempts"]?.integer ?? 0)
+        attempts = Int(members["attempts"]?.count ?? 0)
         isInDoubt = members["in_doubt"]?.bool ?? false
     }
 

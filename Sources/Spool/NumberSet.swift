@@ -19,6 +19,20 @@ struct NumberSet {
         return true
     }
 
+    mutating func insert(_ numbers: ClosedRange<Int>) {
+        let last = numbers.upperBound >> 6
+        if words.count <= last {
+            words += [UInt64](repeating: 0, count: last + 1 - words.count)
+        }
+        for place in (numbers.lowerBound >> 6)...last {
+            var new = UInt64.max
+            if place == numbers.lowerBound >> 6 { new &= .max << UInt64(numbers.lowerBound & 63) }
+            if place == last { new &= .max >> UInt64(63 - numbers.upperBound & 63) }
+            count += (new & ~words[place]).nonzeroBitCount
+            words[place] |= new
+        }
+    }
+
     mutating func remove(_ number: Int) {
         guard contains(number) else { return }
         words[number >> 6] &= ~(1 << UInt64(number & 63))

@@ -47,7 +47,9 @@ extension ReceiptLog {
         _ day: String, _ file: FileDescriptor, from start: Int,
         _ note: (_ id: String, Event, Position) throws(Failure) -> Void
     ) throws(Failure) {
-        var offset = start
+        // A power cut may have taken what was not durable, and a checkpoint from outside may say anything.
+        let size = try systemCalls { () throws(SystemError) in try file.size() }
+        var offset = start <= size ? start : 0
         var rest: [UInt8] = []
         while true {
             let more = try systemCalls { () throws(SystemError) in
@@ -90,10 +92,11 @@ extension ReceiptLog {
         {
             return (id, .sending(first...last))
         }
-        if let pass = members["pass"]?.integer { return (id, .putOff(pass: Int(pass))) }
+        if let pass = members["pass"]?.count { return (id, .putOff(pass: Int(pass))) }
         return members["finished_at"] == nil ? nil : (id, .finished)
     }
 }
 
-/// Whether a notification can have a device of this number.
-func isNumber(_ number: Int) -> Bool { (0..<(1 << 32)).contains(number) }
+/// Whether a notification can have a device of this number: there are sixteen million at most. A line of the receipts may
+/// name them all, and each takes a bit of memory.
+func isNumber(_ number: Int) -> Bool { (0..<(1 << 24)).contains(number) }

@@ -52,12 +52,12 @@ package final class SpoolFile {
         }
         guard let notification = Notification(members) else { throw corrupt(path) }
         self.notification = notification
-        pass = Int(members["pass"]?.integer ?? 1)
+        pass = Int(members["pass"]?.count ?? 1)
         wasReached = members["reached"]?.bool ?? false
         var earlier: [Outcome: Int] = [:]
         for member in members["outcomes"]?.object?.members ?? [] {
             guard let outcome = Outcome(rawValue: member.name) else { continue }
-            earlier[outcome] = member.value.integer.flatMap { Int(exactly: $0) }
+            earlier[outcome] = member.value.count.map { Int($0) }
         }
         self.earlier = earlier
     }

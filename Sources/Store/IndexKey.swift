@@ -25,8 +25,8 @@ enum IndexKey: Equatable {
     func finds(_ device: Device) -> Bool {
         switch self {
         case .token(let token): device.token == token
-        case .activity(let id): device.activityID == id
-        case .session(let id): device.sessionID == id
+        case .activity(let id): device.activityID.map { isSame($0, id) } ?? false
+        case .session(let id): device.sessionID.map { isSame($0, id) } ?? false
         }
     }
 
@@ -37,3 +37,6 @@ enum IndexKey: Equatable {
             + (session.map { [.session($0)] } ?? [])
     }
 }
+
+/// Whether two of an app's names have the same bytes, of which the indices' names are made.
+func isSame(_ left: String, _ right: String) -> Bool { left.utf8.elementsEqual(right.utf8) }

@@ -14,8 +14,19 @@ package struct Keys {
     }
 
     /// Makes a key for `owner`.
-    /// - Returns: 64 hex digits, never to be had again.
+    /// - Returns: 64 hex digits, shown only once.
+    /// - Throws: a conflict where the owner has as many as a user may have.
     package func create(
+        for owner: PlayerID, description: String, at time: Timestamp
+    ) throws(Failure) -> String {
+        let most = try state.quotas().keys
+        guard try list(of: owner).count < most else {
+            throw .refused(.conflict, "a user may have \(most) API keys; revoke one first")
+        }
+        return try make(for: owner, description: description, at: time)
+    }
+
+    private func make(
         for owner: PlayerID, description: String, at time: Timestamp
     ) throws(Failure) -> String {
         let text = hex(try randomBytes(32))
@@ -78,7 +89,7 @@ package struct Keys {
     ) throws(Failure) -> (text: String, description: String) {
         let hash = Self.hash(text)
         let description = try state.keyDocuments.read(DocumentName(hash: hash))?.description ?? ""
-        let new = try create(for: owner, description: description, at: time)
+        let new = try make(for: owner, description: description, at: time)
         guard try revoke(hash: hash, of: owner, at: time) else {
             // Somebody rotated or revoked it meanwhile: one key must not become two.
             _ = try revoke(hash: Self.hash(new), of: owner, at: time)

@@ -25,7 +25,7 @@ package struct Look: Document {
             guard let game = element.object.flatMap(Game.init) else { return nil }
             found.games.append(game)
         }
-        found.skipped = Int(members.take("skipped")?.integer ?? 0)
+        found.skipped = Int(members.take("skipped")?.count ?? 0)
         unknown = members.rest
     }
 

@@ -69,7 +69,7 @@ package struct PlayerIndex {
             guard let player = PlayerID(name) else { return }
             let isWatched: Bool
             do throws(Failure) {
-                isWatched = try state.users.read(DocumentName(UserID(player)))?.hasDevice == true
+                isWatched = try state.users.read(DocumentName(UserID(player)))?.isWatched == true
             } catch {
                 isWatched = true  // a damaged document must not hide the others, nor be forgotten
             }
@@ -197,7 +197,7 @@ extension PlayerIndex {
         guard records.comparedSign != sign else { return 0 }
         let known = records.players()
         // A document's time is from before its folder's by what the disk took for it.
-        let edge = records.comparedUntil - 60_000
+        let edge = records.comparedUntil.saturatingSubtract(60_000)
         var doubtful: [PlayerID] = []
         var isComplete = true
         try state.users.forEachName(

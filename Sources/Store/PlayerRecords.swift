@@ -91,7 +91,7 @@ package struct PlayerRecords {
 
     /// A moment further away than the player's failures put it is the work of a clock that was ahead.
     private func isPutOff(_ record: Int64, at now: Int64) -> Bool {
-        let left = self[record, .notBefore] - now
+        let left = self[record, .notBefore].saturatingSubtract(now)
         return left > 0 && left <= Self.pause(after: self[record, .failures])
     }
 
@@ -105,7 +105,7 @@ package struct PlayerRecords {
 
     /// Takes one player for a request, unless somebody did less than `age` ago. Call it with the index locked.
     package func claim(_ record: Int64, at now: Timestamp, age: Interval) -> Bool {
-        let edge = now.milliseconds - age.milliseconds
+        let edge = (now - age).milliseconds
         func isRecent(_ moment: Int64) -> Bool { moment > edge && moment <= now.milliseconds }
         guard !isRecent(self[record, .asked]), !isRecent(self[record, .claimed]) else {
             return false
@@ -166,18 +166,18 @@ package struct PlayerRecords {
     /// Puts off a player whose looks fail: 1 minute, doubling to an hour.
     package func noteFailure(_ record: Int64, at now: Timestamp) {
         guard !isUnknown(record) else { return noteUnknown(record, at: now) }
-        putOff(record, failures: min(self[record, .failures] + 1, 7), now)
+        putOff(record, failures: min(self[record, .failures].saturatingAdd(1), 7), now)
     }
 
     /// Puts off a player whom OGS does not know: 1 minute, doubling to a day.
     package func noteUnknown(_ record: Int64, at now: Timestamp) {
         let known = isUnknown(record) ? self[record, .failures] - Self.unknownMark : 0
-        putOff(record, failures: min(known + 1, 12) + Self.unknownMark, now)
+        putOff(record, failures: min(known.saturatingAdd(1), 12) + Self.unknownMark, now)
     }
 
     private func putOff(_ record: Int64, failures: Int64, _ now: Timestamp) {
         self[record, .failures] = failures
-        self[record, .notBefore] = now.milliseconds + Self.pause(after: failures)
+        self[record, .notBefore] = now.milliseconds.saturatingAdd(Self.pause(after: failures))
     }
 
     /// How long so many failures put a player off, in milliseconds.
@@ -186,7 +186,7 @@ package struct PlayerRecords {
         let count = isUnknown ? failures - unknownMark : failures
         let longest: Interval = isUnknown ? .hours(24) : .hours(1)
         return min(
-            Interval.minutes(1).milliseconds << min(max(count - 1, 0), 11), longest.milliseconds)
+            Interval.minutes(1).milliseconds << (min(max(count, 1), 12) - 1), longest.milliseconds)
     }
 
     private func isUnknown(_ record: Int64) -> Bool { self[record, .failures] > Self.unknownMark }

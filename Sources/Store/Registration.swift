@@ -22,6 +22,9 @@ package struct Registration {
     /// Whether it says nothing of a device that the indices do not know.
     func renews(_ device: Device) -> Bool { device.token == token && device.kind == kind }
 
+    /// Whether it is of this device's token, or of one that takes its place.
+    func isFor(_ device: Device) -> Bool { device.token == token || device.token == previous }
+
     /// Takes over what is known of the token from those whose it was.
     mutating func inherit(_ devices: [Device]) {
         for device in devices where device.platform == platform {
@@ -35,15 +38,39 @@ package struct Registration {
         guard device.token != token else { return false }
         if device.token == previous { return true }
         guard case .liveActivity(let activity?, _) = kind else { return false }
-        return device.activityID == activity
+        return device.activityID.map { isSame($0, activity) } ?? false
     }
+}
+
+extension TokenKind {
+    /// Whether it is good for Live Activities only.
+    var isLiveActivity: Bool { self != .device }
 }
 
 extension User {
     /// Takes in a registration: of a device that is known, of one with a new token, or of a new one.
     ///
     /// - Returns: the device, and what the user had before and has not any more.
+    /// - Throws: a conflict where it would be one more than a user may have.
     mutating func add(
+        _ registration: Registration, within quotas: Quotas, at time: Timestamp
+    ) throws(Failure) -> (device: Device, left: [Device]) {
+        let before = devices.count
+        let result = add(registration, at: time)
+        guard devices.count > before else { return result }
+        let isActivity = registration.kind.isLiveActivity
+        let most = isActivity ? quotas.activities : quotas.devices
+        guard devices.count(where: { $0.kind.isLiveActivity == isActivity }) <= most else {
+            throw .refused(
+                .conflict,
+                isActivity
+                    ? "a user may have \(most) Live Activity tokens; unregister one first"
+                    : "a user may have \(most) devices; unregister one first")
+        }
+        return result
+    }
+
+    private mutating func add(
         _ registration: Registration, at time: Timestamp
     ) -> (device: Device, left: [Device]) {
         let place =

@@ -12,13 +12,14 @@ extension Registry {
         var registration = Registration(token)
         registration.environment = environment
         let known = try state.tokens.read(DocumentName(token))?.users
-        if known?.contains(user.text) == true,
-            try renew(registration, of: user, at: time) != nil
+        if known?.contains(user) == true,
+            try renew(registration, of: user, asPlayer: true, at: time) != nil
         {
             return
         }
+        try checkQuota(registration, for: user, at: time)
         let added = try indexing(user, under: [.token(token)]) { () throws(Failure) in
-            try add(registration, to: user, at: time)
+            try add(registration, to: user, asPlayer: true, at: time)
         }
         try forget(added.left, of: user)
     }
@@ -26,30 +27,36 @@ extension Registry {
     /// Makes a token one of the user's and nobody else's, as of `time`. Doing it again renews the registration.
     ///
     /// The others lose it first: a crash before the user has it leaves it with nobody, never with two.
+    ///
+    /// - Throws: a conflict where the user has as many as a user may have, or a Live Activity of that name is another
+    ///   user's.
     package func claim(
         _ registration: Registration, for user: UserID, at time: Timestamp
     ) throws(Failure) -> Device {
         let name = DocumentName(registration.token)
-        if try state.tokens.read(name)?.users == [user.text],
-            let renewed = try renew(registration, of: user, at: time)
+        if try state.tokens.read(name)?.users == [user],
+            let renewed = try renew(registration, of: user, asPlayer: false, at: time)
         {
             return renewed
         }
+        // Before anybody loses it.
+        try checkQuota(registration, for: user, at: time)
+        try checkNames(registration, for: user)
         var lost: [(devices: [Device], user: UserID)] = []
         let added = try state.tokens.holding(name) { (known, commit) throws(Failure) in
             var holders = known
             holders.add(user)
             try commit(holders)
-            for other in holders.users.compactMap({ UserID($0) }) where other != user {
+            for other in holders.users where other != user {
                 lost.append((try take(registration.token, from: other), other))
             }
             var registration = registration
             registration.inherit(lost.flatMap { $0.devices })
             let keys = IndexKey.all(registration.token, registration.kind).dropFirst()
             let added = try indexing(user, under: keys) { () throws(Failure) in
-                try add(registration, to: user, at: time)
+                try add(registration, to: user, asPlayer: false, at: time)
             }
-            holders.users = [user.text]
+            holders.users = [user]
             try commit(holders)
             return added
         }
@@ -67,13 +74,13 @@ extension Registry {
     ///
     /// - Returns: `nil` where they do not.
     private func renew(
-        _ registration: Registration, of user: UserID, at time: Timestamp
+        _ registration: Registration, of user: UserID, asPlayer: Bool, at time: Timestamp
     ) throws(Failure) -> Device? {
         let added = try state.users.update(DocumentName(user)) {
             (document) throws(Failure) -> Added? in
             // Asked under the user's lock: who claims a token takes it from the user before the indices change.
             guard document.devices.contains(where: { registration.renews($0) }) else { return nil }
-            return try add(registration, to: user, &document, at: time)
+            return try add(registration, to: user, &document, asPlayer: asPlayer, at: time)
         }
         guard let added else { return nil }
         try forget(added.left, of: user)
@@ -81,28 +88,70 @@ extension Registry {
     }
 
     private func add(
-        _ registration: Registration, to user: UserID, at time: Timestamp
+        _ registration: Registration, to user: UserID, asPlayer: Bool, at time: Timestamp
     ) throws(Failure) -> Added {
         try state.users.update(DocumentName(user)) { (document) throws(Failure) in
-            try add(registration, to: user, &document, at: time)
+            try add(registration, to: user, &document, asPlayer: asPlayer, at: time)
         }
     }
 
     private func add(
-        _ registration: Registration, to user: UserID, _ document: inout User, at time: Timestamp
+        _ registration: Registration, to user: UserID, _ document: inout User, asPlayer: Bool,
+        at time: Timestamp
     ) throws(Failure) -> Added {
-        let hadDevice = document.hasDevice
-        let added = document.add(registration, at: time)
-        guard document.hasDevice, let player = user.player else { return added }
+        let wasWatched = document.isWatched
+        if asPlayer {
+            document.isPlayer = true
+        } else if user.player != nil, document.record == nil, !document.hasDevice {
+            document.isPlayer = false
+        }
+        let added = try document.add(registration, within: state.quotas(), at: time)
+        guard document.isWatched, let player = user.player else { return added }
         let index = try state.playerIndex()
         // Also where there was a device: the index may have lost the player.
         let isWatched = try index.isWatching(player, hint: document.record)
-        if !hadDevice || !isWatched {
+        if !wasWatched || !isWatched {
             document.record = try index.watch(player, hint: document.record)
         } else if let record = document.record {
             try index.forgetFailures(of: player, hint: record)
         }
         return added
+    }
+
+    /// Refuses what the user's document would not take, without changing anything.
+    private func checkQuota(
+        _ registration: Registration, for user: UserID, at time: Timestamp
+    ) throws(Failure) {
+        guard var document = try state.users.read(DocumentName(user)) else { return }
+        _ = try document.add(registration, within: state.quotas(), at: time)
+    }
+
+    /// Refuses a Live Activity's name that another user has registered first, and one listener more than a session may
+    /// have. Who has the token itself loses it, and with it the name.
+    private func checkNames(_ registration: Registration, for user: UserID) throws(Failure) {
+        for key in IndexKey.all(registration.token, registration.kind) {
+            switch key {
+            case .token: continue
+            case .activity:
+                for other in try key.shelf(state).read(key.name)?.users ?? [] where other != user {
+                    let devices = try state.users.read(DocumentName(other))?.devices ?? []
+                    guard !devices.contains(where: { key.finds($0) && !registration.isFor($0) })
+                    else {
+                        throw .refused(
+                            .conflict,
+                            "another user has registered this activityId; make ids that nobody else can have"
+                        )
+                    }
+                }
+            case .session:
+                let known = try key.shelf(state).read(key.name)?.users ?? []
+                let most = try state.quotas().listeners
+                guard known.count < most || known.contains(user) else {
+                    throw .refused(
+                        .conflict, "a session may have \(most) listeners, and this one has as many")
+                }
+            }
+        }
     }
 
     /// Sees to it that a player with a device is looked at, whatever became of the player index.
@@ -115,11 +164,11 @@ extension Registry {
 
     func repair(_ player: PlayerID, in index: PlayerIndex) throws(Failure) -> Bool {
         let name = DocumentName(UserID(player))
-        guard let user = try state.users.read(name), user.hasDevice,
+        guard let user = try state.users.read(name), user.isWatched,
             try !index.isWatching(player, hint: user.record)
         else { return false }
         return try state.users.update(name) { (document) throws(Failure) in
-            guard document.hasDevice else { return false }
+            guard document.isWatched else { return false }
             document.record = try index.watch(player, hint: document.record ?? 0)
             return true
         }
@@ -141,6 +190,6 @@ extension Registry {
 
 extension Holders {
     fileprivate mutating func add(_ user: UserID) {
-        if !users.contains(user.text) { users.append(user.text) }
+        if !users.contains(user) { users.append(user) }
     }
 }

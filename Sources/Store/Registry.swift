@@ -73,7 +73,7 @@ package struct Registry {
     package func sharesDevice(_ user: UserID) throws(Failure) -> Bool {
         for device in try state.users.read(DocumentName(user))?.devices ?? [] {
             let holders = try state.tokens.read(DocumentName(device.token))?.users ?? []
-            if holders.contains(where: { $0 != user.text }) { return true }
+            if holders.contains(where: { $0 != user }) { return true }
         }
         return false
     }
@@ -95,9 +95,8 @@ package struct Registry {
 
     private func users(by key: IndexKey) throws(Failure) -> [UserID] {
         var users: [UserID] = []
-        for text in try key.shelf(state).read(key.name)?.users ?? [] {
-            guard let user = UserID(text) else { continue }
-            if try has(user, key) { users.append(user) }
+        for user in try key.shelf(state).read(key.name)?.users ?? [] where try has(user, key) {
+            users.append(user)
         }
         return users
     }
@@ -154,13 +153,13 @@ package struct Registry {
             for key in IndexKey.all(device.token, device.kind) {
                 try key.shelf(state).update(key.name) { (holders) throws(Failure) in
                     // Asked under the index's lock: a registration may have come between.
-                    if try !has(user, key) { holders.users.removeAll { $0 == user.text } }
+                    if try !has(user, key) { holders.users.removeAll { $0 == user } }
                 }
             }
         }
     }
 
-    private func has(_ user: UserID, _ key: IndexKey) throws(Failure) -> Bool {
+    func has(_ user: UserID, _ key: IndexKey) throws(Failure) -> Bool {
         try state.users.read(DocumentName(user))?.devices.contains { key.finds($0) } ?? false
     }
 }

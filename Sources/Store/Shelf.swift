@@ -22,11 +22,16 @@ package struct Shelf<Content: Document> {
     /// Whether its documents can be made again: one that cannot be used counts as absent, and the next commit replaces
     /// it.
     private let isCache: Bool
+    /// Whether a document that was committed and is gone counts as absent: what it said can be found out again.
+    private let mayVanish: Bool
 
-    init(folder: String, durable: Bool = true, isCache: Bool = false) {
+    init(
+        folder: String, durable: Bool = true, isCache: Bool = false, mayVanish: Bool = false
+    ) {
         self.folder = folder
         self.durable = durable
         self.isCache = isCache
+        self.mayVanish = mayVanish
     }
 
     func path(_ name: DocumentName) -> String {
@@ -38,7 +43,7 @@ package struct Shelf<Content: Document> {
     package func read(_ name: DocumentName) throws(Failure) -> Content? {
         let path = path(name)
         if let known = try present(path) { return known }
-        guard !isCache, try Lock.committedRevision(of: path) > 0 else { return nil }
+        guard !isCache, !mayVanish, try Lock.committedRevision(of: path) > 0 else { return nil }
         // The first commit may have come since.
         guard let known = try present(path) else { throw missing(path) }
         return known
@@ -144,7 +149,7 @@ package struct Shelf<Content: Document> {
             var stored = try current(path, committed: lock.committedRevision())
             return try body(stored.content) { (content) throws(Failure) in
                 guard content != stored.content else { return }
-                let next = Stored(content: content, revision: stored.revision + 1)
+                let next = Stored(content: content, revision: stored.revision.saturatingAdd(1))
                 let text = try next.checkedText()
                 try systemCalls { () throws(SystemError) in
                     try Files.replace(path, with: text, durably: durable)
@@ -190,7 +195,7 @@ package struct Shelf<Content: Document> {
         let revision = try bytes.flatMap { (bytes) throws(Failure) in
             try Stored<Content>(bytes, path)?.revision
         }
-        let next = Stored(content: content, revision: (revision ?? 0) + 1)
+        let next = Stored(content: content, revision: (revision ?? 0).saturatingAdd(1))
         let text = try next.checkedText()
         try systemCalls { () throws(SystemError) in
             try Files.replace(path, with: text, durably: durable)
@@ -276,8 +281,8 @@ package struct Shelf<Content: Document> {
                     throw setAsideLocked(path)
                 }
                 if stored.revision >= committed { return stored }
-            } else if committed == 0 {
-                return Stored(content: Content(), revision: 0)
+            } else if committed == 0 || mayVanish {
+                return Stored(content: Content(), revision: committed)
             } else if try isSetAside(path) {
                 throw missing(path)
             }
@@ -336,7 +341,10 @@ package struct DocumentName {
     let shard: String?
 
     package init(_ user: UserID) {
-        file = user.fileName
+        let name = user.fileName
+        // `NAME.json.lock` has to fit into 255 bytes. No other name has `==` in it.
+        file =
+            name.utf8.count <= 245 ? name : "==\(hex(SHA256.hash(Array(user.text.utf8))))"
         shard = hex(SHA256.hash(Array(user.text.utf8)).prefix(1))
     }
 

@@ -19,14 +19,14 @@ struct Slots {
     }
 
     /// The latest moment that this run counts as reached.
-    var latest: Int64 { now + tolerance }
+    var latest: Int64 { now.saturatingAdd(tolerance) }
 
     /// The slot that this run is for, in milliseconds since 1970; `nil` while it has not come.
     ///
     /// - Parameter slot: the one before. One in the future is a clock that was set back, and counts as long ago.
     func next(after slot: Int64) -> Int64? {
         guard slot <= latest else { return now }
-        let expected = max(0, slot) + interval
+        let expected = max(0, slot).saturatingAdd(interval)
         guard expected <= latest else { return nil }
         return now - expected <= tolerance ? expected : now
     }

@@ -73,4 +73,31 @@ extension State {
             note.content["stopped"] = .object(services)
         }
     }
+
+    // MARK: Acceptances
+
+    /// In which environments a service has accepted pushes under these settings: their key and topic are right.
+    package func acceptances(
+        of service: String, under settings: String
+    ) throws(Failure) -> Set<APNsEnvironment> {
+        let known = try notes.read(stopName)?.content["accepted"]?.object?[service]?.object
+        guard let known, known["settings"]?.string == settings else { return [] }
+        return Set(known["environments"]?.texts?.compactMap { APNsEnvironment(rawValue: $0) } ?? [])
+    }
+
+    /// Notes that a service has accepted pushes under these settings.
+    package func note(
+        acceptances: Set<APNsEnvironment>, of service: String, under settings: String
+    ) throws(Failure) {
+        let known = try self.acceptances(of: service, under: settings)
+        guard !acceptances.isSubset(of: known) else { return }
+        let names = known.union(acceptances).map { $0.rawValue }.sorted()
+        try notes.update(stopName) { note in
+            var services = note.content["accepted"]?.object ?? [:]
+            services[service] = [
+                "settings": .string(settings), "environments": JSONValue(texts: names),
+            ]
+            note.content["accepted"] = .object(services)
+        }
+    }
 }

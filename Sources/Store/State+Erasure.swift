@@ -85,7 +85,7 @@ extension State {
             try eraseFiles(shelf.folder, naming: user, &erased, &unreadable) {
                 (name) throws(Failure) in
                 try shelf.update(DocumentName(hash: name)) { holders in
-                    holders.users.removeAll { $0 == user.text }
+                    holders.users.removeAll { $0 == user }
                 }
             }
         }
@@ -139,7 +139,7 @@ extension State {
         of user: UserID, _ unreadable: inout Skipped
     ) throws(Failure) -> Int {
         // The lines of notes stay JSON: only the name of the user's file goes.
-        let file = Array("/\(user.fileName).json".utf8)
+        let file = Array("/\(DocumentName(user).file).json".utf8)
         let logs = ["deliver.log", "deliver.log.1"].map { ($0, [quoted(user), file]) }
         var count = 0
         for (name, words) in logs + UnusableFiles.names.map({ ($0, [file]) }) {

@@ -5,6 +5,7 @@ import Unix
 /// The state folder: every document that the programs of one app share.
 package struct State {
     package let folder: String
+    let variables: Variables
 
     /// The version of the folder's layout that this program knows.
     static let version: Int64 = 1
@@ -15,6 +16,7 @@ package struct State {
     /// - Throws: a folder of a newer version is refused, and nothing in it is touched.
     package init(_ variables: Variables) throws(Failure) {
         folder = variables.stateFolder
+        self.variables = variables
         guard folder.utf8.first == UInt8(ascii: "/") else {
             throw variables.wrong("TURNSTONE_STATE", "must be an absolute path")
         }
@@ -70,7 +72,7 @@ package struct State {
         Shelf(folder: "\(folder)/credentials", isCache: true)
     }
     /// What the whole installation has to remember, such as a back-off: `ogs.json`.
-    package var notes: Shelf<Opaque> { Shelf(folder: folder) }
+    package var notes: Shelf<Opaque> { Shelf(folder: folder, mayVanish: true) }
 
     package var messages: MessageRecords { MessageRecords(folder: "\(folder)/messages") }
     package var keys: Keys { Keys(state: self) }

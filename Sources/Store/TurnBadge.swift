@@ -15,7 +15,7 @@ package struct TurnBadge: Equatable {
     init() {}
 
     init(_ members: JSONObject) {
-        waiting = members["waiting"]?.integer ?? 0
+        waiting = members["waiting"]?.count ?? 0
         correction = members["correction"]?.string
         correctionDue = members["correction_due"]?.timestamp
     }

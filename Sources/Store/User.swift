@@ -29,12 +29,18 @@ package struct User: Document {
     package private(set) var badgeMessages: [String] = []
     /// Where the player's record is in the player index. A hint, checked when it is used.
     package var record: Int64?
+    /// Whether a user with a player's number is one: `/register` says so. A number in a JSON Web Token's claim may mean
+    /// anybody.
+    package internal(set) var isPlayer = true
     private var unknown = JSONObject()
 
     package init() {}
 
     /// Whether there is somewhere to push a message to.
     package var hasDevice: Bool { devices.contains { $0.takesMessages } }
+
+    /// Whether `check-turns` looks at the user, who has a player's number.
+    package var isWatched: Bool { isPlayer && hasDevice }
 }
 
 /// A device that a user can be reached on, by one of its tokens.
@@ -102,7 +108,7 @@ extension User {
             guard let ledger = TurnLedger(json) else { return nil }
             self.ledger = ledger
         }
-        notices = members.take("notices")?.integer ?? 0
+        notices = members.take("notices")?.count ?? 0
         lastNotification = members.take("last_notification_time")?.timestamp
         turnBadge = TurnBadge(members.take("turn_badge")?.object ?? [:])
         silence = members.take("silence")?.object.flatMap(Silence.init)
@@ -115,9 +121,10 @@ extension User {
             guard let held = HeldMessages(json) else { return nil }
             self.held = held
         }
-        badge = members.take("badge")?.integer ?? 0
+        badge = min(members.take("badge")?.count ?? 0, BadgeChange.most)
         badgeMessages = members.take("badge_by")?.texts ?? []
         record = members.take("record")?.integer
+        isPlayer = members.take("player")?.bool ?? true
         unknown = members.rest
     }
 
@@ -135,6 +142,7 @@ extension User {
         members["badge"] = badge == 0 ? nil : .integer(badge)
         members["badge_by"] = badgeMessages.isEmpty ? nil : JSONValue(texts: badgeMessages)
         members["record"] = record.map { .integer($0) }
+        members["player"] = isPlayer ? nil : false
         return members.adding(unknown)
     }
 }
@@ -161,11 +169,11 @@ extension Device {
         }
         quarantined = members.take("quarantined_at")?.timestamp
         reached = members.take("reached_at")?.timestamp
-        notice = members.take("notice")?.integer ?? 0
-        shownTurns = members.take("shown_turns")?.integer
+        notice = members.take("notice")?.count ?? 0
+        shownTurns = members.take("shown_turns")?.count
         if let refused = members.take("refused")?.object {
             guard let reason = refused["reason"]?.string, let last = refused["at"]?.timestamp,
-                let count = refused["count"]?.integer
+                let count = refused["count"]?.count
             else { return nil }
             refusals = Refusals(reason: reason, last: last, count: count)
         }

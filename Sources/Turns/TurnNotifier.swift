@@ -54,7 +54,7 @@ package struct TurnNotifier {
             try forgetLost(&user, player)
             var judged = user
             let judgement = judged.judge(found, of: player, liveToo: settings.liveToo)
-            guard user.hasDevice else {
+            guard user.isWatched else {
                 unwatch()
                 return Told(judgement: judgement, isWatched: false)
             }

@@ -116,7 +116,7 @@ package struct ActivityFeed: Equatable, Sendable {
         }
         // What comes after an end with an older moment must still not be older than what is known.
         let state = State(
-            number: (known?.number ?? 0) + 1, moment: max(moment, known?.moment ?? moment),
+            number: (known?.number ?? 0).saturatingAdd(1), moment: max(moment, known?.moment ?? moment),
             expires: expires, priority: priority, aps: aps)
         waiting = state
         var due = now
@@ -133,7 +133,7 @@ package struct ActivityFeed: Equatable, Sendable {
     /// service too busy.
     package mutating func take(by id: String, now: Timestamp) -> Taken? {
         if let waiting, carrier?.id == id {
-            let seconds = max(waiting.moment.seconds, (taken?.seconds ?? 0) + 1)
+            let seconds = max(waiting.moment.seconds, (taken?.seconds ?? 0).saturatingAdd(1))
             taken = Taken(state: waiting, carrier: id, moment: now, seconds: seconds)
             self.waiting = nil
             carrier = nil
@@ -159,7 +159,7 @@ extension ActivityFeed {
         if let taken = members["taken"]?.object {
             guard let state = taken["state"].flatMap(State.init),
                 let carrier = taken["by"]?.string, let moment = taken["at"]?.timestamp,
-                let seconds = taken["seconds"]?.integer
+                let seconds = taken["seconds"]?.count
             else { return nil }
             self.taken = Taken(state: state, carrier: carrier, moment: moment, seconds: seconds)
         }
@@ -185,7 +185,7 @@ extension ActivityFeed {
 
 extension ActivityFeed.State {
     fileprivate init?(_ json: JSONValue) {
-        guard let members = json.object, let number = members["number"]?.integer,
+        guard let members = json.object, let number = members["number"]?.count,
             let moment = members["at"]?.timestamp, let expires = members["expires"]?.timestamp,
             let priority = members["priority"]?.integer, let aps = members["aps"]?.object
         else { return nil }

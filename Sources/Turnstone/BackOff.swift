@@ -12,7 +12,7 @@ package struct BackOff: Equatable, Sendable {
     ///   - wish: what OGS asked for (`Retry-After`); otherwise 10 s, doubling to 10 min.
     package init(after previous: BackOff?, wish: Interval?, now: Timestamp) {
         since = now
-        step = (previous?.step ?? 0) + 1
+        step = (previous?.step ?? 0).saturatingAdd(1)
         let doubled = Interval.milliseconds(10_000 << min(step - 1, 6))
         until = now + min(wish ?? min(doubled, .minutes(10)), .hours(1))
     }
@@ -28,7 +28,7 @@ package struct BackOff: Equatable, Sendable {
 extension BackOff {
     /// Reads the form that ``members`` writes; `nil` where there is no back-off.
     package init?(_ members: JSONObject) {
-        guard let until = members["until"]?.timestamp, let step = members["step"]?.integer, step > 0
+        guard let until = members["until"]?.timestamp, let step = members["step"]?.count, step > 0
         else { return nil }
         self.until = until
         self.step = step

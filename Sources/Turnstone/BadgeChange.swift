@@ -15,7 +15,7 @@ package enum BadgeChange: Equatable, Sendable {
         }
         guard let text = json.string, let sign = text.utf8.first,
             sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-"),
-            let number = Int64(text), abs(number) <= Self.most
+            let number = Int64(text), (-Self.most...Self.most).contains(number)
         else { return nil }
         self = .add(number)
     }
@@ -31,7 +31,7 @@ package enum BadgeChange: Equatable, Sendable {
     package func applied(to badge: Int64) -> Int64 {
         switch self {
         case .set(let number): number
-        case .add(let number): min(max(badge + number, 0), Self.most)
+        case .add(let number): min(max(badge.saturatingAdd(number), 0), Self.most)
         }
     }
 }

@@ -47,7 +47,7 @@ extension HeldMessages {
             guard let message = Message(element) else { return nil }
             messages.append(message)
         }
-        uncounted = members["uncounted"]?.integer ?? 0
+        uncounted = members["uncounted"]?.count ?? 0
         messageIDs = members["ids"]?.texts ?? []
         due = members["due"]?.timestamp
         for element in members["releases"]?.array ?? [] {
@@ -89,7 +89,7 @@ extension HeldMessages.Message {
         self.init(
             id: id, kind: members["kind"]?.string, payload: payload,
             collapseID: members["collapse_id"]?.string,
-            device: members["device_id"]?.string, count: members["devices"]?.integer ?? 1,
+            device: members["device_id"]?.string, count: members["devices"]?.count ?? 1,
             expires: expires)
     }
 

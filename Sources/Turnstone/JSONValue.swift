@@ -39,8 +39,15 @@ package indirect enum JSONValue: Equatable, Sendable {
 
     package init(texts: [String]) { self = .array(texts.map { .string($0) }) }
 
-    /// A moment that the document states in milliseconds since 1970.
-    package var timestamp: Timestamp? { integer.map { Timestamp(milliseconds: $0) } }
+    /// A number that counts something, such as a document's revisions: from 0 to 2^40, which stand for what is less or
+    /// more. One more, or the sum of some thousand, always fits.
+    package var count: Int64? { integer.map { min(max($0, 0), 1 << 40) } }
+
+    /// A moment that the document states in milliseconds since 1970: within 280,000 years of that, as the end of which
+    /// later ones count.
+    package var timestamp: Timestamp? {
+        integer.map { Timestamp(milliseconds: min(max($0, -1 << 53), 1 << 53)) }
+    }
 
     package init(_ moment: Timestamp) {
         self = .integer(moment.milliseconds)

@@ -55,7 +55,7 @@ extension Preferences {
             guard let quiet = QuietHours(quiet) else { return nil }
             quietHours = quiet
         }
-        revision = members["revision"]?.integer ?? 0
+        revision = members["revision"]?.count ?? 0
     }
 
     /// `{"kinds", "muted_until", "quiet_hours": {"from", "to", "timeZone"}, "revision"}`.

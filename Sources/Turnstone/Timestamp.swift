@@ -8,8 +8,7 @@ package struct Timestamp: Comparable, Hashable, Sendable {
 
     /// Saturates: a token from outside may claim any moment.
     package init(seconds: Int64) {
-        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
-        milliseconds = overflow ? (seconds < 0 ? .min : .max) : product
+        milliseconds = seconds.saturatingMultiply(1000)
     }
 
     /// Whole seconds since 1970, as APNs and JSON Web Tokens count.
@@ -21,20 +20,15 @@ package struct Timestamp: Comparable, Hashable, Sendable {
 
     /// Saturates rather than overflows: a clock from outside may say anything.
     package static func + (moment: Timestamp, interval: Interval) -> Timestamp {
-        let (sum, overflow) = moment.milliseconds.addingReportingOverflow(interval.milliseconds)
-        guard overflow else { return Timestamp(milliseconds: sum) }
-        return Timestamp(milliseconds: interval.milliseconds < 0 ? .min : .max)
+        Timestamp(milliseconds: moment.milliseconds.saturatingAdd(interval.milliseconds))
     }
 
     package static func - (moment: Timestamp, interval: Interval) -> Timestamp {
-        moment + Interval(milliseconds: -interval.milliseconds)
+        Timestamp(milliseconds: moment.milliseconds.saturatingSubtract(interval.milliseconds))
     }
 
     package static func - (later: Timestamp, earlier: Timestamp) -> Interval {
-        let (difference, overflow) =
-            later.milliseconds.subtractingReportingOverflow(earlier.milliseconds)
-        guard overflow else { return Interval(milliseconds: difference) }
-        return Interval(milliseconds: later < earlier ? .min + 1 : .max)
+        Interval(milliseconds: later.milliseconds.saturatingSubtract(earlier.milliseconds))
     }
 }
 
@@ -47,10 +41,17 @@ package struct Interval: Comparable, Hashable, Sendable {
     }
 
     package static func milliseconds(_ count: Int64) -> Interval { Interval(milliseconds: count) }
-    package static func seconds(_ count: Int64) -> Interval { Interval(milliseconds: count * 1000) }
-    package static func minutes(_ count: Int64) -> Interval { .seconds(count * 60) }
-    package static func hours(_ count: Int64) -> Interval { .minutes(count * 60) }
-    package static func days(_ count: Int64) -> Interval { .hours(count * 24) }
+    /// Saturates, as all of these do: a push service or Online-Go.com may ask for any pause.
+    package static func seconds(_ count: Int64) -> Interval {
+        Interval(milliseconds: count.saturatingMultiply(1000))
+    }
+    package static func minutes(_ count: Int64) -> Interval {
+        .seconds(count.saturatingMultiply(60))
+    }
+    package static func hours(_ count: Int64) -> Interval {
+        .minutes(count.saturatingMultiply(60))
+    }
+    package static func days(_ count: Int64) -> Interval { .hours(count.saturatingMultiply(24)) }
 
     package static func < (left: Interval, right: Interval) -> Bool {
         left.milliseconds < right.milliseconds

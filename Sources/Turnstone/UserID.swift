@@ -1,5 +1,8 @@
 /// Whom a device belongs to: an OGS player's number, or whatever an app's own backend calls its users.
-package struct UserID: Hashable, Sendable {
+///
+/// Two ids are the same where their bytes are. Swift's texts are also equal where Unicode calls them equivalent (an é as
+/// one character, or as an e with an accent), and documents' names are made of bytes.
+package struct UserID: Sendable {
     /// 1 to 128 bytes without NUL. Neither `.` nor `..`: a path with one of them leads nowhere, so nobody could ask for
     /// the user, or erase it.
     package let text: String
@@ -21,7 +24,8 @@ package struct UserID: Hashable, Sendable {
     package var player: PlayerID? { PlayerID(text) }
 
     /// The text as a file name: letters, digits, `-` and `_` stand for themselves, any other byte for
-    /// `=` and its two hex digits, so that no two users share a name and none leads elsewhere.
+    /// `=` and its two hex digits, so that no two users share a name and none leads elsewhere. It may be too long for a
+    /// file system.
     package var fileName: String {
         var name: [UInt8] = []
         for byte in text.utf8 {
@@ -33,6 +37,16 @@ package struct UserID: Hashable, Sendable {
             }
         }
         return String(decoding: name, as: UTF8.self)
+    }
+}
+
+extension UserID: Hashable {
+    package static func == (left: UserID, right: UserID) -> Bool {
+        left.text.utf8.elementsEqual(right.text.utf8)
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        for byte in text.utf8 { hasher.combine(byte) }
     }
 }
 

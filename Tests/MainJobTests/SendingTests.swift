@@ -558,7 +558,7 @@ extension World {
         registration.previous = before
         // What `give` wrote, no index knows.
         try openState().tokens.update(DocumentName(before ?? token)) { holders in
-            if holders.users.isEmpty { holders.users = ["ann"] }
+            if holders.users.isEmpty { holders.users = UserID("ann").map { [$0] } ?? [] }
         }
         _ = try openState().registry.claim(
             registration, for: user, at: Timestamp(milliseconds: now))

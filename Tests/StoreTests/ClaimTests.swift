@@ -37,7 +37,7 @@ import Turnstone
     private func tokens(_ user: UserID) throws -> [String] { try devices(user).map(\.token.text) }
 
     private func holders(_ token: String) throws -> [String]? {
-        try scratch.state.tokens.read(DocumentName(DeviceToken(token)!))?.users
+        try scratch.state.tokens.read(DocumentName(DeviceToken(token)!))?.users.map(\.text)
     }
 
     @Test("a token that a user claims leaves all others, and takes its environment along")
@@ -142,25 +142,100 @@ import Turnstone
         #expect(try holders("ab") == [] && registry.users(ofActivity: "a1").isEmpty)
     }
 
+    @Test("an activity's name is the user's who registered it first, as long as the user has it")
+    func firstNamer() throws {
+        try claim("ab", ann, activity("a1", session: "s"))
+        #expect(cause { try claim("cd", bob, activity("a1")) } == "refused")
+        #expect(try registry.users(ofActivity: "a1") == [ann])
+        #expect(try tokens(bob).isEmpty)
+        #expect(try holders("cd") == nil)
+        // The same session is for everybody.
+        try claim("cd", bob, activity("a2", session: "s"))
+        #expect(try registry.users(ofSession: "s") == [ann, bob])
+        #expect(try registry.unbind(DeviceToken("ab")!, from: ann))
+        try claim("ef", bob, activity("a1"))
+        #expect(try registry.users(ofActivity: "a1") == [bob])
+    }
+
+    @Test("one more than a user may have is refused, and nobody loses anything by it")
+    func quotas() throws {
+        for number in 10..<60 { try claim("\(number)", ann) }
+        try claim("ff", bob)
+        #expect(cause { try claim("ff", ann) } == "refused")
+        #expect(try tokens(bob) == ["ff"])
+        #expect(try holders("ff") == ["bob"])
+        #expect(try tokens(ann).count == 50)
+        // What the user has already is renewed, and replaced.
+        try claim("10", ann)
+        #expect(try tokens(ann).count == 50)
+        // Live Activities are counted by themselves.
+        for number in 10..<30 { try claim("aa\(number)", ann, activity("a\(number)")) }
+        #expect(cause { try claim("bb", ann, activity("b")) } == "refused")
+        #expect(try tokens(ann).count == 70)
+    }
+
+    @Test("users are told apart by the bytes of their ids, not by what they look like")
+    func equivalentIDs() throws {
+        let composed = UserID("jos\u{e9}")!
+        let decomposed = UserID("jose\u{301}")!
+        #expect(composed != decomposed)
+        #expect(Set([composed, decomposed]).count == 2)
+        try claim("ab", composed)
+        try claim("ab", decomposed)
+        #expect(try tokens(composed).isEmpty)
+        #expect(try tokens(decomposed) == ["ab"])
+        #expect(try registry.users(of: DeviceToken("ab")!) == [decomposed])
+    }
+
+    @Test("an id of any length has documents", arguments: ["\u{56f2}", "a", "\u{e9}", "."])
+    func longIDs(character: String) throws {
+        let longest = 128 / character.utf8.count
+        for count in 1...longest {
+            let user = UserID(String(repeating: character, count: count))!
+            try claim("ab", user)
+            #expect(try tokens(user) == ["ab"])
+            #expect(try registry.users(of: DeviceToken("ab")!) == [user])
+        }
+    }
+
+    @Test("a number in a claim makes nobody a player, and registering as one does")
+    func players() throws {
+        let number = UserID(Scratch.player)
+        try claim("ab", number)
+        #expect(try scratch.state.users.read(scratch.user)?.record == nil)
+        #expect(try !registry.repair(Scratch.player))
+        #expect(try scratch.state.playerIndex().repair { _ in } == 0)
+        func due() throws -> Int {
+            try scratch.state.playerIndex().records().claim(at: time, interval: .seconds(30)).count
+        }
+        #expect(try due() == 0)
+        try registry.bind(
+            DeviceToken("cd")!, environment: nil, to: Scratch.player, at: Scratch.time)
+        #expect(try due() == 1)
+        // And stays one, whatever else registers.
+        try claim("ef", number)
+        #expect(try scratch.state.users.read(scratch.user)?.isWatched == true)
+    }
+
     @Test("a taken over activity is found by its new user alone")
     func activityTakenOver() throws {
         try claim("ab", ann, activity("a1"))
         try claim("ab", bob, activity("a1"))
         #expect(try registry.users(ofActivity: "a1") == [bob])
         #expect(
-            try scratch.state.activities.read(DocumentName(hash: Self.hashOfA1))?.users == ["bob"])
+            try scratch.state.activities.read(DocumentName(hash: Self.hashOfA1))?.users == [bob])
     }
 
     @Test("only messages to an iOS app make a player watched")
     func watched() throws {
         let player = UserID(Scratch.player)
+        try registry.bind(Scratch.token, environment: nil, to: Scratch.player, at: time)
+        #expect(try registry.unbind(Scratch.token, from: player))
         try claim("ab", player, activity("a1"))
         try claim("cd", player) { $0.platform = .android }
-        #expect(try scratch.state.users.read(scratch.user)?.record == nil)
-        #expect(try scratch.state.users.read(scratch.user)?.hasDevice == false)
+        #expect(try scratch.state.users.read(scratch.user)?.isWatched == false)
         try claim("ef", player)
-        #expect(try scratch.state.users.read(scratch.user)?.record == 1)
-        #expect(try scratch.state.users.read(scratch.user)?.hasDevice == true)
+        #expect(try scratch.state.users.read(scratch.user)?.isWatched == true)
     }
 
     @Test("every kind of device is on disk as FORMAT.md says, and read again")

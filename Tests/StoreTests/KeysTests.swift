@@ -54,6 +54,20 @@ import Unix
         #expect(scratch.folder.files() == before)
     }
 
+    @Test("a user may have twenty keys, and rotate one of them")
+    func quota() throws {
+        var last = ""
+        for _ in 0..<20 { last = try keys.create(for: player, description: "", at: time) }
+        #expect(
+            cause { _ = try keys.create(for: player, description: "", at: time) } == "refused")
+        #expect(try keys.list(of: player).count == 20)
+        last = try keys.rotate(last, of: player, at: time).text
+        #expect(try keys.owner(of: last, at: time) == player)
+        let first = try #require(try keys.list(of: player).first)
+        #expect(try keys.revoke(first.id, of: player, at: time))
+        _ = try keys.create(for: player, description: "", at: time)
+    }
+
     @Test("a revoked key works no more, and the others go on")
     func revoked() throws {
         let one = try keys.create(for: player, description: "one", at: time)

@@ -81,6 +81,25 @@ import Unix
     }
 
     @Test(
+        "a deleted note counts as an empty one, and is written again",
+        arguments: ["delivery", "ogs"])
+    func deletedNote(name: String) throws {
+        let state = try state([("TURNSTONE_STATE", folder.path)])
+        let moment = Timestamp(milliseconds: 1000)
+        for _ in 0..<2 {
+            try state.note(stop("apns", since: 1), of: "apns")
+            try state.note(acceptances: [.production], of: "apns", under: "a")
+            try state.note(backOff: BackOff(after: nil, wish: nil, now: moment))
+            try #require(folder.read("\(name).json") != nil)
+            Files.remove("\(folder.path)/\(name).json")
+            #expect(try (name == "ogs" ? state.backOff() == nil : state.deliveryStops().isEmpty))
+        }
+        try state.note(acceptances: [.production], of: "apns", under: "a")
+        #expect(try state.acceptances(of: "apns", under: "a") == [.production])
+        #expect(try state.acceptances(of: "apns", under: "b").isEmpty)
+    }
+
+    @Test(
         "a stop holds for the settings that were refused, until its time is over",
         arguments: [
             ("a", 999, true), ("a", 1000, false), ("b", 999, false), ("a", -3_600_001, false),

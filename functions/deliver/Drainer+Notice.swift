@@ -61,7 +61,7 @@ extension Drainer {
             // A cache: without it the notice stays what it was when it was queued.
             guard let look = try state.looks.read(name) else {
                 let badge = job.notification.push.payload.object?["aps"]?.object?["badge"]
-                return .turns(waiting: badge?.integer ?? document.turnBadge.waiting)
+                return .turns(waiting: badge?.count ?? document.turnBadge.waiting)
             }
             let judgement = document.judge(look.found, of: player, liveToo: settings.liveToo)
             let games = document.ledger.fill(told.notice, from: judgement.waiting)
@@ -103,8 +103,8 @@ extension Drainer {
         _ push: inout Push, of user: UserID, waiting: Int64, on device: Device
     ) {
         var others: [(user: UserID, waiting: Int64)] = []
-        for name in holders(of: device.token) {
-            guard let other = UserID(name), other != user, let document = known(other),
+        for other in holders(of: device.token) {
+            guard other != user, let document = known(other),
                 document.devices.contains(where: { $0.token == device.token })
             else { continue }
             others.append((other, document.turnBadge.waiting))
@@ -127,7 +127,7 @@ extension Drainer {
     }
 
     /// The users who may have a device. An index that cannot be read must not keep this player's notices.
-    private func holders(of token: DeviceToken) -> [String] {
+    private func holders(of token: DeviceToken) -> [UserID] {
         do throws(Failure) { return try state.tokens.read(DocumentName(token))?.users ?? [] } catch
         {
             log.failure(error)

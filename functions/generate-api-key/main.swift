@@ -2,7 +2,7 @@
 //
 //   in    {"user_id": "1783478", "master_key": "…", "description": "iPhone"}; description may be left out
 //   out   200 {"api_key": 64 hex digits, "user_id", "created_at": RFC 3339, "description"}
-//   else  400 malformed, 401 wrong master key, 503 no MASTER_API_KEY configured, or the store is busy
+//   else  400 malformed, 401 wrong master key, 409 the player has as many as a player may have, 503 no MASTER_API_KEY configured, or the store is busy
 
 import Crypto
 import Edge

@@ -4,7 +4,8 @@
 //         "environment"?, "previousToken"?}, with a live_activity "activityId" or "sessionId" or both, with a
 //         live_activity_start "attributesType"
 //   out   200 {"success": true}
-//   else  400 malformed, 401 unknown caller, 403 by cookie from another site, 503 the store is busy
+//   else  400 malformed, 401 unknown caller, 403 by cookie from another site, 409 the user has
+//         as many tokens as a user may have, or the activityId is another user's, 503 the store is busy
 
 import Callers
 import Edge

@@ -5,7 +5,7 @@
 //         installation's, "environment": "development" or "production"
 //   out   200 {"status": "registered"} or {"status": "unregistered"}
 //   else  400 malformed, 401 unknown key, 403 another user's key, 404 not this player's device,
-//         503 the store is busy
+//         409 the player has as many devices as a player may have, 503 the store is busy
 
 import Edge
 import Store
