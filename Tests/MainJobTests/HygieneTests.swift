@@ -46,17 +46,117 @@ import Turnstone
     }
 
     @Test(
-        "when more than a fifth of twenty and more are refused alike, nobody is held to account",
+        "when more than a fifth of twenty users and more are refused alike, no device is quarantined",
         arguments: [(4, 20, true), (5, 20, false), (18, 19, true)])
-    func breaker(bad: Int, all: Int, isHeld: Bool) throws {
+    func breaker(bad: Int, all: Int, isQuarantined: Bool) throws {
         let world = try World()
         let development = try world.beginDevelopment()
-        try world.registerMany(1...all)
+        try world.registerMany(1...all, perUser: 1)
         for number in 1...bad { try world.tell(.bad, of: number, development) }
-        try world.acceptForMany(1...all)
+        try world.acceptForMany(1...all, perUser: 1)
         try world.run("deliver")
-        let held = try world.devices().values.filter { $0.quarantined != nil }.count
-        #expect(held == (isHeld ? bad : 0))
+        let quarantined = try world.devices().values.filter { $0.quarantined != nil }
+        #expect(quarantined.count == (isQuarantined ? bad : 0))
+    }
+
+    @Test("one user's dead tokens do not keep other users' dead tokens alive")
+    func oneUsersDeadTokens() throws {
+        let world = try World()
+        let development = try world.beginDevelopment()
+        // Numbers 1 to 30 are of one user, as are 101 to 140 of one user each, with one dead token among them.
+        let users = Dictionary(
+            uniqueKeysWithValues: (1...30).map { ($0, "noisy") }
+                + (101...140).map { ($0, "quiet-\($0)") })
+        try world.register(users)
+        for number in 1...30 { try world.tell(.bad, of: number, development) }
+        try world.tell(.bad, of: 140, development)
+        try world.accept(users)
+        try world.run("deliver")
+        let quarantined = try users.keys.filter {
+            try world.device($0, of: users[$0])?.quarantined != nil
+        }
+        #expect(quarantined.sorted() == Array(1...30) + [140])
+        // They are not pushed to again.
+        let asked = try world.simulator.apns()["requests"]
+        #expect(asked == 70)
+    }
+
+    @Test("acceptances under the same settings vouch for key and topic afterwards")
+    func vouched() throws {
+        let world = try World()
+        let development = try world.beginDevelopment()
+        try world.registerMany(1...30, perUser: 1)
+        try world.acceptForMany(1...30, perUser: 1)
+        try world.run("deliver")
+        for number in 1...15 { try world.tell(.bad, of: number, development) }
+        try world.acceptForMany(1...30, perUser: 1, id: "b")
+        try world.run("deliver")
+        let quarantined = try world.devices().values.filter { $0.quarantined != nil }
+        #expect(quarantined.count == 15)
+    }
+
+    @Test("they do not vouch for tokens that the other environment did not look up")
+    func notVouched() throws {
+        let world = try World()
+        let development = try world.beginDevelopment()
+        try world.registerMany(1...30, perUser: 1)
+        try world.acceptForMany(1...30, perUser: 1)
+        try world.run("deliver")
+        for number in 1...15 { try world.tell(.otherEnvironment, of: number, development) }
+        try development.perform([
+            "do": "apns-fault", "status": 403, "reason": "BadEnvironmentKeyIdInToken",
+        ])
+        try world.acceptForMany(1...30, perUser: 1, id: "b")
+        try world.run("deliver")
+        let quarantined = try world.devices().values.filter { $0.quarantined != nil }
+        #expect(quarantined.isEmpty)
+    }
+
+    @Test("a device in an environment that refuses our key stops nobody else's pushes")
+    func foreignStop() throws {
+        let world = try World()
+        let development = try world.beginDevelopment()
+        try development.perform([
+            "do": "apns-fault", "status": 403, "reason": "BadEnvironmentKeyIdInToken",
+        ])
+        let users = [1: "stranger", 2: "stranger", 3: "quiet", 4: "quiet-too"]
+        for round in 0..<3 {
+            try world.register(users)
+            try world.accept([1: "stranger", 2: "stranger"], id: "a\(round)", in: .development)
+            try world.accept([3: "quiet", 4: "quiet-too"], id: "b\(round)")
+            let summary = try world.run("deliver")
+            #expect(summary["accepted"] == 2)
+            #expect(summary["refused"] == 2)
+            #expect(try world.health().status == 200)
+            #expect(world.spooled().isEmpty)
+            try world.advance(seconds: 10)
+        }
+        #expect(try world.outcomes("a0").values.allSatisfy { $0 == ["refused"] })
+        let reasons = try world.receipts().filter { $0["outcome"] == "refused" }.compactMap {
+            $0["reason"]?.string
+        }
+        #expect(reasons == Array(repeating: "BadEnvironmentKeyIdInToken", count: 6))
+        // After one refusal in a run the gateway is not asked for the others.
+        #expect(try development.apns()["requests"] == 3)
+    }
+
+    @Test("a push that the other environment takes does not end the installation's own stop")
+    func foreignAnswer() throws {
+        let world = try World()
+        _ = try world.beginDevelopment()
+        try world.simulator.perform([
+            "do": "apns-fault", "status": 403, "reason": "TopicDisallowed", "count": 1,
+        ])
+        try world.register([1: "one", 2: "two"])
+        try world.accept([1: "one"], id: "a")
+        try world.run("deliver", exitCode: 111)
+        #expect(try world.health().status == 503)
+        world.variables["APNS_BASE_URL"] = "https://127.0.0.1:1"
+        try world.advance(seconds: 301)
+        try world.accept([2: "two"], id: "b", in: .development)
+        try world.run("deliver", exitCode: 111)
+        let problems = try world.health().json?.object?["problems"]?.array ?? []
+        #expect(problems.contains { $0.object?["problem"] == "delivery stopped" })
     }
 
     @Test("where both environments have one address, a bad token is not tried twice")
@@ -129,42 +229,74 @@ extension World {
         }
     }
 
-    private func user(_ number: Int) -> UserID? { UserID("user-\(number / 100)") }
+    private func names(_ numbers: ClosedRange<Int>, _ perUser: Int) -> [Int: String] {
+        Dictionary(uniqueKeysWithValues: numbers.map { ($0, "user-\($0 / perUser)") })
+    }
 
     /// A hundred to a user.
-    fileprivate func registerMany(_ numbers: ClosedRange<Int>) throws {
+    fileprivate func registerMany(_ numbers: ClosedRange<Int>, perUser: Int = 100) throws {
+        try register(names(numbers, perUser))
+    }
+
+    fileprivate func acceptForMany(
+        _ numbers: ClosedRange<Int>, perUser: Int = 100, id: String = "a"
+    ) throws {
+        try accept(names(numbers, perUser), id: id)
+    }
+
+    /// Registers the tokens of numbers, each for the user who is named.
+    fileprivate func register(_ users: [Int: String]) throws {
         let state = try store
-        for (user, numbers) in Dictionary(grouping: numbers, by: { user($0) }) {
-            try state.users.update(DocumentName(#require(user))) { document in
-                document.devices = numbers.compactMap { DeviceToken(token($0)) }.map {
+        for (user, numbers) in Dictionary(grouping: users.keys, by: { users[$0] ?? "" }) {
+            try state.users.update(DocumentName(#require(UserID(user)))) { document in
+                document.devices = numbers.sorted().compactMap { DeviceToken(token($0)) }.map {
                     Device($0, registered: Timestamp(milliseconds: now))
                 }
             }
         }
     }
 
-    fileprivate func acceptForMany(_ numbers: ClosedRange<Int>) throws {
+    /// Accepts one notification for the tokens of numbers, each of the user who is named.
+    fileprivate func accept(
+        _ users: [Int: String], id: String = "a", in environment: APNsEnvironment? = nil
+    ) throws {
         let accepted = Timestamp(milliseconds: now)
+        for (number, user) in users where environment != nil {
+            try change(user) { document in
+                for index in document.devices.indices
+                where document.devices[index].token == DeviceToken(token(number)) {
+                    document.devices[index].environment = environment
+                }
+            }
+        }
         let notification = Notification(
-            id: Self.id("a"), user: nil, accepted: accepted, expires: accepted + .hours(1),
+            id: Self.id(id), user: nil, accepted: accepted, expires: accepted + .hours(1),
             push: PushContent(
                 type: "alert", priority: 10, collapseID: nil,
                 payload: ["aps": ["alert": "Hello"]]))
         try Spool(state: state.path).accept(
             notification,
-            to: numbers.compactMap { number in
+            to: users.keys.sorted().compactMap { number in
                 DeviceToken(token(number)).map {
-                    Delivery(token: $0, environment: nil, user: user(number))
+                    Delivery(
+                        token: $0, environment: environment,
+                        user: users[number].flatMap { UserID($0) })
                 }
             })
+    }
+
+    fileprivate func device(_ number: Int, of user: String?) throws -> Device? {
+        let document = try store.users.read(DocumentName(#require(user.flatMap { UserID($0) })))
+        return document?.devices.first { $0.token == DeviceToken(token(number)) }
     }
 
     /// All users' devices, by their tokens.
     fileprivate func devices() throws -> [String: Device] {
         let state = try store
         var devices: [String: Device] = [:]
-        for number in stride(from: 0, to: 10_000, by: 100) {
-            let document = try state.users.read(DocumentName(#require(user(number))))
+        for number in 0..<100 {
+            let user = try #require(UserID("user-\(number)"))
+            let document = try state.users.read(DocumentName(user))
             for device in document?.devices ?? [] { devices[device.token.hex] = device }
         }
         return devices

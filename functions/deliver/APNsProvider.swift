@@ -16,6 +16,8 @@ final class APNsProvider {
     private var lastTag = 0
     /// What is to be tried in the other environment.
     private var probes: [Push] = []
+    /// Why the gateway of the other environment refuses this installation as a whole, and when it said so.
+    private var refusal: (reason: String, at: Timestamp)?
 
     init(_ settings: APNsSettings, _ variables: Variables, state: State) throws(Failure) {
         self.settings = settings
@@ -27,6 +29,12 @@ final class APNsProvider {
 
     var trouble: APNsGateway.Trouble? { sender.trouble }
 
+    /// Whether a push goes to the installation's own environment, whose troubles concern all users. A user's device can
+    /// belong to the other one, which must not stop anything else.
+    func isOwn(_ push: Push) -> Bool {
+        push.environment ?? settings.environment == settings.environment
+    }
+
     func step(
         milliseconds: Int64, at now: Timestamp, next: () -> Push?,
         beforeSending: () throws(Failure) -> Void, verdict: (Push, Verdict) -> Void
@@ -34,6 +42,7 @@ final class APNsProvider {
         var isIdle = try noteSettled(at: now, verdict)
         let probes = probes
         self.probes = []
+        if let refusal, now - refusal.at >= .minutes(5) || now < refusal.at { self.refusal = nil }
         for probe in probes { submit(probe, verdict) }
         // Only now is it known how much the gateway takes.
         var room = sender.room
@@ -72,7 +81,18 @@ final class APNsProvider {
         _ settled: APNsGateway.Settled, at now: Timestamp, _ verdict: (Push, Verdict) -> Void
     ) {
         guard let push = pushes.removeValue(forKey: settled.tag) else { return }
-        let answer = Verdict(settled.verdict, attempt: push.delivery.attempts + 1, at: now)
+        var answer = Verdict(settled.verdict, attempt: push.delivery.attempts + 1, at: now)
+        if !isOwn(push) {
+            switch settled.verdict.outcome {
+            case .stopQueue:
+                refusal = (settled.verdict.reason ?? "unknown", now)
+                answer = .refused(elsewhere: answer)
+            case .notSent:
+                // What waited behind the push that was refused.
+                if let refusal { answer = .refused(elsewhere: refusal.reason) }
+            default: break
+            }
+        }
         if let probe = push.probe { return verdict(push, answer.ofProbe(in: probe, at: now)) }
         let other = (push.delivery.environment ?? settings.environment).other
         guard settled.verdict.outcome == .quarantined,
@@ -85,6 +105,11 @@ final class APNsProvider {
     }
 
     private func submit(_ push: Push, _ verdict: (Push, Verdict) -> Void) {
+        if let refusal, !isOwn(push) {
+            let answer = Verdict.refused(elsewhere: refusal.reason)
+            return verdict(
+                push, push.probe.map { answer.ofProbe(in: $0, at: refusal.at) } ?? answer)
+        }
         do throws(Failure) { try submit(push) } catch { verdict(push, Verdict(refused: error)) }
     }
 

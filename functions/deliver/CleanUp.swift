@@ -5,21 +5,37 @@ import Unix
 
 /// What a run's verdicts mean for the devices' registrations.
 ///
-/// It is carried out when many have gathered, or at the run's end: only then it is known whether so many failed
-/// alike that the fault must be ours, a wrong key, topic or environment. What is not carried out now, the next
-/// push to the device brings up again.
+/// It is carried out when many have gathered, or at the run's end: only then it is known whether so many users failed
+/// alike that the fault must be ours, a wrong key, topic or environment. Users are counted, since one user can register
+/// any number of dead tokens. An earlier acceptance under the same settings shows that key and topic are right. What is
+/// not carried out now, the next push to the device brings up again.
 struct CleanUp {
     private let state: State
     private let log: Log
-    private var pushes = 0
-    /// How many failed for which reason, in the whole run.
-    private var failures: [String: Int] = [:]
+    /// The push service whose verdicts these are, and what tells its settings from others.
+    private let service: String
+    private var settings: String
+    /// Those to whom the push service's answers were, in the whole run.
+    private var users = UserCount()
+    /// Those of them with a device that a push was accepted for.
+    private var reached = UserCount()
+    /// Those with a device that failed, by what it failed for.
+    private var failures: [String: UserCount] = [:]
+    /// Where pushes were accepted under these settings in this run.
+    private var accepting: Set<APNsEnvironment> = []
+    /// The same before this run; `nil` until somebody asks.
+    private var vouched: Set<APNsEnvironment>?
     private var items: [Item] = []
 
     private struct Item {
         let user: UserID
         let token: DeviceToken
         let reason: String
+        /// By what it is counted.
+        let fault: String
+        let environment: APNsEnvironment?
+        /// Whether the other environment was asked where that counts.
+        let isCertain: Bool
         let change: Change
     }
 
@@ -31,31 +47,59 @@ struct CleanUp {
         case move(to: APNsEnvironment)
     }
 
-    init(state: State, log: Log) {
+    init(state: State, provider: Provider, log: Log) {
         self.state = state
         self.log = log
+        service = provider.name
+        settings = provider.settings
     }
 
-    mutating func note(_ push: Push, _ verdict: Verdict) {
-        pushes += 1
-        guard let change = verdict.change, let user = push.job.file.user(of: push.delivery),
-            let token = push.delivery.token
-        else { return }
+    /// Goes on with a provider that has other settings.
+    mutating func follow(_ provider: Provider) {
+        guard provider.settings != settings else { return }
+        noteAcceptances()
+        settings = provider.settings
+        vouched = nil
+    }
+
+    /// - Parameter environment: where the push's device was looked for first; `nil` where there is no push service.
+    mutating func note(_ push: Push, _ verdict: Verdict, in environment: APNsEnvironment?) {
+        guard verdict.status != nil, let user = push.job.file.user(of: push.delivery) else {
+            return
+        }
+        users.insert(user)
+        if case .settled(.accepted) = verdict.meaning, let place = push.probe ?? environment {
+            accepting.insert(place)
+            reached.insert(user)
+        }
+        guard let change = verdict.change, let token = push.delivery.token else { return }
         let reason = verdict.reason ?? ""
-        if verdict.reason != nil { failures[reason, default: 0] += 1 }
+        let fault = verdict.isUncertain ? "\(reason), in one environment" : reason
+        if verdict.reason != nil { failures[fault, default: UserCount()].insert(user) }
         items.append(
-            Item(user: user, token: token, reason: reason, change: change))
+            Item(
+                user: user, token: token, reason: reason, fault: fault, environment: environment,
+                isCertain: !verdict.isUncertain, change: change))
     }
 
     /// Changes the registrations. A document that is busy or damaged is logged: the deliveries count all
     /// the same.
     mutating func carryOut() {
-        while !items.isEmpty, !ThisProcess.isEndWanted { carryOutOne() }
-        for (reason, _) in failures where isOurFault(reason) {
-            log.event(
-                "kept all devices that failed alike: more than a fifth did, so key, topic or environment are wrong",
-                ["reason": .string(reason), "pushes": .integer(Int64(pushes))])
+        var kept: Set<String> = []
+        while !items.isEmpty, !ThisProcess.isEndWanted {
+            if let item = carryOutOne() { kept.insert(item.fault) }
         }
+        for fault in kept.sorted() {
+            log.event(
+                "kept the devices of users who failed alike: more than a fifth of all did, so check key, topic and environment",
+                [
+                    "reason": .string(fault),
+                    "failed": .integer(Int64(failed(for: fault))),
+                    "users": .integer(Int64(users.count)),
+                ])
+        }
+        noteAcceptances()
+        vouched = nil
     }
 
     /// Changes one registration where many wait for it, while pushes go on.
@@ -63,9 +107,13 @@ struct CleanUp {
         if items.count > 1000 { carryOutOne() }
     }
 
-    private mutating func carryOutOne() {
-        guard let item = items.popLast(), !isOurFault(item.reason) else { return }
+    /// - Returns: the device that was kept because the fault seems to be ours.
+    @discardableResult
+    private mutating func carryOutOne() -> Item? {
+        guard let item = items.popLast() else { return nil }
+        if isOurFault(item) { return item }
         do throws(Failure) { try carryOut(item) } catch { log.failure(error) }
+        return nil
     }
 
     private func carryOut(_ item: Item) throws(Failure) {
@@ -91,8 +139,69 @@ struct CleanUp {
             ])
     }
 
-    /// More than 20 % of at least 20.
-    private func isOurFault(_ reason: String) -> Bool {
-        pushes >= 20 && (failures[reason] ?? 0) * 5 > pushes
+    /// More than 20 % of at least 20 users failed and were reached on no other device, and no earlier acceptance vouches for
+    /// key and topic.
+    private mutating func isOurFault(_ item: Item) -> Bool {
+        guard users.count >= 20, failed(for: item.fault) * 5 > users.count else { return false }
+        guard item.isCertain, let environment = item.environment else { return true }
+        return !acceptedEarlier.contains(environment)
+    }
+
+    /// How many users were reached on no device, and failed for this reason on one.
+    private func failed(for fault: String) -> Int {
+        failures[fault]?.count(without: reached) ?? 0
+    }
+
+    private var acceptedEarlier: Set<APNsEnvironment> {
+        mutating get {
+            if let vouched { return vouched }
+            var found: Set<APNsEnvironment> = []
+            do throws(Failure) {
+                found = try state.acceptances(of: service, under: settings)
+            } catch { log.failure(error) }
+            vouched = found
+            return found
+        }
+    }
+
+    /// Notes where pushes were accepted; where that fails, another run notes it.
+    private mutating func noteAcceptances() {
+        guard !accepting.isEmpty else { return }
+        do throws(Failure) {
+            try state.note(acceptances: accepting, of: service, under: settings)
+        } catch { log.failure(error) }
+        accepting = []
+    }
+}
+
+/// How many users there were, in little memory: exact up to 4096, then estimated from a sample of their hashes.
+struct UserCount {
+    private var hashes: Set<Int> = []
+    /// A hash is in the sample where so many of its lowest bits are 0.
+    private var bits = 0
+
+    private static let most = 4096
+
+    var count: Int { hashes.count << bits }
+
+    /// How many there were who are not among others.
+    func count(without others: UserCount) -> Int {
+        let rarer = max(bits, others.bits)
+        let rest = hashes.count { Self.isSampled($0, rarer) && !others.hashes.contains($0) }
+        return rest << rarer
+    }
+
+    mutating func insert(_ user: UserID) {
+        let hash = user.hashValue
+        guard Self.isSampled(hash, bits) else { return }
+        hashes.insert(hash)
+        while hashes.count > Self.most {
+            bits += 1
+            hashes = hashes.filter { Self.isSampled($0, bits) }
+        }
+    }
+
+    private static func isSampled(_ hash: Int, _ bits: Int) -> Bool {
+        hash & (1 << bits - 1) == 0
     }
 }

@@ -23,6 +23,8 @@ extension Drainer {
             }
             return
         case .probing:
+            if provider.isOwn(push) { noteAnswer() }
+            noteUnderWay(push)
             append(verdict, of: push, nil, isSent: isSent)
             intake.log.append(sending: push.delivery, in: job.file, at: now)
             inFlight += 1
@@ -36,10 +38,10 @@ extension Drainer {
             job.retry(notBefore: now + .seconds(5), because: verdict.reason)
         case .settled(let outcome):
             append(verdict, of: push, outcome, isSent: isSent)
-            if isSent, verdict.status != nil { noteAnswer() }
+            if isSent, verdict.status != nil, provider.isOwn(push) { noteAnswer() }
             summary.count(outcome)
             job.note(verdict.reason, for: outcome)
-            cleanUp.note(push, verdict)
+            cleanUp.note(push, verdict, in: provider.environment(of: push))
             switch outcome {
             case .accepted: noteAccepted(push)
             case .refused, .gone, .quarantined: job.isRefused = true

@@ -60,7 +60,7 @@ final class Drainer {
         self.log = log
         spool = Spool(state: state.folder)
         intake = Intake(spool: spool, log: ReceiptLog(state: state.folder)) { log.failure($0) }
-        cleanUp = CleanUp(state: state, log: log)
+        cleanUp = CleanUp(state: state, provider: provider, log: log)
         now = try Environment.now(configuration.variables)
     }
 
@@ -193,6 +193,7 @@ final class Drainer {
             let changed = try Provider(settings, configuration.variables, state: state)
             provider.close()
             provider = changed
+            cleanUp.follow(changed)
             isStopNoted = true
             log.event("follows the changed configuration")
         } catch { log.failure(error) }

@@ -43,6 +43,22 @@ enum Provider {
         }
     }
 
+    /// Whether a push goes where the installation's own troubles are: their end can be seen by its answer.
+    func isOwn(_ push: Push) -> Bool {
+        switch self {
+        case .files: true
+        case .apns(let provider): provider.isOwn(push)
+        }
+    }
+
+    /// Where a push's device is looked for first; `nil` where pushes become files.
+    func environment(of push: Push) -> APNsEnvironment? {
+        switch self {
+        case .files: nil
+        case .apns(let provider): push.delivery.environment ?? provider.settings.environment
+        }
+    }
+
     /// Hands out pushes and takes in verdicts.
     ///
     /// - Parameters:

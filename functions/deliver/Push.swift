@@ -93,6 +93,8 @@ struct Verdict {
     let meaning: Meaning
     /// What the device's registration has to learn.
     var change: CleanUp.Change?
+    /// Whether the other environment, which may know the token, refused to look.
+    var isUncertain = false
 
     enum Meaning {
         case settled(Outcome)
@@ -156,6 +158,8 @@ extension Verdict {
             verdict = Verdict(
                 status: 400, reason: "BadDeviceToken", meaning: .settled(.quarantined))
             verdict.change = .noteRefusal(isBad: true, at: moment)
+            if case .settled(.quarantined) = meaning { break }
+            verdict.isUncertain = true
         }
         return verdict
     }
@@ -165,6 +169,17 @@ extension Verdict {
         status = nil
         reason = failure.cause
         meaning = .settled(.refused)
+    }
+
+    /// The gateway of an environment that is not the installation's own refuses the installation's key, topic or
+    /// certificate: only this delivery is over.
+    static func refused(elsewhere verdict: Verdict) -> Verdict {
+        Verdict(status: verdict.status, reason: verdict.reason, meaning: .settled(.refused))
+    }
+
+    /// The same without asking that gateway, which has just refused another push.
+    static func refused(elsewhere reason: String) -> Verdict {
+        Verdict(status: nil, reason: reason, meaning: .settled(.refused))
     }
 
     static let expired = Verdict(status: nil, reason: nil, meaning: .settled(.expired))
