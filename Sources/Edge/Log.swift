@@ -53,14 +53,14 @@ package struct Log {
             for field in fields.members where field.name != "cause" {
                 line += " \(field.name)=\(String(decoding: JSON.text(field.value), as: UTF8.self))"
             }
-            return StandardStreams.writeErrors(line + "\n")
+            return StandardStreams.writeErrors(withoutControls(line) + "\n")
         }
         var line: JSONObject = [
             "time": .string(CalendarDate(.systemNow).text), "level": .string(level),
             "program": .string(program), "event": .string(event),
         ]
         for field in fields.members { line[field.name] = field.value }
-        StandardStreams.writeErrors(
-            String(decoding: JSON.text(.object(line)), as: UTF8.self) + "\n")
+        let text = String(decoding: JSON.text(.object(line)), as: UTF8.self)
+        StandardStreams.writeErrors(withoutControls(text) + "\n")
     }
 }

@@ -23,6 +23,10 @@ package struct Outbox {
         package let devices: Int
         /// How many devices more its users have that nothing can reach.
         package let skipped: Int
+        /// Users it was not accepted for: it may be for these soon, and not before somebody mends something for those
+        /// that failed.
+        package let later: [String]
+        package let failed: [String]
     }
 
     /// Accepts a message: when this returns, it will be delivered, whatever happens.
@@ -62,7 +66,10 @@ package struct Outbox {
         var recipients = Recipients(
             audience, Passage(message: message, now: now), state: state)
         guard let first = try recipients.next() else {
+            // Nothing was done for anybody: the request may be repeated.
+            if let failure = recipients.missed.first { throw failure }
             record.skipped = recipients.skipped
+            record.note(recipients.missed)
             try state.messages.write(record, of: id)
             return record.sent(id)
         }
@@ -81,6 +88,7 @@ package struct Outbox {
                 record.place = place
                 record.devices = devices
                 record.skipped = recipients.skipped
+                record.note(recipients.missed)
                 try state.messages.write(record, of: id)
             })
         return record.sent(id)
@@ -112,6 +120,7 @@ package struct Outbox {
 
 extension MessageRecord {
     fileprivate func sent(_ id: String) -> Outbox.Sent {
-        Outbox.Sent(id: id, devices: devices + held, skipped: skipped)
+        Outbox.Sent(
+            id: id, devices: devices + held, skipped: skipped, later: later, failed: failed)
     }
 }

@@ -20,6 +20,8 @@ struct Recipients {
     private let onlyUser: UserID?
     /// How many devices of the users nothing can reach.
     private(set) var skipped = 0
+    /// The users whose documents could not be used: they must not keep the message from all others.
+    private(set) var missed = MissedUsers()
 
     init(_ audience: Audience, _ passage: Passage, state: State) {
         self.state = state
@@ -45,17 +47,23 @@ struct Recipients {
                 return delivery
             }
             if let user = users.popFirst() {
-                let name = DocumentName(user)
-                let stamp = state.users.stamp(of: name)
-                guard let document = try state.users.read(name) else { continue }
-                skip(passage.skipped(of: document))
-                found = passage.deliveries(to: user, document, stamp: stamp)[...]
+                do throws(Failure) { found = try deliveries(to: user)[...] } catch {
+                    missed.add(user, error)
+                }
             } else if let token = tokens.popFirst() {
                 found = try deliveries(to: token)[...]
             } else {
                 return nil
             }
         }
+    }
+
+    private mutating func deliveries(to user: UserID) throws(Failure) -> [Delivery] {
+        let name = DocumentName(user)
+        let stamp = state.users.stamp(of: name)
+        guard let document = try state.users.read(name) else { return [] }
+        skip(passage.skipped(of: document))
+        return passage.deliveries(to: user, document, stamp: stamp)
     }
 
     private mutating func skip(_ devices: [Device]) {
@@ -80,11 +88,13 @@ struct Recipients {
         for user in holders {
             let name = DocumentName(user)
             let stamp = state.users.stamp(of: name)
-            guard let document = try state.users.read(name),
-                let device = document.devices.first(where: { $0.token == token })
-            else { continue }
-            skip(passage.skipped(of: document, only: device.token))
-            deliveries += passage.deliveries(to: user, document, stamp: stamp, only: device)
+            do throws(Failure) {
+                guard let document = try state.users.read(name),
+                    let device = document.devices.first(where: { $0.token == token })
+                else { continue }
+                skip(passage.skipped(of: document, only: device.token))
+                deliveries += passage.deliveries(to: user, document, stamp: stamp, only: device)
+            } catch { missed.add(user, error) }
         }
         return deliveries
     }

@@ -210,7 +210,8 @@ private struct LineBuilder {
     mutating func add(_ name: StaticString, text: String) {
         begin(name)
         guard text.utf8.allSatisfy(isPlain) else {
-            bytes += JSON.text(.string(text))
+            let quoted = String(decoding: JSON.text(.string(text)), as: UTF8.self)
+            bytes += withoutControls(quoted).utf8
             return
         }
         quote(text)

@@ -125,6 +125,8 @@ struct Report {
         ]
         members["sendAfter"] = record.sendAfter.map { text($0) }
         members["counts"] = counts
+        members["later"] = record.later.isEmpty ? nil : JSONValue(texts: record.later)
+        members["failed"] = record.failed.isEmpty ? nil : JSONValue(texts: record.failed)
         members["devices"] = .array(known.prefix(Self.most).map { json(of: $0) })
         let omitted = known.count - Self.most
         if omitted > 0 { members["omitted"] = .integer(Int64(omitted)) }

@@ -4,7 +4,8 @@
 //
 //   in    Authorization: Key <TURNSTONE_SERVER_KEY>, Idempotency-Key?
 //         {"users": ["ann"] and/or "devices": ["80ab…"], "title", "body", …: README.md has them all}
-//   out   202 {"success": true, "id", "devices": how many, "skipped"?: how many nothing reaches}
+//   out   202 {"success": true, "id", "devices": how many, "skipped"?: how many nothing reaches,
+//         "later"?: users whose documents were busy, "failed"?: users whose documents cannot be used}
 //         GET, DELETE: 200 {"success": true, "id", "state", "counts", "devices": [{"id", "user", "state", …}]};
 //         DELETE: 202 where a push is just under way
 //   else  400 malformed or unknown member, 401 no or an unknown server key, 404 unknown id, 409 all of it has gone

@@ -1,0 +1,117 @@
+import Foundation
+import JSON
+import Store
+import TestSupport
+import Testing
+import Turnstone
+import Unix
+
+/// Messages to several users, of whom one cannot be reached through no fault of the others, and what logs show of a
+/// stranger's text.
+@Suite struct MissedUsersTests {
+    private let key = "the-key-of-a-backend-with-32-bytes"
+    private let installation: Installation
+
+    init() throws {
+        installation = try Installation(environment: [
+            "TURNSTONE_SERVER_KEY": key, "TURNSTONE_DELIVER": "external",
+        ])
+        try installation.state.write(#"{"version":1}"#, to: "version.json")
+    }
+
+    private var store: State {
+        get throws {
+            var variables = Variables()
+            variables.offer("TURNSTONE_STATE", installation.state.path)
+            return try State(variables)
+        }
+    }
+
+    private func register(_ users: [String]) throws {
+        for (number, name) in users.enumerated() {
+            var registration = Registration(
+                try #require(DeviceToken(String(repeating: "0", count: 63) + "\(number)")))
+            registration.name = name
+            _ = try store.registry.claim(
+                registration, for: #require(UserID(name)), at: Timestamp(milliseconds: 1))
+        }
+    }
+
+    private func path(of user: String) throws -> String {
+        let name = try #require(
+            installation.state.files().keys.first { $0.hasSuffix("/\(user).json") })
+        return "\(installation.state.path)/\(name)"
+    }
+
+    private func send(_ body: JSONObject) throws -> (answer: Answer, log: String) {
+        let event: JSONValue = [
+            "method": "POST", "path": "/api/notify",
+            "headers": ["Authorization": .string("Key \(key)")], "body": .object(body),
+        ]
+        let ended = try Programs.run(
+            "notify", stdin: JSON.line(event), environment: installation.environment)
+        return (try Answer(event: ended.stdout), ended.stderr)
+    }
+
+    private func badge(of user: String) throws -> Int64? {
+        try store.users.read(DocumentName(#require(UserID(user))))?.badge
+    }
+
+    @Test("users whose documents are damaged, busy or have long ids keep a message from nobody")
+    func broadcast() throws {
+        let long = String(repeating: "\u{56f2}", count: 42)
+        try register(["ann", "bob", "cy", long])
+        try Data("{".utf8).write(to: URL(fileURLWithPath: path(of: "bob")))
+        let lock = try FileDescriptor.open("\(path(of: "cy")).lock", .update)
+        #expect(try lock.tryLock())
+        defer { lock.unlock() }
+        let (answer, _) = try send([
+            "users": ["ann", "bob", "cy", .string(long)], "title": "Hello", "badge": "+1",
+        ])
+        #expect(answer.status == 202, "\(answer.body)")
+        let members = answer.json?.object
+        #expect(members?["devices"] == 2)
+        #expect(members?["failed"] == ["bob"])
+        #expect(members?["later"] == ["cy"])
+        #expect(try badge(of: "ann") == 1)
+        #expect(try badge(of: long) == 1)
+        let spooled = installation.state.files().keys.filter { $0.hasPrefix("spool/ready/") }
+        #expect(spooled.count == 1)
+    }
+
+    @Test("a message that could be accepted for nobody is refused, and may be repeated")
+    func nobody() throws {
+        try register(["bob"])
+        try Data("{".utf8).write(to: URL(fileURLWithPath: path(of: "bob")))
+        let body: JSONObject = [
+            "users": ["bob"], "title": "Hello", "idempotency_key": "once",
+        ]
+        for _ in 0..<2 { #expect(try send(body).answer.status == 500) }
+        #expect(!installation.state.files().keys.contains { $0.hasPrefix("messages/2026") })
+    }
+
+    @Test(
+        "a log's line is one line of printable characters, whatever a stranger calls things",
+        arguments: ["text", "json"])
+    func controls(format: String) throws {
+        var environment = installation.environment
+        environment["TURNSTONE_LOG"] = format
+        let name = "x\nnotify: registered user=\"eve\" \u{1b}[2J\u{9b}2J\u{7f}\u{2028}\u{202e}\r"
+        let event: JSONValue = [
+            "method": "POST", "path": "/api/notify",
+            "headers": ["Authorization": .string("Key \(key)")],
+            "body": .object(["users": ["ann"], "title": "Hello", name: 1]),
+        ]
+        let ended = try Programs.run(
+            "notify", stdin: JSON.line(event), environment: environment)
+        #expect(try Answer(event: ended.stdout).status == 400)
+        let scalars = ended.stderr.unicodeScalars
+        #expect(scalars.last == "\n")
+        let odd = scalars.dropLast().filter {
+            $0.properties.generalCategory == .control || $0.properties.generalCategory == .format
+                || $0.properties.generalCategory == .lineSeparator
+        }
+        #expect(odd.isEmpty, "\(ended.stderr.debugDescription)")
+        #expect(ended.stderr.lowercased().contains("\\u001b[2j"))
+    }
+}
