@@ -86,8 +86,9 @@ extension Front {
         while true {
             let line = try input.readLine(limit: 256)
             let digits = line.utf8.prefix { $0 != UInt8(ascii: ";") && $0 != 32 }
-            guard (1...8).contains(digits.count),
-                let size = Int(String(decoding: Array(digits), as: UTF8.self), radix: 16), size >= 0
+            // `Int` would take a sign as well.
+            guard (1...8).contains(digits.count), digits.allSatisfy({ hexValue($0) != nil }),
+                let size = Int(String(decoding: Array(digits), as: UTF8.self), radix: 16)
             else { throw .malformed("a chunk's size is malformed") }
             guard size > 0 else { break }
             guard body.count + size <= limit else { throw tooLarge }

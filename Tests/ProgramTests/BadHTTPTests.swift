@@ -79,6 +79,8 @@ import Testing
 
     private static let chunks = [
         ("a negative chunk", "-1\r\n"), ("a chunk without a size", "\r\n"),
+        ("a chunk's size with a sign", "+2\r\n{}\r\n0\r\n\r\n"),
+        ("a last chunk's size with a sign", "2\r\n{}\r\n-0\r\n\r\n"),
         ("a chunk beyond 64 bits", "FFFFFFFFFFFFFFFFF\r\n"), ("a chunk that is no hex", "xyz\r\n"),
         ("a chunk longer than its size", "2\r\n{}}\r\n0\r\n\r\n"), ("a chunk cut short", "9\r\n{}"),
         ("no last chunk", "2\r\n{}\r\n"), ("trailers cut short", "2\r\n{}\r\n0\r\nX: y\r\n"),
