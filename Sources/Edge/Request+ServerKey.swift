@@ -12,6 +12,12 @@ extension Request {
         let keys = (variables.text(name) ?? "").utf8.split(separator: UInt8(ascii: ","))
             .map { trimmed(String(decoding: Array($0), as: UTF8.self)) }.filter { !$0.isEmpty }
         guard !keys.isEmpty else { throw variables.wrong(name, "is not set, so nobody may send") }
+        guard keys.allSatisfy({ $0.utf8.count >= 32 }) else {
+            throw variables.wrong(
+                name,
+                "must have keys of at least 32 bytes; openssl rand -hex 32 makes one that nobody guesses"
+            )
+        }
         guard let sent = try authorization("key") else {
             throw .refused(.unidentified(by: serverKeyChallenge), "Access denied")
         }

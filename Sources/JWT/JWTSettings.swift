@@ -17,6 +17,13 @@ package struct JWTSettings {
     /// - Throws: a sentence that names the variable; where neither `JWT_SECRET` nor `JWT_PUBLIC_KEY_PATH` is set,
     ///   nobody can be believed, which is worth trying again only when somebody has set one.
     package init(_ variables: Variables) throws(Failure) {
+        if let secret = variables.text("JWT_SECRET"), secret.utf8.count < 32 {
+            // RFC 7518 section 3.2. A shorter one can be found by trying, with any token at hand.
+            throw variables.wrong(
+                "JWT_SECRET",
+                "must have at least 32 bytes; openssl rand -hex 32 makes a secret that nobody guesses"
+            )
+        }
         keys = JWTKeys(
             secret: variables.text("JWT_SECRET").map { Array($0.utf8) },
             publicKey: try Self.publicKey(variables))

@@ -14,9 +14,16 @@ import Turnstone
             time: Timestamp(milliseconds: 0), variables: variables)
     }
 
+    /// The tables below say `one` and `two` for keys that are long enough.
+    private func long(_ text: String) -> String {
+        text.replacing("one", with: "one-key-of-thirty-two-letters-xxxx")
+            .replacing("two", with: "two-key-of-thirty-two-letters-xxxx")
+    }
+
     private func disposition(_ headers: [(String, String)], keys: String?) -> Disposition? {
         do {
-            try request(headers, keys: keys).requireServerKey()
+            let headers = headers.map { ($0.0, long($0.1)) }
+            try request(headers, keys: keys.map(long)).requireServerKey()
             return nil
         } catch { return error.disposition }
     }
@@ -50,6 +57,19 @@ import Turnstone
         #expect(disposition([("X-API-Key", "one")], keys: "one") == Self.denied)
         let twice = [("Authorization", "Key one"), ("authorization", "Key one")]
         #expect(disposition(twice, keys: "one") == .refused(.malformed))
+    }
+
+    @Test(
+        "a key that can be guessed lets nobody pass, and says so",
+        arguments: [
+            "short", "31-letters-are-too-few-for-keys",
+            "32-letters-are-enough-for-a-key-,short",
+        ])
+    func short(keys: String) {
+        #expect(keys.split(separator: ",").contains { $0.utf8.count < 32 })
+        for key in keys.split(separator: ",") {
+            #expect(disposition([("Authorization", "Key \(key)")], keys: keys) == .misconfigured)
+        }
     }
 
     @Test("where no key is set, nobody passes", arguments: [nil, "", " ", ",", " , "])

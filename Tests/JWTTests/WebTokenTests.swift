@@ -169,7 +169,12 @@ import Turnstone
             ([:], "must be set"), (["JWT_PUBLIC_KEY_PATH": "/none"], "no file"),
             (["JWT_PUBLIC_KEY_PATH": "/dev/null"], "must hold a public key"),
             (["JWT_PUBLIC_KEY_PATH": "/"], "cannot read"),
-            (["JWT_SECRET": "x", "JWT_REQUIRE_EXP": "maybe"], "true or false"),
+            (["JWT_SECRET": "x"], "at least 32 bytes"),
+            (["JWT_SECRET": String(repeating: "x", count: 31)], "at least 32 bytes"),
+            (
+                ["JWT_SECRET": String(repeating: "x", count: 32), "JWT_REQUIRE_EXP": "maybe"],
+                "true or false"
+            ),
         ] as [([String: String], String)])
     func configuration(values: [String: String], words: String) {
         var variables = Variables()

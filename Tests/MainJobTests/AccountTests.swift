@@ -9,7 +9,7 @@ import Turnstone
     /// Players 1 and 2 have a phone with the same token, and play each other.
     private func world() throws -> World {
         let world = try World()
-        world.variables["JWT_SECRET"] = "a secret"
+        world.variables["JWT_SECRET"] = jwtSecret
         try world.beginGame()
         try world.register(token(1), of: 1)
         try world.register(token(1), of: 2)
@@ -32,7 +32,7 @@ import Turnstone
         let signed =
             base64URL(JSON.text(["alg": "HS256"])) + "."
             + base64URL(JSON.text(["sub": .string("\(player)"), "exp": 4_102_444_800]))
-        let signature = base64URL(hmacSHA256(Array(signed.utf8), key: Array("a secret".utf8)))
+        let signature = base64URL(hmacSHA256(Array(signed.utf8), key: Array(jwtSecret.utf8)))
         var event: JSONObject = [
             "method": .string(method), "path": .string(path),
             "headers": ["Authorization": .string("Bearer \(signed).\(signature)")],
@@ -74,7 +74,7 @@ import Turnstone
 
     @Test func aDeviceOfTheApiIsToldOfItsPlayersTurnsUntilItIsUnregistered() throws {
         let world = try World()
-        world.variables["JWT_SECRET"] = "a secret"
+        world.variables["JWT_SECRET"] = jwtSecret
         try world.beginGame()
         _ = try ask(
             world, "push-register", "POST", "/api/push/register", by: 1,
@@ -90,7 +90,7 @@ import Turnstone
 
     @Test func onlyDevicesAreToldOfTurns() throws {
         let world = try World()
-        world.variables["JWT_SECRET"] = "a secret"
+        world.variables["JWT_SECRET"] = jwtSecret
         try world.beginGame()
         try world.register(token(1), of: 1)
         for body: JSONValue in [
@@ -108,3 +108,5 @@ import Turnstone
         #expect(try shown(world).map { $0["token"] } == [.string(token(1))])
     }
 }
+
+private let jwtSecret = "a secret of the tests of 32 bytes"

@@ -5,7 +5,7 @@ import Turnstone
 
 /// What an app's own backend asks of an installation.
 extension World {
-    static let serverKey = "the backend's key"
+    static let serverKey = "the key that the backend sends us"
 
     func message(_ method: String, _ path: String, _ body: JSONObject? = nil, key: String? = nil)
         -> JSONValue

@@ -194,7 +194,7 @@ extension World {
     }
 
     func registerActivity(token number: Int = 1) throws {
-        variables["TURNSTONE_SERVER_KEY"] = "server"
+        variables["TURNSTONE_SERVER_KEY"] = World.serverKey
         var settings = Variables()
         settings.offer("TURNSTONE_STATE", state.path)
         guard let token = DeviceToken(token(number)), let user = UserID("ann") else {
@@ -212,7 +212,7 @@ extension World {
         for member in more.members { body[member.name] = member.value }
         return [
             "method": "POST", "path": "/api/push/live-activity",
-            "headers": ["Authorization": "Key server"], "body": .object(body),
+            "headers": ["Authorization": .string("Key \(World.serverKey)")], "body": .object(body),
         ]
     }
 

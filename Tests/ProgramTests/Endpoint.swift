@@ -35,7 +35,7 @@ struct Endpoint: CustomTestStringConvertible, Sendable {
     static let masterKey = "the master of this house"
     static let token = "8086057500000000000000000000000000000000000000000000000000000001"
     static let secrets = [key, masterKey, token, webToken, jwtSecret, serverKey]
-    static let serverKey = "the key of the app backend"
+    static let serverKey = "the key of the backend of the app"
     static let jwtSecret = "the secret of whoever signs tokens"
     /// The same player's JSON Web Token: {"sub": "1783478", "exp": 4102444800}, with HS256.
     static let webToken =

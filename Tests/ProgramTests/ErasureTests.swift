@@ -14,8 +14,8 @@ import Turnstone
 
     private let folder = TemporaryFolder()
     private var state: String { "\(folder.path)/state" }
-    private let masterKey = "m", serverKey = "s"
-    private let secret = "a secret of the tests"
+    private let masterKey = "m", serverKey = "the key of whoever erases a user"
+    private let secret = "a secret of the tests of 32 bytes"
 
     private var environment: [String: String] {
         [
