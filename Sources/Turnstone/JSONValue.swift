@@ -43,11 +43,8 @@ package indirect enum JSONValue: Equatable, Sendable {
     /// more. One more, or the sum of some thousand, always fits.
     package var count: Int64? { integer.map { min(max($0, 0), 1 << 40) } }
 
-    /// A moment that the document states in milliseconds since 1970: within 280,000 years of that, as the end of which
-    /// later ones count.
-    package var timestamp: Timestamp? {
-        integer.map { Timestamp(milliseconds: min(max($0, -1 << 53), 1 << 53)) }
-    }
+    /// A moment that the document states in milliseconds since 1970. It may be any: arithmetic with moments saturates.
+    package var timestamp: Timestamp? { integer.map { Timestamp(milliseconds: $0) } }
 
     package init(_ moment: Timestamp) {
         self = .integer(moment.milliseconds)

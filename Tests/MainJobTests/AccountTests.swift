@@ -72,7 +72,7 @@ import Turnstone
         #expect(list?.object?["data"] == [])
     }
 
-    @Test func aDeviceOfTheApiIsToldOfItsPlayersTurnsUntilItIsUnregistered() throws {
+    @Test func aDeviceOfTheApiIsToldOfTurnsOnceItsUserIsAPlayerAndUntilItIsUnregistered() throws {
         let world = try World()
         world.variables["JWT_SECRET"] = jwtSecret
         try world.beginGame()
@@ -81,11 +81,17 @@ import Turnstone
             ["token": .string(token(1)), "tokenType": "device"])
         try world.cycle()
         try moveTwice(world)
-        #expect(try pushed(world) == ["turn-1"])
+        #expect(try pushed(world) == [])
+        #expect(try world.simulator.perform(["do": "report"])["ogs"]?.object?["requests"] == 0)
+        try world.register(token(1), of: 1)
+        try world.cycle()
+        try moveTwice(world)
+        let told = try pushed(world)
+        #expect(!told.isEmpty && told.allSatisfy { $0 == "turn-1" })
         _ = try ask(
             world, "devices-unregister", "DELETE", "/api/devices/\(token(1))", by: 1)
         try moveTwice(world)
-        #expect(try pushed(world) == ["turn-1"])
+        #expect(try pushed(world) == told)
     }
 
     @Test func onlyDevicesAreToldOfTurns() throws {

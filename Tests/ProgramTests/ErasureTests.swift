@@ -257,7 +257,7 @@ import Turnstone
                     number == 4 ? "users" : "push-register",
                     input: number == 4
                         ? Array(
-                            #"{"method": "DELETE", "path": "/api/users/\#(Self.player)", "headers": {"Authorization": "Key s"}}"#
+                            #"{"method": "DELETE", "path": "/api/users/\#(Self.player)", "headers": {"Authorization": "Key \#(serverKey)"}}"#
                                 .utf8) : input,
                     entries: environment.map { "\($0.key)=\($0.value)" })
             }
