@@ -37,7 +37,7 @@ package struct Skipped {
     /// Does something with one file, which may turn out not to be readable.
     package mutating func skip(_ work: () throws(Failure) -> Void) throws(Failure) {
         do throws(Failure) { try work() } catch {
-            guard error.isOfOneFile else { throw error }
+            guard error.file != nil else { throw error }
             note(error)
         }
     }
@@ -50,6 +50,7 @@ package struct Skipped {
 }
 
 extension Failure {
-    /// Whether the one file that was to be used is at fault: others may be usable.
-    package var isOfOneFile: Bool { file != nil }
+    /// Whether the one file that was to be used is at fault, and will be until somebody acts: others may be usable. A
+    /// disk's error is none of these.
+    package var isOfOneFile: Bool { file != nil && disposition == .broken }
 }
