@@ -95,7 +95,7 @@ extension Spool {
                 }
             }
         }
-        try eraseHeld(of: user, now: now) { (file, delivery) in
+        try eraseHeld(of: user, now: now, &unreadable) { (file, delivery) in
             log.append(
                 Attempt(at: now, pushID: nil, outcome: .cancelled),
                 ofMessage: file.notification.id, delivery, in: file)

@@ -278,23 +278,25 @@ extension Spool {
     ///
     /// - Parameter each: called with each message, before it goes.
     func eraseHeld(
-        of user: UserID, now: Timestamp, each: (SpoolFile, Delivery) -> Void
+        of user: UserID, now: Timestamp, _ unreadable: inout Skipped,
+        each: (SpoolFile, Delivery) -> Void
     ) throws(Failure) {
         let start = HeldBox.start(of: user)
         for moment in try moments() {
             let folder = "\(boxes)/\(moment.name)"
-            let names = try systemCalls { () throws(SystemError) in try Files.names(in: folder) }
-            for name in names where name.utf8.starts(with: start.utf8) {
-                try eraseBox("\(folder)/\(name)", now: now, each: each)
+            for name in try unreadable.names(in: folder)
+            where name.utf8.starts(with: start.utf8) {
+                try eraseBox("\(folder)/\(name)", now: now, &unreadable, each: each)
             }
             Files.removeEmptyFolder(folder)
         }
     }
 
     private func eraseBox(
-        _ box: String, now: Timestamp, each: (SpoolFile, Delivery) -> Void
+        _ box: String, now: Timestamp, _ unreadable: inout Skipped,
+        each: (SpoolFile, Delivery) -> Void
     ) throws(Failure) {
-        for name in try systemCalls({ () throws(SystemError) in try Files.names(in: box) }) {
+        for name in try unreadable.names(in: box) {
             do throws(Failure) {
                 guard let file = try SpoolFile.open("\(box)/\(name)") else { continue }
                 guard let delivery = try file.next() else { continue }
@@ -304,7 +306,10 @@ extension Spool {
                 guard Damage.explains(error) else { throw error }
             }
         }
-        try systemCalls { () throws(SystemError) in try Files.removeFolder(box) }
+        try unreadable.skip { () throws(SystemError) in
+            try Files.removeFolder(box)
+        } then: { (_) in
+        }
     }
 }
 
