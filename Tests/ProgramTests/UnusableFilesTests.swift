@@ -19,7 +19,8 @@ struct UnusableFilesTests {
         func make(_ path: String) {
             unlink(path)
             switch self {
-            case .anotherAccounts: FileManager.default.createFile(atPath: path, contents: Data())
+            case .anotherAccounts:
+                _ = FileManager.default.createFile(atPath: path, contents: Data())
             case .fifo: mkfifo(path, 0o600)
             case .folder: mkdir(path, 0o700)
             case .loop: symlink(path, path)

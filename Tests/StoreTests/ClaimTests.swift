@@ -190,7 +190,7 @@ import Turnstone
     @Test("an id of any length has documents", arguments: ["\u{56f2}", "a", "\u{e9}", "."])
     func longIDs(character: String) throws {
         let longest = 128 / character.utf8.count
-        for count in 1...longest {
+        for count in 3...longest {
             let user = UserID(String(repeating: character, count: count))!
             try claim("ab", user)
             #expect(try tokens(user) == ["ab"])
