@@ -17,7 +17,8 @@ extension Spool {
     ) -> Timestamp {
         let far = Interval.minutes(10)
         let unit: Int64 = wish - now > far && expires - wish > far ? 60_000 : 1000
-        let rounded = Timestamp(milliseconds: wish.milliseconds.saturatingAdd(unit - 1) / unit * unit)
+        let rounded = Timestamp(
+            milliseconds: wish.milliseconds.saturatingAdd(unit - 1) / unit * unit)
         return rounded < expires ? rounded : wish
     }
 }

@@ -116,7 +116,8 @@ package struct ActivityFeed: Equatable, Sendable {
         }
         // What comes after an end with an older moment must still not be older than what is known.
         let state = State(
-            number: (known?.number ?? 0).saturatingAdd(1), moment: max(moment, known?.moment ?? moment),
+            number: (known?.number ?? 0).saturatingAdd(1),
+            moment: max(moment, known?.moment ?? moment),
             expires: expires, priority: priority, aps: aps)
         waiting = state
         var due = now
