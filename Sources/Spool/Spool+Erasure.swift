@@ -100,6 +100,8 @@ extension Spool {
                 Attempt(at: now, pushID: nil, outcome: .cancelled),
                 ofMessage: file.notification.id, delivery, in: file)
             erased.pushes += 1
+        } commit: { () throws(Failure) in
+            try log.commit()
         }
         for (folder, file) in young where try !isGone("\(folder)/\(file)", naming: name) {
             erased.isUnfinished = true

@@ -10,7 +10,7 @@ import Unix
 /// Where the messages wait that are held for one device of a user.
 package struct HeldBox: Equatable, Sendable {
     /// Tells boxes apart: digests of the user and of the device.
-    let name: String
+    package let name: String
 
     package init(of user: UserID, _ device: String) {
         name = "\(Self.start(of: user))\(Self.digest(device))"
@@ -51,8 +51,18 @@ extension Spool {
 
     /// The moments for which there are boxes, the first one first.
     private func moments() throws(Failure) -> [WaitingFolder] {
-        let names = try systemCalls { () throws(SystemError) in try Files.names(in: boxes) }
-        return names.compactMap { WaitingFolder(name: $0) }.sorted { $0.until < $1.until }
+        try names(inFolder: boxes).compactMap { WaitingFolder(name: $0) }
+            .sorted { $0.until < $1.until }
+    }
+
+    /// The names in a folder; none where it cannot be listed, or is a file: that keeps nobody else's messages.
+    private func names(inFolder folder: String) throws(Failure) -> [String] {
+        do throws(SystemError) { return try Files.names(in: folder) } catch {
+            guard error.errno.isOfTheFile || error.errno == .notDirectory else {
+                throw error.failure
+            }
+            return []
+        }
     }
 
     /// Keeps a message for a device until somebody has to look at it again.
@@ -80,10 +90,14 @@ extension Spool {
         var due: [HeldBox] = []
         for moment in try moments() where moment.isDue(at: now) {
             let list = FolderList("\(boxes)/\(moment.name)")
-            while due.count < most,
-                let name = try systemCalls({ () throws(SystemError) in try list.next() })
-            {
-                if let box = HeldBox(folder: name), !due.contains(box) { due.append(box) }
+            do throws(SystemError) {
+                while due.count < most, let name = try list.next() {
+                    if let box = HeldBox(folder: name), !due.contains(box) { due.append(box) }
+                }
+            } catch {
+                guard error.errno.isOfTheFile || error.errno == .notDirectory else {
+                    throw error.failure
+                }
             }
             // One that is empty stays only where a crash has left it.
             if due.isEmpty { Files.removeEmptyFolder("\(boxes)/\(moment.name)") }
@@ -95,7 +109,11 @@ extension Spool {
     package func isHeld(_ message: String, in box: HeldBox) throws(Failure) -> Bool {
         for moment in try moments() {
             let path = "\(boxes)/\(moment.name)/\(box.name)/\(message).jsonl"
-            if try systemCalls({ () throws(SystemError) in try Files.exists(path) }) { return true }
+            do throws(SystemError) { if try Files.exists(path) { return true } } catch {
+                guard error.errno.isOfTheFile || error.errno == .notDirectory else {
+                    throw error.failure
+                }
+            }
         }
         return false
     }
@@ -143,9 +161,7 @@ extension Spool {
         let start = HeldBox.start(of: user)
         for moment in try moments() where moment.until.milliseconds > 0 {
             let folder = "\(boxes)/\(moment.name)"
-            let list = FolderList(folder)
-            while let name = try systemCalls({ () throws(SystemError) in try list.next() }) {
-                guard name.utf8.starts(with: start.utf8) else { continue }
+            for name in try names(inFolder: folder) where name.utf8.starts(with: start.utf8) {
                 isAnything = true
                 try move("\(folder)/\(name)", to: "\(boxes)/0/\(name)")
             }
@@ -164,6 +180,7 @@ extension Spool {
                     return try Files.synchronizeFolder(Files.parent(of: target))
                 } catch {
                     switch error.errno {
+                    case .notDirectory: return  // a file that is none of ours
                     case .noEntry:
                         guard try Files.exists(folder), !isLast else { return }
                     case .exists, .notEmpty:
@@ -195,9 +212,10 @@ extension Spool {
 extension Spool {
     /// The releases that were taken from their boxes and are not accepted, or are over and not forgotten.
     package func orphanedReleases() throws(Failure) -> [String] {
-        let names = try systemCalls { () throws(SystemError) in try Files.names(in: released) }
         var orphans: [String] = []
-        for name in names where try !contains(name) { orphans.append(name) }
+        for name in try names(inFolder: released) where name.utf8.count == 36 {
+            if try !contains(name) { orphans.append(name) }
+        }
         return orphans
     }
 
@@ -210,8 +228,7 @@ extension Spool {
     ) throws(Failure) -> [HeldMessage] {
         let folder = released(release)
         var messages: [HeldMessage] = []
-        let names = try systemCalls { () throws(SystemError) in try Files.names(in: folder) }
-        for name in names {
+        for name in try names(inFolder: folder) {
             guard let id = idOfFile(name) else { continue }
             let path = "\(folder)/\(name)"
             do throws(Failure) {
@@ -231,11 +248,11 @@ extension Spool {
 
     /// Whether a message that was held is just being brought: it may have been sent.
     package func isBeingReleased(_ message: String) throws(Failure) -> Bool {
-        try systemCalls { () throws(SystemError) in
-            for release in try Files.names(in: released)
-            where try Files.exists("\(released(release))/\(message).jsonl") { return true }
-            return false
+        for release in try names(inFolder: released) where release.utf8.count == 36 {
+            let path = "\(released(release))/\(message).jsonl"
+            if try systemCalls({ () throws(SystemError) in try Files.exists(path) }) { return true }
         }
+        return false
     }
 
     /// Moves the file of a message that cannot be read to `failed/`.
@@ -276,40 +293,58 @@ extension Spool {
 
     /// Forgets all that is held for a user.
     ///
-    /// - Parameter each: called with each message, before it goes.
+    /// - Parameters:
+    ///   - each: called with each message, before any goes.
+    ///   - commit: called between: what `each` has recorded has to be durable then.
     func eraseHeld(
         of user: UserID, now: Timestamp, _ unreadable: inout Skipped,
-        each: (SpoolFile, Delivery) -> Void
+        each: (SpoolFile, Delivery) -> Void, commit: () throws(Failure) -> Void
     ) throws(Failure) {
+        var paths: [String] = []
         let start = HeldBox.start(of: user)
         for moment in try moments() {
             let folder = "\(boxes)/\(moment.name)"
             for name in try unreadable.names(in: folder)
             where name.utf8.starts(with: start.utf8) {
-                try eraseBox("\(folder)/\(name)", now: now, &unreadable, each: each)
+                paths.append("\(folder)/\(name)")
             }
-            Files.removeEmptyFolder(folder)
+        }
+        for release in try orphanedReleases() {
+            let first = try messages(of: release, damaged: { (_, _, _) in }).first
+            if first?.notification.user == user { paths.append(released(release)) }
+        }
+        for box in paths { try forEachHeld(in: box, &unreadable, each) }
+        try commit()
+        for box in paths { try eraseBox(box, now: now, &unreadable) }
+    }
+
+    private func forEachHeld(
+        in box: String, _ unreadable: inout Skipped,
+        _ body: (SpoolFile, Delivery) throws(Failure) -> Void
+    ) throws(Failure) {
+        for name in try unreadable.names(in: box) {
+            do throws(Failure) {
+                guard let file = try SpoolFile.open("\(box)/\(name)"),
+                    let delivery = try file.next()
+                else { continue }
+                try body(file, delivery)
+            } catch {
+                guard Damage.explains(error) else { throw error }
+            }
         }
     }
 
     private func eraseBox(
-        _ box: String, now: Timestamp, _ unreadable: inout Skipped,
-        each: (SpoolFile, Delivery) -> Void
+        _ box: String, now: Timestamp, _ unreadable: inout Skipped
     ) throws(Failure) {
-        for name in try unreadable.names(in: box) {
-            do throws(Failure) {
-                guard let file = try SpoolFile.open("\(box)/\(name)") else { continue }
-                guard let delivery = try file.next() else { continue }
-                each(file, delivery)
-                try noteForgotten(file.notification, now: now)
-            } catch {
-                guard Damage.explains(error) else { throw error }
-            }
+        try forEachHeld(in: box, &unreadable) { (file, _) throws(Failure) in
+            try noteForgotten(file.notification, now: now)
         }
         try unreadable.skip { () throws(SystemError) in
             try Files.removeFolder(box)
         } then: { (_) in
         }
+        Files.removeEmptyFolder(Files.parent(of: box))
     }
 }
 

@@ -138,7 +138,7 @@ extension Spool {
     ) throws(Failure) {
         let known = try marks(of: series, series.scope).first { $0.id == SeriesMark.heldID }
         let held = known?.held
-        let count = (held?.count ?? 0) + change
+        let count = min(max(held?.count ?? 0, 0), 1 << 32) + change
         var oldest = series
         if let known, known.order < series.order { oldest.order = known.order }
         let name = SeriesMark.name(of: SeriesMark.heldID, in: oldest)

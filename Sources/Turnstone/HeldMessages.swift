@@ -28,7 +28,7 @@ package struct HeldMessages: Equatable, Sendable {
     /// How many more there were.
     private var uncounted: Int64 = 0
     /// Of all that waits, and of what gave way to it.
-    private var messageIDs: [String] = []
+    package private(set) var messageIDs: [String] = []
     /// When there is a notification that reminds of them.
     private var due: Timestamp?
     package private(set) var releases: [Release] = []

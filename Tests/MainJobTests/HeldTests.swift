@@ -1,3 +1,4 @@
+import Glibc
 import Spool
 import Store
 import TestSupport
@@ -265,6 +266,87 @@ import Turnstone
         #expect(try Answer(event: world.start("users", event).end().stdout).status == 200)
         #expect(try world.report(id)["counts"] == ["cancelled": 1])
         #expect(isEmpty(world))
+    }
+
+    /// The state folder as a drainer leaves it that is killed once a message's file is in its box, and before the
+    /// receipts say so.
+    private func killedWhileHolding(_ world: World) throws -> String {
+        let id = try world.sent(["users": ["ann"], "title": "A"])
+        let before = world.state.files()
+        try world.run("deliver")
+        let ready = try #require(before.first { $0.key.hasSuffix("ready/normal/\(id).jsonl") })
+        try world.state.write(String(decoding: ready.value, as: UTF8.self), to: ready.key)
+        for name in world.state.files().keys where name.hasPrefix("receipts/") {
+            try world.state.write("", to: name)
+        }
+        unlink("\(world.state.path)/spool/checkpoint.json")
+        return id
+    }
+
+    @Test("a message that a killed drainer was holding is called off whole")
+    func calledOffAfterKill() throws {
+        let world = try muted()
+        let id = try killedWhileHolding(world)
+        #expect(try world.callOff(id).status == 200)
+        try mute(world, minutes: nil)
+        try goOn(world)
+        #expect(try payloads(world).isEmpty)
+        #expect(try world.report(id)["counts"] == ["cancelled": 1])
+    }
+
+    @Test("a message that a killed drainer was holding is sent once", arguments: [false, true])
+    func sentOnceAfterKill(isLifted: Bool) throws {
+        let world = try muted()
+        let id = try killedWhileHolding(world)
+        if isLifted { try mute(world, minutes: nil) }
+        try world.run("deliver")
+        try goOn(world)
+        #expect(try titles(world) == ["A"])
+        #expect(try world.report(id)["counts"] == ["accepted": 1])
+    }
+
+    @Test("what was held waits for a newer one that is just being sent")
+    func newerInHand() throws {
+        let world = try muted(devices: 1...3)
+        let old = try send(world, ["title": "Old", "collapse_id": "x"])
+        try mute(world, minutes: nil)
+        try world.advance(seconds: 3600)
+        let new = try world.sent(["users": ["ann"], "title": "New", "collapse_id": "x"])
+        try goOn(world, minutes: 0)
+        try goOn(world, minutes: 1)
+        #expect(try world.report(new)["counts"] == ["accepted": 3])
+        #expect(try world.report(old)["counts"] == ["superseded": 3])
+        #expect(try titles(world) == ["New", "New", "New"])
+    }
+
+    @Test("a message held for a shared phone goes to whoever wants it first")
+    func sharedPhone() throws {
+        let world = try World()
+        for player in Int64(1)...2 { try world.register(token(1), of: player) }
+        let end = Timestamp(milliseconds: world.now) + .hours(2)
+        for name in ["1", "2"] { try world.change(name) { $0.preferences.mutedUntil = end } }
+        let id = try send(world, ["users": ["1", "2"], "title": "A"])
+        try world.change("2") { $0.preferences.mutedUntil = nil }
+        try goOn(world, minutes: 11)
+        #expect(try world.report(id)["counts"] == ["accepted": 1])
+        #expect(try payloads(world).count == 1)
+    }
+
+    @Test("a box or a record that cannot be used keeps nobody else's messages")
+    func unusable() throws {
+        let world = try muted()
+        let first = try send(world, ["title": "A"])
+        let second = try send(world, ["title": "B"])
+        try world.state.write("", to: "spool/held/0")
+        try world.state.write("", to: "spool/held/released/junk")
+        let record = try #require(
+            world.state.files().keys.first { $0.hasSuffix("/\(first).json") })
+        let text = String(decoding: world.state.files()[record] ?? [], as: UTF8.self)
+        let newer = text.replacing("\"version\":1", with: "\"version\":9")
+        try world.state.write(newer, to: record)
+        try goOn(world)
+        #expect(try titles(world) == ["2 new notifications"])
+        #expect(try world.report(second)["counts"] == ["accepted": 1])
     }
 
     @Test("what an earlier version has held is released")

@@ -64,6 +64,9 @@ extension Drainer {
         guard let pause = verdict.heldFor, !push.job.file.isInDoubt(push.delivery) else {
             return verdict
         }
+        // A phone of several users of the message: any of them may want it at any time.
+        let alternates = try push.job.file.alternates(to: push.original)
+        guard alternates.isEmpty else { return .waiting(min(pause, .minutes(10))) }
         return try hold(push, for: user, until: now + pause)
     }
 

@@ -48,18 +48,37 @@ extension Drainer {
     /// Brings what an earlier drainer has taken out of boxes and not accepted.
     func recoverHeld() throws(Failure) {
         heldBefore = try spool.holdsAnything() ? now : nil
-        for release in try spool.orphanedReleases() { try accept(release) }
+        for release in try spool.orphanedReleases() {
+            orLog { () throws(Failure) in try accept(release, isRecovered: true) }
+        }
     }
 
-    /// Lets what is held for a device go.
-    func release(_ box: HeldBox) throws(Failure) {
-        let release = stableUUID("released \(hex(try randomBytes(16)))")
-        try spool.release(box, as: release)
-        try accept(release)
+    /// Lets what is held for devices go whose moment has come. A box that cannot be used keeps nobody else's.
+    func releaseHeld() throws(Failure) {
+        for box in try spool.dueBoxes(at: now, most: 100 + unusableBoxes.count)
+        where !unusableBoxes.contains(box.name) {
+            do throws(Failure) {
+                let release = stableUUID("released \(hex(try randomBytes(16)))")
+                try spool.release(box, as: release)
+                try accept(release)
+            } catch {
+                unusableBoxes.insert(box.name)
+                log.failure(error)
+            }
+        }
     }
 
     /// Accepts the notification of a release. What it says is decided when it is sent.
-    private func accept(_ release: String) throws(Failure) {
+    ///
+    /// - Parameter isRecovered: whether an earlier drainer began it, and may have left a part of what is held.
+    private func accept(_ release: String, isRecovered: Bool = false) throws(Failure) {
+        if isRecovered,
+            let first = try spool.messages(of: release, damaged: { (_, _, _) in }).first,
+            let user = first.notification.user,
+            let device = first.delivery.deviceID ?? first.delivery.token?.publicID
+        {
+            try spool.release(HeldBox(of: user, device), as: release)
+        }
         var damaged: [String] = []
         let messages = try spool.messages(of: release) { (id, path, error) throws(Failure) in
             log.failure(error)
@@ -97,9 +116,13 @@ extension Drainer {
         }
         // What may have arrived is said again as it was.
         if !isInDoubt {
-            let fates = try fates(of: messages, on: device, document)
+            var pause: Interval?
+            let fates = try fates(of: messages, on: device, document, &pause)
+            if let pause { return .behind(for: pause) }
             try drop(messages, fates, push)
-            messages = zip(messages, fates).filter { $0.1.outcome == nil }.map { $0.0 }
+            messages = zip(messages, fates).filter { $0.1.outcome == nil && !$0.1.isVoid }.map {
+                $0.0
+            }
             guard !messages.isEmpty else { return .superseded("released") }
             let passage = document.preferences.passage(nil, at: now, WallClock.minute)
             if case .held(let moment) = passage {
@@ -123,18 +146,31 @@ extension Drainer {
         /// `nil` where it is still wanted.
         var outcome: Outcome?
         var reason: String?
+        /// Whether its file is one too many.
+        var isVoid = false
+    }
+
+    /// A record that cannot be read says nothing: what else is held must not wait for it.
+    private func isCalledOff(_ message: String) -> Bool {
+        do throws(Failure) { return try state.messages.find(message)?.calledOff != nil } catch {
+            log.failure(error)
+            return false
+        }
     }
 
     private func fates(
-        of messages: [HeldMessage], on device: Device, _ document: User
+        of messages: [HeldMessage], on device: Device, _ document: User, _ pause: inout Interval?
     ) throws(Failure) -> [Fate] {
         var fates: [Fate] = []
         var newer: [Series] = []
         for message in messages.reversed() {
             var fate = Fate()
             let notification = message.notification
-            if try state.messages.find(message.id)?.calledOff != nil {
+            if isCalledOff(message.id) {
                 fate.outcome = .cancelled
+            } else if try intake.open(message.id)?.devices.contains(device.id) == true {
+                // A drainer was killed between its file and the line that says so: the notification itself brings it.
+                fate.isVoid = true
             } else if notification.expires <= now {
                 fate.outcome = .expired
             } else if let kind = notification.kind,
@@ -148,6 +184,8 @@ extension Drainer {
                     fate = Fate(outcome: .superseded, reason: "newer")
                 } else {
                     newer.append(series)
+                    let wait = try waitForNewer(than: series, on: device.id)
+                    pause = wait ?? pause
                 }
             }
             fates.append(fate)
@@ -159,7 +197,7 @@ extension Drainer {
     private func drop(
         _ messages: [HeldMessage], _ fates: [Fate], _ push: Push
     ) throws(Failure) {
-        let gone = zip(messages, fates).filter { $0.1.outcome != nil }
+        let gone = zip(messages, fates).filter { $0.1.outcome != nil || $0.1.isVoid }
         guard !gone.isEmpty else { return }
         for (message, fate) in gone {
             guard let outcome = fate.outcome else { continue }
@@ -211,15 +249,27 @@ extension Drainer {
     /// Takes over what an earlier version has held in the user's document.
     func takeOverHeld(of user: UserID) throws(Failure) -> Verdict {
         try state.users.update(DocumentName(user)) { (document) throws(Failure) in
-            for message in try document.held.messages + lostReleases(of: document) {
-                for device in document.devices
-                where device.takesMessages && (message.device ?? device.id) == device.id {
-                    try hold(message, for: user, device)
+            let messages = try document.held.messages + lostReleases(of: document)
+            for message in messages {
+                let devices = document.devices.filter {
+                    $0.takesMessages && (message.device ?? $0.id) == $0.id
                 }
+                for device in devices { try hold(message, for: user, device) }
+                guard devices.isEmpty else { continue }
+                end(message.id, "unregistered", onDevices: message.count, of: user)
             }
+            for id in document.held.messageIDs where !messages.contains(where: { $0.id == id }) {
+                end(id, "newer", onDevices: 1, of: user)
+            }
+            try intake.log.commit()
             document.held = HeldMessages()
         }
         return .superseded("released")
+    }
+
+    private func end(_ id: String, _ reason: String, onDevices count: Int64, of user: UserID) {
+        intake.log.append(
+            held: [id], .superseded, reason, onDevices: count, of: user, in: "\(id) ended", at: now)
     }
 
     /// Releases of the document that are not in the spool.

@@ -45,6 +45,20 @@ extension Drainer {
         return false
     }
 
+    /// How long a held message has to wait for what becomes of a newer one of its series that is for the same device;
+    /// `nil` where there is none that may be sent before long.
+    func waitForNewer(than series: Series, on device: String) throws(Failure) -> Interval? {
+        let isNewer: (Series) -> Bool = { $0.key == series.key && $0.order > series.order }
+        if bringing[device]?.contains(where: isNewer) == true { return .seconds(1) }
+        for mark in try spool.marks(of: series) where mark.order > series.order {
+            guard let open = try intake.open(mark.id), open.devices.contains(device),
+                !open.isScheduled || open.until <= now
+            else { continue }
+            return max(open.until, now) + .seconds(1) - now
+        }
+        return nil
+    }
+
     /// Records what a release brings while it is under way.
     func noteUnderWay(_ push: Push) {
         if let device = push.device, !push.brought.isEmpty { bringing[device] = push.brought }

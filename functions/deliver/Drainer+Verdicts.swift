@@ -114,7 +114,15 @@ extension Drainer {
 
     /// Whether the provider refused these settings so lately that it need not be asked again.
     func isStopped() throws(Failure) -> Bool {
-        try state.deliveryStop(of: provider.name)?.holds(for: provider.settings, at: now) ?? false
+        do throws(Failure) {
+            return try state.deliveryStop(of: provider.name)?.holds(for: provider.settings, at: now)
+                ?? false
+        } catch {
+            // What nobody can read stops nobody.
+            guard error.isOfOneFile || error.cause == "newer" else { throw error }
+            log.failure(error)
+            return false
+        }
     }
 
     /// Ends the run where the provider cannot be reached: what there is to do waits where it is.

@@ -22,6 +22,8 @@ final class Drainer {
     var queue = PushQueue()
     /// By key, the series of which a notification is in hand.
     var groups: [String: SeriesGroup<PushQueue.Entry>] = [:]
+    /// Boxes of held messages that cannot be used: each is reported once.
+    var unusableBoxes: Set<String> = []
     /// By device, what the release under way to it brings.
     var bringing: [String: [Series]] = [:]
     /// By player, the notice in hand that tells of the player's turns, until the ledger says what became of it.
@@ -206,7 +208,7 @@ final class Drainer {
         let moment = MonotonicClock.milliseconds
         guard queue.smallCount < 500, moment - lastClaim >= 20 else { return }
         var isAll = true
-        for box in try spool.dueBoxes(at: now, most: 100) { try release(box) }
+        try releaseHeld()
         for round in 0..<500 {
             guard let file = try intake.next(in: .urgent) else { break }
             try take(file, .urgent)

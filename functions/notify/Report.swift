@@ -67,11 +67,12 @@ struct Report {
                     try state.messages.write(record, of: id)
                 }
             }
+            // A killed drainer may have put it into a box and not said so.
+            let mayBeHeld = try spool.contains(id) ? try spool.holdsAnything() : false
             let isSettled = try spool.cancel(id, at: now)
             let report = try Report(id, record, spool)
-            guard record.calledOff == nil, !isSettled || report.count(.held) > 0 else {
-                return report
-            }
+            guard record.calledOff == nil, !isSettled || mayBeHeld || report.count(.held) > 0
+            else { return report }
             // What is held is asked for this when it is released.
             record.calledOff = now
             try state.messages.write(record, of: id)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from gateway import BUNDLE
 
-SERVER_KEY = "the key of the backend, in 32 bytes"
+SERVER_KEY = "the key of the backend in 32 bytes"
 MASTER_KEY = "the master key"
 JWT_SECRET = "the secret of whoever signs tokens"
 
