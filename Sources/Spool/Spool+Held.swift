@@ -40,6 +40,14 @@ package struct HeldMessage {
 
     /// By which its sender knows it.
     package var id: String { notification.id }
+
+    /// Where it is held.
+    fileprivate var box: HeldBox? {
+        guard let user = notification.user,
+            let device = delivery.deviceID ?? delivery.token?.publicID
+        else { return nil }
+        return HeldBox(of: user, device)
+    }
 }
 
 extension Spool {
@@ -105,7 +113,7 @@ extension Spool {
         return due
     }
 
-    /// Whether a message is held for a device.
+    /// Whether a message is held for a device, or is in what is just released to it.
     package func isHeld(_ message: String, in box: HeldBox) throws(Failure) -> Bool {
         for moment in try moments() {
             let path = "\(boxes)/\(moment.name)/\(box.name)/\(message).jsonl"
@@ -114,6 +122,15 @@ extension Spool {
                     throw error.failure
                 }
             }
+        }
+        for release in try names(inFolder: released) where release.utf8.count == 36 {
+            let path = "\(released(release))/\(message).jsonl"
+            guard try systemCalls({ () throws(SystemError) in try Files.exists(path) }),
+                try messages(of: release, damaged: { (_, _, _) in }).contains(where: {
+                    $0.id == message && $0.box == box
+                })
+            else { continue }
+            return true
         }
         return false
     }
