@@ -291,7 +291,8 @@ extension Spool {
     private func noteForgotten(_ message: Notification, now: Timestamp) throws(Failure) {
         guard let series = message.series else { return }
         try countHeld(-1, in: series, until: now, now: now)
-        try tidy(series, without: message.id, now: now)
+        // Its notification may still be for other devices.
+        try tidy(series, without: nil, now: now)
     }
 
     /// Forgets a release that brings nothing.

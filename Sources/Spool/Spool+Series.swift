@@ -110,12 +110,20 @@ extension Spool {
         }
     }
 
-    /// Removes the marks that nobody needs, now that a notification of a series is over.
-    func tidy(_ series: Series, without id: String, now: Timestamp) throws(Failure) {
+    /// Removes the marks that nobody needs, now that a notification of a series is over, if one is.
+    func tidy(_ series: Series, without id: String?, now: Timestamp) throws(Failure) {
         let folder = folder(of: series)
         try removeMarks(
             among: marks(of: series), in: series.scope, of: series, without: id, now: now)
         let scopes = try systemCalls { () throws(SystemError) in try Files.names(in: folder) }
+        if series.scope == Series.everybody {
+            // What waited for this one goes with it; of very many users, with the next one of theirs.
+            let all = try marks(of: series, Series.everybody)
+            for scope in scopes.prefix(100) where scope != Series.everybody {
+                let marks = try marks(of: series, scope) + all
+                try removeMarks(among: marks, in: scope, of: series, without: id, now: now)
+            }
+        }
         // What is for all concerns every scope: it stays until it is the only one.
         if series.scope != Series.everybody, scopes == [Series.everybody] {
             try removeMarks(
@@ -154,7 +162,7 @@ extension Spool {
 
     /// Removes the marks of a scope that are older than each notification of `marks` that is not over.
     private func removeMarks(
-        among marks: [SeriesMark], in scope: String, of series: Series, without id: String,
+        among marks: [SeriesMark], in scope: String, of series: Series, without id: String?,
         now: Timestamp
     ) throws(Failure) {
         let folder = folder(of: series, scope)

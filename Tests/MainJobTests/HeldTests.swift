@@ -319,6 +319,28 @@ import Turnstone
         #expect(try titles(world) == ["New", "New", "New"])
     }
 
+    @Test("an older message that one device still waits for does not follow a newer one")
+    func olderOnOtherDevice() throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        try world.give("bob", devices: 2...2)
+        try mute(world, minutes: 60)
+        try world.simulator.perform([
+            "do": "apns-fault", "status": 503, "token": .string(token(2)), "count": 1,
+        ])
+        let old = try send(world, ["users": ["ann", "bob"], "title": "Old", "collapse_id": "x"])
+        // What is held goes; bob's push still waits.
+        try mute(world, minutes: nil)
+        #expect(try Spool(state: world.state.path).lookAgain(at: #require(UserID("ann"))))
+        try world.run("deliver")
+        let new = try send(world, ["users": ["bob"], "title": "New", "collapse_id": "x"])
+        try goOn(world)
+        try goOn(world)
+        #expect(try world.report(new)["counts"] == ["accepted": 1])
+        #expect(try world.report(old)["counts"] == ["accepted": 1, "superseded": 1])
+        #expect(isEmpty(world))
+    }
+
     @Test("a message held for a shared phone goes to whoever wants it first")
     func sharedPhone() throws {
         let world = try World()
