@@ -167,7 +167,9 @@ struct ErrnoTests {
             if !isScheduled, faulty.exitCode == 0, !isMute {
                 #expect(status != nil, "\(comment): \(faulty.stdout) \(faulty.stderr)")
             }
-            if let status, fixture.answer?["status"] == .integer(Int64(status)) {
+            // An erasure says in its answer that there is something which it could not read.
+            let isPartial = faulty.stdout.contains("unreadable")
+            if let status, fixture.answer?["status"] == .integer(Int64(status)), !isPartial {
                 checkFiles(before)
             }
             checkDocuments(before)

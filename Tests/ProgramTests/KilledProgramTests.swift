@@ -19,7 +19,7 @@ import Unix
         "a registration that was answered outlives any kill, and one that was not can be made again"
     )
     func register() throws {
-        let installation = try Endpoint.installation()
+        let installation = try Endpoint.installation(environment: ["DEVICES_PER_USER": "100"])
         let entries = installation.environment.map { "\($0.key)=\($0.value)" }
         let whole = try microseconds("register", register("ff"))
         var promised: Set<String> = []
