@@ -82,7 +82,7 @@ extension Intake {
         }
         let series = Salvage(path).series
         do throws(SystemError) {
-            try move(path)
+            try spool.moveToFailed(path, as: Files.name(of: path), now: now)
             if let series { tidy(series, without: id) }
             report(
                 Failure(
@@ -99,9 +99,13 @@ extension Intake {
         }
     }
 
-    private func move(_ path: String) throws(SystemError) {
-        let folder = "\(spool.folder)/failed"
-        var target = "\(folder)/\(Files.name(of: path))"
+}
+
+extension Spool {
+    /// Keeps a file that cannot be used for its owner, beside those of the same name that are there already.
+    func moveToFailed(_ path: String, as name: String, now: Timestamp) throws(SystemError) {
+        let folder = "\(self.folder)/failed"
+        var target = "\(folder)/\(name)"
         if try Files.exists(target) { target += ".\(now.milliseconds)" }
         try Files.makeFolder(folder)
         try Files.rename(path, target)

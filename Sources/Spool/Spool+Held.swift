@@ -42,9 +42,9 @@ package struct HeldMessage {
     package var id: String { notification.id }
 
     /// Where it is held.
-    fileprivate var box: HeldBox? {
+    package var box: HeldBox? {
         guard let user = notification.user,
-            let device = delivery.deviceID ?? delivery.token?.publicID
+            let device = delivery.device
         else { return nil }
         return HeldBox(of: user, device)
     }
@@ -59,18 +59,8 @@ extension Spool {
 
     /// The moments for which there are boxes, the first one first.
     private func moments() throws(Failure) -> [WaitingFolder] {
-        try names(inFolder: boxes).compactMap { WaitingFolder(name: $0) }
+        try names(in: boxes).compactMap { WaitingFolder(name: $0) }
             .sorted { $0.until < $1.until }
-    }
-
-    /// The names in a folder; none where it cannot be listed, or is a file: that keeps nobody else's messages.
-    private func names(inFolder folder: String) throws(Failure) -> [String] {
-        do throws(SystemError) { return try Files.names(in: folder) } catch {
-            guard error.errno.isOfTheFile || error.errno == .notDirectory else {
-                throw error.failure
-            }
-            return []
-        }
     }
 
     /// Keeps a message for a device until somebody has to look at it again.
@@ -103,7 +93,7 @@ extension Spool {
                     if let box = HeldBox(folder: name), !due.contains(box) { due.append(box) }
                 }
             } catch {
-                guard error.errno.isOfTheFile || error.errno == .notDirectory else {
+                guard error.errno.isOfTheFile else {
                     throw error.failure
                 }
             }
@@ -118,12 +108,12 @@ extension Spool {
         for moment in try moments() {
             let path = "\(boxes)/\(moment.name)/\(box.name)/\(message).jsonl"
             do throws(SystemError) { if try Files.exists(path) { return true } } catch {
-                guard error.errno.isOfTheFile || error.errno == .notDirectory else {
+                guard error.errno.isOfTheFile else {
                     throw error.failure
                 }
             }
         }
-        for release in try names(inFolder: released) where release.utf8.count == 36 {
+        for release in try names(in: released) where release.utf8.count == 36 {
             let path = "\(released(release))/\(message).jsonl"
             guard try systemCalls({ () throws(SystemError) in try Files.exists(path) }),
                 try messages(of: release, damaged: { (_, _, _) in }).contains(where: {
@@ -178,7 +168,7 @@ extension Spool {
         let start = HeldBox.start(of: user)
         for moment in try moments() where moment.until.milliseconds > 0 {
             let folder = "\(boxes)/\(moment.name)"
-            for name in try names(inFolder: folder) where name.utf8.starts(with: start.utf8) {
+            for name in try names(in: folder) where name.utf8.starts(with: start.utf8) {
                 isAnything = true
                 try move("\(folder)/\(name)", to: "\(boxes)/0/\(name)")
             }
@@ -230,7 +220,7 @@ extension Spool {
     /// The releases that were taken from their boxes and are not accepted, or are over and not forgotten.
     package func orphanedReleases() throws(Failure) -> [String] {
         var orphans: [String] = []
-        for name in try names(inFolder: released) where name.utf8.count == 36 {
+        for name in try names(in: released) where name.utf8.count == 36 {
             if try !contains(name) { orphans.append(name) }
         }
         return orphans
@@ -245,7 +235,7 @@ extension Spool {
     ) throws(Failure) -> [HeldMessage] {
         let folder = released(release)
         var messages: [HeldMessage] = []
-        for name in try names(inFolder: folder) {
+        for name in try names(in: folder) {
             guard let id = idOfFile(name) else { continue }
             let path = "\(folder)/\(name)"
             do throws(Failure) {
@@ -265,7 +255,7 @@ extension Spool {
 
     /// Whether a message that was held is just being brought: it may have been sent.
     package func isBeingReleased(_ message: String) throws(Failure) -> Bool {
-        for release in try names(inFolder: released) where release.utf8.count == 36 {
+        for release in try names(in: released) where release.utf8.count == 36 {
             let path = "\(released(release))/\(message).jsonl"
             if try systemCalls({ () throws(SystemError) in try Files.exists(path) }) { return true }
         }
@@ -273,12 +263,9 @@ extension Spool {
     }
 
     /// Moves the file of a message that cannot be read to `failed/`.
-    package func setAside(_ message: String, _ path: String) throws(Failure) {
-        let failed = "\(folder)/failed"
+    package func setAside(_ message: String, _ path: String, now: Timestamp) throws(Failure) {
         try systemCalls { () throws(SystemError) in
-            try Files.makeFolder(failed)
-            try Files.rename(path, "\(failed)/\(message)-held.jsonl")
-            try Files.synchronizeFolder(failed)
+            try moveToFailed(path, as: "\(message)-held.jsonl", now: now)
         }
     }
 

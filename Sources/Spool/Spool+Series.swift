@@ -95,14 +95,6 @@ extension Spool {
         return marks
     }
 
-    /// The names in a folder of marks; none where it cannot be listed: that keeps nobody from being told.
-    private func names(in folder: String) throws(Failure) -> [String] {
-        do throws(SystemError) { return try Files.names(in: folder) } catch {
-            guard error.errno.isOfTheFile else { throw error.failure }
-            return []
-        }
-    }
-
     private func marks(of series: Series, _ scope: String) throws(Failure) -> [SeriesMark] {
         let folder = folder(of: series, scope)
         return try names(in: folder).compactMap {
@@ -190,8 +182,19 @@ extension Intake {
     /// The devices that a notification has reached, as receipts name them (``DeviceToken/publicID``). Call
     /// ``ReceiptLog/write()`` first: what was only appended is not found.
     package func devicesReached(by mark: SeriesMark) throws(Failure) -> [String] {
-        guard let receipts = mark.receipts else { return [] }
-        return try devicesReached(by: mark.id, since: receipts, untilFinished: true)
+        guard let start = mark.receipts else { return [] }
+        var devices: [String] = []
+        var isHeld = false
+        try log.forEachLine(of: mark.id, from: start) { line in
+            let outcome = line["outcome"]?.string
+            // What was held is brought after the notification itself is over.
+            if outcome == Outcome.held.rawValue { isHeld = true }
+            if outcome == Outcome.accepted.rawValue, let device = line["device_id"]?.string {
+                devices.append(device)
+            }
+            return !isHeld && line["finished_at"] != nil
+        }
+        return devices
     }
 
     /// The devices, as receipts name them, that a notification in the spool is still for, and the moment for which it
@@ -200,47 +203,7 @@ extension Intake {
         var known = held[id]?.path
         if known == nil { known = try spool.path(of: id) }
         guard let path = known else { return nil }
-        do throws(Failure) {
-            guard let file = try SpoolFile.open(path) else { return nil }
-            file.progress = held[id]?.progress ?? recovered[id] ?? Progress()
-            var devices: [String] = []
-            while let delivery = try file.next() {
-                if let device = delivery.device { devices.append(device) }
-            }
-            let folder = WaitingFolder(name: Files.name(of: Files.parent(of: path)))
-            return OpenNotification(
-                notification: file.notification, devices: devices,
-                until: folder?.until ?? Timestamp(milliseconds: 0),
-                isScheduled: folder != nil && folder?.since == nil)
-        } catch {
-            guard Damage.explains(error) else { throw error }
-            return nil
-        }
-    }
-
-    /// The same for a message, with what was held of it.
-    ///
-    /// - Parameter receipts: as ``Spool/receiptsStart(notBefore:at:)`` gave it.
-    package func devicesReached(
-        by message: String, since receipts: JSONValue
-    ) throws(Failure) -> [String] {
-        guard let start = ReceiptLog.Position(receipts) else { return [] }
-        return try devicesReached(by: message, since: start, untilFinished: false)
-    }
-
-    private func devicesReached(
-        by id: String, since start: ReceiptLog.Position, untilFinished: Bool
-    ) throws(Failure) -> [String] {
-        var devices: [String] = []
-        var isHeld = false
-        try log.forEachLine(of: id, from: start) { line in
-            // What was held is brought after the notification itself is over.
-            if line["outcome"]?.string == Outcome.held.rawValue { isHeld = true }
-            if line["outcome"]?.string == Outcome.accepted.rawValue {
-                if let device = line["device_id"]?.string { devices.append(device) }
-            }
-            return untilFinished && !isHeld && line["finished_at"] != nil
-        }
-        return devices
+        return try spool.openNotification(
+            at: path, held[id]?.progress ?? recovered[id] ?? Progress())
     }
 }

@@ -1,4 +1,3 @@
-import Crypto
 import Turnstone
 import Unix
 
@@ -147,22 +146,40 @@ package struct Spool {
         return false
     }
 
-    /// A notification that waits for another attempt, and the ids of the devices that have no outcome yet; `nil` for
-    /// any other, and where its file is damaged.
-    package func putOff(
-        _ id: String
-    ) throws(Failure) -> (notification: Notification, devices: Set<String>)? {
+    /// A notification that waits for another attempt; `nil` for any other, and where its file is damaged.
+    package func putOff(_ id: String) throws(Failure) -> OpenNotification? {
         guard let path = try path(of: id), path.utf8.starts(with: waiting.utf8) else { return nil }
+        return try openNotification(at: path, Progress())
+    }
+
+    /// A notification that is not over, as its file and what the receipts tell of it say; `nil` where the file is
+    /// gone, or damaged.
+    func openNotification(
+        at path: String, _ progress: Progress
+    ) throws(Failure) -> OpenNotification? {
         do throws(Failure) {
             guard let file = try SpoolFile.open(path) else { return nil }
-            var devices: Set<String> = []
+            file.progress = progress
+            var devices: [String] = []
             while let delivery = try file.next() {
-                if let device = delivery.device { devices.insert(device) }
+                if let device = delivery.device { devices.append(device) }
             }
-            return (file.notification, devices)
+            let folder = WaitingFolder(name: Files.name(of: Files.parent(of: path)))
+            return OpenNotification(
+                notification: file.notification, devices: devices,
+                until: folder?.until ?? Timestamp(milliseconds: 0),
+                isScheduled: folder != nil && folder?.since == nil)
         } catch {
             guard Damage.explains(error) else { throw error }
             return nil
+        }
+    }
+
+    /// The names in a folder; none where it cannot be listed: that keeps nobody else from being told.
+    func names(in folder: String) throws(Failure) -> [String] {
+        do throws(SystemError) { return try Files.names(in: folder) } catch {
+            guard error.errno.isOfTheFile else { throw error.failure }
+            return []
         }
     }
 

@@ -21,6 +21,14 @@ import Turnstone
         try world.run("check-turns")
     }
 
+    /// Delivers what is due, and what the deliveries of that leave.
+    private func deliverAll(_ world: World) throws {
+        for _ in 0..<3 {
+            try world.run("deliver")
+            try world.advance(seconds: 31)
+        }
+    }
+
     private func accepted(_ world: World) throws -> [JSONObject] {
         try world.simulator.pushes().filter { $0["accepted"] == true }
     }
@@ -123,10 +131,7 @@ import Turnstone
         try world.cycle()
         try world.move(2)
         try look(world, after: 1900)
-        for _ in 0..<3 {
-            try world.run("deliver")
-            try world.advance(seconds: 31)
-        }
+        try deliverAll(world)
         #expect(try bodies(world) == ["It's your turn in: Game 1", "It's your turn in: Game 2"])
         #expect(world.spooled().isEmpty)
     }
@@ -142,10 +147,7 @@ import Turnstone
         try world.cycle()
         try world.move(2)
         try look(world, after: 1900)
-        for _ in 0..<3 {
-            try world.run("deliver")
-            try world.advance(seconds: 31)
-        }
+        try deliverAll(world)
         for number in 1...2 {
             let told = try accepted(world).filter { $0["token"] == .string(token(number)) }
                 .compactMap {

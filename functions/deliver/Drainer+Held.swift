@@ -73,11 +73,9 @@ extension Drainer {
     /// - Parameter isRecovered: whether an earlier drainer began it, and may have left a part of what is held.
     private func accept(_ release: String, isRecovered: Bool = false) throws(Failure) {
         if isRecovered,
-            let first = try spool.messages(of: release, damaged: { (_, _, _) in }).first,
-            let user = first.notification.user,
-            let device = first.delivery.deviceID ?? first.delivery.token?.publicID
+            let box = try spool.messages(of: release, damaged: { (_, _, _) in }).first?.box
         {
-            try spool.release(HeldBox(of: user, device), as: release)
+            try spool.release(box, as: release)
         }
         var damaged: [String] = []
         let messages = try spool.messages(of: release) { (id, path, error) throws(Failure) in
@@ -85,7 +83,7 @@ extension Drainer {
             damaged.append(path)
         }
         guard let newest = messages.last, let user = newest.notification.user else {
-            for path in damaged { try spool.setAside(idOf(path), path) }
+            for path in damaged { try spool.setAside(idOf(path), path, now: now) }
             return try spool.forgetRelease(release)
         }
         var notification = Notification(
@@ -105,6 +103,8 @@ extension Drainer {
     func loadRelease(
         _ push: inout Push, to device: Device, of user: UserID, _ document: User
     ) throws(Failure) -> Verdict? {
+        // Two to one device would be sent in any order.
+        guard bringing[device.id] == nil else { return .soon }
         let release = push.job.notification.id
         let isInDoubt = push.job.file.isInDoubt(push.delivery)
         push.delivery.brings = []
@@ -112,7 +112,7 @@ extension Drainer {
             log.failure(error)
             note(.damaged, error.cause, ofMessage: id, push)
             try intake.log.commit()
-            try spool.setAside(id, path)
+            try spool.setAside(id, path, now: now)
         }
         // What may have arrived is said again as it was.
         if !isInDoubt {
@@ -162,7 +162,7 @@ extension Drainer {
         of messages: [HeldMessage], on device: Device, _ document: User, _ pause: inout Interval?
     ) throws(Failure) -> [Fate] {
         var fates: [Fate] = []
-        var newer: [Series] = []
+        var kept: Set<String> = []
         for message in messages.reversed() {
             var fate = Fate()
             let notification = message.notification
@@ -178,14 +178,14 @@ extension Drainer {
             {
                 fate = Fate(outcome: .superseded, reason: "unwanted")
             } else if let series = notification.series {
-                let hasNewer = newer.contains { $0.key == series.key }
-                let isOver = try isOvertaken(series, on: device.id)
-                if hasNewer || isOver {
+                let known = try newer(than: series, on: device.id)
+                if case .taken = known {
+                    fate = Fate(outcome: .superseded, reason: "newer")
+                } else if kept.contains(series.key) {
                     fate = Fate(outcome: .superseded, reason: "newer")
                 } else {
-                    newer.append(series)
-                    let wait = try waitForNewer(than: series, on: device.id)
-                    pause = wait ?? pause
+                    kept.insert(series.key)
+                    if case .expected(let interval) = known { pause = interval }
                 }
             }
             fates.append(fate)

@@ -36,36 +36,39 @@ extension Drainer {
         }
     }
 
-    /// Whether the receipts say that a device has taken something newer of a series.
-    func isOvertaken(_ series: Series, on device: String) throws(Failure) -> Bool {
-        for mark in try spool.marks(of: series) where mark.order > series.order {
-            try intake.log.write()
-            if try intake.devicesReached(by: mark).contains(device) { return true }
-        }
-        return false
+    /// What a newer notification means for a held message of its series.
+    enum Newer {
+        /// The device has taken it.
+        case taken
+        /// It may soon be sent to the device.
+        case expected(in: Interval)
     }
 
-    /// How long a held message has to wait for what becomes of a newer one of its series that is for the same device;
-    /// `nil` where there is none that may be sent before long.
-    func waitForNewer(than series: Series, on device: String) throws(Failure) -> Interval? {
+    /// The newest that the receipts and the spool know of a series and a device, if that is newer than a held message.
+    func newer(than series: Series, on device: String) throws(Failure) -> Newer? {
         let isNewer: (Series) -> Bool = { $0.key == series.key && $0.order > series.order }
-        if bringing[device]?.contains(where: isNewer) == true { return .seconds(1) }
+        var pause: Interval?
+        if bringing[device]?.contains(where: isNewer) == true { pause = .seconds(1) }
         for mark in try spool.marks(of: series) where mark.order > series.order {
+            try intake.log.write()
+            if try intake.devicesReached(by: mark).contains(device) { return .taken }
             guard let open = try intake.open(mark.id), open.devices.contains(device),
                 !open.isScheduled || open.until <= now
             else { continue }
-            return max(open.until, now) + .seconds(1) - now
+            pause = max(open.until, now) + .seconds(1) - now
         }
-        return nil
+        return pause.map { .expected(in: $0) }
     }
 
     /// Records what a release brings while it is under way.
     func noteUnderWay(_ push: Push) {
-        if let device = push.device, !push.brought.isEmpty { bringing[device] = push.brought }
+        guard push.job.notification.cargo == .release, let device = push.device else { return }
+        bringing[device] = push.brought
     }
 
     func noteArrived(_ push: Push) {
-        if let device = push.device, !push.brought.isEmpty { bringing[device] = nil }
+        guard push.job.notification.cargo == .release, let device = push.device else { return }
+        bringing[device] = nil
     }
 
     /// To be called when a job is out of hand.

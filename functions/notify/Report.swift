@@ -115,7 +115,7 @@ struct Report {
     var state: State {
         if trace.isDamaged { return .damaged }
         if !isOpen { return count(.cancelled) > 0 ? .cancelled : .done }
-        if trace.isCalledOff { return .cancelling }
+        if trace.isCalledOff || isBeingReleased { return .cancelling }
         return count(nil) + count(.held) == deliveries.count + held ? .waiting : .sending
     }
 

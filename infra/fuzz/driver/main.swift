@@ -14,7 +14,9 @@ func drive(
 
 func named(_ name: String?) -> Parser {
     if let parser = parsers.first(where: { $0.name == name })?.parser { return parser }
-    fatalError("PARSER must be one of \(parsers.map(\.name).joined(separator: ", "))")
+    let names = parsers.map(\.name).joined(separator: ", ")
+    StandardStreams.writeErrors("fuzz: set PARSER to one of \(names)\n")
+    ThisProcess.exit(2)
 }
 
 let parser = named(ThisProcess.environment.first { $0.name == "PARSER" }?.value)
