@@ -18,6 +18,8 @@ extension Response {
             status = 502
         case .misconfigured:
             status = 503
+            // The log names the variable, and the file with it.
+            sentence = "the server's configuration needs its operator's attention"
         case .broken:
             status = 500
             sentence = api ? "Server error" : "the server's state needs its operator's attention"

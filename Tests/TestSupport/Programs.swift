@@ -23,7 +23,7 @@ package enum Programs {
     ///   - timeLimit: seconds after which it is killed and the test fails.
     package static func run(
         _ name: String, _ arguments: [String] = [], stdin: String = "",
-        environment: [String: String], timeLimit: Double = 60
+        environment: [String: String], timeLimit: Double = 240
     ) throws -> EndedProgram {
         let entries = environment.map { "\($0.key)=\($0.value)" }.sorted()
         return try start(name, arguments, input: Array(stdin.utf8), entries: entries)

@@ -43,7 +43,9 @@ package final class RunningProgram {
     package func send(_ signal: Int32) { kill(id, signal) }
 
     /// Feeds and reads the program until it has closed its streams, and waits for its end.
-    package func end(timeLimit: Double = 60) throws -> EndedProgram {
+    ///
+    /// - Parameter timeLimit: in seconds. The standard one tells a program that hangs from one on a busy machine.
+    package func end(timeLimit: Double = 240) throws -> EndedProgram {
         let deadline = MonotonicClock.milliseconds + Int64(timeLimit * 1000)
         while streams[1] >= 0 || streams[2] >= 0 {
             guard MonotonicClock.milliseconds < deadline else {
