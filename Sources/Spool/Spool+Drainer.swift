@@ -2,23 +2,37 @@ import Turnstone
 import Unix
 
 extension Spool {
-    /// Starts the program `deliver` from the folder of the running program, unless the configuration
-    /// leaves that to a timer or a path unit (`TURNSTONE_DELIVER=external`).
-    ///
-    /// What was accepted is safe already: where the start fails, the next drainer delivers it. The
-    /// new process outlives this one and keeps none of its streams, since a host waits for them to
-    /// close; its log goes to `deliver.log` in the state folder.
-    ///
-    /// - Returns: the process, or `nil` where none is to be started.
-    @discardableResult
-    package func startDrainer(
-        _ variables: Variables, output: ChildProcess.Stream = .null
-    ) throws(Failure) -> ChildProcess? {
+    /// Whether a program that accepts a notification starts `deliver`, or leaves that to a timer or a path unit:
+    /// `TURNSTONE_DELIVER`.
+    package static func startsDrainers(_ variables: Variables) throws(Failure) -> Bool {
         switch variables.text("TURNSTONE_DELIVER") {
-        case nil, "spawn": break
-        case "external": return nil
+        case nil, "spawn": return true
+        case "external": return false
         default: throw variables.wrong("TURNSTONE_DELIVER", "must be spawn or external")
         }
+    }
+
+    /// Starts the program `deliver` from the folder of the running program, if the configuration says so.
+    ///
+    /// What was accepted is safe already, and a request that failed for this would be repeated, and accepted twice: a
+    /// start that fails is only reported, and the next drainer delivers. The new process outlives this one and keeps
+    /// none of its streams, since a host waits for them to close; its log goes to `deliver.log` in the state folder.
+    ///
+    /// - Returns: the process, or `nil` where none was started.
+    @discardableResult
+    package func startDrainer(
+        _ variables: Variables, output: ChildProcess.Stream = .null, report: (Failure) -> Void
+    ) -> ChildProcess? {
+        do throws(Failure) { return try start(variables, output) } catch {
+            report(error)
+            return nil
+        }
+    }
+
+    private func start(
+        _ variables: Variables, _ output: ChildProcess.Stream
+    ) throws(Failure) -> ChildProcess? {
+        guard try Self.startsDrainers(variables) else { return nil }
         guard let executable = ThisProcess.executable else { return nil }
         let deliver = "\(Files.parent(of: executable))/deliver"
         return try systemCalls { () throws(SystemError) in

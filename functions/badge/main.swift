@@ -39,7 +39,7 @@ serve(
             try tell(document, of: user, except: except, state, at: request.time)
             return badge
         }
-        try Spool(state: state.folder).startDrainer(request.variables)
+        Spool(state: state.folder).startDrainer(request.variables) { Log().failure($0) }
         return answer(badge)
     })
 

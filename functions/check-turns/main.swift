@@ -27,9 +27,12 @@ run("Looks for players whose turn it is on Online-Go.com, and queues a notificat
     if try spool.hasWork(at: schedule.time) {
         // Without a push service the pushes are printed, and so waited for.
         let isPrinting = !schedule.variables.namesPushService
-        let drainer = try spool.startDrainer(
-            schedule.variables, output: isPrinting ? .inherited : .null)
+        var fault: Failure?
+        let drainer = spool.startDrainer(
+            schedule.variables, output: isPrinting ? .inherited : .null
+        ) { fault = $0 }
         if isPrinting { drainer?.wait() }
+        if let fault { throw fault }
     }
     return summary
 }

@@ -23,7 +23,9 @@ serve(
         let looker = try Looker(request.variables, state: state, now: request.time)
         try state.registry.repair(player)
         let told = try looker.look(at: player, youngerThan: .seconds(10)).told
-        if told.hasQueued { try Spool(state: state.folder).startDrainer(request.variables) }
+        if told.hasQueued {
+            Spool(state: state.folder).startDrainer(request.variables) { Log().failure($0) }
+        }
 
         // Paused and live games are nothing to be told of now, but the player's turn all the same.
         let judgement = told.judgement

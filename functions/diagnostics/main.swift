@@ -27,7 +27,7 @@ serve(
         try state.registry.repair(player)
         let found = try looker.look(at: player, youngerThan: .seconds(Int64(interval)))
         if found.told.hasQueued {
-            try Spool(state: state.folder).startDrainer(request.variables)
+            Spool(state: state.folder).startDrainer(request.variables) { Log().failure($0) }
         }
         let user = try state.users.read(DocumentName(UserID(player))) ?? User()
         let devices = user.devices.filter { $0.kind == .device }

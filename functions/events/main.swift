@@ -29,7 +29,9 @@ serve(
         try fields.end()
         let state = try State(request.variables)
         let sent = try Outbox(state, now: request.time).send(message, to: audience, once: key)
-        if sent.devices > 0 { try Spool(state: state.folder).startDrainer(request.variables) }
+        if sent.devices > 0 {
+            Spool(state: state.folder).startDrainer(request.variables) { Log().failure($0) }
+        }
         return sent.response
     },
     Route("GET", "/api/events") { (request) throws(Failure) in

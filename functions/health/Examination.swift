@@ -53,7 +53,10 @@ struct Examination {
         return problems
     }
 
-    private func delivery() throws(Failure) { _ = try DeliverySettings(variables) }
+    private func delivery() throws(Failure) {
+        _ = try DeliverySettings(variables)
+        _ = try Spool.startsDrainers(variables)
+    }
 
     private func ogs() throws(Failure) {
         _ = try CertificateFile.path(in: variables, "OGS_CA_FILE")

@@ -23,7 +23,7 @@ serve(
         let state = try State(request.variables)
         let spool = Spool(state: state.folder)
         let result = try Sending(call: call, spool: spool, state: state).result()
-        if result != .outdated { try spool.startDrainer(request.variables) }
+        if result != .outdated { spool.startDrainer(request.variables) { Log().failure($0) } }
         return Response(
             status: 202, body: ["success": true, "state": .string(result.rawValue)])
     })

@@ -30,7 +30,9 @@ serve(
         try fields.end()
         let state = try State(request.variables)
         let sent = try Outbox(state, now: request.time).send(message, to: audience, once: key)
-        if sent.devices > 0 { try Spool(state: state.folder).startDrainer(request.variables) }
+        if sent.devices > 0 {
+            Spool(state: state.folder).startDrainer(request.variables) { Log().failure($0) }
+        }
         return sent.response
     },
     Route("GET", "/api/notify/{id}") { (request) throws(Failure) in
@@ -42,7 +44,7 @@ serve(
         try request.requireServerKey()
         let state = try State(request.variables)
         let report = try Report.callingOff(request[parameter: "id"], state, at: request.time)
-        try Spool(state: state.folder).startDrainer(request.variables)
+        Spool(state: state.folder).startDrainer(request.variables) { Log().failure($0) }
         guard report.state != .done else {
             throw .refused(.conflict, "it has gone out already")
         }

@@ -39,7 +39,9 @@ serve(
         }
         // What is held may go earlier now, or later.
         let spool = Spool(state: state.folder)
-        if isChanged, try spool.lookAgain(at: user) { try spool.startDrainer(request.variables) }
+        if isChanged, try spool.lookAgain(at: user) {
+            spool.startDrainer(request.variables) { Log().failure($0) }
+        }
         return answer(preferences)
     })
 

@@ -28,7 +28,9 @@ serve(
         let spool = Spool(state: state.folder)
         // The drainer that ran has ended for this, whatever comes of it.
         func resume() throws(Failure) {
-            if try spool.hasWork(at: request.time) { try spool.startDrainer(request.variables) }
+            if try spool.hasWork(at: request.time) {
+                spool.startDrainer(request.variables) { Log().failure($0) }
+            }
         }
         let result = Result { () throws(Failure) in
             try erase(user, state, spool, at: request.time, Log(), resume: resume)

@@ -1,0 +1,39 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A request that was accepted is answered as such though no drainer can be started: its sender would repeat it, and
+/// everybody would be told twice.
+@Suite struct UnstartableDrainerTests {
+    @Test("a message is accepted though deliver cannot be started, and the log says why")
+    func missing() throws {
+        let folder = TemporaryFolder()
+        let alone = "\(folder.path)/notify"
+        try FileManager.default.copyItem(atPath: Programs.path("notify"), toPath: alone)
+        try expectAccepted(
+            alone, deliver: "spawn", log: "unable to start \(folder.path)/deliver: ENOENT")
+    }
+
+    @Test("a message is accepted though nobody can tell whether deliver is to be started")
+    func wrong() throws {
+        try expectAccepted(
+            Programs.path("notify"), deliver: "never",
+            log: "unable to use TURNSTONE_DELIVER")
+    }
+
+    private func expectAccepted(_ program: String, deliver: String, log: String) throws {
+        let installation = try Endpoint.installation(environment: ["TURNSTONE_DELIVER": deliver])
+        let event =
+            #"{"method":"POST","path":"/api/notify","#
+            + #""headers":{"Authorization":"Key \#(Endpoint.serverKey)"},"#
+            + #""body":{"devices":["ab12"],"title":"Hello"}}"#
+        let ended = try Programs.start(
+            at: program, input: Array(event.utf8),
+            entries: installation.environment.map { "\($0.key)=\($0.value)" }
+        ).end(timeLimit: 20)
+        #expect(try Answer(event: ended.stdout).status == 202, "\(ended.stdout)")
+        #expect(ended.stderr.contains(log), "\(ended.stderr)")
+        let spooled = installation.state.files().keys.filter { $0.hasPrefix("spool/ready/") }
+        #expect(spooled.count == 1)
+    }
+}
