@@ -25,8 +25,10 @@ package struct QuietHours: Equatable, Sendable {
         guard let minute = clock(now, zone), isQuiet(minute) else { return nil }
         let start = Timestamp(milliseconds: now.milliseconds / 60_000 * 60_000)
         var moment = start
-        // A change of the clock may leave out the only free minute of a day, but not of three.
-        while moment - start < .days(3) {
+        // A change of the clock may leave out the only free minute of a day, but not of three. Moments saturate: at the
+        // end of time there is no later one.
+        let last = start + .days(3)
+        while moment < last {
             let shown = clock(moment, zone) ?? to
             guard isQuiet(shown) else { return moment }
             let end = moment + .minutes(Int64((to - shown + 1440) % 1440))

@@ -49,4 +49,11 @@ import Turnstone
         let hours = try #require(QuietHours(from: 0, to: 1439, zone: "Nowhere"))
         #expect(hours.end(at: noon) { (_, _) in nil } == nil)
     }
+
+    @Test("at the end of time, which a document may name, they end")
+    func endOfTime() throws {
+        let hours = try #require(QuietHours(from: 0, to: 1439, zone: "Here"))
+        let last = Timestamp(milliseconds: .max)
+        #expect(hours.end(at: last) { (_, _) in 600 } == last)
+    }
 }
