@@ -46,29 +46,36 @@ extension State {
     /// Removes the looks at other players' games that name the user. They are a cache: the next look at such a player
     /// makes another.
     ///
-    /// - Returns: the players whose looks they were.
-    package func eraseLooks(naming user: UserID) throws(Failure) -> [UserID] {
-        guard user.player != nil else { return [] }
+    /// - Parameter report: gets each file that could not be read. The others are erased all the same.
+    /// - Returns: the players whose looks they were, and how many files and folders could not be read.
+    package func eraseLooks(
+        naming user: UserID, report: @escaping (Failure) -> Void
+    ) throws(Failure) -> (players: [UserID], unreadable: Int) {
+        guard user.player != nil else { return ([], 0) }
         let word = Array(user.text.utf8)
+        var unreadable = Skipped(report)
         var players: [UserID] = []
-        let shards = try systemCalls { () throws(SystemError) in try Files.names(in: looks.folder) }
-        for shard in shards {
+        for shard in try unreadable.names(in: looks.folder) {
             let shard = "\(looks.folder)/\(shard)"
-            let names = try systemCalls { () throws(SystemError) in try Files.names(in: shard) }
-            for name in names {
+            for name in try unreadable.names(in: shard) {
                 let number = name.utf8.prefix { $0 != UInt8(ascii: ".") }
                 guard let player = PlayerID(String(decoding: Array(number), as: UTF8.self)),
                     UserID(player) != user, players.last != UserID(player)
                 else { continue }
-                let isNamed = try systemCalls { () throws(SystemError) in
+                var isNamed = false
+                try unreadable.skip { () throws(SystemError) in
                     try Files.contains(word, in: "\(shard)/\(name)", isWord: true)
+                } then: {
+                    isNamed = $0
                 }
                 guard isNamed else { continue }
                 players.append(UserID(player))
-                _ = try looks.erase(DocumentName(UserID(player)))
+                try unreadable.skip { () throws(Failure) in
+                    _ = try looks.erase(DocumentName(UserID(player)))
+                }
             }
         }
-        return players
+        return (players, unreadable.count)
     }
 
     /// Takes the user's name out of indices, keys, caches and logs.

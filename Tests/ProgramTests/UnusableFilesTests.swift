@@ -111,6 +111,23 @@ struct UnusableFilesTests {
     }
 
     @Test(
+        "a player is erased though another player's look cannot be read, and the answer counts it",
+        arguments: Fault.allCases, ["looks/49/5.json", "looks/x"])
+    func playerErasure(fault: Fault, place: String) throws {
+        try watchPlayer()
+        try state.write("", to: place)
+        try give()
+        fault.make("\(state.path)/\(place)")
+        let (answer, log) = try ask("users", "DELETE", "/api/users/1783478")
+        #expect(answer.status == 200, "\(answer.body) \(log)")
+        #expect(state.read("users/eb/1783478.json") == nil)
+        if fault == .folder, place == "looks/x" { return }  // a folder as any other
+        let erased = answer.json?.object?["erased"]?.object
+        #expect((erased?["unreadable"]?.integer ?? 0) > 0, "\(answer.body)")
+        #expect(log.contains(place), "\(log)")
+    }
+
+    @Test(
         "a user whose own document or its lock cannot be read is erased",
         arguments: Fault.allCases, ["", ".lock", ".new"])
     func ownDocument(fault: Fault, suffix: String) throws {

@@ -12,13 +12,13 @@ func erase(
     _ user: UserID, _ state: State, _ spool: Spool, at now: Timestamp, _ log: Log,
     resume: () throws(Failure) -> Void
 ) throws(Failure) -> JSONValue? {
-    let opponents = try state.eraseLooks(naming: user)
-    var (devices, sent) = try callOff(user, opponents, state, spool, at: now, log)
+    let looks = try state.eraseLooks(naming: user) { log.failure($0) }
+    var (devices, sent) = try callOff(user, looks.players, state, spool, at: now, log)
     try resume()
     try spool.eraseClosedReceipts(of: user, after: &sent) { log.failure($0) }
     var erased = try state.eraseTraces(of: user, devices) { log.failure($0) }
     erased.devices = devices.count
-    erased.files += opponents.count + sent.damaged
+    erased.files += looks.players.count + sent.damaged
     guard !sent.isUnfinished else {
         throw Failure(
             .later(seconds: 60),
@@ -32,7 +32,7 @@ func erase(
         "pushes": .integer(Int64(sent.pushes)), "receipts": .integer(Int64(sent.receipts)),
         "files": .integer(Int64(erased.files)),
     ]
-    let unreadable = erased.unreadable + sent.unreadable
+    let unreadable = erased.unreadable + sent.unreadable + looks.unreadable
     members["unreadable"] = unreadable > 0 ? .integer(Int64(unreadable)) : nil
     return .object(members)
 }
