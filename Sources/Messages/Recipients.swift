@@ -77,26 +77,29 @@ struct Recipients {
 
     /// To the device for each user who has registered it. A device that is not registered is sent to as it is.
     private mutating func deliveries(to token: DeviceToken) throws(Failure) -> [Delivery] {
-        let stamp = state.tokens.stamp(of: DocumentName(token))
-        let holders = try state.registry.users(of: token)
-        guard !holders.isEmpty else {
-            var delivery = Delivery(token: token, environment: nil)
-            delivery.stamp = stamp
-            return [delivery]
-        }
+        let tokenStamp = state.tokens.stamp(of: DocumentName(token))
         var deliveries: [Delivery] = []
-        for user in holders {
+        var isRegistered = false
+        // The index may name users who have not got it any more.
+        for user in try state.tokens.read(DocumentName(token))?.users ?? [] {
             let name = DocumentName(user)
             let stamp = state.users.stamp(of: name)
             do throws(Failure) {
                 guard let document = try state.users.read(name),
                     let device = document.devices.first(where: { $0.token == token })
                 else { continue }
+                isRegistered = true
                 skip(passage.skipped(of: document, only: device.token))
                 deliveries += passage.deliveries(to: user, document, stamp: stamp, only: device)
-            } catch { missed.add(user, error) }
+            } catch {
+                isRegistered = true  // it may be
+                missed.add(user, error)
+            }
         }
-        return deliveries
+        guard !isRegistered else { return deliveries }
+        var delivery = Delivery(token: token, environment: nil)
+        delivery.stamp = tokenStamp
+        return [delivery]
     }
 }
 

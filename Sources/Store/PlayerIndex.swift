@@ -65,7 +65,7 @@ package struct PlayerIndex {
     private static func rebuild(_ path: String, _ state: State) throws(Failure) {
         var bytes = record([magic])
         // The players in a folder that cannot be listed get their records when it can be: `repair(report:)`.
-        try state.users.forEachName(unlisted: { note($0) }) { (name) throws(Failure) in
+        try state.users.forEachName(unlisted: { $0.noteFile() }) { (name) throws(Failure) in
             guard let player = PlayerID(name) else { return }
             let isWatched: Bool
             do throws(Failure) {
@@ -234,10 +234,6 @@ extension PlayerIndex {
         }
         return count
     }
-}
-
-private func note(_ failure: Failure) {
-    if let file = failure.file { UnusableFiles.note(file, failure.cause) }
 }
 
 private func words(_ values: [Int64]) -> [UInt8] {

@@ -4,8 +4,7 @@ import Unix
 /// Which devices belong to which users.
 ///
 /// The indices are written before the user's document when a device comes, and after it when one goes, so
-/// that a crash between the two leaves an index that names too many; every look-up asks the users'
-/// documents, and mends it.
+/// that a crash between the two leaves an index that names too many: every look-up asks the users' documents.
 package struct Registry {
     let state: State
 
@@ -93,10 +92,14 @@ package struct Registry {
         try users(by: .session(id))
     }
 
+    /// Without the users whose documents cannot be used: they keep nobody else from being found.
     private func users(by key: IndexKey) throws(Failure) -> [UserID] {
         var users: [UserID] = []
-        for user in try key.shelf(state).read(key.name)?.users ?? [] where try has(user, key) {
-            users.append(user)
+        for user in try key.shelf(state).read(key.name)?.users ?? [] {
+            do throws(Failure) { if try has(user, key) { users.append(user) } } catch {
+                guard error.isOfOneDocument else { throw error }
+                error.noteFile()
+            }
         }
         return users
     }

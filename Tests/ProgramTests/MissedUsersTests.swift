@@ -79,6 +79,44 @@ import Unix
         #expect(spooled.count == 1)
     }
 
+    @Test("a device whose user's document is damaged keeps a message from no other device")
+    func devices() throws {
+        try register(["ann", "bob"])
+        try Data("{".utf8).write(to: URL(fileURLWithPath: path(of: "bob")))
+        let tokens = [0, 1, 2].map { JSONValue.string(String(repeating: "0", count: 63) + "\($0)") }
+        let (answer, _) = try send(["devices": .array(tokens), "title": "Hello"])
+        #expect(answer.status == 202, "\(answer.body)")
+        #expect(answer.json?.object?["devices"] == 2)
+        #expect(answer.json?.object?["failed"] == ["bob"])
+    }
+
+    @Test("a listener whose document cannot be used keeps an update from no other listener")
+    func listeners() throws {
+        for (number, name) in ["ann", "bob"].enumerated() {
+            var registration = Registration(
+                try #require(DeviceToken(String(repeating: "a", count: 63) + "\(number)")))
+            registration.kind = .liveActivity(activity: nil, session: "s")
+            _ = try store.registry.claim(
+                registration, for: #require(UserID(name)),
+                at: Timestamp(milliseconds: 1_795_262_400_000))
+        }
+        try Data(#"{"version":9,"revision":1}"#.utf8).write(
+            to: URL(fileURLWithPath: path(of: "bob")))
+        let event: JSONValue = [
+            "method": "POST", "path": "/api/push/live-activity",
+            "headers": ["Authorization": .string("Key \(key)")],
+            "body": ["sessionId": "s", "contentState": [:]],
+        ]
+        let ended = try Programs.run(
+            "live-activity", stdin: JSON.line(event), environment: installation.environment)
+        #expect(try Answer(event: ended.stdout).status == 202, "\(ended.stdout) \(ended.stderr)")
+        let spooled = installation.state.files().keys.filter { $0.hasPrefix("spool/ready/") }
+        #expect(spooled.count == 1)
+        let notes = String(
+            decoding: installation.state.read("set-aside.jsonl") ?? [], as: UTF8.self)
+        #expect(notes.contains("/bob.json"))
+    }
+
     @Test("a message that could be accepted for nobody is refused, and may be repeated")
     func nobody() throws {
         try register(["bob"])

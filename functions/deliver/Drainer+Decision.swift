@@ -89,10 +89,9 @@ extension Drainer {
         if let stamp = push.delivery.stamp, state.tokens.stamp(of: name) == stamp {
             return try overtaken(push)
         }
-        guard try state.tokens.read(name) != nil else { return try overtaken(push) }
-        let holders = try state.registry.users(of: token).map {
-            Delivery(token: token, environment: nil, user: $0)
-        }
+        guard let known = try state.tokens.read(name) else { return try overtaken(push) }
+        // Those who have not got it any more are none of them: their documents say so.
+        let holders = known.users.map { Delivery(token: token, environment: nil, user: $0) }
         return try decide(&push, else: .superseded("unregistered"), among: holders)
     }
 
