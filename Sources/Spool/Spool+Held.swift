@@ -160,17 +160,20 @@ extension Spool {
         try move(released(release), to: "\(boxes)/\(folder.name)/\(box.name)")
     }
 
-    /// Lets somebody look at all that is held for a user as soon as there is time.
+    /// Lets the drainer look at all that is held for a user as soon as it can.
     ///
     /// - Returns: whether there is anything.
-    package func lookAgain(at user: UserID) throws(Failure) -> Bool {
+    package func lookAgain(at user: UserID, now: Timestamp) throws(Failure) -> Bool {
         var isAnything = false
         let start = HeldBox.start(of: user)
-        for moment in try moments() where moment.until.milliseconds > 0 {
+        // As if it had been put off until now: `health` tells by the name how long it has been due.
+        let due = WaitingFolder(.putOff(until: now), now: now, expires: now)
+        for moment in try moments() {
             let folder = "\(boxes)/\(moment.name)"
             for name in try names(in: folder) where name.utf8.starts(with: start.utf8) {
                 isAnything = true
-                try move("\(folder)/\(name)", to: "\(boxes)/0/\(name)")
+                guard !moment.isDue(at: now) else { continue }
+                try move("\(folder)/\(name)", to: "\(boxes)/\(due.name)/\(name)")
             }
             Files.removeEmptyFolder(folder)
         }

@@ -333,7 +333,9 @@ import Turnstone
         let old = try send(world, ["users": ["ann", "bob"], "title": "Old", "collapse_id": "x"])
         // What is held goes; bob's push still waits.
         try mute(world, minutes: nil)
-        #expect(try Spool(state: world.state.path).lookAgain(at: #require(UserID("ann"))))
+        #expect(
+            try Spool(state: world.state.path).lookAgain(
+                at: #require(UserID("ann")), now: Timestamp(milliseconds: world.now)))
         try world.run("deliver")
         let new = try send(world, ["users": ["bob"], "title": "New", "collapse_id": "x"])
         try goOn(world)
@@ -341,6 +343,31 @@ import Turnstone
         #expect(try world.report(new)["counts"] == ["accepted": 1])
         #expect(try world.report(old)["counts"] == ["accepted": 1, "superseded": 1])
         #expect(isEmpty(world))
+    }
+
+    @Test("what is to be looked at again is due from now on, and not late")
+    func dueFromNow() throws {
+        let world = try muted()
+        _ = try send(world, ["title": "A"])
+        let now = Timestamp(milliseconds: world.now)
+        let spool = Spool(state: world.state.path)
+        #expect(try spool.lookAgain(at: #require(UserID("ann")), now: now))
+        #expect(try spool.oldestDue(at: now) == now)
+    }
+
+    @Test("a repeated change of preferences lets go what a killed one has not")
+    func repeatedChange() throws {
+        let world = try World()
+        try world.register(token(1), of: 1)
+        let end = Timestamp(milliseconds: world.now) + .hours(1)
+        try world.change("1") { $0.preferences.mutedUntil = end }
+        _ = try send(world, ["users": ["1"], "title": "A"])
+        // All that the killed one has done.
+        try world.change("1") { $0.preferences.mutedUntil = nil }
+        let answer = try world.ask("preferences", "PUT", "/api/preferences", by: 1, [:])
+        #expect(answer.status == 200, "\(answer.body)")
+        for _ in 0..<2 { try world.run("deliver") }
+        #expect(try titles(world) == ["A"])
     }
 
     @Test("a message held for a shared phone goes to whoever wants it first")

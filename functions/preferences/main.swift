@@ -24,7 +24,6 @@ serve(
         let state = try State(request.variables)
         let user = try caller(request, state)
         let wanted = try preferences(request.members())
-        var isChanged = false
         let preferences = try state.users.update(DocumentName(user)) {
             (document) throws(Failure) in
             try request.checkMatch(document.preferences)
@@ -32,14 +31,14 @@ serve(
             changed.revision = document.preferences.revision
             if changed != document.preferences {
                 changed.revision += 1
-                isChanged = true
                 document.preferences = changed
             }
             return changed
         }
-        // What is held may go earlier now, or later.
+        // What is held may go earlier now, or later. Also where nothing changes: a request that did may have been killed
+        // before this.
         let spool = Spool(state: state.folder)
-        if isChanged, try spool.lookAgain(at: user) {
+        if try spool.lookAgain(at: user, now: request.time) {
             spool.startDrainer(request.variables) { Log().failure($0) }
         }
         return answer(preferences)
