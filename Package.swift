@@ -176,7 +176,9 @@ let checks: [Target] = [
     .testTarget(name: "TurnstoneTests", dependencies: ["Turnstone", "JSON", "OGS"]),
     .testTarget(
         name: "ProgramTests",
-        dependencies: ["TestSupport", "Signatures", "JSON", "Crypto", "Unix", "Turnstone"]),
+        dependencies: [
+            "TestSupport", "Signatures", "Spool", "Store", "JSON", "Crypto", "Unix", "Turnstone",
+        ]),
     .testTarget(
         name: "MainJobTests",
         dependencies: ["TestSupport", "Store", "Spool", "Crypto", "JSON", "Turnstone", "Unix"]),

@@ -53,18 +53,37 @@ extension Drainer {
         }
     }
 
-    /// Lets what is held for devices go whose moment has come. A box that cannot be used keeps nobody else's.
+    /// Lets what is held for devices go whose moment has come. A box that cannot be used keeps nobody else's: it is tried
+    /// again a second later, and reported once for each reason.
     func releaseHeld() throws(Failure) {
-        for box in try spool.dueBoxes(at: now, most: 100 + unusableBoxes.count)
-        where !unusableBoxes.contains(box.name) {
-            do throws(Failure) {
-                let release = stableUUID("released \(hex(try randomBytes(16)))")
+        let known = failedReleases
+        if !known.isEmpty, MonotonicClock.milliseconds >= nextRelease {
+            failedReleases = [:]
+            for (box, failed) in known {
+                tryRelease(failed.release, of: box, failed.cause) { () throws(Failure) in
+                    // What has left its box and was not accepted.
+                    try accept(failed.release, isRecovered: true)
+                }
+            }
+        }
+        for box in try spool.dueBoxes(at: now, most: 100 + failedReleases.count)
+        where failedReleases[box.name] == nil {
+            let release = stableUUID("released \(hex(try randomBytes(16)))")
+            tryRelease(release, of: box.name, known[box.name]?.cause) { () throws(Failure) in
                 try spool.release(box, as: release)
                 try accept(release)
-            } catch {
-                unusableBoxes.insert(box.name)
-                log.failure(error)
             }
+        }
+    }
+
+    /// - Parameter cause: why the last attempt failed.
+    private func tryRelease(
+        _ release: String, of box: String, _ cause: String?, _ work: () throws(Failure) -> Void
+    ) {
+        do throws(Failure) { try work() } catch {
+            if error.cause != cause { log.failure(error) }
+            failedReleases[box] = (release, error.cause)
+            nextRelease = MonotonicClock.milliseconds + 1000
         }
     }
 

@@ -22,8 +22,10 @@ final class Drainer {
     var queue = PushQueue()
     /// By key, the series of which a notification is in hand.
     var groups: [String: SeriesGroup<PushQueue.Entry>] = [:]
-    /// Boxes of held messages that cannot be used: each is reported once.
-    var unusableBoxes: Set<String> = []
+    /// By box, the releases of held messages that failed, and why.
+    var failedReleases: [String: (release: String, cause: String)] = [:]
+    /// When they are tried again, by the monotonic clock in milliseconds.
+    var nextRelease: Int64 = 0
     /// By device, what the release under way to it brings.
     var bringing: [String: [Series]] = [:]
     /// By player, the notice in hand that tells of the player's turns, until the ledger says what became of it.
