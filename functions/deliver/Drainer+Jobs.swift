@@ -72,18 +72,14 @@ extension Drainer {
         }
         if job.left > 0 {
             let moment = moment(of: job)
-            if !job.reached.isEmpty { try tellUser(of: job) }
+            if !job.reached.isEmpty { try tellUserIfPossible(of: job) }
             try intake.putOff(job.file, until: moment)
             leave(job, putOffUntil: moment)
             summary.waiting += 1
             return logEvent(
                 "put off: \(job.retries)", job, ["until": .string(CalendarDate(moment).text)])
         }
-        do throws(Failure) { try tellUser(of: job) } catch {
-            // A document that nobody can read must not keep the notification for ever.
-            guard error.disposition == .broken else { throw error }
-            log.failure(error)
-        }
+        try tellUserIfPossible(of: job)
         intake.finish(job.file, at: now)
         leave(job)
         oldestNote = oldestNote ?? MonotonicClock.milliseconds
@@ -96,6 +92,14 @@ extension Drainer {
         fields["user"] = job.notification.user.map { .string($0.text) }
         for member in more.members { fields[member.name] = member.value }
         log.event(event, fields)
+    }
+
+    /// A document that nobody can read must not keep the notification for ever.
+    private func tellUserIfPossible(of job: Job) throws(Failure) {
+        do throws(Failure) { try tellUser(of: job) } catch {
+            guard error.disposition == .broken else { throw error }
+            log.failure(error)
+        }
     }
 
     /// Notes in the user's document what must be there before the notification goes.
