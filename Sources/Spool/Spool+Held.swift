@@ -83,20 +83,27 @@ extension Spool {
         }
     }
 
+    /// The moments for which there were boxes when it was asked: thousands, where many users have quiet hours.
+    package struct HeldMoments {
+        fileprivate let folders: [WaitingFolder]
+    }
+
+    package func heldMoments() throws(Failure) -> HeldMoments {
+        HeldMoments(folders: try moments())
+    }
+
     /// Boxes that are to be looked at, at most so many.
-    package func dueBoxes(at now: Timestamp, most: Int) throws(Failure) -> [HeldBox] {
+    package func dueBoxes(
+        among moments: HeldMoments, at now: Timestamp, most: Int
+    ) throws(Failure) -> [HeldBox] {
         var due: [HeldBox] = []
-        for moment in try moments() where moment.isDue(at: now) {
+        for moment in moments.folders where moment.isDue(at: now) {
             let list = FolderList("\(boxes)/\(moment.name)")
             do throws(SystemError) {
                 while due.count < most, let name = try list.next() {
                     if let box = HeldBox(folder: name), !due.contains(box) { due.append(box) }
                 }
-            } catch {
-                guard error.errno.isOfTheFile else {
-                    throw error.failure
-                }
-            }
+            } catch { try skip(error) }
             // One that is empty stays only where a crash has left it.
             if due.isEmpty { Files.removeEmptyFolder("\(boxes)/\(moment.name)") }
         }
@@ -105,24 +112,48 @@ extension Spool {
 
     /// Whether a message is held for a device, or is in what is just released to it.
     package func isHeld(_ message: String, in box: HeldBox) throws(Failure) -> Bool {
+        for moment in try names(in: boxes) {
+            if try isThere(message, in: "\(boxes)/\(moment)/\(box.name)") { return true }
+        }
+        return try releasedBoxes(of: message).contains(box.name)
+    }
+
+    /// The names of all boxes in which a message is held, or was before it was just released. Of a message to many
+    /// devices this is asked once: the way to each of them would lead through all moments.
+    package func boxes(of message: String) throws(Failure) -> Set<String> {
+        var found = try releasedBoxes(of: message)
         for moment in try moments() {
-            let path = "\(boxes)/\(moment.name)/\(box.name)/\(message).jsonl"
-            do throws(SystemError) { if try Files.exists(path) { return true } } catch {
-                guard error.errno.isOfTheFile else {
-                    throw error.failure
-                }
+            let folder = "\(boxes)/\(moment.name)"
+            for name in try names(in: folder) {
+                if try isThere(message, in: "\(folder)/\(name)") { found.insert(name) }
             }
         }
+        return found
+    }
+
+    private func releasedBoxes(of message: String) throws(Failure) -> Set<String> {
+        var found: Set<String> = []
         for release in try names(in: released) where release.utf8.count == 36 {
-            let path = "\(released(release))/\(message).jsonl"
-            guard try systemCalls({ () throws(SystemError) in try Files.exists(path) }),
-                try messages(of: release, damaged: { (_, _, _) in }).contains(where: {
-                    $0.id == message && $0.box == box
-                })
-            else { continue }
-            return true
+            guard try isThere(message, in: released(release)) else { continue }
+            for held in try messages(of: release, damaged: { (_, _, _) in })
+            where held.id == message {
+                if let box = held.box { found.insert(box.name) }
+            }
         }
-        return false
+        return found
+    }
+
+    private func isThere(_ message: String, in folder: String) throws(Failure) -> Bool {
+        do throws(SystemError) { return try Files.exists("\(folder)/\(message).jsonl") } catch {
+            try skip(error)
+            return false
+        }
+    }
+
+    /// Leaves out a folder that cannot be used: what is in the others goes out. `health` names it.
+    private func skip(_ error: SystemError) throws(Failure) {
+        guard error.errno.isOfTheFile else { throw error.failure }
+        UnusableFiles.note(error.path, error.errno.name)
     }
 
     /// Whether anything is held for anybody.
@@ -141,10 +172,18 @@ extension Spool {
     }
 
     /// Takes all that is held for a device for what a new notification is to bring, which is not accepted yet.
-    package func release(_ box: HeldBox, as release: String) throws(Failure) {
-        for moment in try moments() {
-            try move("\(boxes)/\(moment.name)/\(box.name)", to: released(release))
-            Files.removeEmptyFolder("\(boxes)/\(moment.name)")
+    package func release(
+        _ box: HeldBox, as release: String, among moments: HeldMoments
+    ) throws(Failure) {
+        for moment in moments.folders {
+            let folder = "\(boxes)/\(moment.name)"
+            var isThere = false
+            do throws(SystemError) { isThere = try Files.exists("\(folder)/\(box.name)") } catch {
+                try skip(error)
+            }
+            guard isThere else { continue }
+            try move("\(folder)/\(box.name)", to: released(release))
+            Files.removeEmptyFolder(folder)
         }
     }
 

@@ -8,8 +8,8 @@ import Turnstone
 // Boxes of held messages that cannot be used for a while.
 
 extension UnusableFilesTests {
-    @Test("what is held goes out as soon as the folder that it could not be moved to can be used")
-    func releasedFolder() throws {
+    /// Keeps a message for bob, whose moment has come.
+    private func hold() throws {
         let bob = try #require(UserID("bob"))
         let token = try #require(DeviceToken(Self.bob))
         let now = Timestamp(milliseconds: 1_795_262_400_000)
@@ -23,6 +23,11 @@ extension UnusableFilesTests {
         try Spool(state: state.path).hold(
             message, Delivery(token: token, environment: nil),
             in: HeldBox(of: bob, token.publicID), until: now - .minutes(1), now: now - .hours(1))
+    }
+
+    @Test("what is held goes out as soon as the folder that it could not be moved to can be used")
+    func releasedFolder() throws {
+        try hold()
         try state.write("", to: "spool/held/released/x")
         try give()
         takeAway("spool/held/released")
@@ -37,5 +42,21 @@ extension UnusableFilesTests {
         #expect(ended.exitCode == 0)
         #expect(ended.stdout.contains("\"title\":\"A\""), "\(ended.stdout) \(ended.stderr)")
         #expect(ended.stderr.ranges(of: "EACCES").count == 1, "\(ended.stderr)")
+    }
+
+    @Test(
+        "what is held goes out though a folder of another moment cannot be entered, and health names it"
+    )
+    func anotherMoment() throws {
+        try hold()
+        let name = "spool/held/1795348800000-1795262400000"
+        try state.write("", to: "\(name)/x")
+        try give()
+        takeAway(name)
+        let ended = try Programs.run(
+            "deliver", environment: installation.environment, timeLimit: 30)
+        #expect(ended.exitCode == 0)
+        #expect(ended.stdout.contains("\"title\":\"A\""), "\(ended.stdout) \(ended.stderr)")
+        #expect(try health().contains(name))
     }
 }

@@ -42,7 +42,12 @@ extension Drainer {
         guard let heldBefore, notification.accepted <= heldBefore, let device = push.device else {
             return false
         }
-        return try spool.isHeld(notification.id, in: HeldBox(of: user, device))
+        let box = HeldBox(of: user, device)
+        guard push.job.lane == .bulk else { return try spool.isHeld(notification.id, in: box) }
+        if let boxes = push.job.heldBoxes { return boxes.contains(box.name) }
+        let boxes = try spool.boxes(of: notification.id)
+        push.job.heldBoxes = boxes
+        return boxes.contains(box.name)
     }
 
     /// Brings what an earlier drainer has taken out of boxes and not accepted.
@@ -56,6 +61,7 @@ extension Drainer {
     /// Lets what is held for devices go whose moment has come. A box that cannot be used keeps nobody else's: it is tried
     /// again a second later, and reported once for each reason.
     func releaseHeld() throws(Failure) {
+        guard MonotonicClock.milliseconds >= nextLookAtHeld else { return }
         let known = failedReleases
         if !known.isEmpty, MonotonicClock.milliseconds >= nextRelease {
             failedReleases = [:]
@@ -66,11 +72,14 @@ extension Drainer {
                 }
             }
         }
-        for box in try spool.dueBoxes(at: now, most: 100 + failedReleases.count)
-        where failedReleases[box.name] == nil {
+        let moments = try spool.heldMoments()
+        let most = 100 + failedReleases.count
+        let due = try spool.dueBoxes(among: moments, at: now, most: most)
+        if due.count < most { nextLookAtHeld = MonotonicClock.milliseconds + 200 }
+        for box in due where failedReleases[box.name] == nil {
             let release = stableUUID("released \(hex(try randomBytes(16)))")
             tryRelease(release, of: box.name, known[box.name]?.cause) { () throws(Failure) in
-                try spool.release(box, as: release)
+                try spool.release(box, as: release, among: moments)
                 try accept(release)
             }
         }
@@ -94,7 +103,7 @@ extension Drainer {
         if isRecovered,
             let box = try spool.messages(of: release, damaged: { (_, _, _) in }).first?.box
         {
-            try spool.release(box, as: release)
+            try spool.release(box, as: release, among: spool.heldMoments())
         }
         var damaged: [String] = []
         let messages = try spool.messages(of: release) { (id, path, error) throws(Failure) in

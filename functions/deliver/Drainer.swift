@@ -26,6 +26,8 @@ final class Drainer {
     var failedReleases: [String: (release: String, cause: String)] = [:]
     /// When they are tried again, by the monotonic clock in milliseconds.
     var nextRelease: Int64 = 0
+    /// When boxes are looked for again: there may be thousands of moments.
+    var nextLookAtHeld: Int64 = 0
     /// By device, what the release under way to it brings.
     var bringing: [String: [Series]] = [:]
     /// By player, the notice in hand that tells of the player's turns, until the ledger says what became of it.

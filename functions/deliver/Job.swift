@@ -28,6 +28,8 @@ final class Job {
     var series: Series? { notification.series }
     /// The devices that others of its series have reached.
     var group: SeriesGroup<PushQueue.Entry>?
+    /// Of a large one, the boxes in which an earlier drainer may have left it; `nil` until somebody asks.
+    var heldBoxes: Set<String>?
     /// What is sent to each device without a badge of its own.
     var payload: APNsPayload?
     /// What is sent to the others.
