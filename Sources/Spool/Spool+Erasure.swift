@@ -171,7 +171,13 @@ extension Spool {
                 Files.remove(path)
                 return
             }
-            let text = kept.flatMap { Array($0) + [UInt8(ascii: "\n")] }
+            var text = Array(first) + [UInt8(ascii: "\n")]
+            var written: Set<Int> = []
+            for device in kept.dropFirst() {
+                guard var delivery = members(of: device).flatMap(Delivery.init) else { continue }
+                delivery.standForDevice(among: &written)
+                text += line(delivery.members)
+            }
             try Files.replace(path, with: text)
         }
     }
@@ -270,12 +276,19 @@ extension Spool {
             var written: Set<Int> = []
             while var delivery = try whole.nextOfAll() {
                 guard isKept(whole.user(of: delivery)) else { continue }
-                // The first one of a number that stays stands for the device.
-                let isFirst = written.insert(delivery.number).inserted
-                delivery.setAlternate(to: isFirst ? nil : delivery.number)
+                delivery.standForDevice(among: &written)
                 try writer.append(delivery.members)
             }
         }
+    }
+}
+
+extension Delivery {
+    /// Makes the first one of a number that is written stand for the device, and the others its alternates: another one
+    /// may have been taken out.
+    fileprivate mutating func standForDevice(among written: inout Set<Int>) {
+        let isFirst = written.insert(number).inserted
+        setAlternate(to: isFirst ? nil : number)
     }
 }
 
