@@ -50,14 +50,7 @@ func caller(_ request: Request, _ state: State) throws(Failure) -> UserID {
 }
 
 func answer(_ preferences: Preferences) -> Response {
-    var response = Response.ok([
-        "success": true,
-        "preferences": [
-            "kinds": .object(preferences.kinds),
-            "mutedUntil": preferences.mutedUntil.map { .string(CalendarDate($0).text) } ?? .null,
-            "quietHours": preferences.quietHours.map { $0.json } ?? .null,
-        ],
-    ])
+    var response = Response.ok(["success": true, "preferences": preferences.listing])
     response.headers.append(("ETag", preferences.entityTag))
     return response
 }

@@ -5,15 +5,10 @@ let unknown = Failure.refused(.notFound, "nothing is known of this user")
 
 /// What is known of a user, without tokens and keys.
 func description(of user: UserID, _ document: User) -> JSONValue {
-    let preferences = document.preferences
-    return [
+    [
         "id": .string(user.text),
         "devices": .array(document.devices.map { description(of: $0) }),
-        "preferences": [
-            "kinds": .object(preferences.kinds),
-            "mutedUntil": preferences.mutedUntil.map { .string(CalendarDate($0).text) } ?? .null,
-            "quietHours": preferences.quietHours.map { $0.json } ?? .null,
-        ],
+        "preferences": document.preferences.listing,
         "badge": .integer(document.badge), "apiKeys": .integer(Int64(document.keys.count)),
     ]
 }
