@@ -37,6 +37,22 @@ extension JSONObject {
     package func deviceToken(_ name: String) throws(Failure) -> DeviceToken {
         try token(text(name), name)
     }
+
+    /// The environment of APNs that `environment` names, where that is not missing, null or empty.
+    package func environment() throws(Failure) -> APNsEnvironment? {
+        try APNsEnvironment(named: optionalText("environment"))
+    }
+}
+
+extension APNsEnvironment {
+    /// - Returns: `nil` for no text.
+    package init?(named text: String?) throws(Failure) {
+        guard let text else { return nil }
+        guard let environment = APNsEnvironment(rawValue: text) else {
+            throw .malformed("environment must be development or production")
+        }
+        self = environment
+    }
 }
 
 extension Request {

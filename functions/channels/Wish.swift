@@ -12,7 +12,7 @@ struct Wish {
             throw .malformed("messageStoragePolicy must be none or newest")
         }
         self.policy = policy
-        environment = try named(members.optionalText("environment"))
+        environment = try members.environment()
     }
 }
 
@@ -28,14 +28,6 @@ extension Request {
 
     /// The environment that the query names.
     func environment() throws(Failure) -> APNsEnvironment? {
-        try named(query("environment"))
+        try APNsEnvironment(named: query("environment"))
     }
-}
-
-private func named(_ text: String?) throws(Failure) -> APNsEnvironment? {
-    guard let text else { return nil }
-    guard let environment = APNsEnvironment(rawValue: text) else {
-        throw .malformed("environment must be development or production")
-    }
-    return environment
 }

@@ -36,7 +36,7 @@ func registration(_ members: JSONObject) throws(Failure) -> Registration {
     var registration = Registration(token)
     registration.kind = kind
     registration.platform = platform
-    registration.environment = try environment(members)
+    registration.environment = try members.environment()
     registration.previous = try members.optionalText("previousToken").flatMap {
         DeviceToken($0, on: platform)
     }
@@ -61,12 +61,4 @@ func kind(_ members: JSONObject) throws(Failure) -> TokenKind {
     default:
         throw .malformed("tokenType must be device, live_activity or live_activity_start")
     }
-}
-
-func environment(_ members: JSONObject) throws(Failure) -> APNsEnvironment? {
-    guard let name = try members.optionalText("environment") else { return nil }
-    guard let environment = APNsEnvironment(rawValue: name) else {
-        throw .malformed("environment must be development or production")
-    }
-    return environment
 }

@@ -18,7 +18,7 @@ serve(
         let members = try request.members()
         let player = try members.player("user_id")
         let token = try members.deviceToken("device_token")
-        let environment = try environment(members)
+        let environment = try members.environment()
 
         guard player == caller else {
             throw .refused(.forbidden, "this key belongs to another user")
@@ -36,11 +36,3 @@ serve(
         }
         return .ok(["status": "unregistered"])
     })
-
-func environment(_ members: JSONObject) throws(Failure) -> APNsEnvironment? {
-    guard let name = try members.optionalText("environment") else { return nil }
-    guard let environment = APNsEnvironment(rawValue: name) else {
-        throw .malformed("environment must be development or production")
-    }
-    return environment
-}
