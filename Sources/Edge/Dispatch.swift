@@ -4,7 +4,7 @@ import Unix
 /// Lets the program of the request's path, which lies beside this one, take this process over. It finds
 /// standard input, its environment and what is left of the time as if it had been started itself.
 ///
-/// What has no program, and what cannot be read as far as its path, is answered here.
+/// Requests that match no program or whose path cannot be read are answered here.
 package func dispatch(_ routes: [ProgramRoute]) -> Never {
     ThisProcess.begin()
     Usage(routes.map { ($0.method, $0.pattern) }).answerArguments()

@@ -9,11 +9,11 @@ package final class Intake {
     let spool: Spool
     package let log: ReceiptLog
     let checkpoint: Checkpoint
-    /// What was taken and is not put back, by id.
+    /// The notifications in hand, by id.
     var held: [String: SpoolFile] = [:]
     /// What the receipts tell of notifications that nobody has taken since.
     var recovered: [String: Progress] = [:]
-    /// What could not be taken out of the spool though it is over: not to be looked at again.
+    /// Notifications that are finished, but whose files could not be removed: they are not taken again.
     var stuck: [String: Progress] = [:]
     /// What is called off: ``lookForCallOffs()``.
     var callOffs: Set<String> = []
@@ -41,7 +41,7 @@ package final class Intake {
         lists = Lane.all.map { ($0, FolderList(spool.ready($0))) }
     }
 
-    /// Whether there is anything that could not be taken out of the spool though it is over.
+    /// Whether there are finished notifications whose files could not be removed.
     package var isStuck: Bool { !stuck.isEmpty }
 
     /// The next notification of a lane that is not in hand; `nil` where the lane's folder was read to its

@@ -15,7 +15,7 @@ extension ReceiptLog {
 
     /// Reads what was noted from a position on, of all days in their order.
     ///
-    /// A line that is none is passed over: it was never made durable whole, or somebody else wrote it.
+    /// Malformed lines are skipped: a power cut took a part of them, or another program wrote them.
     func replay(
         from start: Position?, report: (Failure) -> Void,
         _ note: (_ id: String, Event, Position) throws(Failure) -> Void

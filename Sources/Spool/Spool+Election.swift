@@ -50,7 +50,7 @@ package struct StuckDrainer: Equatable, Sendable {
     package let process: Int
     package let since: Timestamp
 
-    /// So long may one step of a drainer take: it waits for locks, and for a slow disk.
+    /// The longest time one step of a drainer may take: it waits for locks, and for a slow disk.
     package static let patience = Interval.seconds(60)
 }
 

@@ -1,6 +1,6 @@
 import Turnstone
 
-/// A document's members while it is read: what nobody takes is unknown, and must survive.
+/// A document's members while it is read: unknown members are preserved.
 struct Members {
     private(set) var rest: JSONObject
 

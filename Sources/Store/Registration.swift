@@ -25,7 +25,7 @@ package struct Registration {
     /// Whether it is of this device's token, or of one that takes its place.
     func isFor(_ device: Device) -> Bool { device.token == token || device.token == previous }
 
-    /// Takes over what is known of the token from those whose it was.
+    /// Takes over what is known of the token from its previous owners.
     mutating func inherit(_ devices: [Device]) {
         for device in devices where device.platform == platform {
             environment = environment ?? device.environment

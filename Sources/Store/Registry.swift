@@ -41,7 +41,7 @@ package struct Registry {
     /// Notes that a push service refused a token for a reason that is the token's own, unless it registered after
     /// `moment`.
     ///
-    /// - Parameter isBad: whether the token is none that the service knows: it is not pushed to any more, and
+    /// - Parameter isBad: whether the service does not know the token: it is not pushed to any more, and
     ///   forgotten after 30 days in which the app has not registered it again.
     package func noteRefusal(
         _ reason: String, of token: DeviceToken, of user: UserID, isBad: Bool, at moment: Timestamp

@@ -87,7 +87,7 @@ package struct Device: Equatable {
         package let count: Int64
     }
 
-    /// Whether so long nothing was heard of it that it may well be gone: an app registers whenever it is opened.
+    /// Whether it has not registered for so long that it is probably gone: an app registers whenever it is opened.
     /// (Firebase: tokens end after 270 days without use.)
     package func isStale(at now: Timestamp) -> Bool { now - registered > .days(270) }
 

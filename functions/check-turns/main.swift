@@ -1,4 +1,4 @@
-// check-turns: looks at every player who is due, and queues a notice for whom a game waits.
+// check-turns: looks at every player who is due, and queues a notice for each player whose turn it is.
 //
 //   in    a schedule's event, {} or nothing
 //   out   {"due", "looked", "unchanged", "notices", "failed", "put_off"}, without zeros; with the provider `file` each push before

@@ -32,7 +32,7 @@ final class Drainer {
     var bringing: [String: [Series]] = [:]
     /// By player, the notice in hand that tells of the player's turns, until the ledger says what became of it.
     var telling: [UserID: String] = [:]
-    /// When this run began, where boxes had something in them then: see ``isHeldAlready(_:for:_:)``.
+    /// When this run began, where boxes had something in them then: see ``isHeldAlready(_:for:)``.
     var heldBefore: Timestamp?
     /// The user whose document was looked at last: many pushes in a row may be for the same.
     var lastUser: Shelf<User>.Snapshot?

@@ -202,7 +202,7 @@ extension Verdict {
 
     static let cancelled = Verdict(status: nil, reason: nil, meaning: .settled(.cancelled))
 
-    /// Something of ours was not to be had for it.
+    /// A document or a file that it needs could not be used.
     ///
     /// - Parameter attempt: which one this would have been: 1 for the first.
     static func later(_ failure: Failure, attempt: Int) -> Verdict {

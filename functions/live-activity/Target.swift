@@ -36,7 +36,7 @@ struct Target {
         }
     }
 
-    /// The tokens, with the users whose they are.
+    /// The tokens and their users.
     func devices(
         _ registry: Registry, _ users: Shelf<User>
     ) throws(Failure) -> [(user: UserID, device: Device)] {
