@@ -11,6 +11,8 @@ extension Intake {
         stuck = [:]
         self.now = now
         let known = try checkpoint.read()
+        // Listed once: the receipts may tell of very many that are finished.
+        var names: SpoolNames?
         try log.replay(from: known, report: report) { (id, event, position) throws(Failure) in
             var progress = recovered.removeValue(forKey: id) ?? Progress()
             progress.start = progress.start ?? position
@@ -26,7 +28,9 @@ extension Intake {
             case .putOff(let pass):
                 progress.endedPass = pass
                 progress.counts = [:]  // the next pass's file has them
-            case .finished: if try spool.path(of: id) == nil { return }
+            case .finished:
+                if names == nil { names = try SpoolNames(spool) }
+                if try names?.contains(id) == false { return }
             }
             recovered[id] = progress
         }
@@ -72,6 +76,33 @@ extension Intake {
         // What is over must not come back after a power cut: nothing would say that it is over.
         try spool.synchronizeFolders()
         try checkpoint.write(position)
+    }
+}
+
+/// The ids of the notifications in the spool, as they were when they were listed.
+private struct SpoolNames {
+    private let spool: Spool
+    private var ids: Set<String> = []
+    /// Whether a folder could not be listed: files in it may still be found by their names.
+    private var isComplete = true
+
+    init(_ spool: Spool) throws(Failure) {
+        self.spool = spool
+        for folder in try spool.folders() {
+            do throws(SystemError) {
+                for name in try Files.names(in: folder) {
+                    if let id = idOfFile(name) { ids.insert(id) }
+                }
+            } catch {
+                guard error.errno.isOfTheFile else { throw error.failure }
+                isComplete = false
+            }
+        }
+    }
+
+    func contains(_ id: String) throws(Failure) -> Bool {
+        if ids.contains(id) { return true }
+        return try isComplete ? false : spool.path(of: id) != nil
     }
 }
 
