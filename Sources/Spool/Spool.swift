@@ -63,7 +63,10 @@ package struct Spool {
                     moment, now: notification.accepted, expires: notification.expires)
                 return "\(waiting)/\(folder.name)"
             } ?? ready(notification.lane(devices: count))
-        try write("\(place)/\(notification.id).jsonl") { (writer) throws(Failure) in
+        // From then on a repeated request finds the note, and completes what is there.
+        var isNoted = false
+        try write("\(place)/\(notification.id).jsonl", isKept: { isNoted }) {
+            (writer) throws(Failure) in
             try writer.append(notification.members)
             var number = 0
             for device in first { try writer.append(device, &number) }
@@ -75,6 +78,7 @@ package struct Spool {
             try writer.synchronize()
             try systemCalls { () throws(SystemError) in try Files.synchronizeFolder(place) }
             let inside = place.utf8.dropFirst(self.folder.utf8.count + 1)
+            isNoted = true
             try note(String(decoding: Array(inside), as: UTF8.self), number)
         }
     }
@@ -92,8 +96,11 @@ package struct Spool {
     }
 
     /// Makes a file, at one instant and durably.
+    ///
+    /// - Parameter isKept: as of ``Files/replace(_:isKept:write:)``.
     func write(
-        _ path: String, lines: (inout LineWriter) throws(Failure) -> Void
+        _ path: String, isKept: () -> Bool = { false },
+        lines: (inout LineWriter) throws(Failure) -> Void
     ) throws(Failure) {
         // The drainer removes worn folders: one may go between being made and being used.
         for isLast in [false, false, true] {
@@ -102,7 +109,7 @@ package struct Spool {
                 try systemCalls { () throws(SystemError) in
                     try Files.makeFolder(Files.parent(of: path))
                 }
-                return try Files.replace(path) { (file) throws(Failure) in
+                return try Files.replace(path, isKept: isKept) { (file) throws(Failure) in
                     hasBegun = true
                     var writer = LineWriter(file)
                     try lines(&writer)

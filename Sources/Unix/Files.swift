@@ -64,8 +64,12 @@ package enum Files {
 
     /// The same for what is too long to be in memory at once: `write` writes all of it to the file that it
     /// is given. Where it throws, nothing is replaced.
+    ///
+    /// - Parameter isKept: whether the temporary file stays all the same, asked where `write` or what follows it has failed:
+    ///   somebody may rename it later.
     package static func replace(
-        _ path: String, write: (FileDescriptor) throws(Failure) -> Void
+        _ path: String, isKept: () -> Bool = { false },
+        write: (FileDescriptor) throws(Failure) -> Void
     ) throws(Failure) {
         let temporary = path + ".new"
         do throws(Failure) {
@@ -75,7 +79,7 @@ package enum Files {
             try write(file)
             try systemCalls { () throws(SystemError) in try file.synchronize() }
         } catch {
-            remove(temporary)
+            if !isKept() { remove(temporary) }
             throw error
         }
         try systemCalls { () throws(SystemError) in
