@@ -33,7 +33,16 @@ extension Drainer {
         try spool.hold(
             message, delivery, in: HeldBox(of: user, device),
             until: moment, now: now)
+        try lookAgain(at: user, heldUntil: moment)
         return .held
+    }
+
+    /// Looks again at what is held for a user whose preferences have changed meanwhile: whoever changed them could not find
+    /// yet what has just been put aside.
+    private func lookAgain(at user: UserID, heldUntil moment: Timestamp) throws(Failure) {
+        let passage = try document(of: user).preferences.passage(nil, at: now, WallClock.minute)
+        if case .held(let end) = passage, end >= moment { return }
+        _ = try spool.lookAgain(at: user, now: now)
     }
 
     /// Whether an earlier drainer has put a message into the device's box and could not say so any more.
@@ -158,6 +167,7 @@ extension Drainer {
                 try spool.putBack(
                     release, into: HeldBox(of: user, device.id), until: moment, expires: first,
                     now: now)
+                try lookAgain(at: user, heldUntil: moment)
                 return .superseded("held")
             }
         }
@@ -190,7 +200,7 @@ extension Drainer {
         of messages: [HeldMessage], on device: Device, _ document: User, _ pause: inout Interval?
     ) throws(Failure) -> [Fate] {
         var fates: [Fate] = []
-        var kept: Set<String> = []
+        var kept: [Series] = []
         for message in messages.reversed() {
             var fate = Fate()
             let notification = message.notification
@@ -209,10 +219,10 @@ extension Drainer {
                 let known = try newer(than: series, on: device.id)
                 if case .taken = known {
                     fate = Fate(outcome: .superseded, reason: "newer")
-                } else if kept.contains(series.key) {
+                } else if kept.contains(where: { $0.replaces(series) }) {
                     fate = Fate(outcome: .superseded, reason: "newer")
                 } else {
-                    kept.insert(series.key)
+                    kept.append(series)
                     if case .expected(let interval) = known { pause = interval }
                 }
             }

@@ -24,6 +24,7 @@ serve(
         let state = try State(request.variables)
         let user = try caller(request, state)
         let wanted = try preferences(request.members())
+        let spool = Spool(state: state.folder)
         let preferences = try state.users.update(DocumentName(user)) {
             (document) throws(Failure) in
             try request.checkMatch(document.preferences)
@@ -32,12 +33,13 @@ serve(
             if changed != document.preferences {
                 changed.revision += 1
                 document.preferences = changed
+                // Whoever is killed once the change is durable has seen to it that what is held is looked at.
+                _ = try spool.lookAgain(at: user, now: request.time)
             }
             return changed
         }
-        // What is held may go earlier now, or later. Also where nothing changes: a request that did may have been killed
-        // before this.
-        let spool = Spool(state: state.folder)
+        // What is held may go earlier now, or later. Again, as a drainer may have looked before the change; and where nothing
+        // changes, as the request that did may have failed half-way.
         if try spool.lookAgain(at: user, now: request.time) {
             spool.startDrainer(request.variables) { Log().failure($0) }
         }
