@@ -8,15 +8,9 @@ extension Request {
     ///
     /// - Throws: unauthenticated without the right key; misconfigured where no key is set, so that nobody passes.
     package func requireServerKey() throws(Failure) {
-        let name = "TURNSTONE_SERVER_KEY"
-        let keys = (variables.text(name) ?? "").utf8.split(separator: UInt8(ascii: ","))
-            .map { trimmed(String(decoding: Array($0), as: UTF8.self)) }.filter { !$0.isEmpty }
-        guard !keys.isEmpty else { throw variables.wrong(name, "is not set, so nobody may send") }
-        guard keys.allSatisfy({ $0.utf8.count >= 32 }) else {
-            throw variables.wrong(
-                name,
-                "must have keys of at least 32 bytes; openssl rand -hex 32 makes one that nobody guesses"
-            )
+        let keys = try variables.serverKeys()
+        guard !keys.isEmpty else {
+            throw variables.wrong("TURNSTONE_SERVER_KEY", "is not set, so nobody may send")
         }
         guard let sent = try authorization("key") else {
             throw .refused(.unidentified(by: serverKeyChallenge), "Access denied")
@@ -52,6 +46,24 @@ extension Request {
         let name = text.utf8.prefix { $0 != 32 }
         guard lowercased(String(decoding: Array(name), as: UTF8.self)) == scheme else { return nil }
         return trimmed(String(decoding: Array(text.utf8.dropFirst(name.count)), as: UTF8.self))
+    }
+}
+
+extension Variables {
+    /// The keys in `TURNSTONE_SERVER_KEY`; none where it is not set.
+    ///
+    /// - Throws: misconfigured where one has less than 32 bytes.
+    package func serverKeys() throws(Failure) -> [String] {
+        let name = "TURNSTONE_SERVER_KEY"
+        let keys = (text(name) ?? "").utf8.split(separator: UInt8(ascii: ","))
+            .map { trimmed(String(decoding: Array($0), as: UTF8.self)) }.filter { !$0.isEmpty }
+        guard keys.allSatisfy({ $0.utf8.count >= 32 }) else {
+            throw wrong(
+                name,
+                "must have keys of at least 32 bytes; openssl rand -hex 32 makes one that nobody guesses"
+            )
+        }
+        return keys
     }
 }
 

@@ -92,7 +92,7 @@ package struct PlayerRecords {
     /// A moment further away than the player's failures put it is the work of a clock that was ahead.
     private func isPutOff(_ record: Int64, at now: Int64) -> Bool {
         let left = self[record, .notBefore].saturatingSubtract(now)
-        return left > 0 && left <= Self.pause(after: self[record, .failures])
+        return left > 0 && left <= pause(record, after: self[record, .failures])
     }
 
     /// Whether the claim is still the newest one of its player: a later cycle may have taken its player over.
@@ -121,6 +121,9 @@ package struct PlayerRecords {
     package func looked(_ record: Int64) -> Timestamp {
         Timestamp(milliseconds: self[record, .looked])
     }
+
+    /// Whether OGS has told of the player before.
+    package func isKnown(_ record: Int64) -> Bool { self[record, .looked] > 0 }
 
     package func found(_ record: Int64) -> Int64 { self[record, .found] }
     package func judged(_ record: Int64) -> Int64 { self[record, .judged] }
@@ -169,7 +172,8 @@ package struct PlayerRecords {
         putOff(record, failures: min(self[record, .failures].saturatingAdd(1), 7), now)
     }
 
-    /// Puts off a player whom OGS does not know: 1 minute, doubling to a day.
+    /// Puts off a player whom OGS does not know: 1 minute, doubling to a day. Of one whom it knew, to an hour: that may be a
+    /// mistake of its, or of the configuration.
     package func noteUnknown(_ record: Int64, at now: Timestamp) {
         let known = isUnknown(record) ? self[record, .failures] - Self.unknownMark : 0
         putOff(record, failures: min(known.saturatingAdd(1), 12) + Self.unknownMark, now)
@@ -177,14 +181,14 @@ package struct PlayerRecords {
 
     private func putOff(_ record: Int64, failures: Int64, _ now: Timestamp) {
         self[record, .failures] = failures
-        self[record, .notBefore] = now.milliseconds.saturatingAdd(Self.pause(after: failures))
+        self[record, .notBefore] = now.milliseconds.saturatingAdd(pause(record, after: failures))
     }
 
     /// How long so many failures put a player off, in milliseconds.
-    private static func pause(after failures: Int64) -> Int64 {
-        let isUnknown = failures > unknownMark
-        let count = isUnknown ? failures - unknownMark : failures
-        let longest: Interval = isUnknown ? .hours(24) : .hours(1)
+    private func pause(_ record: Int64, after failures: Int64) -> Int64 {
+        let isUnknown = failures > Self.unknownMark
+        let count = isUnknown ? failures - Self.unknownMark : failures
+        let longest: Interval = isUnknown && !isKnown(record) ? .hours(24) : .hours(1)
         return min(
             Interval.minutes(1).milliseconds << (min(max(count, 1), 12) - 1), longest.milliseconds)
     }

@@ -74,6 +74,34 @@ extension State {
         }
     }
 
+    // MARK: Failures
+
+    /// The push services that have judged no push since a moment though they were asked, and the first reason.
+    package func deliveryFailures() throws(Failure) -> [(
+        service: String, reason: String, since: Timestamp
+    )] {
+        let services = try notes.read(stopName)?.content["failing"]?.object?.members ?? []
+        return services.compactMap { service in
+            guard let members = service.value.object, let reason = members["reason"]?.string,
+                let since = members["since"]?.timestamp
+            else { return nil }
+            return (service.name, reason, since)
+        }
+    }
+
+    /// Notes that a service judges no pushes, or with `nil` that it does again. What lasts keeps its start.
+    package func note(
+        failing reason: String?, of service: String, at now: Timestamp
+    ) throws(Failure) {
+        let isKnown = try deliveryFailures().contains { $0.service == service }
+        guard isKnown != (reason != nil) else { return }
+        try notes.update(stopName) { note in
+            var services = note.content["failing"]?.object ?? [:]
+            services[service] = reason.map { ["reason": .string($0), "since": JSONValue(now)] }
+            note.content["failing"] = .object(services)
+        }
+    }
+
     // MARK: Acceptances
 
     /// In which environments a service has accepted pushes under these settings: their key and topic are right.

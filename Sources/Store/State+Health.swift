@@ -8,24 +8,42 @@ extension State {
     private var cyclePath: String { "\(folder)/cycle.json" }
 
     /// Notes that a cycle of `check-turns` has come to its end. It is said again in half a minute: not synced.
-    package func noteCycle(at now: Timestamp) throws(Failure) {
-        let note: JSONValue = ["version": 1, "completed_at": JSONValue(now)]
+    ///
+    /// - Parameter isAnswered: whether OGS told of any player, of those whom it knew; `nil` where it was not asked.
+    package func noteCycle(at now: Timestamp, isAnswered: Bool?) throws(Failure) {
         // Two cycles may end at once.
         try Lock.holding("\(folder)/players.index") { (_) throws(Failure) in
+            let unanswered = try unansweredSince()
+            var note: JSONObject = ["version": 1, "completed_at": JSONValue(now)]
+            switch isAnswered {
+            case true?: break
+            case false?: note["unanswered_since"] = JSONValue(min(unanswered ?? now, now))
+            case nil: note["unanswered_since"] = unanswered.map { JSONValue($0) }
+            }
             try systemCalls { () throws(SystemError) in
                 try Files.replace(
-                    cyclePath, with: JSON.text(note) + [UInt8(ascii: "\n")], durably: false)
+                    cyclePath, with: JSON.text(.object(note)) + [UInt8(ascii: "\n")],
+                    durably: false)
             }
         }
     }
 
     /// When the last cycle came to its end; `nil` where none has, or nothing is known of it.
     package func lastCycle() throws(Failure) -> Timestamp? {
+        try cycleNote()["completed_at"]?.timestamp
+    }
+
+    /// Since when cycles have found out nothing about players of whom OGS has told before.
+    package func unansweredSince() throws(Failure) -> Timestamp? {
+        try cycleNote()["unanswered_since"]?.timestamp
+    }
+
+    private func cycleNote() throws(Failure) -> JSONObject {
         let bytes = try systemCalls { () throws(SystemError) in try Files.contents(cyclePath) }
         do throws(JSONError) {
             return try bytes.flatMap { (bytes) throws(JSONError) in try JSON.parse(bytes) }?
-                .object?["completed_at"]?.timestamp
-        } catch { return nil }
+                .object ?? [:]
+        } catch { return [:] }
     }
 
     /// Since when there are players to be looked at, by the system's clock; `nil` where there are none.

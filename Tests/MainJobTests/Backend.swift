@@ -5,6 +5,15 @@ import Turnstone
 
 /// What an app's own backend asks of an installation.
 extension World {
+    /// What `health` complains of, as it says it to an operator.
+    func problems() throws -> [String] {
+        let answer = try Answer(
+            event: startBackend("health", message("GET", "/health")).end().stdout)
+        return answer.json?.object?["problems"]?.array?.compactMap {
+            $0.object?["problem"]?.string
+        } ?? []
+    }
+
     static let serverKey = "the key that the backend sends us"
 
     func message(_ method: String, _ path: String, _ body: JSONObject? = nil, key: String? = nil)

@@ -49,6 +49,30 @@ import Unix
         #expect(world.spooled().isEmpty)
     }
 
+    @Test(
+        "health says so where the push service puts all off, until it judges a push again",
+        arguments: [
+            ["status": 503], ["status": 500], ["status": 429],
+            ["status": 429, "reason": "TooManyProviderTokenUpdates"],
+        ] as [JSONObject])
+    func failing(fault: JSONObject) throws {
+        let world = try World()
+        var command = fault
+        command["do"] = "apns-fault"
+        try world.simulator.perform(command)
+        try world.accept("a", devices: 1...2, lasting: .days(1))
+        for _ in 0..<4 {
+            _ = try deliver(world)
+            try world.advance(seconds: 20 * 60)
+        }
+        #expect(try world.problems().contains("delivery failing"))
+        try world.simulator.perform(["do": "clear"])
+        try world.advance(seconds: 4 * 3600)
+        _ = try deliver(world)
+        #expect(try world.acceptedIDs().count == 2)
+        #expect(try !world.problems().contains("delivery failing"))
+    }
+
     @Test("urgent ones go first, and a large one last")
     func lanes() throws {
         let world = try World()

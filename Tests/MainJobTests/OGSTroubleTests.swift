@@ -41,6 +41,40 @@ import Turnstone
         #expect(try world.acceptedIDs().count == 1)
     }
 
+    @Test(
+        "health says so where OGS tells nothing of players whom it knew, until it does again",
+        arguments: [404, 500])
+    func noAnswers(status: Int64) throws {
+        let world = try World()
+        try world.beginGame()
+        for player in Int64(1)...2 { try world.register(token(Int(player)), of: player) }
+        // Nobody need mend anything for a player whom OGS never knew.
+        try world.register(token(3), of: 999)
+        try world.cycle()
+        #expect(try world.problems() == [])
+        try world.simulator.perform(["do": "ogs-fault", "status": .integer(status)])
+        for _ in 0..<12 { try world.cycle() }
+        #expect(try world.problems().contains("no answers"))
+        // An hour later at the latest all of them are looked at again, though it was so for a day.
+        for _ in 0..<30 {
+            try world.advance(seconds: 2400)
+            try world.cycle()
+        }
+        try world.simulator.perform(["do": "clear"])
+        try world.advance(seconds: 3600)
+        try world.cycle()
+        #expect(try world.problems() == [])
+        func notices() throws -> Int {
+            try world.simulator.pushes().count {
+                $0["payload"]?.object?["aps"]?.object?["alert"] != nil
+            }
+        }
+        let told = try notices()
+        try world.move()
+        try world.cycle()
+        #expect(try notices() == told + 1)
+    }
+
     @Test("OGS is left alone as long as it asks for", arguments: [429, 503])
     func backOff(status: Int64) throws {
         let world = try World()

@@ -31,6 +31,32 @@ extension UnusableFilesTests {
         }
     }
 
+    @Test(
+        "what other programs refuse to read is named by health",
+        arguments: [
+            ("OGS_BASE_URL", "online-go.com"), ("OGS_WEB_URL", "javascript:"),
+            ("OGS_CONTACT", "me"), ("OGS_REQUESTS_PER_SECOND", "0"),
+            ("CHECK_INTERVAL_SECONDS", "0"), ("NOTIFY_LIVE_GAMES", "sometimes"),
+            ("TURNSTONE_DELIVER", "never"),
+            ("ALLOWED_ORIGINS", "example.org"), ("DEVICES_PER_USER", "no"),
+            ("ACTIVITIES_PER_USER", "-1"), ("LISTENERS_PER_SESSION", "1.5"),
+            ("KEYS_PER_USER", "many"),
+        ])
+    func ofOthers(variable: String, value: String) throws {
+        let (answer, _) = try ask("health", "GET", "/health", environment: [variable: value])
+        #expect(answer.status == 503)
+        #expect(answer.body.contains("unable to use \(variable)"), "\(answer.body)")
+    }
+
+    @Test("what was accepted is not answered with an error where no drainer can be started")
+    func drainerStart() throws {
+        let environment = ["TURNSTONE_DELIVER": "never"]
+        let body = #"{"devices":["\#(String(repeating: "a", count: 64))"],"title":"Hello"}"#
+        let (answer, log) = try ask("notify", "POST", "/api/notify", body, environment: environment)
+        #expect(answer.status == 202, "\(answer.body)")
+        #expect(log.contains("unable to use TURNSTONE_DELIVER"), "\(log)")
+    }
+
     /// A P-256 key for nothing but tests, in the form of `APNS_KEY`.
     static let key =
         "LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0tCk1JR0hBZ0VBTUJNR0J5cUdTTTQ5QWdFR0NDcUdTTTQ5Q"

@@ -31,6 +31,8 @@ final class Cycle {
         var putOff = 0
         /// Failures that OGS gave no sensible answer for, of players whom it should.
         var outages = 0
+        /// Failures to find out anything about players of whom OGS has told before.
+        var lost = 0
         /// Players of whom an answer is expected: those whose last look did not fail, or all where there are none.
         var expected = 0
     }
@@ -121,9 +123,11 @@ final class Cycle {
             let told = try book.takeUnchanged(of: claim.player, record: claim.record, began: began)
             noteTold(told, claim.player, skipped: 0)
         case .unknownPlayer:
+            if book.records.isKnown(claim.record) { count.lost += 1 }
             book.records.noteUnknown(claim.record, at: schedule.time)
             logFailure(claim, "Online-Go.com knows no such player")
         case .outage(let reason):
+            if book.records.isKnown(claim.record) { count.lost += 1 }
             book.records.noteFailure(claim.record, at: schedule.time)
             logFailure(claim, reason)
             if !hasSound || !claim.hasFailed { count.outages += 1 }
@@ -137,6 +141,9 @@ final class Cycle {
             book.records.release(claim)
         }
     }
+
+    /// Whether OGS told of any player; `nil` where it was asked about none whom it knew before.
+    var isAnswered: Bool? { count.looked > 0 ? true : count.lost > 0 ? false : nil }
 
     /// Whether so many players went without a sensible answer, and nobody got one.
     private func isDown(after failures: Int) -> Bool {

@@ -21,9 +21,9 @@ run("Looks for players whose turn it is on Online-Go.com, and queues a notificat
     let summary = try cycle.run()
     schedule.log.unknownTimeZones()
     // What was queued goes out, whether or not that can be noted.
-    do throws(Failure) { try state.noteCycle(at: schedule.time) } catch {
-        schedule.log.failure(error)
-    }
+    do throws(Failure) {
+        try state.noteCycle(at: schedule.time, isAnswered: cycle.isAnswered)
+    } catch { schedule.log.failure(error) }
     if try spool.hasWork(at: schedule.time) {
         // Without a push service the pushes are printed, and so waited for.
         let isPrinting = !schedule.variables.namesPushService

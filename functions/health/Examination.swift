@@ -32,7 +32,7 @@ struct Examination {
         if let sentence = variables.malformedLine {
             problems.append(Problem(configurationFault: .misconfigured(sentence)))
         }
-        for check in [delivery, ogs, webTokens, templates] {
+        for check in [delivery, ogs, turns, webTokens, keys, templates, limits] {
             do throws(Failure) { try check() } catch {
                 problems.append(Problem(configurationFault: error))
             }
@@ -45,7 +45,10 @@ struct Examination {
                         "Make the state folder writable. If it was replaced while services ran, restart them."
                 ))
         }
-        for find in [room, cycle, oldest, stops, drainer, pause, failed, setAside, unusable] {
+        for find in [
+            room, cycle, answers, oldest, stops, failures, drainer, pause, failed, setAside,
+            unusable,
+        ] {
             do throws(Failure) { problems += try find() } catch {
                 problems.append(Problem(stateFault: error))
             }
@@ -60,7 +63,23 @@ struct Examination {
 
     private func ogs() throws(Failure) {
         _ = try CertificateFile.path(in: variables, "OGS_CA_FILE")
+        _ = try variables.ogsAddress()
+        _ = try variables.ogsContact()
+        _ = try state.requestsPerSecond(variables)
     }
+
+    private func turns() throws(Failure) {
+        _ = try TurnSettings(variables)
+        _ = try state.checkInterval(variables)
+    }
+
+    /// Who may call. Without a variable of theirs nobody of that kind may.
+    private func keys() throws(Failure) {
+        _ = try variables.serverKeys()
+        _ = try AllowedOrigins(variables)
+    }
+
+    private func limits() throws(Failure) { _ = try state.quotas() }
 
     /// An installation without either variable takes no JSON Web Tokens.
     private func webTokens() throws(Failure) {
@@ -134,6 +153,20 @@ struct Examination {
         ]
     }
 
+    private func answers() throws(Failure) -> [Problem] {
+        guard let since = try state.unansweredSince(), now - since > Self.patience else {
+            return []
+        }
+        return [
+            Problem(
+                "no answers",
+                "Online-Go.com has told nothing of any player whom it knew since \(text(since)).",
+                action:
+                    "See whether it answers at OGS_BASE_URL. The log of check-turns says what it says.",
+                ["since": .string(text(since))])
+        ]
+    }
+
     private func oldest() throws(Failure) -> [Problem] {
         guard let oldest = try spool.oldestDue(at: now), now - oldest > Self.patience else {
             return []
@@ -156,6 +189,20 @@ struct Examination {
                 [
                     "service": .string(stop.service), "reason": .string(stop.reason),
                     "since": .string(text(stop.since)),
+                ])
+        }
+    }
+
+    private func failures() throws(Failure) -> [Problem] {
+        try state.deliveryFailures().filter { now - $0.since > Self.patience }.map { failure in
+            Problem(
+                "delivery failing",
+                "\(failure.service) has been asked and has judged no push since \(text(failure.since)): \(failure.reason).",
+                action:
+                    "Accepted notifications wait, and are tried again. If it lasts, see what the push service says of its state.",
+                [
+                    "service": .string(failure.service), "reason": .string(failure.reason),
+                    "since": .string(text(failure.since)),
                 ])
         }
     }
