@@ -43,17 +43,14 @@ package struct Message: Equatable {
     ///   - user: the one user whose devices alone get it.
     ///   - accepted: nanoseconds since 1970: of two from the same moment, which was accepted first.
     func series(of user: UserID?, now: Timestamp, accepted: Int64) -> Series? {
-        if let subject {
-            // What is scheduled for later is older than what is said now.
-            return Series(
-                "subject \(subject)", of: user, order: Series.Order(from: now, accepted: accepted))
-        }
-        return collapseID.map { id in
-            Series(
-                "collapse \(id)", of: user,
-                order: Series.Order(from: sendAfter ?? now, accepted: accepted),
-                isScheduled: sendAfter != nil)
-        }
+        let names = [subject.map { "subject \($0)" }, collapseID.map { "collapse \($0)" }]
+            .compactMap { $0 }
+        guard !names.isEmpty else { return nil }
+        // Of a subject, what is scheduled for later is older than what is said now.
+        let moment = subject == nil ? sendAfter : nil
+        return Series(
+            names, of: user, order: Series.Order(from: moment ?? now, accepted: accepted),
+            isScheduled: moment != nil)
     }
 
     /// What a payload may have in bytes.

@@ -4,8 +4,8 @@ import Turnstone
 /// What a notification is a state of, and which of several states is the newer one: on a device an older one never
 /// follows a newer one.
 package struct Series: Equatable, Sendable {
-    /// Tells series apart: 32 hex digits.
-    package let key: String
+    /// What the notification has in common with others, such as its collapse id and its subject: 32 hex digits for each.
+    package let keys: [String]
     /// The one user that the notification is for, as 32 hex digits, or `all`: what is for others cannot replace it, and
     /// need not be looked at.
     package let scope: String
@@ -13,15 +13,20 @@ package struct Series: Equatable, Sendable {
     /// Whether it holds from a later moment than its acceptance.
     let isScheduled: Bool
 
-    /// - Parameter name: what its notifications have in common, such as a collapse id.
-    package init(_ name: String, of user: UserID?, order: Order, isScheduled: Bool = false) {
-        key = digest(name)
+    /// - Parameter names: what it has in common with others, such as a collapse id.
+    package init(_ names: [String], of user: UserID?, order: Order, isScheduled: Bool = false) {
+        keys = names.map(digest)
         self.isScheduled = isScheduled
         scope = user.map { digest($0.text) } ?? Self.everybody
         self.order = order
     }
 
     static let everybody = "all"
+
+    /// Whether it takes the place of another one on a device that has taken that.
+    package func replaces(_ other: Series) -> Bool {
+        order > other.order && keys.contains { other.keys.contains($0) }
+    }
 
     /// When a state holds from, and which of two that hold from the same moment was accepted first.
     package struct Order: Hashable, Comparable, Sendable {
@@ -44,22 +49,24 @@ package struct Series: Equatable, Sendable {
 extension Series {
     /// Reads the form that ``json`` writes; `nil` for any other.
     init?(_ json: JSONValue) {
-        guard let members = json.object, let key = members["key"]?.string, isDigest(key),
+        guard let members = json.object, let key = members["key"]?.string,
             let scope = members["scope"]?.string, isDigest(scope) || scope == Self.everybody,
             let moment = members["from"]?.integer, let accepted = members["accepted"]?.integer
         else { return nil }
-        self.key = key
+        keys = [key] + (members["more_keys"]?.texts ?? [])
+        guard keys.allSatisfy(isDigest) else { return nil }
         self.scope = scope
         isScheduled = members["scheduled"]?.bool ?? false
         order = Order(from: Timestamp(milliseconds: moment), accepted: accepted)
     }
 
-    /// `{"key", "scope", "from", "accepted", "scheduled"?}`.
+    /// `{"key", "more_keys"?, "scope", "from", "accepted", "scheduled"?}`.
     var json: JSONValue {
-        var members: JSONObject = [
-            "key": .string(key), "scope": .string(scope), "from": .integer(order.moment),
-            "accepted": .integer(order.accepted),
-        ]
+        var members: JSONObject = ["key": .string(keys.first ?? "")]
+        members["more_keys"] = keys.count > 1 ? JSONValue(texts: Array(keys.dropFirst())) : nil
+        members["scope"] = .string(scope)
+        members["from"] = .integer(order.moment)
+        members["accepted"] = .integer(order.accepted)
         members["scheduled"] = isScheduled ? true : nil
         return .object(members)
     }

@@ -67,36 +67,43 @@ private func readMark(_ path: String) -> JSONObject? {
 }
 
 extension Spool {
-    private func folder(of series: Series) -> String { "\(folder)/series/\(series.key)" }
+    private func folder(_ key: String) -> String { "\(folder)/series/\(key)" }
 
-    private func folder(of series: Series, _ scope: String) -> String {
-        "\(folder(of: series))/\(scope)"
-    }
+    private func folder(_ key: String, _ scope: String) -> String { "\(folder(key))/\(scope)" }
 
-    /// Makes the mark of a notification that is about to be accepted, durably.
+    /// Makes the marks of a notification that is about to be accepted, durably.
     func mark(_ id: String, in series: Series, acceptedAt now: Timestamp) throws(Failure) {
         var members = series.json.object ?? [:]
         members["receipts"] = try receiptsStart(notBefore: nil, at: now).json
         let name = SeriesMark.name(of: id, in: series)
-        try write("\(folder(of: series, series.scope))/\(name)") { (writer) throws(Failure) in
-            try writer.append(members)
+        for key in series.keys {
+            try write("\(folder(key, series.scope))/\(name)") { (writer) throws(Failure) in
+                try writer.append(members)
+            }
         }
     }
 
-    /// The notifications of a series that concern one of it, itself among them: those that are not over, or newer than
-    /// one that is not.
+    /// The notifications that concern one of a series, itself among them: those that are not over, or newer than one that
+    /// is not.
     package func marks(of series: Series) throws(Failure) -> [SeriesMark] {
-        var scopes = [series.scope, Series.everybody]
-        if series.scope == Series.everybody {
-            scopes = try names(in: folder(of: series))
-        }
         var marks: [SeriesMark] = []
-        for scope in scopes { marks += try self.marks(of: series, scope) }
+        for key in series.keys { marks += try self.marks(of: key, concerning: series.scope) }
         return marks
     }
 
-    private func marks(of series: Series, _ scope: String) throws(Failure) -> [SeriesMark] {
-        let folder = folder(of: series, scope)
+    /// The same for one of the series' keys.
+    package func marks(
+        of key: String, concerning scope: String
+    ) throws(Failure) -> [SeriesMark] {
+        var scopes = [scope, Series.everybody]
+        if scope == Series.everybody { scopes = try names(in: folder(key)) }
+        var marks: [SeriesMark] = []
+        for scope in scopes { marks += try self.marks(of: key, scope) }
+        return marks
+    }
+
+    private func marks(of key: String, _ scope: String) throws(Failure) -> [SeriesMark] {
+        let folder = folder(key, scope)
         return try names(in: folder).compactMap {
             SeriesMark(folder: folder, scope: scope, name: $0)
         }
@@ -104,22 +111,28 @@ extension Spool {
 
     /// Removes the marks that nobody needs, now that a notification of a series is over, if one is.
     func tidy(_ series: Series, without id: String?, now: Timestamp) throws(Failure) {
-        let folder = folder(of: series)
+        for key in series.keys { try tidy(key, series.scope, without: id, now: now) }
+    }
+
+    private func tidy(
+        _ key: String, _ scope: String, without id: String?, now: Timestamp
+    ) throws(Failure) {
+        let folder = folder(key)
         try removeMarks(
-            among: marks(of: series), in: series.scope, of: series, without: id, now: now)
+            among: marks(of: key, concerning: scope), of: key, in: scope, without: id, now: now)
         let scopes = try systemCalls { () throws(SystemError) in try Files.names(in: folder) }
-        if series.scope == Series.everybody {
+        if scope == Series.everybody {
             // What waited for this one goes with it; of very many users, with the next one of theirs.
-            let all = try marks(of: series, Series.everybody)
+            let all = try marks(of: key, Series.everybody)
             for scope in scopes.prefix(100) where scope != Series.everybody {
-                let marks = try marks(of: series, scope) + all
-                try removeMarks(among: marks, in: scope, of: series, without: id, now: now)
+                let marks = try marks(of: key, scope) + all
+                try removeMarks(among: marks, of: key, in: scope, without: id, now: now)
             }
         }
         // What is for all concerns every scope: it stays until it is the only one.
-        if series.scope != Series.everybody, scopes == [Series.everybody] {
+        if scope != Series.everybody, scopes == [Series.everybody] {
             try removeMarks(
-                among: marks(of: series, Series.everybody), in: Series.everybody, of: series,
+                among: marks(of: key, Series.everybody), of: key, in: Series.everybody,
                 without: id, now: now)
         }
         Files.removeEmptyFolder(folder)
@@ -136,13 +149,21 @@ extension Spool {
     func countHeld(
         _ change: Int64, in series: Series, until moment: Timestamp, now: Timestamp
     ) throws(Failure) {
-        let known = try marks(of: series, series.scope).first { $0.id == SeriesMark.heldID }
+        for key in series.keys {
+            try countHeld(change, of: key, in: series, until: moment, now: now)
+        }
+    }
+
+    private func countHeld(
+        _ change: Int64, of key: String, in series: Series, until moment: Timestamp, now: Timestamp
+    ) throws(Failure) {
+        let known = try marks(of: key, series.scope).first { $0.id == SeriesMark.heldID }
         let held = known?.held
         let count = min(max(held?.count ?? 0, 0), 1 << 32) + change
         var oldest = series
         if let known, known.order < series.order { oldest.order = known.order }
         let name = SeriesMark.name(of: SeriesMark.heldID, in: oldest)
-        let path = "\(folder(of: series, series.scope))/\(name)"
+        let path = "\(folder(key, series.scope))/\(name)"
         if count > 0 {
             var members = oldest.json.object ?? [:]
             members["until"] = JSONValue(max(held?.until ?? moment, moment))
@@ -154,10 +175,10 @@ extension Spool {
 
     /// Removes the marks of a scope that are older than each notification of `marks` that is not over.
     private func removeMarks(
-        among marks: [SeriesMark], in scope: String, of series: Series, without id: String?,
+        among marks: [SeriesMark], of key: String, in scope: String, without id: String?,
         now: Timestamp
     ) throws(Failure) {
-        let folder = folder(of: series, scope)
+        let folder = folder(key, scope)
         for mark in marks.sorted(by: { $0.order < $1.order }) {
             // While it is open, newer ones have to be known.
             if mark.id != id, try isOpen(mark, now: now) { break }

@@ -139,6 +139,9 @@ package final class SpoolFile {
         return outcomes.members.isEmpty ? nil : .object(outcomes)
     }
 
+    /// Whether a device was reached in this pass.
+    package var isReachedInPass: Bool { progress.isReached }
+
     /// Whether a device was reached, in this pass or an earlier one.
     package var isReached: Bool { wasReached || progress.isReached }
 }

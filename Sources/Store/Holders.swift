@@ -6,6 +6,9 @@ package struct Holders: Document {
 
     /// In the order of registration.
     package var users: [UserID] = []
+    /// Of a token that nobody has: how many waiting games its device still shows. The next player who registers it
+    /// corrects the number.
+    package var shownTurns: Int64?
     private var unknown = JSONObject()
 
     package init() {}
@@ -14,11 +17,13 @@ package struct Holders: Document {
         var members = Members(members)
         guard let users = members.take("users")?.array else { return nil }
         self.users = users.compactMap { $0.string.flatMap { UserID($0) } }
+        shownTurns = members.take("shown_turns")?.count
         unknown = members.rest
     }
 
     package var members: JSONObject {
-        let members: JSONObject = ["users": .array(users.map { .string($0.text) })]
+        var members: JSONObject = ["users": .array(users.map { .string($0.text) })]
+        members["shown_turns"] = shownTurns.map { .integer($0) }
         return members.adding(unknown)
     }
 }

@@ -103,7 +103,6 @@ extension Device {
             firstID = id
             token = registration.token
             reached = nil
-            shownTurns = nil
         }
         kind = registration.kind
         platform = registration.platform

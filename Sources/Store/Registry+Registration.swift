@@ -22,6 +22,7 @@ extension Registry {
             try add(registration, to: user, asPlayer: true, at: time)
         }
         try forget(added.left, of: user)
+        if known != nil { try takeOverBadge(of: token, by: user) }
     }
 
     /// Makes a token one of the user's and nobody else's, as of `time`. Doing it again renews the registration.
@@ -65,6 +66,7 @@ extension Registry {
             try handOverBadges(of: other.devices, from: other.user)
         }
         try forget(added.left, of: user)
+        try takeOverBadge(of: registration.token, by: user)
         return added.device
     }
 

@@ -113,15 +113,32 @@ package struct Registry {
         return !removed.isEmpty
     }
 
-    /// Lets another player correct the number on an icon. The games of a user who has lost the device still count in it, and
-    /// nobody else knows of them.
+    /// Lets another player correct the number on an icon, now or once one registers the device. The games of a user who has
+    /// lost the device still count in it, and nobody else knows of them.
     package func handOverBadges(of devices: [Device], from user: UserID) throws(Failure) {
         for device in devices {
             guard let shown = device.shownTurns, shown > 0 else { continue }
+            try state.tokens.update(DocumentName(device.token)) {
+                $0.shownTurns = shown.saturatingAdd($0.shownTurns ?? 0)
+            }
             for other in try users(of: device.token) where other != user {
-                if try handOver(shown, on: device.token, to: other) { break }
+                if try takeOverBadge(of: device.token, by: other) { break }
             }
         }
+    }
+
+    /// Lets a user correct the number on an icon that others have left.
+    ///
+    /// - Returns: whether the user is a player who has the device.
+    @discardableResult
+    func takeOverBadge(of token: DeviceToken, by user: UserID) throws(Failure) -> Bool {
+        let name = DocumentName(token)
+        guard let shown = try state.tokens.read(name)?.shownTurns,
+            try handOver(shown, on: token, to: user)
+        else { return false }
+        // A crash before this has it corrected once more.
+        try state.tokens.update(name) { $0.shownTurns = nil }
+        return true
     }
 
     /// - Returns: whether the user is a player who has the device.
@@ -132,7 +149,8 @@ package struct Registry {
         return try state.users.update(DocumentName(user)) { (document) throws(Failure) in
             let place = document.devices.firstIndex { $0.token == token && $0.takesMessages }
             guard let place else { return false }
-            document.devices[place].shownTurns = (document.devices[place].shownTurns ?? 0) + shown
+            document.devices[place].shownTurns =
+                shown.saturatingAdd(document.devices[place].shownTurns ?? 0)
             try state.forgetJudgement(of: player, hint: document.record)
             return true
         }

@@ -66,7 +66,8 @@ package struct Device: Equatable {
     package var reached: Timestamp?
     /// The number of the newest turn notice that was accepted for it.
     package var notice: Int64 = 0
-    /// How many waiting games of this player the last accepted push showed; `nil` before the first.
+    /// How many waiting games of this player the last accepted push showed; `nil` before the first,
+    /// ``unknownNumber`` where a push may have been accepted.
     package var shownTurns: Int64?
     /// What its push service held against it, since it was registered.
     package internal(set) var refusals: Refusals?
@@ -79,6 +80,9 @@ package struct Device: Equatable {
         self.environment = environment
         self.registered = registered
     }
+
+    /// More games than anybody plays: a number that is always corrected.
+    package static let unknownNumber: Int64 = 1_000_000_000
 
     /// The last refusal's reason and time, and how many there were.
     package struct Refusals: Equatable {

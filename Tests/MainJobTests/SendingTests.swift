@@ -143,6 +143,47 @@ import Turnstone
         #expect(world.state.files().keys.allSatisfy { !$0.hasPrefix("spool/series/") })
     }
 
+    @Test(
+        "an older message does not follow a newer one with the same collapse id or the same subject, whatever else they have",
+        arguments: [
+            (["collapse_id": "z"], ["collapse_id": "z", "subject": "q"]),
+            (["collapse_id": "z", "subject": "q"], ["collapse_id": "z"]),
+            (["collapse_id": "z", "subject": "q"], ["collapse_id": "z", "subject": "r"]),
+            (["collapse_id": "y", "subject": "q"], ["collapse_id": "z", "subject": "q"]),
+            (["subject": "q"], ["collapse_id": "z", "subject": "q"]),
+        ] as [(JSONObject, JSONObject)], [false, true])
+    func overtakenInPart(members: (old: JSONObject, new: JSONObject), isHeld: Bool) throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        func send(_ title: JSONValue, _ more: JSONObject) throws -> String {
+            var body: JSONObject = [
+                "users": ["ann"], "title": title, "interruption_level": "time-sensitive",
+            ]
+            for member in more.members { body[member.name] = member.value }
+            return try world.sent(body)
+        }
+        if isHeld {
+            try world.change("ann") {
+                $0.preferences.mutedUntil = Timestamp(milliseconds: world.now) + .hours(1)
+            }
+        } else {
+            try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
+        }
+        var old = members.old
+        if isHeld { old["interruption_level"] = "active" }
+        let first = try send("Old", old)
+        try world.run("deliver")
+        try world.advance(seconds: 1)
+        let second = try send("New", members.new)
+        try world.run("deliver")
+        try world.advance(seconds: 3600)
+        try world.run("deliver")
+        #expect(try world.report(second)["counts"] == ["accepted": 1])
+        #expect(try world.report(first)["counts"] == ["superseded": 1])
+        #expect(try world.acceptedIDs().count == 1)
+        #expect(world.state.files().keys.allSatisfy { !$0.hasPrefix("spool/series/") })
+    }
+
     @Test("a message to all that replaced one stays known until that one is over")
     func overtakenByOneToAll() throws {
         let world = try World()

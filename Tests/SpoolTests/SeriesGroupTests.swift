@@ -16,7 +16,7 @@ import Turnstone
 
     private func notification(_ id: String, _ moment: Int64) -> Notification {
         var notification = Scratch.notification(id)
-        notification.series = Series("collapse x", of: nil, order: order(moment))
+        notification.series = Series(["collapse x"], of: nil, order: order(moment))
         return notification
     }
 
@@ -105,12 +105,12 @@ import Turnstone
     @Test("a mark of an older program, whose name does not tell its order, is read")
     func olderMark() throws {
         let scratch = Scratch()
-        let series = Series("collapse x", of: nil, order: order(1))
+        let series = Series(["collapse x"], of: nil, order: order(1))
         try scratch.spool.mark("new", in: series, acceptedAt: Scratch.now)
-        let folder = "spool/series/\(series.key)/all"
+        let folder = "spool/series/\(series.keys[0])/all"
         let name = try #require(scratch.files.first { $0.hasPrefix(folder) })
         #expect(name == "\(folder)/new.1.0.json")
-        let older = Series("collapse x", of: nil, order: order(0), isScheduled: true)
+        let older = Series(["collapse x"], of: nil, order: order(0), isScheduled: true)
         try scratch.folder.write(
             line((older.json.object ?? [:])), to: "\(folder)/old.json")
         let marks = try scratch.spool.marks(of: series).sorted { $0.order < $1.order }

@@ -113,10 +113,11 @@ extension Drainer {
         }
         if let told = job.notification.turns {
             try tellPlayer(told, of: job, isOver: job.left == 0)
-        } else if job.notification.cargo == .turnBadge, job.file.isReached,
-            let waiting = job.waitingGames
-        {
-            try state.users.update(DocumentName(user)) { $0.noteShown(waiting, on: job.reached) }
+        } else if job.notification.cargo == .turnBadge, job.changesIcons {
+            try state.users.update(DocumentName(user)) { (document) throws(Failure) in
+                if let waiting = job.waitingGames { document.noteShown(waiting, on: job.reached) }
+                try recordDoubt(of: job, in: &document)
+            }
         }
         try tellOthers(of: job)
     }

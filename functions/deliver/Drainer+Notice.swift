@@ -110,7 +110,7 @@ extension Drainer {
             others.append((other, document.turnBadge.waiting))
         }
         push.job.others[device.token] = others.isEmpty ? nil : others
-        push.setBadge(others.reduce(waiting) { $0 + $1.waiting })
+        push.setBadge(others.reduce(waiting) { $0.saturatingAdd($1.waiting) })
     }
 
     /// Records for the other users of a device what its icon shows of their games: each of them corrects what is theirs.
@@ -157,6 +157,20 @@ extension Drainer {
                 // Under the user's lock: a cycle that judges the player now must not take its judgement for the last.
                 try state.forgetJudgement(of: player, hint: document.record)
             }
+            try recordDoubt(of: job, in: &document)
         }
+    }
+
+    /// Records in the player's document on which devices nobody knows the number, so that the next cycle corrects it there.
+    func recordDoubt(of job: Job, in document: inout User) throws(Failure) {
+        guard !job.doubtful.isEmpty || job.wasReached, let player = job.notification.user?.player
+        else { return }
+        for device in document.devices where device.takesMessages {
+            let isDoubtful =
+                job.doubtful.contains(device.token)
+                || job.wasReached && !job.reached.contains(device.token)
+            if isDoubtful { document.noteShown(Device.unknownNumber, on: [device.token]) }
+        }
+        try state.forgetJudgement(of: player, hint: document.record)
     }
 }

@@ -8,15 +8,19 @@ extension Drainer {
     /// Reads from the receipts which devices newer notifications of a job's series have reached, and from the spool which
     /// ones they are still for. What happens from now on is recorded as it happens.
     func join(_ job: Job) throws(Failure) {
-        guard let series = job.notification.series else { return }
-        let group = groups[series.key] ?? SeriesGroup()
-        groups[series.key] = group
-        job.group = group
+        guard let series = job.series else { return }
+        for key in series.keys { try join(job, series, key) }
+    }
+
+    private func join(_ job: Job, _ series: Series, _ key: String) throws(Failure) {
+        let group = groups[key] ?? SeriesGroup()
+        groups[key] = group
+        job.groups.append(group)
         let isLarge = job.lane == .bulk
         // What it has reached in earlier passes, only the receipts tell.
         group.join(
             job.notification.id, isLarge: isLarge, isComplete: !isLarge && !job.file.isReached)
-        for mark in try spool.marks(of: series)
+        for mark in try spool.marks(of: key, concerning: series.scope)
         where mark.order > series.order && group.mustRead(mark.id) {
             try intake.log.write()
             for device in try intake.devicesReached(by: mark) {
@@ -46,9 +50,10 @@ extension Drainer {
 
     /// The newest that the receipts and the spool know of a series and a device, if that is newer than a held message.
     func newer(than series: Series, on device: String) throws(Failure) -> Newer? {
-        let isNewer: (Series) -> Bool = { $0.key == series.key && $0.order > series.order }
         var pause: Interval?
-        if bringing[device]?.contains(where: isNewer) == true { pause = .seconds(1) }
+        if bringing[device]?.contains(where: { $0.replaces(series) }) == true {
+            pause = .seconds(1)
+        }
         for mark in try spool.marks(of: series) where mark.order > series.order {
             try intake.log.write()
             if try intake.devicesReached(by: mark).contains(device) { return .taken }
@@ -78,44 +83,47 @@ extension Drainer {
         if let user = job.notification.user, telling[user] == job.notification.id {
             telling[user] = nil
         }
-        guard let series = job.notification.series, let group = job.group else { return }
-        job.group = nil
-        putBack(group.leave(job.notification.id, putOffUntil: moment))
-        if group.inHand.isEmpty { groups[series.key] = nil }
+        guard let series = job.series else { return }
+        for (key, group) in zip(series.keys, job.groups) {
+            putBack(group.leave(job.notification.id, putOffUntil: moment))
+            if group.inHand.isEmpty { groups[key] = nil }
+        }
+        job.groups = []
     }
 
     /// Records that a device has taken a push.
     func noteReached(_ push: Push) {
+        guard let device = push.device else { return }
         for series in push.brought {
-            if let device = push.device {
-                groups[series.key]?.recordReached(series.order, on: device)
-            }
+            for key in series.keys { groups[key]?.recordReached(series.order, on: device) }
         }
+        guard let series = push.job.series else { return }
         // A bulk notification that is alone overtakes none: its devices are in the receipts if another one comes.
-        guard let group = push.job.group, let series = push.job.notification.series,
-            let device = push.device, push.job.lane != .bulk || group.inHand.count > 1
-        else { return }
-        group.recordReached(series.order, on: device)
+        for group in push.job.groups where push.job.lane != .bulk || group.inHand.count > 1 {
+            group.recordReached(series.order, on: device)
+        }
     }
 
     /// Whether the device has taken a newer state of the same thing, or may soon take one.
     func overtaken(_ push: Push) throws(Failure) -> Verdict? {
-        guard let series = push.job.series, let group = push.job.group, let device = push.device
-        else { return nil }
-        if let newest = group.newest(on: device), newest > series.order {
-            return .superseded("newer")
+        guard let series = push.job.series, let device = push.device else { return nil }
+        for group in push.job.groups {
+            if let newest = group.newest(on: device), newest > series.order {
+                return .superseded("newer")
+            }
         }
-        let isNewer: (Series) -> Bool = { $0.key == series.key && $0.order > series.order }
-        if bringing[device]?.contains(where: isNewer) == true { return .soon }
-        for newer in group.ahead(of: series.order, on: device) {
-            let isLater = !newer.isInHand && newer.isScheduled && newer.until > now
-            if isLater { continue }
-            if try isHeldBack(newer.notification, from: push) { continue }
-            guard push.job.notification.expires > now else { return .expired }
-            // No more wait in memory than would fit there.
-            if newer.isInHand, group.waitingCount < 10_000 { return .behind }
-            let moment = max(now, min(newer.until, push.job.notification.expires))
-            return .behind(for: moment + .seconds(1) - now)
+        if bringing[device]?.contains(where: { $0.replaces(series) }) == true { return .soon }
+        for (key, group) in zip(series.keys, push.job.groups) {
+            for newer in group.ahead(of: series.order, on: device) {
+                let isLater = !newer.isInHand && newer.isScheduled && newer.until > now
+                if isLater { continue }
+                if try isHeldBack(newer.notification, from: push) { continue }
+                guard push.job.notification.expires > now else { return .expired }
+                // No more wait in memory than would fit there.
+                if newer.isInHand, group.waitingCount < 10_000 { return .behind(key: key) }
+                let moment = max(now, min(newer.until, push.job.notification.expires))
+                return .behind(for: moment + .seconds(1) - now)
+            }
         }
         return nil
     }

@@ -17,10 +17,8 @@ extension Drainer {
         let job = push.job
         inFlight -= 1
         switch verdict.meaning {
-        case .behind:
-            if let device = push.device {
-                job.group?.wait((job, push.original), for: device)
-            }
+        case .behind(let key):
+            if let device = push.device { groups[key]?.wait((job, push.original), for: device) }
             return
         case .probing:
             if provider.isOwn(push) { noteAnswer() }
@@ -37,6 +35,7 @@ extension Drainer {
             }
             job.retry(notBefore: now + .seconds(5), because: verdict.reason)
         case .settled(let outcome):
+            if outcome != .accepted { recordDoubt(push) }
             append(verdict, of: push, outcome, isSent: isSent)
             if isSent, verdict.status != nil, provider.isOwn(push) { noteAnswer() }
             summary.count(outcome)
@@ -48,9 +47,14 @@ extension Drainer {
             case .expired, .superseded, .cancelled, .damaged, .held: break
             }
             if let device = push.original.device {
-                putBack(job.group?.settle(job.notification.id, on: device))
+                for group in job.groups {
+                    putBack(group.settle(job.notification.id, on: device))
+                }
             }
         case .later(let interval):
+            if isSent, verdict.status != nil, provider.isOwn(push) {
+                noteRefusalToAnswer(verdict, to: push)
+            }
             append(verdict, of: push, nil, isSent: isSent)
             job.retry(notBefore: now + interval, because: verdict.reason)
         case .stop:
@@ -63,8 +67,8 @@ extension Drainer {
     }
 
     /// Lets pushes go on that waited for a newer one.
-    func putBack(_ waited: [PushQueue.Entry]?) {
-        for entry in waited ?? [] { queue.putBack(entry) }
+    func putBack(_ waited: [PushQueue.Entry]) {
+        for entry in waited { queue.putBack(entry) }
     }
 
     private func append(
@@ -82,11 +86,43 @@ extension Drainer {
         if push.job.isForPlayer, let token = push.delivery.token { push.job.reached.append(token) }
     }
 
+    /// Records that nobody will know whether a push has changed the number on an icon.
+    private func recordDoubt(_ push: Push) {
+        guard push.job.isForPlayer, push.job.file.isInDoubt(push.delivery),
+            let token = push.delivery.token
+        else { return }
+        push.job.doubtful.append(token)
+    }
+
     /// A push service that judges pushes is one that can be reached and that takes our key.
     private func noteAnswer() {
-        guard isStopNoted else { return }
-        isStopNoted = false
-        note(nil)
+        nextFailureNote = MonotonicClock.milliseconds + 60_000
+        if isStopNoted {
+            isStopNoted = false
+            note(nil)
+        }
+        if isFailureNoted {
+            isFailureNoted = false
+            orLog { () throws(Failure) in
+                try state.note(failing: nil, of: provider.name, at: now)
+            }
+        }
+    }
+
+    /// A push service that has judged nothing for a minute and puts pushes off is one that an operator has to know of.
+    private func noteRefusalToAnswer(_ verdict: Verdict, to push: Push) {
+        let reason = verdict.reason ?? verdict.status.map { "\($0)" } ?? "unknown"
+        if reason == "TooManyRequests" {
+            // That is one device's own doing, unless it is said of others, too.
+            defer { throttledDevice = push.device }
+            guard let throttledDevice, throttledDevice != push.device else { return }
+        }
+        guard MonotonicClock.milliseconds >= nextFailureNote else { return }
+        nextFailureNote = MonotonicClock.milliseconds + 60_000
+        isFailureNoted = true
+        orLog { () throws(Failure) in
+            try state.note(failing: reason, of: provider.name, at: now)
+        }
     }
 
     /// Notes in the state folder whether the provider's queue has stopped. Where that fails, the next run tells.

@@ -52,6 +52,12 @@ final class Drainer {
     var obstacle: Failure?
     /// Whether the state folder says that the provider's queue has stopped.
     var isStopNoted = true
+    /// Whether the state folder may say that the push service judges no pushes.
+    var isFailureNoted = true
+    /// Before this moment of the monotonic clock that need not be said: the service has just judged one, or it is said.
+    var nextFailureNote: Int64 = 0
+    /// The device whose push the service last put off for its number of pushes.
+    var throttledDevice: String?
     /// When the oldest verdict came that is not durable, and when commits began to fail.
     var oldestNote: Int64?
     var failingSince: Int64?
@@ -201,6 +207,7 @@ final class Drainer {
             provider = changed
             cleanUp.follow(changed)
             isStopNoted = true
+            isFailureNoted = true
             log.event("follows the changed configuration")
         } catch { log.failure(error) }
     }
@@ -240,7 +247,8 @@ final class Drainer {
             try join(job)
             let deliveries = try queue.append(job)
             if lane != .bulk {
-                job.group?.add(job.notification, devices: deliveries.compactMap(\.device))
+                let devices = deliveries.compactMap(\.device)
+                for group in job.groups { group.add(job.notification, devices: devices) }
             }
         } catch {
             leave(job)

@@ -18,6 +18,10 @@ final class Job {
     var damage: Failure?
     /// The devices that a push service took it for in this pass; only where the user has to know.
     var reached: [DeviceToken] = []
+    /// Those that may have taken it, without an answer, and that nothing more is sent to.
+    var doubtful: [DeviceToken] = []
+    /// Whether an earlier drainer began this pass and reached devices that ``reached`` does not name.
+    let wasReached: Bool
     /// Whether a push service refused it for a device.
     var isRefused = false
     /// What it says of a player's turns, and when that was found out, by the monotonic clock in milliseconds.
@@ -26,8 +30,8 @@ final class Job {
     var others: [DeviceToken: [(user: UserID, waiting: Int64)]] = [:]
     /// What orders its pushes among others.
     var series: Series? { notification.series }
-    /// The devices that others of its series have reached.
-    var group: SeriesGroup<PushQueue.Entry>?
+    /// The devices that others of its series have reached, for each of its keys.
+    var groups: [SeriesGroup<PushQueue.Entry>] = []
     /// Of a large one, the boxes in which an earlier drainer may have left it; `nil` until somebody asks.
     var heldBoxes: Set<String>?
     /// What is sent to each device without a badge of its own.
@@ -38,10 +42,14 @@ final class Job {
     init(_ file: SpoolFile, _ lane: Lane) {
         self.file = file
         self.lane = lane
+        wasReached = file.isReachedInPass
     }
 
     /// Whether it tells of a player's turns, or of their number.
     var isForPlayer: Bool { notification.turns != nil || notification.cargo == .turnBadge }
+
+    /// Whether icons show another number now, or may.
+    var changesIcons: Bool { !reached.isEmpty || !doubtful.isEmpty || wasReached }
 
     /// How many games wait, by what it tells; `nil` where it tells nothing.
     var waitingGames: Int64? {

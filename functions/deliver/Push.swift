@@ -104,7 +104,7 @@ struct Verdict {
         /// It is tried in the other environment now: another verdict will follow.
         case probing
         /// It waits in hand until a newer one to the same device has its outcome.
-        case behind
+        case behind(key: String)
         case stop
     }
 }
@@ -216,7 +216,9 @@ extension Verdict {
     }
 
     /// A newer one to the same device is in hand.
-    static let behind = Verdict(status: nil, reason: nil, meaning: .behind)
+    static func behind(key: String) -> Verdict {
+        Verdict(status: nil, reason: nil, meaning: .behind(key: key))
+    }
 
     /// A newer one to the same device is tried after a pause.
     static func behind(for pause: Interval) -> Verdict {

@@ -284,7 +284,7 @@ class History:
             result = self.programs.run("devices-list", self.programs.by_token(user, "GET", "/api/devices"))
             if result.status != 200:
                 self.fail(Settled(f"devices-list: {result.status} {result.body} {result.log[-300:]}"))
-            listed[user] = {names[device["id"]] for device in result.body["data"]}
+            listed[user] = {names.get(device["id"], "another") for device in result.body["data"]}
         return listed
 
     def wishes(self):

@@ -22,7 +22,7 @@ class Device:
 
     slot: int
     phone: str
-    name: str  # the phone of its first token: listings and reports know it by this
+    name: str  # the phone of its first token, or "another": listings and reports know it by this
     doubtful: bool = False  # the gateway refused it: whether it is pushed to is not checked
 
 
@@ -136,12 +136,12 @@ class World:
         return slot
 
     def add(self, user, phone):
-        if self.device(user, phone) is None:
-            self.badges.pop(phone, None)  # what its icon shows now is somebody else's
         device = self.device(user, phone)
         if device is None:
             self.slots += 1
-            self.devices[user].append(Device(self.slots, phone, phone))
+            # The name of a token that went on to another phone is that phone's.
+            is_taken = any(other.name == phone for other in self.devices[user])
+            self.devices[user].append(Device(self.slots, phone, "another" if is_taken else phone))
         else:
             device.doubtful = False
 
@@ -194,7 +194,6 @@ class World:
                     for target in message.targets:
                         if target[0] == user and self.slot_of(target[1]) == replaced.slot:
                             message.excuses.setdefault(target, "two devices became one")
-            self.badges.pop(phone, None)
             replaced.phone, replaced.doubtful = phone, False
             self.replaced = True
         else:

@@ -1,0 +1,91 @@
+import JSON
+import TestSupport
+import Testing
+import Turnstone
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// The number on an icon goes down when a game is answered elsewhere, whatever became of the push that showed it and of the
+/// phone that shows it.
+@Suite struct IconTests {
+    /// Player 1's game waits, and device 1's icon shows it.
+    private func shown() throws -> World {
+        let world = try World()
+        try world.beginGame()
+        try world.register(token(1), of: 1)
+        try world.cycle()
+        try world.move()
+        try world.cycle()
+        #expect(try world.acceptedIDs().count == 1)
+        return world
+    }
+
+    /// The last pushes' tokens and badges, after some cycles.
+    private func settle(_ world: World) throws -> JSONObject? {
+        for _ in 0..<3 { try world.cycle() }
+        return try world.simulator.pushes().last { $0["accepted"] == true }
+    }
+
+    private func expectCorrection(_ world: World, on number: Int, _ comment: Comment) throws {
+        let last = try settle(world)
+        #expect(last?["payload"] == ["aps": ["badge": 0]], comment)
+        #expect(last?["token"] == .string(token(number)), comment)
+        let count = try world.acceptedIDs().count
+        _ = try settle(world)
+        #expect(try world.acceptedIDs().count == count, "one correction")
+    }
+
+    @Test(
+        "it is corrected where a push may have arrived, and its game was answered before it could be repeated",
+        arguments: [false, true])
+    func lostAnswer(isKilled: Bool) throws {
+        let world = try World()
+        try world.beginGame()
+        try world.register(token(1), of: 1)
+        try world.cycle()
+        try world.move()
+        try world.simulator.perform([
+            "do": "apns-fault", "kind": isKilled ? "stall" : "drop", "accepted": true, "count": 1,
+        ])
+        try world.advance(seconds: 31)
+        try world.run("check-turns")
+        if isKilled {
+            let drainer = try world.start("deliver")
+            #expect(try world.simulator.waitForPushes(1))
+            drainer.send(SIGKILL)
+            _ = try drainer.end()
+        } else {
+            try world.run("deliver")
+        }
+        try world.move()
+        try world.advance(seconds: 31)
+        try world.run("check-turns")
+        try world.advance(seconds: 3600)
+        try expectCorrection(world, on: 1, "killed: \(isKilled)")
+    }
+
+    @Test("it is corrected under the token that took another one's place")
+    func replacedToken() throws {
+        let world = try shown()
+        try world.claim(2, for: "1", insteadOf: 1)
+        try world.move()
+        try expectCorrection(world, on: 2, "the new token")
+    }
+
+    @Test(
+        "it is corrected on a phone that was given up, by the next player who registers it",
+        arguments: [1, 2])
+    func givenUp(next: Int64) throws {
+        let world = try shown()
+        let answer = try world.ask("register", "DELETE", "/register/\(token(1))", by: 1)
+        #expect(answer.status == 200)
+        try world.move()
+        try world.cycle()
+        // It is player 2's turn now, who gets a notice with a number of its own.
+        if next == 2 { try world.move() }
+        try world.register(token(1), of: next)
+        try expectCorrection(world, on: 1, "player \(next)")
+    }
+}
