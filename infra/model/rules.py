@@ -253,7 +253,7 @@ def record(world, push):
     number = push.payload["aps"].get("badge")
     if number is not None:
         world.badges[phone] = (number, tuple(world.holders(phone)))
-    if kind == "badge":
+    if kind == "badge" and "ann" not in world.holders(phone):
         world.corrections.append((world.now, phone, push.id))
     if kind == "turn":
         player = GAMES[push.payload["game_id"]]
