@@ -72,6 +72,7 @@ extension ReceiptLog {
         flushSending()
         var line = begin(file)
         let isRepeat = file.progress.unanswered.contains(delivery.number)
+        let isInDoubt = file.isInDoubt(delivery)
         file.progress.unanswered.remove(delivery.number)
         if attempt.isLost || isRepeat && attempt.outcome == nil {
             file.progress.doubtful.insert(delivery.number)
@@ -79,23 +80,25 @@ extension ReceiptLog {
         if let outcome = attempt.outcome { file.progress.settle(delivery.number, outcome) }
         // Before its own line: a drainer that finds the one finds the others.
         for id in delivery.brings ?? file.notification.messageIDs {
-            append(attempt, ofMessage: id, delivery, in: file, isRepeat: isRepeat)
+            append(
+                attempt, ofMessage: id, delivery, in: file, isRepeat: isRepeat, isInDoubt: isInDoubt
+            )
         }
         line.add("n", delivery.number)
-        line.add(attempt, of: delivery, in: file, isRepeat: isRepeat)
+        line.add(attempt, of: delivery, in: file, isRepeat: isRepeat, isInDoubt: isInDoubt)
         append(line.end())
     }
 
     /// Notes what became of a message that a notification brings.
     package func append(
         _ attempt: Attempt, ofMessage id: String, _ delivery: Delivery, in file: SpoolFile,
-        isRepeat: Bool = false
+        isRepeat: Bool = false, isInDoubt: Bool = false
     ) {
         flushSending()
         var line = LineBuilder()
         line.add("id", text: id)
         line.add("in", text: file.notification.id)
-        line.add(attempt, of: delivery, in: file, isRepeat: isRepeat)
+        line.add(attempt, of: delivery, in: file, isRepeat: isRepeat, isInDoubt: isInDoubt)
         append(line.end())
     }
 
@@ -178,7 +181,8 @@ private struct LineBuilder {
     }
 
     mutating func add(
-        _ attempt: Attempt, of delivery: Delivery, in file: SpoolFile, isRepeat: Bool
+        _ attempt: Attempt, of delivery: Delivery, in file: SpoolFile, isRepeat: Bool,
+        isInDoubt: Bool
     ) {
         if let user = file.user(of: delivery) { add("user", text: user.text) }
         switch delivery.aim {
@@ -194,7 +198,9 @@ private struct LineBuilder {
         if isRepeat { add("repeat", true) }
         if let status = attempt.status { add("status", status) }
         if let reason = attempt.reason { add("reason", text: reason) }
-        if let outcome = attempt.outcome { add("outcome", plain: outcome.rawValue) }
+        guard let outcome = attempt.outcome else { return }
+        if isInDoubt, outcome != .accepted { add("in_doubt", true) }
+        add("outcome", plain: outcome.rawValue)
     }
 
     mutating func add(_ name: StaticString, _ number: Int) {

@@ -186,7 +186,7 @@ extension Spool {
     private func isLeftover(_ path: String, at now: Timestamp) throws(Failure) -> Bool {
         let stamp = try systemCalls { () throws(SystemError) in try Files.stamp(of: path) }
         guard let seconds = stamp?[2] else { return false }
-        return now.milliseconds / 1000 - seconds > 60
+        return now - Timestamp(seconds: seconds) > .minutes(1)
     }
 
     private func overwrite(

@@ -15,6 +15,8 @@ package struct DeliveryTrace: Equatable, Sendable {
     package internal(set) var reason: String?
     /// `nil` where it has not ended.
     package internal(set) var outcome: Outcome?
+    /// Whether it has ended otherwise than accepted, after an attempt that got no answer.
+    package internal(set) var isInDoubt = false
 
     /// Whether anything is known of it.
     package var isKnown: Bool { !device.isEmpty }
@@ -180,6 +182,7 @@ extension DeliveryTrace {
         status = line["status"]?.integer
         reason = line["reason"]?.string
         outcome = line["outcome"]?.string.flatMap(Outcome.init) ?? outcome
+        isInDoubt = line["in_doubt"]?.bool ?? false
         if line["apns_id"] != nil { attempts += 1 }
     }
 }

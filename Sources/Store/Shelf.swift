@@ -71,8 +71,8 @@ package struct Shelf<Content: Document> {
         if let known, known.stamp == stamp, known.path == path { return (known.content, known) }
         let content = try read(name)
         // The clock of a file system ticks some hundred times a second.
-        let changed = stamp[2] * 1000 + stamp[3] / 1_000_000
-        guard changed + 100 < Timestamp.systemNow.milliseconds else { return (content, nil) }
+        let changed = changedMilliseconds(stamp)
+        guard changed < Timestamp.systemNow.milliseconds - 100 else { return (content, nil) }
         return (content, Snapshot(content: content, path: path, stamp: stamp))
     }
 
@@ -85,7 +85,7 @@ package struct Shelf<Content: Document> {
         guard let stamp = found else { return nil }
         let changed = stamp[2]
         let now = Timestamp.systemNow.seconds
-        guard changed + 1 < now else { return nil }
+        guard changed < now - 1 else { return nil }
         // FNV-1a over whole words, in 59 bits: such a number is quick to read.
         var sum: UInt64 = 0xcbf2_9ce4_8422_2325
         for word in stamp {
@@ -234,7 +234,7 @@ package struct Shelf<Content: Document> {
             guard let stamp else { continue }
             stamps.append(
                 (
-                    changed: stamp[2] * 1000 + stamp[3] / 1_000_000,
+                    changed: changedMilliseconds(stamp),
                     sign: stamp.reduce(0) { mixed($0, $1) }
                 ))
         }
@@ -244,7 +244,7 @@ package struct Shelf<Content: Document> {
     /// When a document was last written, in milliseconds since 1970 by the file system's clock.
     func changed(_ name: DocumentName) throws(Failure) -> Int64? {
         try systemCalls { () throws(SystemError) in
-            try Files.stamp(of: path(name)).map { $0[2] * 1000 + $0[3] / 1_000_000 }
+            try Files.stamp(of: path(name)).map(changedMilliseconds)
         }
     }
 
@@ -423,4 +423,9 @@ struct Stored<Content: Document> {
         for member in content.members.members { all.append(member.name, member.value) }
         return JSON.text(.object(all)) + [UInt8(ascii: "\n")]
     }
+}
+
+/// When a file was changed, by ``Files/stamp(of:)``: a file system may state any moment.
+private func changedMilliseconds(_ stamp: [Int64]) -> Int64 {
+    stamp[2].saturatingMultiply(1000).saturatingAdd(stamp[3] / 1_000_000)
 }

@@ -53,7 +53,7 @@ extension State {
                 index[1] > PlayerIndex.recordSize,
                 let lock = try Files.stamp(of: "\(folder)/players.index.lock")
             else { return nil }
-            return Timestamp(milliseconds: lock[2] * 1000)
+            return Timestamp(seconds: lock[2])
         }
     }
 

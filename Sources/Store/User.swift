@@ -256,6 +256,15 @@ extension User {
         badgeMessages = badgeMessages.suffix(99) + [messageID]
     }
 
+    /// Takes back what a message has added to the badge, as no device took it.
+    package mutating func takeBackBadge(_ change: BadgeChange, messageID: String) {
+        guard case .add(let number) = change,
+            let place = badgeMessages.firstIndex(of: messageID)
+        else { return }
+        badgeMessages.remove(at: place)
+        badge = BadgeChange.add(-number).applied(to: badge)
+    }
+
     /// Records that a push service took a turn notice for some of the devices.
     ///
     /// - Parameter badge: how many games it said are waiting; `nil` where a drainer that was killed has sent it.

@@ -105,7 +105,9 @@ package enum Files {
         guard statvfs(path, &status) == 0 else { throw SystemError("statvfs", path) }
         // File systems that make inodes as they need them state none.
         let files = status.f_files == 0 ? UInt64.max : UInt64(status.f_favail)
-        return (UInt64(status.f_bavail) * UInt64(status.f_frsize), files)
+        let (bytes, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(
+            by: UInt64(status.f_frsize))
+        return (overflow ? .max : bytes, files)
     }
 
     /// C: `rename(2)`.

@@ -523,6 +523,42 @@ import Turnstone
         try world.run("deliver")
         let answer = try world.callOff(id)
         #expect(answer.status == 202, "it may have arrived: \(answer.body)")
+        try world.unbind(1, from: "ann")
+        try goOn(world)
+        let line = try world.report(id)["devices"]?.array?.first?.object
+        #expect(line?["state"] == "superseded" && line?["mayHaveArrived"] == true)
+    }
+
+    @Test(
+        "what was tried, reached nobody and is called off does not count in the badge",
+        arguments: [false, true], ["called off", "unwanted", "expired"])
+    func takenBack(isHeld: Bool, how: String) throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        if isHeld {
+            try world.change("ann") {
+                $0.preferences.mutedUntil = Timestamp(milliseconds: world.now) + .minutes(5)
+            }
+        }
+        let id = try world.sent([
+            "users": ["ann"], "title": "One", "badge": "+1", "kind": "chat", "expires_in": 1200,
+        ])
+        try world.run("deliver")
+        if isHeld { try world.advance(seconds: 600) }
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
+        try world.run("deliver")
+        switch how {
+        case "called off": _ = try world.callOff(id)
+        case "unwanted": try world.change("ann") { $0.preferences.kinds = ["chat": false] }
+        default: break
+        }
+        try world.advance(seconds: 2400)
+        try world.run("deliver")
+        _ = try world.sent(["users": ["ann"], "title": "Two", "badge": "+1"])
+        try world.run("deliver")
+        let badges = try world.simulator.pushes().filter { $0["accepted"] == true }
+            .map { $0["payload"]?.object?["aps"]?.object?["badge"] }
+        #expect(badges == [1])
     }
 
     @Test("a message held for one device goes to no other one")

@@ -156,7 +156,8 @@ extension Drainer {
             var pause: Interval?
             let fates = try fates(of: messages, on: device, document, &pause)
             if let pause { return .behind(for: pause) }
-            try drop(messages, fates, push)
+            let isOnlyDevice = document.devices.count { $0.takesMessages } == 1
+            try drop(messages, fates, push, isOnlyDevice: isOnlyDevice)
             messages = zip(messages, fates).filter { $0.1.outcome == nil && !$0.1.isVoid }.map {
                 $0.0
             }
@@ -232,8 +233,10 @@ extension Drainer {
     }
 
     /// Ends the messages that are not to be brought.
+    ///
+    /// - Parameter isOnlyDevice: whether no other device of the user may have got them.
     private func drop(
-        _ messages: [HeldMessage], _ fates: [Fate], _ push: Push
+        _ messages: [HeldMessage], _ fates: [Fate], _ push: Push, isOnlyDevice: Bool
     ) throws(Failure) {
         let gone = zip(messages, fates).filter { $0.1.outcome != nil || $0.1.isVoid }
         guard !gone.isEmpty else { return }
@@ -243,6 +246,12 @@ extension Drainer {
         }
         // Before their files go: nothing else says so.
         try intake.log.commit()
+        if isOnlyDevice, let user = push.job.notification.user {
+            let changes = gone.filter { $0.1.outcome != nil }.compactMap { message, _ in
+                message.notification.badge.map { (message.id, $0) }
+            }
+            try takeBackBadges(changes, of: user)
+        }
         for (message, _) in gone { try spool.forget(message, now: now) }
     }
 

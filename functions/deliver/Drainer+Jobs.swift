@@ -104,6 +104,7 @@ extension Drainer {
 
     /// Notes in the user's document what must be there before the notification goes.
     private func tellUser(of job: Job) throws(Failure) {
+        if job.left == 0 { try takeBackBadges(of: job) }
         guard let user = job.notification.user else { return }
         if job.notification.cargo == .release {
             if job.left == 0 { try spool.finishRelease(job.notification.id, now: now) }
@@ -120,6 +121,28 @@ extension Drainer {
             }
         }
         try tellOthers(of: job)
+    }
+
+    /// Takes a message out of its users' badges where it has reached nobody: it was counted when it was first tried.
+    private func takeBackBadges(of job: Job) throws(Failure) {
+        let isHeld = job.file.count(.held) > 0
+        guard let change = job.notification.badge, !job.file.isReached, !job.isInDoubt, !isHeld
+        else { return }
+        for user in job.badgeUsers {
+            try takeBackBadges([(job.notification.id, change)], of: user)
+        }
+    }
+
+    func takeBackBadges(
+        _ changes: [(message: String, change: BadgeChange)], of user: UserID
+    ) throws(Failure) {
+        let counted = try document(of: user).badgeMessages
+        guard changes.contains(where: { counted.contains($0.message) }) else { return }
+        try state.users.update(DocumentName(user)) { document in
+            for (message, change) in changes {
+                document.takeBackBadge(change, messageID: message)
+            }
+        }
     }
 
     func retryStubborn() {

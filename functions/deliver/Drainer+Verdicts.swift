@@ -36,6 +36,9 @@ extension Drainer {
             job.retry(notBefore: now + .seconds(5), because: verdict.reason)
         case .settled(let outcome):
             if outcome != .accepted { recordDoubt(push) }
+            if job.notification.badge != nil, let user = job.file.user(of: push.delivery) {
+                job.badgeUsers.insert(user)
+            }
             append(verdict, of: push, outcome, isSent: isSent)
             if isSent, verdict.status != nil, provider.isOwn(push) { noteAnswer() }
             summary.count(outcome)
@@ -86,12 +89,13 @@ extension Drainer {
         if push.job.isForPlayer, let token = push.delivery.token { push.job.reached.append(token) }
     }
 
-    /// Records that nobody will know whether a push has changed the number on an icon.
+    /// Records that nobody will know whether a push has arrived, and so changed the number on an icon.
     private func recordDoubt(_ push: Push) {
-        guard push.job.isForPlayer, push.job.file.isInDoubt(push.delivery),
-            let token = push.delivery.token
-        else { return }
-        push.job.doubtful.append(token)
+        guard push.job.file.isInDoubt(push.delivery) else { return }
+        push.job.isInDoubt = true
+        if push.job.isForPlayer, let token = push.delivery.token {
+            push.job.doubtful.append(token)
+        }
     }
 
     /// A push service that judges pushes is one that can be reached and that takes our key.

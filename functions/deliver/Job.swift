@@ -20,6 +20,10 @@ final class Job {
     var reached: [DeviceToken] = []
     /// Those that may have taken it, without an answer, and that nothing more is sent to.
     var doubtful: [DeviceToken] = []
+    /// Whether a push may have arrived that got no answer, to a device that nothing more is sent to.
+    var isInDoubt = false
+    /// The users of devices that have got an outcome in this pass, where the message changes their badge.
+    var badgeUsers: Set<UserID> = []
     /// Whether an earlier drainer began this pass and reached devices that ``reached`` does not name.
     let wasReached: Bool
     /// Whether a push service refused it for a device.

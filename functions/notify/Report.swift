@@ -155,6 +155,7 @@ struct Report {
         members["at"] = delivery.last.map { text($0) }
         members["status"] = delivery.status.map { .integer($0) }
         members["reason"] = delivery.reason.map { .string($0) }
+        members["mayHaveArrived"] = delivery.isInDoubt ? true : nil
         return .object(members)
     }
 
