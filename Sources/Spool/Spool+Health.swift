@@ -29,6 +29,14 @@ extension Spool {
         return oldest
     }
 
+    /// Whether a notification waits for another attempt.
+    package func hasPutOff() throws(Failure) -> Bool {
+        for folder in try waitingFolders() where folder.since != nil {
+            if try hasNotification("\(waiting)/\(folder.name)") { return true }
+        }
+        return false
+    }
+
     private func oldestPutOff(at now: Timestamp) throws(Failure) -> Timestamp? {
         for folder in try waitingFolders() where folder.until <= now {
             if try hasNotification("\(waiting)/\(folder.name)") { return folder.until }

@@ -194,7 +194,10 @@ struct Examination {
     }
 
     private func failures() throws(Failure) -> [Problem] {
-        try state.deliveryFailures().filter { now - $0.since > Self.patience }.map { failure in
+        let failures = try state.deliveryFailures().filter { now - $0.since > Self.patience }
+        // Where nothing waits for it any more, nobody has asked it again.
+        guard !failures.isEmpty, try spool.hasPutOff() else { return [] }
+        return failures.map { failure in
             Problem(
                 "delivery failing",
                 "\(failure.service) has been asked and has judged no push since \(text(failure.since)): \(failure.reason).",
