@@ -55,6 +55,7 @@ extension Refusal {
         switch self {
         case .methodNotAllowed(let allowed): [("Allow", allowed)]
         case .unidentified(let challenge): [("WWW-Authenticate", challenge)]
+        case .tooMany(let seconds): [("Retry-After", "\(seconds)")]
         case .unauthenticated: [("WWW-Authenticate", "ApiKey realm=\"turnstone\"")]
         default: []
         }

@@ -47,6 +47,7 @@ package struct Keys {
         guard let key = try state.keyDocuments.read(name), key.revoked == nil,
             let owner = PlayerID(key.owner)
         else { throw .refused(.unauthenticated, "Invalid API key") }
+        try state.admit(UserID(owner))
         note(use: name, of: key, on: CalendarDate(time).dayText)
         return owner
     }

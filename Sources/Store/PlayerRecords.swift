@@ -26,7 +26,7 @@ package struct PlayerRecords {
         case failures = 56
         /// OGS's entity tag, ``tagSize`` bytes, filled up with zeros.
         case tag = 64
-        /// When a request last took it upon itself to look.
+        /// When a request took it upon itself to look, as long as it looks.
         case asked = 120
     }
 
@@ -103,16 +103,23 @@ package struct PlayerRecords {
         if isHeld(claim) { self[claim.record, .claimed] = 0 }
     }
 
-    /// Takes one player for a request, unless somebody did less than `age` ago. Call it with the index locked.
-    package func claim(_ record: Int64, at now: Timestamp, age: Interval) -> Bool {
-        let edge = (now - age).milliseconds
-        func isRecent(_ moment: Int64) -> Bool { moment > edge && moment <= now.milliseconds }
-        guard !isRecent(self[record, .asked]), !isRecent(self[record, .claimed]) else {
-            return false
+    /// Takes one player for a request, unless another one is looking, or a cycle is. Call it with the index locked.
+    ///
+    /// - Parameter patience: no request looks for longer; one that did has been killed.
+    package func claim(_ record: Int64, at now: Timestamp, patience: Interval) -> Bool {
+        func isRecent(_ moment: Int64) -> Bool {
+            moment > (now - patience).milliseconds && moment <= now.milliseconds
         }
+        let isCycleLooking =
+            isRecent(self[record, .claimed]) && !isRecent(self[record, .looked])
+            && self[record, .failures] == 0
+        guard !isRecent(self[record, .asked]), !isCycleLooking else { return false }
         self[record, .asked] = now.milliseconds
         return true
     }
+
+    /// Ends a request's look.
+    package func endRequest(_ record: Int64) { self[record, .asked] = 0 }
 
     /// Ends looking at a player who has no device, or whose record is another one.
     package func unwatch(_ record: Int64) { self[record, .watched] = 0 }

@@ -11,8 +11,8 @@ package struct Looker {
     private let now: Timestamp
     package let book: LookBook
 
-    /// A request behind nginx has 20 s at the most.
-    private static let patience: Int64 = 12_000
+    /// OGS answers in less than a second, or is in trouble. Who waits longer for it keeps a process that others need.
+    private static let patience = Interval.seconds(3)
 
     package init(_ variables: Variables, state: State, now: Timestamp) throws(Failure) {
         self.variables = variables
@@ -40,9 +40,12 @@ package struct Looker {
         }
         let backOff = try state.backOff()
         guard backOff?.isActive(at: now) != true else { throw leftAlone }
-        if let record, try !claim(record, age), let found = try wait(for: player, age) {
+        guard let record else { return try ask(player, settings, record: nil, after: backOff) }
+        guard try claim(record) else {
+            guard let found = try wait(for: player, age) else { throw noAnswer }
             return found
         }
+        defer { book.records.endRequest(record) }
         return try ask(player, settings, record: record, after: backOff)
     }
 
@@ -56,15 +59,16 @@ package struct Looker {
             told: try book.tell(player, of: look.found, record: record, began: look.at))
     }
 
-    private func claim(_ record: Int64, _ age: Interval) throws(Failure) -> Bool {
+    private func claim(_ record: Int64) throws(Failure) -> Bool {
         try state.playerIndex().locked { () throws(Failure) in
-            book.records.claim(record, at: now, age: age)
+            book.records.claim(
+                record, at: now, patience: .milliseconds(Self.patience.milliseconds + 1000))
         }
     }
 
-    /// Somebody else is looking: their look is as good as ours.
+    /// Somebody else is looking: their look is as good as ours. One request at a time asks OGS about a player.
     private func wait(for player: PlayerID, _ age: Interval) throws(Failure) -> Found? {
-        let end = MonotonicClock.milliseconds + 5000
+        let end = MonotonicClock.milliseconds + Self.patience.milliseconds
         while MonotonicClock.milliseconds < end {
             MonotonicClock.sleep(milliseconds: 20)
             if let known = try known(player, youngerThan: age) { return known }
@@ -79,7 +83,9 @@ package struct Looker {
             player, entityTag: record.flatMap { book.records.tag($0) })
         var outcome = LookOutcome.notLooked
         let perSecond = try state.requestsPerSecond(variables)
-        try OGSClient(settings).look(until: MonotonicClock.milliseconds + Self.patience) {
+        try OGSClient(settings).look(
+            until: MonotonicClock.milliseconds + Self.patience.milliseconds
+        ) {
             defer { request = nil }
             return request
         } reserve: { () throws(Failure) in

@@ -29,7 +29,8 @@ package enum Refusal: Equatable, Sendable {
     case headersTooLarge
     case unsupportedMediaType
     case notAcceptable
-    case tooMany
+    /// There is room again after so many seconds.
+    case tooMany(seconds: Int)
 }
 
 /// The one error that crosses a module's boundary: who must act, and a sentence for that person.

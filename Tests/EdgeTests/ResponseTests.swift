@@ -10,7 +10,7 @@ import Turnstone
             (.malformed, 400), (.unauthenticated, 401), (.forbidden, 403), (.notFound, 404),
             (.methodNotAllowed(allowed: "GET"), 405), (.tooSlow, 408), (.conflict, 409),
             (.changedMeanwhile, 412), (.tooLarge, 413), (.unsupportedMediaType, 415),
-            (.notAcceptable, 422), (.tooMany, 429), (.headersTooLarge, 431),
+            (.notAcceptable, 422), (.tooMany(seconds: 7), 429), (.headersTooLarge, 431),
         ] as [(Refusal, Int)])
     func refusal(refusal: Refusal, status: Int) {
         let response = Response(.refused(refusal, "a sentence"), inside: false)

@@ -75,6 +75,27 @@ import Turnstone
         #expect(try notices() == told + 1)
     }
 
+    @Test("one request at a time asks OGS about a player, and none for long")
+    func oneAtATime() throws {
+        let world = try World()
+        try world.beginGame()
+        for player in Int64(1)...2 { try world.register(token(Int(player)), of: player) }
+        let asked = try world.simulator.ogs()["requests"]?.integer ?? 0
+        try world.simulator.perform(["do": "ogs-fault", "kind": "stall"])
+        let checks = try (0..<6).map { number in
+            let player = Int64(number % 2 + 1)
+            return try world.start(
+                "check", world.event("GET", "/check/\(player)", by: player))
+        }
+        for check in checks {
+            #expect(try Answer(event: check.end().stdout).status == 503)
+        }
+        #expect(try world.simulator.ogs()["requests"]?.integer == asked + 2)
+        // Nobody has to wait for a request that has ended.
+        try world.simulator.perform(["do": "clear"])
+        #expect(try world.ask("check", "GET", "/check/1", by: 1).status == 200)
+    }
+
     @Test("OGS is left alone as long as it asks for", arguments: [429, 503])
     func backOff(status: Int64) throws {
         let world = try World()

@@ -43,7 +43,7 @@ struct RepeatedMessageTests {
     }
 
     private func message(_ world: World) throws -> JSONValue {
-        try world.message(
+        world.message(
             "POST", "/api/notify", ["users": ["ann"], "title": "Hello", "idempotency_key": "k"])
     }
 }

@@ -88,9 +88,15 @@ import Unix
         try bind(7)
         #expect(try due(at: time) == [7])
         let records = try records()
-        #expect(!records.claim(1, at: time + .seconds(9), age: .seconds(10)))
-        #expect(records.claim(1, at: time + .seconds(15), age: .seconds(10)))
-        #expect(!records.claim(1, at: time + .seconds(24), age: .seconds(10)))
+        func claim(_ seconds: Int64) -> Bool {
+            records.claim(1, at: time + .seconds(seconds), patience: .seconds(4))
+        }
+        #expect(!claim(3), "a cycle is looking")
+        #expect(claim(15))
+        #expect(!claim(18), "a request is looking")
+        #expect(claim(20), "that one was killed")
+        records.endRequest(1)
+        #expect(claim(21))
         records.noteUnchanged(1, lookBegan: time + .seconds(15))
         #expect(try due(at: time + .seconds(30)) == [7])
     }

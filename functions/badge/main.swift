@@ -17,7 +17,7 @@ import Unix
 serve(
     Route("GET", "/api/badge") { (request) throws(Failure) in
         let user = try user(request, named: request.query("userId"))
-        let state = try State(request.variables)
+        let state = try state(request, for: user)
         return answer(try state.users.read(DocumentName(user))?.badge ?? 0)
     },
     Route("PUT", "/api/badge") { (request) throws(Failure) in
@@ -30,7 +30,7 @@ serve(
         guard let change = BadgeChange(value) else {
             throw .refused(.notAcceptable, "badge must be 0 to 999999, or +n or -n")
         }
-        let state = try State(request.variables)
+        let state = try state(request, for: user)
         let except = try members.optionalText("deviceToken").flatMap { DeviceToken($0) }
         let badge = try state.users.update(DocumentName(user)) { (document) throws(Failure) in
             let badge = change.applied(to: document.badge)
@@ -44,6 +44,12 @@ serve(
     })
 
 func answer(_ badge: Int64) -> Response { .ok(["success": true, "badge": .integer(badge)]) }
+
+func state(_ request: Request, for user: UserID) throws(Failure) -> State {
+    let isBackend = try request.namesServerKey()
+    return try isBackend
+        ? State(request.variables) : State(request.variables, admitting: user)
+}
 
 /// The user who calls, or whom the app's own backend names.
 func user(_ request: Request, named name: String?) throws(Failure) -> UserID {

@@ -12,7 +12,9 @@ import Turnstone
 serve(
     Route("GET", "/api/devices") { (request) throws(Failure) in
         let caller = try request.user()
-        let user = try State(request.variables).users.read(DocumentName(caller)) ?? User()
+        let user =
+            try State(request.variables, admitting: caller).users.read(DocumentName(caller))
+            ?? User()
         let devices = user.devices.filter { $0.kind == .device }
             .sorted { $0.registered > $1.registered }
         return .ok(["success": true, "data": .array(devices.map { $0.listing })])

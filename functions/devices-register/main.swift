@@ -14,7 +14,7 @@ serve(
     Route("POST", "/api/devices/register") { (request) throws(Failure) in
         let caller = try request.user()
         let registration = try registration(request.members())
-        let device = try State(request.variables).registry.claim(
+        let device = try State(request.variables, admitting: caller).registry.claim(
             registration, for: caller, at: request.time)
         Log().registered(registration.token, of: caller)
         return .ok([

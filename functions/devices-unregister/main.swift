@@ -13,7 +13,7 @@ import Turnstone
 serve(
     Route("DELETE", "/api/devices/{device_token}") { (request) throws(Failure) in
         let caller = try request.user()
-        try State(request.variables).registry.unregister(
+        try State(request.variables, admitting: caller).registry.unregister(
             request[parameter: "device_token"], by: caller)
         return .ok(["success": true, "message": "Device token unregistered successfully"])
     })

@@ -79,7 +79,10 @@ struct Examination {
         _ = try AllowedOrigins(variables)
     }
 
-    private func limits() throws(Failure) { _ = try state.quotas() }
+    private func limits() throws(Failure) {
+        _ = try state.quotas()
+        _ = try state.callerRequestsPerMinute()
+    }
 
     /// An installation without either variable takes no JSON Web Tokens.
     private func webTokens() throws(Failure) {

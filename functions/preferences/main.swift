@@ -47,7 +47,11 @@ serve(
     })
 
 func caller(_ request: Request, _ state: State) throws(Failure) -> UserID {
-    guard request.headers["x-api-key"] != nil else { return try request.user() }
+    guard request.headers["x-api-key"] != nil else {
+        let user = try request.user()
+        try state.admit(user)
+        return user
+    }
     return UserID(try state.keys.owner(of: request.apiKey(), at: request.time))
 }
 

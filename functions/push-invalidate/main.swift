@@ -14,6 +14,6 @@ serve(
     Route("DELETE", "/api/push/invalidate") { (request) throws(Failure) in
         let caller = try request.user()
         let token = try request.members().text("token")
-        try State(request.variables).registry.unregister(token, by: caller)
+        try State(request.variables, admitting: caller).registry.unregister(token, by: caller)
         return .ok(["success": true])
     })

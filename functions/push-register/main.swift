@@ -16,7 +16,7 @@ serve(
     Route("POST", "/api/push/register") { (request) throws(Failure) in
         let caller = try request.user()
         let registration = try registration(request.members())
-        _ = try State(request.variables).registry.claim(
+        _ = try State(request.variables, admitting: caller).registry.claim(
             registration, for: caller, at: request.time)
         Log().registered(registration.token, of: caller)
         return .ok(["success": true])

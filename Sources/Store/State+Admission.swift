@@ -1,0 +1,76 @@
+import Crypto
+import Turnstone
+import Unix
+
+// How many requests a caller may make. For each caller there is the moment at which the requests so far would be over if
+// they had come at the allowed pace (GCRA, as ATM and many rate limiters have it): one number says both how many there
+// were and when. The numbers are in one file of fixed size, of which only what is used takes up room.
+
+extension State {
+    private static let slots = 1 << 20
+    /// Digits in microseconds since 1970, so that a person can read the file.
+    private static let width = 20
+    /// So many seconds' worth of requests may come at once.
+    private static let burst: Int64 = 60
+
+    /// `CALLER_REQUESTS_PER_MINUTE`; 0 where they are not counted.
+    package func callerRequestsPerMinute() throws(Failure) -> Int {
+        try variables.number("CALLER_REQUESTS_PER_MINUTE", standard: 600, in: 0...60_000_000)
+    }
+
+    /// The state for a request of a user's, which is counted.
+    package init(_ variables: Variables, admitting caller: UserID) throws(Failure) {
+        try self.init(variables)
+        try admit(caller)
+    }
+
+    /// Lets a caller's request pass, or says when it may come again.
+    ///
+    /// A caller has two places, by a hash, and is refused where both say so: one who shares a place with another is not
+    /// refused for it.
+    ///
+    /// - Throws: too many where the caller had more than `CALLER_REQUESTS_PER_MINUTE` requests. What cannot be counted
+    ///   passes: that is a disk's fault.
+    package func admit(_ caller: UserID) throws(Failure) {
+        let perMinute = try callerRequestsPerMinute()
+        guard perMinute > 0 else { return }
+        var pause: Int64 = 0
+        do throws(SystemError) {
+            pause = try count(caller, distance: 60_000_000 / Int64(perMinute))
+        } catch { UnusableFiles.note("\(folder)/requests.limit", error.errno.name) }
+        guard pause == 0 else {
+            throw .refused(.tooMany(seconds: Int(pause)), "too many requests by this caller")
+        }
+    }
+
+    /// Counts a request.
+    ///
+    /// - Parameter distance: microseconds between two requests that come at the allowed pace.
+    /// - Returns: 0, or after how many seconds there is room again.
+    private func count(_ caller: UserID, distance: Int64) throws(SystemError) -> Int64 {
+        let digest = SHA256.hash(Array(caller.text.utf8))
+        let file = try FileDescriptor.open("\(folder)/requests.limit", .update)
+        guard try file.lock(patience: 500) else { return 0 }
+        defer { file.unlock() }
+        // The system's clock, even where ours is frozen: real requests are counted.
+        let present = Timestamp.systemNow.milliseconds.saturatingMultiply(1000)
+        let limit = Self.burst * 1_000_000
+        var pause = Int64.max
+        for part in 0..<2 {
+            let number = digest[(part * 3)..<(part * 3 + 3)].reduce(0) { $0 << 8 | Int($1) }
+            let place = number % Self.slots * Self.width
+            let text = String(decoding: try file.read(upTo: Self.width, at: place), as: UTF8.self)
+            var over = max(Int64(text) ?? 0, present)
+            // More than a full place can say is a clock that was set back.
+            if over - present > limit + distance { over = present }
+            let wait = over - present + distance - limit
+            pause = min(pause, wait > 0 ? (wait + 999_999) / 1_000_000 : 0)
+            guard wait <= 0 else { continue }
+            let digits = Array(String(over + distance).utf8)
+            try file.write(
+                [UInt8](repeating: UInt8(ascii: "0"), count: Self.width - digits.count) + digits,
+                at: place)
+        }
+        return pause
+    }
+}

@@ -1,0 +1,86 @@
+import Crypto
+import JSON
+import TestSupport
+import Testing
+import Turnstone
+
+/// A caller may make so many requests; nobody else is refused for it.
+@Suite struct AdmissionTests {
+    private static func token(of user: String) -> String {
+        let claims: JSONValue = ["sub": .string(user), "exp": 4_102_444_800]
+        let signed =
+            base64URL(JSON.text(["alg": "HS256"])) + "." + base64URL(JSON.text(claims))
+        let key = Array(Endpoint.jwtSecret.utf8)
+        return signed + "." + base64URL(hmacSHA256(Array(signed.utf8), key: key))
+    }
+
+    private func ask(_ installation: Installation, user: String) throws -> Answer {
+        let token = Self.token(of: user)
+        let ended = try Programs.run(
+            "devices-list",
+            stdin:
+                #"{"method":"GET","path":"/api/devices","headers":{"Authorization":"Bearer \#(token)"}}"#,
+            environment: installation.environment)
+        return try Answer(event: ended.stdout)
+    }
+
+    @Test("a minute's worth may come at once, and what is more is refused with a pause")
+    func refused() throws {
+        let installation = try Endpoint.installation(
+            environment: ["CALLER_REQUESTS_PER_MINUTE": "3"])
+        for _ in 0..<3 { #expect(try ask(installation, user: "ann").status == 200) }
+        let refused = try ask(installation, user: "ann")
+        #expect(refused.status == 429)
+        let pause = try #require(refused.headers["retry-after"].flatMap(Int.init))
+        #expect((1...20).contains(pause))
+        #expect(try ask(installation, user: "bob").status == 200)
+        // What cannot be counted, or counts what no clock can say, refuses nobody.
+        for byte in ["9", "x", "-"] {
+            let text = String(repeating: byte, count: 20 << 20)
+            try installation.state.write(text, to: "requests.limit")
+            #expect(try ask(installation, user: "ann").status == 200)
+        }
+    }
+
+    @Test("an API key's owner is counted, whichever key is used, and a server key is not")
+    func keys() throws {
+        let installation = try Endpoint.installation(
+            environment: ["CALLER_REQUESTS_PER_MINUTE": "2"])
+        func status(_ program: String, _ method: String, _ path: String, _ header: String) throws
+            -> Int
+        {
+            let event = #"{"method":"\#(method)","path":"\#(path)","headers":{\#(header)}}"#
+            return try Answer(
+                event: Programs.run(
+                    program, stdin: event, environment: installation.environment
+                ).stdout
+            ).status
+        }
+        let key = #""X-API-Key":"\#(Endpoint.key)""#
+        for _ in 0..<2 { #expect(try status("api-keys", "GET", "/api-keys", key) == 200) }
+        #expect(try status("api-keys", "GET", "/api-keys", key) == 429)
+        #expect(try status("preferences", "GET", "/api/preferences", key) == 429)
+        let server = #""Authorization":"Key \#(Endpoint.serverKey)""#
+        for _ in 0..<5 {
+            #expect(try status("badge", "GET", "/api/badge?userId=1783478", server) == 200)
+        }
+    }
+
+    @Test("of 64 requests at once no more pass than may")
+    func crowd() throws {
+        let installation = try Endpoint.installation(
+            environment: ["CALLER_REQUESTS_PER_MINUTE": "10"])
+        let token = Self.token(of: "ann")
+        let event =
+            #"{"method":"GET","path":"/api/devices","headers":{"Authorization":"Bearer \#(token)"}}"#
+        let entries = installation.environment.map { "\($0.key)=\($0.value)" }
+        let running = try (0..<64).map { _ in
+            try Programs.start("devices-list", input: Array(event.utf8), entries: entries)
+        }
+        let statuses = try running.map { try Answer(event: $0.end().stdout).status }
+        let passed = statuses.count { $0 == 200 }
+        // While they ran, another one or two may have been allowed.
+        #expect((10...20).contains(passed))
+        #expect(statuses.allSatisfy { $0 == 200 || $0 == 429 })
+    }
+}
