@@ -27,6 +27,8 @@ package struct User: Document {
     /// The ids of the last messages that changed it, and of earlier ones whose requests may still be repeated: each
     /// counts once.
     package private(set) var badgeMessages: [String] = []
+    /// The notification that brings the badge to the devices and has not begun to.
+    package var badgePush: BadgePush?
     /// Where the player's record is in the player index. A hint, checked when it is used.
     package var record: Int64?
     /// Whether a user with a player's number is one: `/register` says so. A number in a JSON Web Token's claim may mean
@@ -66,8 +68,7 @@ package struct Device: Equatable {
     package var reached: Timestamp?
     /// The number of the newest turn notice that was accepted for it.
     package var notice: Int64 = 0
-    /// How many waiting games of this player the last accepted push showed; `nil` before the first,
-    /// ``unknownNumber`` where a push may have been accepted.
+    /// How many waiting games of this player the last accepted push showed, as far as is known; `nil` before the first.
     package var shownTurns: Int64?
     /// What its push service held against it, since it was registered.
     package internal(set) var refusals: Refusals?
@@ -80,9 +81,6 @@ package struct Device: Equatable {
         self.environment = environment
         self.registered = registered
     }
-
-    /// More games than anybody plays: a number that is always corrected.
-    package static let unknownNumber: Int64 = 1_000_000_000
 
     /// The last refusal's reason and time, and how many there were.
     package struct Refusals: Equatable {
@@ -127,6 +125,7 @@ extension User {
         }
         badge = min(members.take("badge")?.count ?? 0, BadgeChange.most)
         badgeMessages = members.take("badge_by")?.texts ?? []
+        badgePush = members.take("badge_push")?.object.flatMap(BadgePush.init)
         record = members.take("record")?.integer
         isPlayer = members.take("player")?.bool ?? true
         unknown = members.rest
@@ -145,6 +144,7 @@ extension User {
         members["held"] = held == HeldMessages() ? nil : held.json
         members["badge"] = badge == 0 ? nil : .integer(badge)
         members["badge_by"] = badgeMessages.isEmpty ? nil : JSONValue(texts: badgeMessages)
+        members["badge_push"] = badgePush.map { .object($0.members) }
         members["record"] = record.map { .integer($0) }
         members["player"] = isPlayer ? nil : false
         return members.adding(unknown)

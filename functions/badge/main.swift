@@ -36,7 +36,7 @@ serve(
             let badge = change.applied(to: document.badge)
             guard badge != document.badge else { return badge }
             document.badge = badge
-            try tell(document, of: user, except: except, state, at: request.time)
+            try tell(&document, of: user, except: except, state, at: request.time)
             return badge
         }
         Spool(state: state.folder).startDrainer(request.variables) { Log().failure($0) }
@@ -62,12 +62,19 @@ func user(_ request: Request, named name: String?) throws(Failure) -> UserID {
     return user
 }
 
-/// An alert that shows nothing: iOS changes the icon, and does not wake the app for it.
+/// Sees to it that the other devices get the badge, by an alert that shows nothing: iOS changes the icon, and does not wake
+/// the app for it.
 func tell(
-    _ document: User, of user: UserID, except: DeviceToken?, _ state: State, at now: Timestamp
+    _ document: inout User, of user: UserID, except: DeviceToken?, _ state: State, at now: Timestamp
 ) throws(Failure) {
     let devices = document.devices.filter { $0.takesMessages && $0.token != except }
     guard !devices.isEmpty else { return }
+    let spool = Spool(state: state.folder)
+    if let pending = document.badgePush, pending.reaches(devices),
+        try spool.contains(pending.id)
+    {
+        return
+    }
     var notification = Notification(
         id: stableUUID("badge \(hex(try randomBytes(16)))"), user: user, accepted: now,
         expires: now + .days(1),
@@ -75,7 +82,10 @@ func tell(
             type: "alert", priority: 5, collapseID: "badge",
             payload: ["aps": ["badge": .integer(document.badge)]]))
     notification.cargo = .badge
-    try Spool(state: state.folder).accept(
+    document.badgePush = BadgePush(
+        id: notification.id, accepted: now,
+        except: except.flatMap { document.device($0) }?.id)
+    try spool.accept(
         notification,
         to: devices.map { device in
             Delivery(

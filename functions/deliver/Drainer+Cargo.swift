@@ -27,8 +27,14 @@ extension Drainer {
 
     /// The user's badge as it is now.
     func loadBadge(_ push: Push, of user: UserID) throws(Failure) -> Verdict? {
-        // Under the lock: whoever changes it accepts the push first.
-        let badge = try state.users.update(DocumentName(user)) { $0.badge }
+        if !push.job.isBadgeTaken {
+            // Under the lock: whoever changes it accepts the push first. From now on another change needs another push.
+            try state.users.update(DocumentName(user)) { document in
+                if document.badgePush?.id == push.job.notification.id { document.badgePush = nil }
+            }
+            push.job.isBadgeTaken = true
+        }
+        let badge = try document(of: user).badge
         fill(push, ["aps": ["badge": .integer(badge)]])
         return nil
     }

@@ -60,8 +60,7 @@ extension Drainer {
             }
             // A cache: without it the notice stays what it was when it was queued.
             guard let look = try state.looks.read(name) else {
-                let badge = job.notification.push.payload.object?["aps"]?.object?["badge"]
-                return .turns(waiting: badge?.count ?? document.turnBadge.waiting)
+                return .turns(waiting: job.queuedGames ?? document.turnBadge.waiting)
             }
             let judgement = document.judge(look.found, of: player, liveToo: settings.liveToo)
             let games = document.ledger.fill(told.notice, from: judgement.waiting)
@@ -161,15 +160,17 @@ extension Drainer {
         }
     }
 
-    /// Records in the player's document on which devices nobody knows the number, so that the next cycle corrects it there.
+    /// Records in the player's document what icons show by pushes of which nobody knows: those that an earlier drainer has
+    /// sent, and those that may have arrived. The next cycle corrects it where it is wrong.
     func recordDoubt(of job: Job, in document: inout User) throws(Failure) {
         guard !job.doubtful.isEmpty || job.wasReached, let player = job.notification.user?.player
         else { return }
-        for device in document.devices where device.takesMessages {
-            let isDoubtful =
-                job.doubtful.contains(device.token)
-                || job.wasReached && !job.reached.contains(device.token)
-            if isDoubtful { document.noteShown(Device.unknownNumber, on: [device.token]) }
+        if job.wasReached, let shown = job.queuedGames {
+            let others = document.devices.map(\.token).filter { !job.reached.contains($0) }
+            document.noteShown(shown, on: others)
+        }
+        if let shown = job.waitingGames ?? job.queuedGames {
+            document.noteShown(shown, on: job.doubtful)
         }
         try state.forgetJudgement(of: player, hint: document.record)
     }

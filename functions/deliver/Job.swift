@@ -24,12 +24,16 @@ final class Job {
     var isInDoubt = false
     /// The users of devices that have got an outcome in this pass, where the message changes their badge.
     var badgeUsers: Set<UserID> = []
+    /// How many waiting games it told of when it was queued.
+    let queuedGames: Int64?
     /// Whether an earlier drainer began this pass and reached devices that ``reached`` does not name.
     let wasReached: Bool
     /// Whether a push service refused it for a device.
     var isRefused = false
     /// What it says of a player's turns, and when that was found out, by the monotonic clock in milliseconds.
     var notice: (filling: NoticeFilling, at: Int64)?
+    /// Whether it has begun to bring the user's badge.
+    var isBadgeTaken = false
     /// By device, how many games of its other users count in the number that was put on its icon.
     var others: [DeviceToken: [(user: UserID, waiting: Int64)]] = [:]
     /// What orders its pushes among others.
@@ -47,6 +51,7 @@ final class Job {
         self.file = file
         self.lane = lane
         wasReached = file.isReachedInPass
+        queuedGames = file.notification.push.payload.object?["aps"]?.object?["badge"]?.count
     }
 
     /// Whether it tells of a player's turns, or of their number.
