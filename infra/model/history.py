@@ -14,7 +14,7 @@ import rules
 from ogs import OPPONENT
 from programs import Programs, device_id
 from rules import Registered, Report, Settled, Violation
-from world import GAMES, PHONE_OF, PHONES, START, USERS, World, Message
+from world import GAMES, PHONE_OF, PHONES, START, USERS, World, Message, local_minute
 
 KILLED = -9
 TICK = 1000
@@ -28,16 +28,17 @@ class Stage:
 
 
 class History:
-    def __init__(self, stage, only=None, spawn=False):
+    def __init__(self, stage, only=None, spawn=False, start=START, zone="Etc/UTC"):
         self.stage, self.only, self.spawn = stage, only, spawn
         self.folder = tempfile.mkdtemp(prefix="turnstone-model.")
         self.gateway, self.site = stage.gateway, stage.site
-        self.world = World()
+        self.start = start
+        self.world = World(start, zone)
         self.programs = Programs(self.folder, stage.binaries, self.gateway, self.site, spawn)
-        self.gateway.begin(START)
-        for game, answer in self.site.begin(START, GAMES).items():
+        self.gateway.begin(start)
+        for game, answer in self.site.begin(start, GAMES).items():
             self.world.see_game(game, answer, False)
-        self.programs.now = START
+        self.programs.now = start
         self.programs.run("health", {"method": "GET", "path": "/health"})
         self.paused, self.agreed = set(), set()
         self.looks = {}
@@ -80,7 +81,7 @@ class History:
         self.advance(TICK)
 
     def clock(self):
-        seconds = (self.world.now - START) // 1000
+        seconds = (self.world.now - self.start) // 1000
         return f"+{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
 
     ### Requests
@@ -112,10 +113,10 @@ class History:
                     until = self.world.now // 1000 + step["mute"] * 60
                     body["mutedUntil"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(until))
                 if step.get("quiet"):
-                    minute = self.world.now // 60_000
+                    minute = local_minute(self.world.now, self.world.zone)
                     start, end = (minute - 1) % 1440, (minute + step["quiet"]) % 1440
                     body["quietHours"] = {"from": f"{start // 60:02}:{start % 60:02}", "to": f"{end // 60:02}:{end % 60:02}",
-                                          "timeZone": "Etc/UTC"}
+                                          "timeZone": self.world.zone}
                 return "preferences", self.programs.by_token(user, "PUT", "/api/preferences", body)
             case "notify":
                 name = step["name"]
@@ -232,8 +233,8 @@ class History:
         if result.exit != KILLED:
             step["ended"] = "done"
             self.world_after([inner], [result])
-        elif inner["do"] in ("notify", "request", "clear", "cancel"):
-            # The caller asks again, by the same key.
+        elif inner["do"] in ("notify", "request", "clear", "cancel") or inner.get("previous"):
+            # The caller asks again, by the same key, or as no listing tells which token a device has.
             step["ended"] = "done"
             return self.request(inner)
         else:

@@ -5,7 +5,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from gateway import FINAL, TEMPORARY, UNANSWERED
 from history import History
-from world import GAMES, PHONES, PLAYERS, USERS
+from world import GAMES, PHONES, PLAYERS, START, USERS, ZONES, daylight_changes
 
 phones = st.sampled_from(sorted(PHONES))
 users = st.sampled_from(USERS)
@@ -27,7 +27,7 @@ unregisters = st.builds(lambda user, phone, by: {"do": "unregister", "user": use
 preferences = st.builds(
     lambda user, off, mute, quiet: {"do": "preferences", "user": user, "off": off, "mute": mute, "quiet": quiet},
     users, st.lists(st.sampled_from(["turn", "news", "message", "approval_request"]), max_size=1),
-    st.sampled_from([0, 0, 30, 90]), st.sampled_from([0, 0, 45]))
+    st.sampled_from([0, 0, 30, 90]), st.sampled_from([0, 0, 45, 45, 600]))
 notifies = st.builds(
     lambda who, kind, collapse, after, expires, how: {
         name: value for name, value in {"do": "notify", "users": who, "kind": kind, "collapse": collapse, "after": after,
@@ -35,6 +35,17 @@ notifies = st.builds(
     some_users, kinds, collapses, st.sampled_from([0, 0, 0, 60, 1200]), st.sampled_from([None, None, 600, 7200]),
     st.sampled_from(["", "", "", "urgent", "silent"]))
 requests = st.builds(lambda who: {"do": "request", "users": who}, some_users)
+
+
+def beginnings():
+    """Moments some hours before clocks change, or a moment where they never do."""
+    for zone in ZONES:
+        for change in daylight_changes(zone) or [START]:
+            for hours in (0, 1, 3, 9):
+                yield change - hours * 3_600_000, zone
+
+
+when = st.sampled_from(list(beginnings()))
 
 
 class Interleavings(RuleBasedStateMachine):
@@ -60,9 +71,9 @@ class Interleavings(RuleBasedStateMachine):
         if self.history is not None:
             type(self).failed(self.history, error)
 
-    @initialize(spawn=st.sampled_from([False] * 7 + [True]), more=st.lists(registers, max_size=2))
-    def start(self, spawn, more):
-        self.history = type(self).begin(spawn)
+    @initialize(spawn=st.sampled_from([False] * 7 + [True]), when=st.none() | when, more=st.lists(registers, max_size=2))
+    def start(self, spawn, when, more):
+        self.history = type(self).begin(spawn, *(when or (START, "Etc/UTC")))
         self.do({"do": "claim", "user": "ann", "phone": "a", "by": "push"})
         self.do({"do": "register", "user": "101", "phone": "b"})
         self.do({"do": "register", "user": "102", "phone": "c"})
@@ -207,7 +218,7 @@ class Interleavings(RuleBasedStateMachine):
             self.do({"do": "check-turns"})
         self.do({"do": "deliver"})
 
-    @rule(seconds=st.sampled_from([15, 61, 300, 1000, 1900, 5400]), deliver=st.booleans())
+    @rule(seconds=st.sampled_from([15, 61, 300, 1000, 1900, 5400, 20000]), deliver=st.booleans())
     def wait(self, seconds, deliver):
         self.do({"do": "wait", "seconds": seconds})
         if deliver:

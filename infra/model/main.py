@@ -61,11 +61,12 @@ class Failure:
         self.kind = getattr(error, "name", type(error).__name__)
         self.error = str(error)
         self.spawn, self.steps, self.lines = history.spawn, copy.deepcopy(history.steps), list(history.lines)
+        self.begun = {"start": history.start, "zone": history.world.zone}
 
 
-def again(stage, options, spawn, steps):
+def again(stage, options, spawn, steps, begun):
     """Does a history from its steps. Answers with it, and with what it found."""
-    history, found = History(stage, kinds(options), spawn), None
+    history, found = History(stage, kinds(options), spawn, **begun), None
     try:
         for step in steps:
             history.do(step)
@@ -79,7 +80,7 @@ def again(stage, options, spawn, steps):
 
 def shorten(stage, options, failure):
     def fails(steps):
-        history, found = again(stage, options, failure.spawn, steps)
+        history, found = again(stage, options, failure.spawn, steps, failure.begun)
         if found is None or getattr(found, "name", type(found).__name__) != failure.kind:
             return False
         failure.take(history, found)
@@ -107,9 +108,9 @@ def work(options):
 
     class Machine(Interleavings):
         @staticmethod
-        def begin(spawn):
+        def begin(spawn, start, zone):
             done[0] += 1
-            return History(stage, kinds(options), spawn)
+            return History(stage, kinds(options), spawn, start, zone)
 
         @staticmethod
         def failed(history, error):
@@ -153,7 +154,7 @@ def work(options):
 def keep(path, failure):
     """Writes a history, a step a line."""
     with open(path, "w") as file:
-        head = {"violation": failure.kind, "error": failure.error, "spawn": failure.spawn}
+        head = {"violation": failure.kind, "error": failure.error, "spawn": failure.spawn, **failure.begun}
         file.write(json.dumps(head)[:-1] + ', "steps": [\n' + ",\n".join(json.dumps(step) for step in failure.steps) + "\n]}\n")
 
 
@@ -164,7 +165,9 @@ def replay(options):
     for path in options.replay:
         with open(path) as file:
             kept = json.load(file)
-        history, found = again(stage, options, kept.get("spawn", False), kept["steps"])
+        history, found = again(
+            stage, options, kept.get("spawn", False), kept["steps"],
+            {name: kept[name] for name in ("start", "zone") if name in kept})
         print(f"{path}: {kept.get('claim', '')}")
         print("\n".join("  " + line for line in history.lines))
         print(f"not ok {path}: {getattr(found, 'name', type(found).__name__)}: {found}" if found else f"ok {path}", flush=True)
@@ -181,7 +184,7 @@ def show_faults(options):
     for number, (name, program, instead, steps) in enumerate(FAULTS):
         options.only = name
         stage = Stage(sabotaged(os.path.join(folder, str(number)), binaries(), program, instead), gateway, site)
-        history, found = again(stage, options, False, copy.deepcopy(steps))
+        history, found = again(stage, options, False, copy.deepcopy(steps), {})
         seen = getattr(found, "name", None) == name
         missed += not seen
         if not seen:

@@ -5,9 +5,13 @@ Written from the documents alone. Every operation takes the step as the history 
 
 import copy
 from dataclasses import dataclass, field
+from datetime import datetime
+from zoneinfo import ZoneInfo
 
 
 START = 1_795_262_400_000  # 2026-11-21T12:00:00Z
+ZONES = ("Africa/Casablanca", "America/Los_Angeles", "America/New_York", "America/Santiago", "Asia/Kathmandu", "Asia/Tokyo",
+         "Australia/Lord_Howe", "Australia/Sydney", "Europe/Berlin", "Europe/London", "Pacific/Chatham")
 DAY = 86_400_000
 PLAYERS = ("101", "102")
 USERS = (*PLAYERS, "ann")
@@ -30,7 +34,8 @@ class Device:
 class Preferences:
     off: frozenset = frozenset()
     muted_until: int = 0
-    quiet: tuple | None = None  # minutes of the day, UTC
+    quiet: tuple | None = None  # minutes of the day, as clocks in the zone show them
+    zone: str = "Etc/UTC"
 
     def is_quiet(self, now):
         if now < self.muted_until:
@@ -38,8 +43,21 @@ class Preferences:
         if self.quiet is None:
             return False
         start, end = self.quiet
-        minute = now // 60_000 % 1440
+        minute = local_minute(now, self.zone)
         return start <= minute < end if start <= end else minute >= start or minute < end
+
+
+def local_minute(now, zone):
+    """The minute of the day that clocks in a zone show."""
+    moment = datetime.fromtimestamp(now // 1000, ZoneInfo(zone))
+    return moment.hour * 60 + moment.minute
+
+
+def daylight_changes(zone):
+    """The hours of 2026 and 2027 at whose ends clocks in a zone are put forward or back."""
+    first = 1_767_225_600  # 2026-01-01T00:00:00Z
+    offsets = [datetime.fromtimestamp(first + hour * 3600, ZoneInfo(zone)).utcoffset() for hour in range(2 * 365 * 24)]
+    return [(first + hour * 3600) * 1000 for hour in range(len(offsets) - 1) if offsets[hour] != offsets[hour + 1]]
 
 
 @dataclass
@@ -98,8 +116,9 @@ class Delivery:
 
 
 class World:
-    def __init__(self):
-        self.now = START
+    def __init__(self, start=START, zone="Etc/UTC"):
+        self.now = start
+        self.zone = zone
         self.group = 0
         self.slots = 0
         self.aliases = {}
@@ -216,10 +235,10 @@ class World:
         user = step["user"]
         quiet = None
         if step.get("quiet"):
-            start = self.now // 60_000 % 1440
+            start = local_minute(self.now, self.zone)
             quiet = ((start - 1) % 1440, (start + step["quiet"]) % 1440)
         muted_until = self.now + step["mute"] * 60_000 if step.get("mute") else 0
-        self.preferences[user] = Preferences(frozenset(step.get("off", ())), muted_until, quiet)
+        self.preferences[user] = Preferences(frozenset(step.get("off", ())), muted_until, quiet, self.zone)
         self.observe_wishes()
         return {200}
 
