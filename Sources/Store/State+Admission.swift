@@ -7,7 +7,7 @@ import Unix
 // were and when. The numbers are in one file of fixed size, of which only what is used takes up room.
 
 extension State {
-    private static let slots = 1 << 20
+    private static let slots = 1 << 12
     /// Digits in microseconds since 1970, so that a person can read the file.
     private static let width = 20
     /// So many seconds' worth of requests may come at once.

@@ -73,6 +73,8 @@ struct HostSetup {
                 ("/etc/nginx/turnstone/", "\(Self.examples)/nginx/"),
                 ("/etc/turnstone/", "\(folder.path)/"), ("/run/turnstone/", "\(folder.path)/"),
                 ("/var/log/nginx/", "\(folder.path)/"),
+                // All callers have one address here.
+                ("rate=10r/s", "rate=10000r/s"),
             ])
         try folder.write(
             """

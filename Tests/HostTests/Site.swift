@@ -39,7 +39,9 @@ final class Site: FixtureSite {
     }
 
     /// The state folder's files but for locks, which a refused request may have made.
-    var documents: [String: [UInt8]] { state.files().filter { !$0.key.hasSuffix(".lock") } }
+    var documents: [String: [UInt8]] {
+        state.files().filter { !isIncidental($0.key) }
+    }
 
     func connect(to program: String) throws -> Connection {
         guard let port = ports[program], let connection = Connection(port: port) else {

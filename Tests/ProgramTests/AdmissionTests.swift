@@ -36,7 +36,7 @@ import Turnstone
         #expect(try ask(installation, user: "bob").status == 200)
         // What cannot be counted, or counts what no clock can say, refuses nobody.
         for byte in ["9", "x", "-"] {
-            let text = String(repeating: byte, count: 20 << 20)
+            let text = String(repeating: byte, count: 20 << 12)
             try installation.state.write(text, to: "requests.limit")
             #expect(try ask(installation, user: "ann").status == 200)
         }

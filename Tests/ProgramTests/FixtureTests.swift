@@ -78,7 +78,7 @@ import Turnstone
         _ after: [String: [UInt8]], before: [String: [UInt8]], against then: JSONObject
     ) {
         var unexplained = after.filter {
-            !$0.key.hasSuffix(".lock") && $0.key != "requests.limit"
+            !isIncidental($0.key)
         }
         for member in then.members {
             let names = unexplained.keys.filter { Pattern.matches($0, member.name) }

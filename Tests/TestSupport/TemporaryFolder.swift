@@ -54,3 +54,8 @@ package final class TemporaryFolder: Sendable {
         return files
     }
 }
+
+/// Whether a file of the state folder says nothing of what was asked: locks, and how many requests there were.
+package func isIncidental(_ name: String) -> Bool {
+    name.hasSuffix(".lock") || name == "requests.limit"
+}

@@ -197,6 +197,16 @@ extension Drainer {
         }
     }
 
+    /// Whether a notification in the spool is still for a device. Its devices only become fewer: of one with very many, most
+    /// questions are answered by what was read before.
+    private func isOpen(_ message: String, for device: String) throws(Failure) -> Bool {
+        if let known = openDevices[message], !known.contains(device) { return false }
+        if openDevices.count > 8 { openDevices = [:] }
+        let devices = Set(try intake.open(message)?.devices ?? [])
+        openDevices[message] = devices
+        return devices.contains(device)
+    }
+
     private func fates(
         of messages: [HeldMessage], on device: Device, _ document: User, _ pause: inout Interval?
     ) throws(Failure) -> [Fate] {
@@ -207,7 +217,7 @@ extension Drainer {
             let notification = message.notification
             if isCalledOff(message.id) {
                 fate.outcome = .cancelled
-            } else if try intake.open(message.id)?.devices.contains(device.id) == true {
+            } else if try isOpen(message.id, for: device.id) {
                 // A drainer was killed between its file and the line that says so: the notification itself brings it.
                 fate.isVoid = true
             } else if notification.expires <= now {

@@ -218,9 +218,9 @@ def check_badge(world, push, phone, repeated):
     if "ann" in people:
         return
     check_number(world, push, phone, push.payload["aps"]["badge"])
-    recent = [moment for moment, where, id in world.corrections
+    recent = [owners for moment, where, id, owners in world.corrections
               if where == phone and world.now - moment < QUARTER_HOUR and id != push.id]
-    if len(recent) >= len(people):
+    if len(recent) >= len(set(people).union(*recent)):
         raise Badge(f"{described(push)}: {len(recent)} corrections within a quarter of an hour before it")
 
 
@@ -254,7 +254,7 @@ def record(world, push):
     if number is not None:
         world.badges[phone] = (number, tuple(world.holders(phone)))
     if kind == "badge" and "ann" not in world.holders(phone):
-        world.corrections.append((world.now, phone, push.id))
+        world.corrections.append((world.now, phone, push.id, tuple(world.holders(phone))))
     if kind == "turn":
         player = GAMES[push.payload["game_id"]]
         for book in (world.told[player], world.told_at.setdefault((phone, player), {})):

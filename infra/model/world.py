@@ -134,7 +134,7 @@ class World:
         self.deaf_to_turns = {}  # (player, game): the turn came while the player wanted none
         self.delivered = {phone: [] for phone in PHONES}
         self.badges = {}  # phone: what its icon shows, and whose it was then
-        self.corrections = []  # (moment, phone, apns-id) of silent pushes of a badge
+        self.corrections = []  # (moment, phone, apns-id, whose phone) of silent pushes of a badge
         self.stirred = set()  # phones that the gateway refused
 
     def copy(self):
