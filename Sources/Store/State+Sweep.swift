@@ -1,0 +1,123 @@
+import Turnstone
+import Unix
+
+// What nobody needs any more goes by and by: whoever registers and unregisters leaves small files, and each call of a
+// program may look at a few of them only.
+
+extension State {
+    /// The shelves with documents that wear out, in turn.
+    private var sweptFolders: [String] {
+        [tokens.folder, activities.folder, sessions.folder, keyDocuments.folder]
+    }
+
+    /// An index that leads to nobody is small: what is longer need not be read.
+    private static let longestEmptyIndex: Int64 = 200
+
+    /// Removes indices that lead to nobody and keys that ended 30 days ago, of one shard of one shelf. Each half minute it is
+    /// another one: after nine hours all have had their turn.
+    ///
+    /// - Returns: how many documents went.
+    package func sweep(at now: Timestamp) throws(Failure) -> Int {
+        let turn = Int(now.seconds / 30 % (4 * 256))
+        let folder = "\(sweptFolders[turn % 4])/\(hex([UInt8(turn / 4)]))"
+        let isOfKeys = turn % 4 == 3
+        var count = 0
+        let names = try systemCalls { () throws(SystemError) in try Files.names(in: folder) }
+        for name in names where name.utf8.suffix(5).elementsEqual(".json".utf8) {
+            // One that cannot be used keeps no other one.
+            do throws(Failure) {
+                let stamp = try systemCalls { () throws(SystemError) in
+                    try Files.stamp(of: "\(folder)/\(name)")
+                }
+                guard let stamp, isOfKeys || stamp[1] <= Self.longestEmptyIndex else { continue }
+                let age = Timestamp.systemNow - Timestamp(seconds: stamp[2])
+                let document = DocumentName(
+                    hash: String(decoding: name.utf8.dropLast(5), as: UTF8.self))
+                let isGone =
+                    switch turn % 4 {
+                    case 0: try tokens.remove(document) { isWorn($0, age) }
+                    case 1: try activities.remove(document) { isWorn($0, age) }
+                    case 2: try sessions.remove(document) { isWorn($0, age) }
+                    default: try removeKey(document, at: now)
+                    }
+                if isGone { count += 1 }
+            } catch {
+                guard error.isOfOneFile else { throw error }
+                error.noteFile()
+            }
+        }
+        try sweepLocks(in: folder, names)
+        return count
+    }
+
+    /// Removes locks of documents that were never made: a refused request leaves one.
+    private func sweepLocks(in folder: String, _ names: [String]) throws(Failure) {
+        let documents = Set(names)
+        for name in names where name.utf8.suffix(10).elementsEqual(".json.lock".utf8) {
+            let document = String(decoding: name.utf8.dropLast(5), as: UTF8.self)
+            guard !documents.contains(document) else { continue }
+            let path = "\(folder)/\(document)"
+            do throws(Failure) {
+                let stamp = try systemCalls { () throws(SystemError) in
+                    try Files.stamp(of: "\(path).lock")
+                }
+                guard let stamp, Timestamp.systemNow - Timestamp(seconds: stamp[2]) > .days(1)
+                else { continue }
+                try Lock.holding(path) { (lock) throws(Failure) in
+                    // With a number, the document has been there, and is missed.
+                    guard try lock.committedRevision() == 0 else { return }
+                    let isThere = try systemCalls { () throws(SystemError) in
+                        try Files.exists(path)
+                    }
+                    if !isThere { Files.remove("\(path).lock") }
+                }
+            } catch {
+                guard error.isOfOneFile || error.cause == "busy" else { throw error }
+            }
+        }
+    }
+
+    private func removeKey(_ name: DocumentName, at now: Timestamp) throws(Failure) -> Bool {
+        var owner: PlayerID?
+        let isGone = try keyDocuments.remove(name) { key in
+            owner = PlayerID(key.owner)
+            return isWorn(key, at: now)
+        }
+        guard isGone, let owner else { return isGone }
+        try users.update(DocumentName(UserID(owner))) { user in
+            user.keys.removeAll { DocumentName(hash: $0).file == name.file }
+        }
+        return true
+    }
+
+    private func isWorn(_ holders: Holders, _ age: Interval) -> Bool {
+        // What an icon shows is worth remembering for whoever registers the phone next.
+        holders.users.isEmpty && age > (holders.shownTurns == nil ? .days(1) : .days(30))
+    }
+
+    private func isWorn(_ key: Key, at now: Timestamp) -> Bool {
+        guard let end = key.revoked else { return false }
+        return now - end > .days(30)
+    }
+}
+
+extension Shelf {
+    /// Removes a document and its lock if that is right.
+    ///
+    /// - Parameter condition: asked before the document is locked, and again then.
+    fileprivate func remove(
+        _ name: DocumentName, where condition: (Content) -> Bool
+    ) throws(Failure) -> Bool {
+        guard let known = try read(name), condition(known) else { return false }
+        let path = path(name)
+        return try Lock.holding(path) { (lock) throws(Failure) in
+            guard let content = try read(name), condition(content) else { return false }
+            // The number first: with it a missing document would count as lost.
+            lock.remember(0)
+            guard Files.remove(path) else { return false }
+            // Whoever waits for the lock finds that it has no name any more, and makes a new one.
+            Files.remove("\(path).lock")
+            return true
+        }
+    }
+}

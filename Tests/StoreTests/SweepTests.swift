@@ -1,0 +1,116 @@
+import Foundation
+import Store
+import TestSupport
+import Testing
+import Turnstone
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+/// What nobody needs any more goes, and nothing else.
+@Suite struct SweepTests {
+    private let scratch: Scratch
+    private let ann = UserID("ann")!
+    private let time = Scratch.time
+
+    init() throws { scratch = try Scratch() }
+
+    /// Has every part swept, as nine hours of cycles do.
+    private func sweep(after interval: Interval = .seconds(0)) throws -> Int {
+        try (0..<1024).reduce(0) { (count, turn) in
+            try count + scratch.state.sweep(at: time + interval + .seconds(Int64(turn) * 30))
+        }
+    }
+
+    /// Makes all documents as old as that, by the file system's clock.
+    private func age(days: Int) {
+        for name in scratch.folder.files().keys where name.hasSuffix(".json") {
+            var times = [timeval(), timeval()]
+            times[0].tv_sec = Int(Foundation.time(nil)) - days * 86_400
+            times[1].tv_sec = times[0].tv_sec
+            _ = utimes("\(scratch.folder.path)/\(name)", &times)
+        }
+    }
+
+    private func claim(_ token: String, _ kind: TokenKind = .device) throws {
+        var registration = Registration(DeviceToken(token)!)
+        registration.kind = kind
+        _ = try scratch.state.registry.claim(registration, for: ann, at: time)
+    }
+
+    private func files(_ folder: String) -> [String] {
+        scratch.folder.files().keys.filter { $0.hasPrefix("\(folder)/") }.sorted()
+    }
+
+    @Test("indices that lead to nobody go after a day, with their locks")
+    func indices() throws {
+        let kind = TokenKind.liveActivity(activity: "a", session: "s")
+        try claim("aaaa", kind)
+        try claim("bbbb")
+        try claim("cccc")
+        for token in ["aaaa", "bbbb"] { try scratch.state.registry.unregister(token, by: ann) }
+        #expect(try sweep() == 0)
+        age(days: 2)
+        #expect(try sweep() == 4)
+        #expect(files("tokens").count == 2, "a document and its lock")
+        #expect(files("activities").isEmpty && files("sessions").isEmpty)
+        #expect(try sweep() == 0)
+        // And again from the start.
+        try claim("aaaa", kind)
+        #expect(try scratch.state.registry.users(ofSession: "s") == [ann])
+        #expect(try scratch.state.registry.users(of: DeviceToken("cccc")!) == [ann])
+    }
+
+    @Test("the lock of a document that was never made goes, and that of one that is missed stays")
+    func locks() throws {
+        let name = "tokens/7d/\(String(repeating: "7d", count: 32)).json"
+        try scratch.folder.write("", to: "\(name).lock")
+        try scratch.remember(3, for: Scratch.tokenFile)
+        #expect(try sweep() == 0)
+        #expect(files("tokens").count == 2, "they are young")
+        for file in files("tokens") {
+            var times = [timeval(), timeval()]
+            times[1].tv_sec = Int(Foundation.time(nil)) - 2 * 86_400
+            #expect(utimes("\(scratch.folder.path)/\(file)", &times) == 0)
+        }
+        _ = try sweep()
+        #expect(files("tokens") == ["\(Scratch.tokenFile).lock"])
+    }
+
+    @Test("a key that ended goes after 30 days, and one that works stays")
+    func keys() throws {
+        let player = Scratch.player
+        let keys = scratch.state.keys
+        let first = try keys.create(for: player, description: "", at: time)
+        let second = try keys.create(for: player, description: "", at: time)
+        let id = try #require(try keys.list(of: player).first?.id)
+        _ = try keys.revoke(id, of: player, at: time)
+        age(days: 40)
+        #expect(try sweep(after: .days(29)) == 0)
+        #expect(try sweep(after: .days(31)) == 1)
+        #expect(try keys.list(of: player).count == 1)
+        let user = try scratch.state.users.read(scratch.user)
+        #expect(user?.keys.count == 1)
+        let working = [first, second].filter { (try? keys.owner(of: $0, at: time)) != nil }
+        #expect(working.count == 1)
+    }
+
+    @Test("whoever registers while it is swept is found")
+    func meanwhile() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for _ in 0..<300 {
+                    try claim("aaaa")
+                    #expect(try scratch.state.registry.users(of: DeviceToken("aaaa")!) == [ann])
+                    try scratch.state.registry.unregister("aaaa", by: ann)
+                    age(days: 2)
+                }
+            }
+            group.addTask { for _ in 0..<20 { _ = try sweep() } }
+            try await group.waitForAll()
+        }
+        try claim("aaaa")
+        #expect(try scratch.state.registry.users(of: DeviceToken("aaaa")!) == [ann])
+    }
+}
