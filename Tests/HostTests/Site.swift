@@ -40,7 +40,7 @@ final class Site: FixtureSite {
 
     /// The state folder's files but for locks, which a refused request may have made.
     var documents: [String: [UInt8]] {
-        state.files().filter { !isIncidental($0.key) }
+        state.files().filter { !$0.key.hasSuffix(".lock") }
     }
 
     func connect(to program: String) throws -> Connection {

@@ -54,7 +54,7 @@ struct Scratch {
     }
 
     /// The files of the folder, lock files aside.
-    var files: [String] { folder.files().keys.filter { !isIncidental($0) }.sorted() }
+    var files: [String] { folder.files().keys.filter { !$0.hasSuffix(".lock") }.sorted() }
 }
 
 /// The cause of a failure, by which tests tell them apart.

@@ -41,21 +41,17 @@ package final class TemporaryFolder: Sendable {
         FileManager.default.contents(atPath: "\(path)/\(name)").map { Array($0) }
     }
 
-    /// Every file in the folder and those in it, by its path relative to the folder.
+    /// Every file in the folder and those in it, by its path relative to the folder; but for the counts of requests, which
+    /// say nothing of what was asked.
     package func files() -> [String: [UInt8]] {
         var files: [String: [UInt8]] = [:]
         for case let name as String in FileManager.default.enumerator(atPath: path) ?? .init() {
             var isFolder: ObjCBool = false
             guard FileManager.default.fileExists(atPath: "\(path)/\(name)", isDirectory: &isFolder),
-                !isFolder.boolValue
+                !isFolder.boolValue, name != "requests.limit"
             else { continue }
             files[name] = read(name) ?? []
         }
         return files
     }
-}
-
-/// Whether a file of the state folder says nothing of what was asked: locks, and how many requests there were.
-package func isIncidental(_ name: String) -> Bool {
-    name.hasSuffix(".lock") || name == "requests.limit"
 }
