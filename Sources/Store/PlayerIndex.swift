@@ -34,12 +34,16 @@ package struct PlayerIndex {
     private static func openedLocked(
         _ path: String, _ state: State
     ) throws(Failure) -> FileDescriptor {
-        do throws(Failure) {
-            let file = try open(path)
-            if try isSound(file) { return file }
-        } catch {
-            guard error.isOfOneFile else { throw error }
-            try setAside(path)
+        // What is wrong with a file is so twice.
+        for isLast in [false, true] {
+            do throws(Failure) {
+                let file = try open(path)
+                if try isSound(file) { return file }
+                break
+            } catch {
+                guard error.isOfOneFile else { throw error }
+                if isLast { try setAside(path) }
+            }
         }
         try rebuild(path, state)
         return try open(path)
