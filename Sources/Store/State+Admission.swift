@@ -4,7 +4,7 @@ import Unix
 
 // How many requests a caller may make. For each caller there is the moment at which the requests so far would be over if
 // they had come at the allowed pace (GCRA, as ATM and many rate limiters have it): one number says both how many there
-// were and when. The numbers are in one file of fixed size, of which only what is used takes up room.
+// were and when. All numbers are in one file of 80 KB.
 
 extension State {
     private static let slots = 1 << 12
@@ -29,8 +29,8 @@ extension State {
     /// A caller has two places, by a hash, and is refused where both say so: one who shares a place with another is not
     /// refused for it.
     ///
-    /// - Throws: too many where the caller had more than `CALLER_REQUESTS_PER_MINUTE` requests. What cannot be counted
-    ///   passes: that is a disk's fault.
+    /// - Throws: too many where the caller had more than `CALLER_REQUESTS_PER_MINUTE` requests. A request passes where the
+    ///   file cannot be used, which `health` reports, or is locked for half a second.
     package func admit(_ caller: UserID) throws(Failure) {
         let perMinute = try callerRequestsPerMinute()
         guard perMinute > 0 else { return }
