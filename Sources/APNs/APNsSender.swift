@@ -56,8 +56,8 @@ package final class APNsSender {
     }
 
     private func gateway(of environment: APNsEnvironment) -> APNsGateway {
-        if let known = gateways.first(where: { $0.environment == environment }) {
-            return known.gateway
+        for index in gateways.indices where gateways[index].environment == environment {
+            return gateways[index].gateway
         }
         let made = APNsGateway(
             settings.address(of: environment), context, limits: limits, token: token)

@@ -185,7 +185,7 @@ extension Spool {
     /// Whether a file that was never accepted is older than any program that might still be writing it.
     private func isLeftover(_ path: String, at now: Timestamp) throws(Failure) -> Bool {
         let stamp = try systemCalls { () throws(SystemError) in try Files.stamp(of: path) }
-        guard let seconds = stamp?[2] else { return false }
+        guard let seconds = stamp?.seconds else { return false }
         return now - Timestamp(seconds: seconds) > .minutes(1)
     }
 

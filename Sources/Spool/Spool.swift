@@ -271,7 +271,7 @@ func removeIfAbandoned(_ path: String) {
     do throws(SystemError) {
         // The file system tells when it was written by the system's clock.
         guard let stamp = try Files.stamp(of: path),
-            Timestamp.systemNow - Timestamp(seconds: stamp[2]) > .hours(25)
+            Timestamp.systemNow - Timestamp(seconds: stamp.seconds) > .hours(25)
         else { return }
         Files.remove(path)
     } catch {}  // it is looked at again

@@ -53,7 +53,7 @@ package struct Shelf<Content: Document> {
     package struct Snapshot {
         fileprivate let content: Content?
         fileprivate let path: String
-        fileprivate let stamp: [Int64]
+        fileprivate let stamp: Files.Stamp
     }
 
     /// The document as last committed, which is read only if it is not the one that `known` holds.
@@ -64,14 +64,14 @@ package struct Shelf<Content: Document> {
         _ name: DocumentName, unless known: Snapshot?
     ) throws(Failure) -> (content: Content?, snapshot: Snapshot?) {
         let path = path(name)
-        var found: [Int64]?
+        var found: Files.Stamp?
         // What cannot be looked at is read, and says why it cannot.
         do throws(SystemError) { found = try Files.stamp(of: path) } catch {}
         guard let stamp = found else { return (try read(name), nil) }
         if let known, known.stamp == stamp, known.path == path { return (known.content, known) }
         let content = try read(name)
         // The clock of a file system ticks some hundred times a second.
-        let changed = changedMilliseconds(stamp)
+        let changed = stamp.milliseconds
         guard changed < Timestamp.systemNow.milliseconds - 100 else { return (content, nil) }
         return (content, Snapshot(content: content, path: path, stamp: stamp))
     }
@@ -79,20 +79,12 @@ package struct Shelf<Content: Document> {
     /// Tells the document as it is from later ones, if it has been so for a second: a file system's clock is coarse,
     /// and a commit may follow that looks the same. Take it before you read. C: `stat(2)`.
     package func stamp(of name: DocumentName) -> Int64? {
-        var found: [Int64]?
+        var found: Files.Stamp?
         // What cannot be looked at is read, and says why it cannot.
         do throws(SystemError) { found = try Files.stamp(of: path(name)) } catch { return nil }
         guard let stamp = found else { return nil }
-        let changed = stamp[2]
-        let now = Timestamp.systemNow.seconds
-        guard changed < now - 1 else { return nil }
-        // FNV-1a over whole words, in 59 bits: such a number is quick to read.
-        var sum: UInt64 = 0xcbf2_9ce4_8422_2325
-        for word in stamp {
-            sum = (sum ^ UInt64(bitPattern: word)) &* 0x100_0000_01b3
-            sum ^= sum >> 29
-        }
-        return Int64(sum >> 5)
+        guard stamp.seconds < Timestamp.systemNow.seconds - 1 else { return nil }
+        return stamp.sum
     }
 
     /// A document's bytes; none for one of a length that no document has, and `nil` for a cache's that cannot be read.
@@ -234,8 +226,8 @@ package struct Shelf<Content: Document> {
             guard let stamp else { continue }
             stamps.append(
                 (
-                    changed: changedMilliseconds(stamp),
-                    sign: stamp.reduce(0) { mixed($0, $1) }
+                    changed: stamp.milliseconds,
+                    sign: stamp.sum
                 ))
         }
         return stamps
@@ -244,7 +236,7 @@ package struct Shelf<Content: Document> {
     /// When a document was last written, in milliseconds since 1970 by the file system's clock.
     func changed(_ name: DocumentName) throws(Failure) -> Int64? {
         try systemCalls { () throws(SystemError) in
-            try Files.stamp(of: path(name)).map(changedMilliseconds)
+            try Files.stamp(of: path(name))?.milliseconds
         }
     }
 
@@ -425,7 +417,22 @@ struct Stored<Content: Document> {
     }
 }
 
-/// When a file was changed, by ``Files/stamp(of:)``: a file system may state any moment.
-private func changedMilliseconds(_ stamp: [Int64]) -> Int64 {
-    stamp[2].saturatingMultiply(1000).saturatingAdd(stamp[3] / 1_000_000)
+extension Files.Stamp {
+    /// FNV-1a over whole words, in 59 bits: such a number is quick to read.
+    fileprivate var sum: Int64 {
+        var sum: UInt64 = 0xcbf2_9ce4_8422_2325
+        func add(_ word: Int64) {
+            sum = (sum ^ UInt64(bitPattern: word)) &* 0x100_0000_01b3
+            sum ^= sum >> 29
+        }
+        add(inode)
+        add(size)
+        add(seconds)
+        add(nanoseconds)
+        return Int64(sum >> 5)
+    }
+
+    fileprivate var milliseconds: Int64 {
+        seconds.saturatingMultiply(1000).saturatingAdd(nanoseconds / 1_000_000)
+    }
 }

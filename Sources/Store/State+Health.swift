@@ -50,10 +50,10 @@ extension State {
     package func watchesSince() throws(Failure) -> Timestamp? {
         try systemCalls { () throws(SystemError) in
             guard let index = try Files.stamp(of: "\(folder)/players.index"),
-                index[1] > PlayerIndex.recordSize,
+                index.size > PlayerIndex.recordSize,
                 let lock = try Files.stamp(of: "\(folder)/players.index.lock")
             else { return nil }
-            return Timestamp(seconds: lock[2])
+            return Timestamp(seconds: lock.seconds)
         }
     }
 

@@ -29,8 +29,8 @@ extension State {
                 let stamp = try systemCalls { () throws(SystemError) in
                     try Files.stamp(of: "\(folder)/\(name)")
                 }
-                guard let stamp, isOfKeys || stamp[1] <= Self.longestEmptyIndex else { continue }
-                let age = Timestamp.systemNow - Timestamp(seconds: stamp[2])
+                guard let stamp, isOfKeys || stamp.size <= Self.longestEmptyIndex else { continue }
+                let age = Timestamp.systemNow - Timestamp(seconds: stamp.seconds)
                 let document = DocumentName(
                     hash: String(decoding: name.utf8.dropLast(5), as: UTF8.self))
                 let isGone =
@@ -61,7 +61,7 @@ extension State {
                 let stamp = try systemCalls { () throws(SystemError) in
                     try Files.stamp(of: "\(path).lock")
                 }
-                guard let stamp, Timestamp.systemNow - Timestamp(seconds: stamp[2]) > .days(1)
+                guard let stamp, Timestamp.systemNow - Timestamp(seconds: stamp.seconds) > .days(1)
                 else { continue }
                 try Lock.holding(path) { (lock) throws(Failure) in
                     // With a number, the document has been there, and is missed.

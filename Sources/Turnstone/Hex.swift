@@ -1,6 +1,10 @@
 /// Bytes as lower-case hex, two digits each.
-package func hex(_ bytes: some Sequence<UInt8>) -> String {
+package func hex(_ bytes: [UInt8]) -> String { hex(bytes[...]) }
+
+/// The same of a part. (Of any sequence, it would take a microsecond in other modules.)
+package func hex(_ bytes: ArraySlice<UInt8>) -> String {
     var digits: [UInt8] = []
+    digits.reserveCapacity(2 * bytes.count)
     for byte in bytes {
         digits.append(hexDigit(byte >> 4))
         digits.append(hexDigit(byte & 15))

@@ -200,8 +200,18 @@ package enum Files {
         return String(decoding: bytes[(slash + 1)...], as: UTF8.self)
     }
 
-    /// Changes when the file does, or another takes its name; `nil` where there is none. C: `stat(2)`.
-    package static func stamp(of path: String) throws(SystemError) -> [Int64]? {
+    /// What tells a file from what it was before, and from another that took its name.
+    package struct Stamp: Equatable, Sendable {
+        package let inode: Int64
+        /// In bytes.
+        package let size: Int64
+        /// When it was changed, since 1970 by the system's clock: a file system may state any moment.
+        package let seconds: Int64
+        package let nanoseconds: Int64
+    }
+
+    /// The stamp of a file or folder; `nil` where there is none. C: `stat(2)`.
+    package static func stamp(of path: String) throws(SystemError) -> Stamp? {
         var status = stat()
         guard retried({ stat(path, &status) }) == 0 else {
             guard [.noEntry, .notDirectory].contains(Errno.current) else {
@@ -210,10 +220,9 @@ package enum Files {
             return nil
         }
         let changed = status.st_mtim
-        return [
-            Int64(status.st_ino), Int64(status.st_size), Int64(changed.tv_sec),
-            Int64(changed.tv_nsec),
-        ]
+        return Stamp(
+            inode: Int64(status.st_ino), size: Int64(status.st_size),
+            seconds: Int64(changed.tv_sec), nanoseconds: Int64(changed.tv_nsec))
     }
 
     /// Whose it is; `nil` where there is none. C: `stat(2)`.

@@ -51,7 +51,7 @@ package final class FolderList {
     /// make a folder's list shorter, so that reading an empty one that once held a million names takes long.
     package func removeIfWorn() {
         do throws(SystemError) {
-            guard let size = try Files.stamp(of: folder)?[1], size > 1 << 20 else { return }
+            guard let size = try Files.stamp(of: folder)?.size, size > 1 << 20 else { return }
         } catch { return }  // it can be worn for another while
         Files.removeEmptyFolder(folder)
     }

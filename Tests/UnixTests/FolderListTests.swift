@@ -46,7 +46,7 @@ import Unix
         list.removeIfWorn()
         #expect(try Files.exists("\(deep)/keep"))
         for name in try all(list) { Files.remove("\(deep)/\(name)") }
-        let isWorn = try (Files.stamp(of: deep)?[1] ?? 0) > 1 << 20
+        let isWorn = try (Files.stamp(of: deep)?.size ?? 0) > 1 << 20
         list.removeIfWorn()
         #expect(try Files.exists(deep) == !isWorn)
         #expect(try list.next() == nil)

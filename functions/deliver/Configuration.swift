@@ -5,7 +5,7 @@ import Unix
 /// The configuration, which may change while a drainer runs: keys are rotated.
 struct Configuration {
     private(set) var variables: Variables
-    private var stamps: [[Int64]?]
+    private var stamps: [Files.Stamp?]
 
     init(_ variables: Variables) {
         self.variables = variables
@@ -27,7 +27,7 @@ struct Configuration {
         stamps = Self.stamps(of: variables)
     }
 
-    private static func stamps(of variables: Variables) -> [[Int64]?] {
+    private static func stamps(of variables: Variables) -> [Files.Stamp?] {
         let key = variables.text("APNS_KEY_PATH")
         let authorities = variables.text("APNS_CA_FILE")
         return [variables.file, key, authorities].map { path in

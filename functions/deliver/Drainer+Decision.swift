@@ -23,22 +23,22 @@ extension Drainer {
     }
 
     private func decideByDocuments(_ push: inout Push) throws(Failure) -> Verdict? {
-        let notification = push.job.notification
         if case .channel(let channel) = push.delivery.aim {
-            return notification.cargo == .activity ? try loadBroadcast(push, to: channel) : nil
+            return push.job.notification.cargo == .activity
+                ? try loadBroadcast(push, to: channel) : nil
         }
-        guard notification.turns != nil || notification.cargo != nil else {
+        guard push.job.notification.turns != nil || push.job.notification.cargo != nil else {
             return try decideMessage(&push)
         }
         guard let user = push.job.file.user(of: push.delivery) else { return nil }
-        if notification.cargo == .messages { return try takeOverHeld(of: user) }
+        if push.job.notification.cargo == .messages { return try takeOverHeld(of: user) }
         let document = try document(of: user)
         guard let device = try aim(&push, at: document) else { return .superseded("unregistered") }
         if try isRepeated(push) { return .superseded("delivered") }
-        if let told = notification.turns {
+        if let told = push.job.notification.turns {
             return try loadNotice(told, &push, to: device, of: user)
         }
-        switch notification.cargo {
+        switch push.job.notification.cargo {
         case .activity: return try loadActivity(push, to: device.token, of: user)
         case .badge: return try loadBadge(push, of: user)
         case .turnBadge: return try loadTurnBadge(&push, to: device, of: user)
@@ -50,14 +50,16 @@ extension Drainer {
     /// Whether a message goes out, is held for the device, or ends.
     private func decideMessage(_ push: inout Push) throws(Failure) -> Verdict? {
         let verdict = try chooseUser(&push)
-        let notification = push.job.notification
-        guard let user = push.job.file.user(of: push.delivery), notification.isMessage else {
+        guard let user = push.job.file.user(of: push.delivery), push.job.notification.isMessage
+        else {
             return verdict
         }
         guard let verdict else {
             if try isHeldAlready(push, for: user) { return .held }
-            guard notification.expires > now else { return .expired }
-            try countBadges(of: [notification], &push, of: user)
+            guard push.job.notification.expires > now else { return .expired }
+            if push.job.notification.badge != nil {
+                try countBadges(of: [push.job.notification], &push, of: user)
+            }
             return nil
         }
         // What may have arrived has to be asked for again under its own id.
@@ -141,7 +143,13 @@ extension Drainer {
     /// Whether the user's document is the one that the delivery was decided by.
     private func isAsAccepted(_ push: Push, of user: UserID) -> Bool {
         guard let stamp = push.delivery.stamp else { return false }
-        return state.users.stamp(of: DocumentName(user)) == stamp
+        let moment = MonotonicClock.milliseconds
+        if let last = lastStamp, last.moment == moment, last.user == user {
+            return last.stamp == stamp
+        }
+        let present = state.users.stamp(of: DocumentName(user))
+        lastStamp = (user, moment, present)
+        return present == stamp
     }
 
     /// Lets the push go to the token that the device has now.

@@ -144,7 +144,7 @@ extension Drainer {
         guard bringing[device.id] == nil else { return .soon }
         let release = push.job.notification.id
         let isInDoubt = push.job.file.isInDoubt(push.delivery)
-        push.delivery.brings = []
+        push.bring([])
         var messages = try spool.messages(of: release) { (id, path, error) throws(Failure) in
             log.failure(error)
             note(.damaged, error.cause, ofMessage: id, push)
@@ -174,7 +174,7 @@ extension Drainer {
         }
         guard !messages.isEmpty else { return .superseded("released") }
         load(messages, into: push.job)
-        push.delivery.brings = messages.map { $0.id }
+        push.bring(messages.map { $0.id })
         push.brought = messages.compactMap { $0.notification.series }
         try countBadges(of: messages.map { $0.notification }, &push, of: user)
         return nil

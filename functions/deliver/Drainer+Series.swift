@@ -93,7 +93,9 @@ extension Drainer {
 
     /// Records that a device has taken a push.
     func noteReached(_ push: Push) {
-        guard let device = push.device else { return }
+        guard push.job.series != nil || !push.brought.isEmpty, let device = push.device else {
+            return
+        }
         for series in push.brought {
             for key in series.keys { groups[key]?.recordReached(series.order, on: device) }
         }

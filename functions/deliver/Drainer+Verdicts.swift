@@ -49,7 +49,7 @@ extension Drainer {
             case .refused, .gone, .quarantined: job.isRefused = true
             case .expired, .superseded, .cancelled, .damaged, .held: break
             }
-            if let device = push.original.device {
+            if !job.groups.isEmpty, let device = push.original.device {
                 for group in job.groups {
                     putBack(group.settle(job.notification.id, on: device))
                 }

@@ -38,6 +38,8 @@ final class Drainer {
     var heldBefore: Timestamp?
     /// The user whose document was looked at last: many pushes in a row may be for the same.
     var lastUser: Shelf<User>.Snapshot?
+    /// The stamp of the document that was looked at last, and when, by the monotonic clock: it holds for a millisecond.
+    var lastStamp: (user: UserID, moment: Int64, stamp: Int64?)?
     /// Pushes that the provider has.
     var inFlight = 0
     /// Jobs whose pass is over, until the receipts say so durably.
@@ -261,7 +263,8 @@ final class Drainer {
     private func nextPush() -> Push? {
         // What is settled without being sent must not keep answers and signals waiting.
         var rest = 256
-        while intake.log.pendingBytes < 1 << 20, rest > 0, !ThisProcess.isEndWanted {
+        while intake.log.pendingBytes < 1 << 20, rest > 0 {
+            if rest < 256, ThisProcess.isEndWanted { break }
             rest -= 1
             let entry: PushQueue.Entry?
             do throws(Failure) { entry = try queue.popFirst() } catch { continue }

@@ -5,6 +5,8 @@ import Turnstone
 /// A notification in the drainer's hands, for one pass over its devices.
 final class Job {
     let file: SpoolFile
+    /// The file's: another module's getter would copy all of it for each member that is asked for.
+    private(set) var notification: Notification
     let lane: Lane
     /// Deliveries that were taken out of the file and have no verdict.
     var open = 0
@@ -49,9 +51,10 @@ final class Job {
 
     init(_ file: SpoolFile, _ lane: Lane) {
         self.file = file
+        notification = file.notification
         self.lane = lane
         wasReached = file.isReachedInPass
-        queuedGames = file.notification.push.payload.object?["aps"]?.object?["badge"]?.count
+        queuedGames = notification.push.payload.object?["aps"]?.object?["badge"]?.count
     }
 
     /// Whether it tells of a player's turns, or of their number.
@@ -68,11 +71,10 @@ final class Job {
     /// Gives it something else to send.
     func load(_ content: PushContent, expires: Timestamp) {
         file.load(content, expires: expires)
+        notification = file.notification
         payload = nil
         badgedPayload = nil
     }
-
-    var notification: Notification { file.notification }
 
     var isPassOver: Bool { open == 0 && (file.isExhausted || damage != nil) }
 

@@ -8,9 +8,10 @@ import Unix
 /// One notification on its way to one device or channel.
 struct Push {
     let job: Job
-    var delivery: Delivery
-    /// As it is in the notification's file.
-    let original: Delivery
+    private(set) var delivery: Delivery
+    /// As it is in the notification's file, where that is not what is sent: most pushes are copied a dozen times as
+    /// they are.
+    private var stored: Delivery?
     /// `apns-id`.
     private(set) var id: String
     /// What the messages that it brings are states of.
@@ -21,7 +22,6 @@ struct Push {
     init(_ job: Job, _ delivery: Delivery) {
         self.job = job
         self.delivery = delivery
-        original = delivery
         id = Self.id(job, delivery)
     }
 
@@ -33,24 +33,36 @@ struct Push {
         }
     }
 
+    /// As it is in the notification's file.
+    var original: Delivery { stored ?? delivery }
+
+    private mutating func change(_ work: (inout Delivery) -> Void) {
+        if stored == nil { stored = delivery }
+        work(&delivery)
+    }
+
     /// The device as receipts name it; `nil` where it is for a channel.
     var device: String? { delivery.device }
 
     /// Sends it to the same device for another user.
     mutating func replace(by alternate: Delivery) {
-        delivery = original.replaced(by: alternate)
+        let replaced = original.replaced(by: alternate)
+        change { $0 = replaced }
         id = Self.id(job, delivery)
     }
 
     /// Sends it to the token and in the environment that the device has now.
     mutating func redirect(to device: Device) {
-        delivery.environment = device.environment
+        change { $0.environment = device.environment }
         guard delivery.token != device.token else { return }
-        delivery.redirect(to: device.token)
+        change { $0.redirect(to: device.token) }
         id = Self.id(job, delivery)
     }
 
-    mutating func setBadge(_ badge: Int64) { delivery.badge = Int(clamping: badge) }
+    mutating func setBadge(_ badge: Int64) { change { $0.badge = Int(clamping: badge) } }
+
+    /// Says which messages of a release it brings.
+    mutating func bring(_ messages: [String]) { change { $0.brings = messages } }
 
     /// Where it is sent; `nil` where the configured environment counts.
     var environment: APNsEnvironment? { probe ?? delivery.environment }
