@@ -219,40 +219,48 @@ extension Spool {
         return isAnything
     }
 
-    /// Moves a folder, or what is in it where the other one is there already.
+    /// Moves a folder, or what is in it where the other one is there already. Others may move either of them meanwhile, and
+    /// remove the folder above, where nothing else is in it.
+    ///
+    /// - Throws: later, where something is left in it. Without that it is empty, or gone.
     private func move(_ folder: String, to target: String) throws(Failure) {
-        try systemCalls { () throws(SystemError) in
-            for isLast in [false, false, true] {
+        for _ in 0..<100 {
+            let isMoved = try systemCalls { () throws(SystemError) in
                 try Files.makeFolder(Files.parent(of: target))
                 do throws(SystemError) {
                     try Files.rename(folder, target)
-                    return try Files.synchronizeFolder(Files.parent(of: target))
+                    try Files.synchronizeFolder(Files.parent(of: target))
+                    return true
                 } catch {
                     switch error.errno {
-                    case .notDirectory: return  // a file that is none of ours
-                    case .noEntry:
-                        guard try Files.exists(folder), !isLast else { return }
-                    case .exists, .notEmpty:
-                        return try moveFiles(folder, to: target)
+                    case .notDirectory: return true  // a file that is none of ours
+                    case .noEntry: return try !Files.exists(folder)
+                    case .exists, .notEmpty: return try moveFiles(folder, to: target)
                     default: throw error
                     }
                 }
             }
+            if isMoved { return }
         }
+        throw Failure(
+            .later(seconds: 1), "unable to move \(folder): others move it, too", cause: "busy")
     }
 
-    private func moveFiles(_ folder: String, to target: String) throws(SystemError) {
+    /// - Returns: whether nothing is left.
+    private func moveFiles(_ folder: String, to target: String) throws(SystemError) -> Bool {
         for name in try Files.names(in: folder) {
             do throws(SystemError) {
                 try Files.rename("\(folder)/\(name)", "\(target)/\(name)")
             } catch {
-                // Somebody else has moved one of the two: what is left stays for the next look.
                 guard error.errno == .noEntry else { throw error }
-                return
+                return false
             }
         }
-        try Files.synchronizeFolder(target)
-        Files.removeEmptyFolder(folder)
+        do throws(SystemError) { try Files.synchronizeFolder(target) } catch {
+            guard error.errno == .noEntry else { throw error }
+            return false
+        }
+        return Files.removeEmptyFolder(folder)
     }
 }
 

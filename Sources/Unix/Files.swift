@@ -254,7 +254,12 @@ package enum Files {
 
 extension Files {
     /// Removes a folder if nothing is in it. C: `rmdir(2)`.
-    package static func removeEmptyFolder(_ folder: String) { _ = rmdir(folder) }
+    ///
+    /// - Returns: whether it is gone.
+    @discardableResult
+    package static func removeEmptyFolder(_ folder: String) -> Bool {
+        rmdir(folder) == 0 || Errno.current == .noEntry
+    }
 
     /// Removes a folder and all in it.
     ///

@@ -168,6 +168,7 @@ extension Drainer {
                 try spool.putBack(
                     release, into: HeldBox(of: user, device.id), until: moment, expires: first,
                     now: now)
+                push.job.isPutBack = true
                 try lookAgain(at: user, heldUntil: moment)
                 return .superseded("held")
             }

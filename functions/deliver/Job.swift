@@ -34,6 +34,8 @@ final class Job {
     var isRefused = false
     /// What it says of a player's turns, and when that was found out, by the monotonic clock in milliseconds.
     var notice: (filling: NoticeFilling, at: Int64)?
+    /// Whether what it was to bring is held again.
+    var isPutBack = false
     /// Whether it has begun to bring the user's badge.
     var isBadgeTaken = false
     /// By device, how many games of its other users count in the number that was put on its icon.
