@@ -57,6 +57,7 @@ package struct Outbox {
     private func accept(
         _ message: Message, _ audience: Audience, id: String, _ fingerprint: String?
     ) throws(Failure) -> Sent {
+        let erasures = try spool.erasures()
         var record = MessageRecord()
         record.accepted = now
         record.sendAfter = message.sendAfter
@@ -76,7 +77,7 @@ package struct Outbox {
         var next: Delivery? = first
         try spool.accept(
             try notification(message, id: id, user: audience.onlyUser),
-            notBefore: message.sendAfter.map { .wanted($0) },
+            notBefore: message.sendAfter.map { .wanted($0) }, since: erasures,
             next: { () throws(Failure) in
                 if let first = next {
                     next = nil

@@ -28,6 +28,7 @@ extension Notification {
             guard let known = name.string.flatMap(Cargo.init) else { return nil }
             cargo = known
         }
+        session = members["session"]?.string
         kind = members["kind"]?.string
         messageIDs = members["messages"]?.texts ?? []
         order = members["order"]?.integer
@@ -50,6 +51,7 @@ extension Notification {
             members["turns"] = turns.turns.json
         }
         members["cargo"] = cargo.map { .string($0.rawValue) }
+        members["session"] = session.map { .string($0) }
         members["kind"] = kind.map { .string($0) }
         members["series"] = series.map { $0.json }
         members["order"] = order.map { .integer($0) }

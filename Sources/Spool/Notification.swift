@@ -49,9 +49,11 @@ package struct Notification: Equatable, Sendable {
     package var hasOwnLife = false
     /// What it carries in the place of ``push``, as the user's or the channel's document has it when it is sent.
     package var cargo: Cargo?
+    /// Of an activity's state: the session to whose listeners it was sent as a whole.
+    package var session: String?
 
     package enum Cargo: String, Sendable {
-        /// What the ``ActivityFeed`` of the device or the channel has.
+        /// What the ``ActivityFeed`` of the device, the session or the channel has.
         case activity
         /// Nothing: it reminds of the user's ``HeldMessages``, as earlier versions kept them.
         case messages

@@ -21,6 +21,33 @@ extension Spool {
         fileprivate var openDay = ""
     }
 
+    private var erasuresPath: String { "\(folder)/erasures" }
+
+    /// How many users were erased, as a number that grows. Whoever accepts something for users without holding their
+    /// documents' locks takes it before looking at the documents: a user who is erased meanwhile must not be named again.
+    package func erasures() throws(Failure) -> Int64 {
+        let bytes = try systemCalls { () throws(SystemError) in
+            try Files.contents(erasuresPath, limit: 64)
+        }
+        return bytes.flatMap { Int64(String(decoding: $0.dropLast(), as: UTF8.self)) } ?? 0
+    }
+
+    func refuseErased(since known: Int64) throws(Failure) {
+        guard try erasures() != known else { return }
+        throw Failure(
+            .later(seconds: 1), "unable to accept it: a user was erased at this moment",
+            cause: "busy")
+    }
+
+    /// To be called by whoever has taken a user's devices and holds the election, before looking for what names the user.
+    private func countErasure() throws(Failure) {
+        let next = try erasures() &+ 1
+        try systemCalls { () throws(SystemError) in
+            try Files.makeFolder(folder)
+            try Files.replace(erasuresPath, with: Array("\(next)\n".utf8), durably: false)
+        }
+    }
+
     /// The election, for which a drainer at work is asked to end: it leaves all that it has not sent in the spool.
     ///
     /// - Throws: later, where the drainer has not ended after 8 s.
@@ -67,6 +94,7 @@ extension Spool {
         _ user: UserID, opponents: [UserID], elected: Election, at now: Timestamp,
         report: @escaping (Failure) -> Void
     ) throws(Failure) -> Erased {
+        try countErasure()
         let log = ReceiptLog(state: Files.parent(of: folder))
         let intake = Intake(spool: self, log: log, report: report)
         try intake.recover(at: now)

@@ -138,6 +138,17 @@ extension Spool {
         Files.removeEmptyFolder(folder)
     }
 
+    /// Removes the marks that a crash, or a race of two programs, has left: of the series whose keys begin with one of 256
+    /// bytes, every half minute another one.
+    package func sweepSeries(at now: Timestamp) throws(Failure) {
+        let byte = hex([UInt8(now.seconds / 30 % 256)])
+        for key in try names(in: "\(folder)/series") where key.utf8.starts(with: byte.utf8) {
+            let scopes = try names(in: folder(key))
+            for scope in scopes { try tidy(key, scope, without: nil, now: now) }
+            Files.removeEmptyFolder(folder(key))
+        }
+    }
+
     private func isOpen(_ mark: SeriesMark, now: Timestamp) throws(Failure) -> Bool {
         guard mark.id == SeriesMark.heldID else { return try isOpen(mark.id) }
         return mark.held.map { $0.count > 0 && $0.until > now } ?? false

@@ -29,22 +29,26 @@ package struct Spool {
     /// - Parameter moment: before which it is not sent.
     package func accept(
         _ notification: Notification, to devices: some Sequence<Delivery>,
-        notBefore moment: Moment? = nil
+        notBefore moment: Moment? = nil, since erasures: Int64? = nil
     ) throws(Failure) {
         var rest = devices.makeIterator()
-        try accept(notification, notBefore: moment, next: { () throws(Failure) in rest.next() })
+        try accept(
+            notification, notBefore: moment, since: erasures,
+            next: { () throws(Failure) in rest.next() })
     }
 
     /// The same for devices that have to be looked up one by one.
     ///
     /// - Parameters:
+    ///   - erasures: ``erasures()`` before the users' documents were looked at, where their locks are not held.
     ///   - next: gives the devices until it gives `nil`.
     ///   - note: is called when all is on disk and the notification is not accepted yet, with the folder where it
     ///     will be and the number of its devices. What it notes durably lets ``complete(_:in:)`` accept the
     ///     notification where this process is killed before it does.
+    /// - Throws: later, where a user was erased meanwhile.
     package func accept(
         _ notification: Notification, notBefore moment: Moment? = nil,
-        next: () throws(Failure) -> Delivery?,
+        since erasures: Int64? = nil, next: () throws(Failure) -> Delivery?,
         note: ((_ folder: String, _ devices: Int) throws(Failure) -> Void)? = nil
     ) throws(Failure) {
         var notification = notification
@@ -73,6 +77,11 @@ package struct Spool {
             while let device = try next() { try writer.append(device, &number) }
             if let series = notification.series {
                 try mark(notification.id, in: series, acceptedAt: notification.accepted)
+            }
+            if let erasures {
+                // Whoever erases finds what is written by now.
+                try writer.flush()
+                try refuseErased(since: erasures)
             }
             guard let note else { return }
             try writer.synchronize()

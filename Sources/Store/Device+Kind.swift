@@ -27,7 +27,7 @@ extension Device {
 
     /// The app's name for what that Live Activity shows.
     package var sessionID: String? {
-        if case .liveActivity(_, let session) = kind { session } else { nil }
+        kind.session
     }
 
     /// The type of the Live Activities that the token starts.
@@ -37,6 +37,11 @@ extension Device {
 }
 
 extension TokenKind {
+    /// The app's name for what a Live Activity shows.
+    var session: String? {
+        if case .liveActivity(_, let session) = self { session } else { nil }
+    }
+
     /// - Returns: `nil` where it is none that this program knows.
     init?(_ members: inout Members) {
         let activity = members.take("activity_id")?.string

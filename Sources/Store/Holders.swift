@@ -9,6 +9,8 @@ package struct Holders: Document {
     /// Of a token that nobody has: how many waiting games its device still shows. The next player who registers it
     /// corrects the number.
     package var shownTurns: Int64?
+    /// Of a session: what its listeners are to get.
+    package var session = SessionFeeds()
     private var unknown = JSONObject()
 
     package init() {}
@@ -18,12 +20,15 @@ package struct Holders: Document {
         guard let users = members.take("users")?.array else { return nil }
         self.users = users.compactMap { $0.string.flatMap { UserID($0) } }
         shownTurns = members.take("shown_turns")?.count
+        guard let session = SessionFeeds(&members) else { return nil }
+        self.session = session
         unknown = members.rest
     }
 
     package var members: JSONObject {
         var members: JSONObject = ["users": .array(users.map { .string($0.text) })]
         members["shown_turns"] = shownTurns.map { .integer($0) }
+        session.put(into: &members)
         return members.adding(unknown)
     }
 }

@@ -1,7 +1,7 @@
 import Turnstone
 
 /// By what a device's user can be found.
-enum IndexKey: Equatable {
+package enum IndexKey: Equatable {
     case token(DeviceToken)
     case activity(String)
     case session(String)
@@ -13,6 +13,9 @@ enum IndexKey: Equatable {
         case .session: state.sessions
         }
     }
+
+    /// The document of a session that the app calls so.
+    package static func session(named id: String) -> DocumentName { IndexKey.session(id).name }
 
     var name: DocumentName {
         switch self {

@@ -19,24 +19,27 @@ package struct Keys {
     package func create(
         for owner: PlayerID, description: String, at time: Timestamp
     ) throws(Failure) -> String {
-        let most = try state.quotas().keys
-        guard try list(of: owner).count < most else {
-            throw .refused(.conflict, "a user may have \(most) API keys; revoke one first")
-        }
-        return try make(for: owner, description: description, at: time)
+        try make(for: owner, description: description, at: time, most: state.quotas().keys)
     }
 
+    /// - Parameter most: how many keys the owner may have with this one; `nil` where it takes the place of another.
     private func make(
-        for owner: PlayerID, description: String, at time: Timestamp
+        for owner: PlayerID, description: String, at time: Timestamp, most: Int? = nil
     ) throws(Failure) -> String {
         let text = hex(try randomBytes(32))
         let hash = Self.hash(text)
-        try state.keyDocuments.update(DocumentName(hash: hash)) { key in
-            key.owner = owner.description
-            key.description = description
-            key.created = time
+        try state.users.update(DocumentName(UserID(owner))) { (document) throws(Failure) in
+            if let most, try list(document.keys, of: owner).count >= most {
+                throw .refused(.conflict, "a user may have \(most) API keys; revoke one first")
+            }
+            // Its lock is nobody else's: nobody knows the key.
+            try state.keyDocuments.update(DocumentName(hash: hash)) { key in
+                key.owner = owner.description
+                key.description = description
+                key.created = time
+            }
+            document.keys.append(hash)
         }
-        try state.users.update(DocumentName(UserID(owner))) { $0.keys.append(hash) }
         return text
     }
 
@@ -62,8 +65,12 @@ package struct Keys {
 
     /// The owner's keys that work, oldest first.
     package func list(of owner: PlayerID) throws(Failure) -> [Listed] {
+        try list(state.users.read(DocumentName(UserID(owner)))?.keys ?? [], of: owner)
+    }
+
+    private func list(_ hashes: [String], of owner: PlayerID) throws(Failure) -> [Listed] {
         var listed: [Listed] = []
-        for hash in try state.users.read(DocumentName(UserID(owner)))?.keys ?? [] {
+        for hash in hashes {
             guard let key = try state.keyDocuments.read(DocumentName(hash: hash)),
                 key.revoked == nil, key.owner == owner.description
             else { continue }

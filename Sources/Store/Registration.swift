@@ -14,6 +14,8 @@ package struct Registration {
     package var appVersion: String?
     /// The token that this one takes the place of.
     package var previous: DeviceToken?
+    /// Of a Live Activity: the number of its session's newest state.
+    var joined: Int64 = 0
 
     package init(_ token: DeviceToken) {
         self.token = token
@@ -21,9 +23,6 @@ package struct Registration {
 
     /// Whether it says nothing of a device that the indices do not know.
     func renews(_ device: Device) -> Bool { device.token == token && device.kind == kind }
-
-    /// Whether it is of this device's token, or of one that takes its place.
-    func isFor(_ device: Device) -> Bool { device.token == token || device.token == previous }
 
     /// Takes over what is known of the token from its previous owners.
     mutating func inherit(_ devices: [Device]) {
@@ -78,6 +77,9 @@ extension User {
             ?? devices.firstIndex { registration.replaces($0) }
         let before = place.map { devices[$0] }
         var device = before ?? newDevice(registration.token, at: time)
+        if device.kind.session != registration.kind.session || before == nil {
+            device.joined = registration.joined
+        }
         device.take(registration, at: time)
         silence = nil
         if let place { devices[place] = device } else { devices.append(device) }

@@ -18,7 +18,7 @@ extension Registry {
             return
         }
         try checkQuota(registration, for: user, at: time)
-        let added = try indexing(user, under: [.token(token)]) { () throws(Failure) in
+        let added = try indexing(user, under: [.token(token)]) { (_) throws(Failure) in
             try add(registration, to: user, asPlayer: true, at: time)
         }
         try forget(added.left, of: user)
@@ -54,8 +54,15 @@ extension Registry {
             var registration = registration
             registration.inherit(lost.flatMap { $0.devices })
             let keys = IndexKey.all(registration.token, registration.kind).dropFirst()
-            let added = try indexing(user, under: keys) { () throws(Failure) in
-                try add(registration, to: user, asPlayer: false, at: time)
+            let added: Added
+            do throws(Failure) {
+                added = try indexing(user, under: keys) { (joined) throws(Failure) in
+                    registration.joined = joined
+                    return try add(registration, to: user, asPlayer: false, at: time)
+                }
+            } catch {
+                if lost.isEmpty { try undo(error, commit, known, of: user) }
+                throw error
             }
             holders.users = [user]
             try commit(holders)
@@ -137,7 +144,10 @@ extension Registry {
             case .activity:
                 for other in try key.shelf(state).read(key.name)?.users ?? [] where other != user {
                     let devices = try state.users.read(DocumentName(other))?.devices ?? []
-                    guard !devices.contains(where: { key.finds($0) && !registration.isFor($0) })
+                    guard
+                        !devices.contains(where: {
+                            key.finds($0) && $0.token != registration.token
+                        })
                     else {
                         throw .refused(
                             .conflict,
@@ -176,16 +186,36 @@ extension Registry {
         }
     }
 
+    /// Leaves no trace of a registration that was refused, as where others took the user's last places meanwhile.
+    private func undo(
+        _ failure: Failure, _ commit: (Holders) throws(Failure) -> Void, _ known: Holders,
+        of user: UserID
+    ) throws(Failure) {
+        guard case .refused = failure.disposition, !known.users.contains(user) else { return }
+        try commit(known)
+    }
+
     /// Does something with the user named in indices, which nobody clears of the user meanwhile.
+    ///
+    /// - Parameters:
+    ///   - joined: the newest number of the session among them so far.
+    ///   - body: is told that number.
     private func indexing<Result>(
-        _ user: UserID, under keys: ArraySlice<IndexKey>, _ body: () throws(Failure) -> Result
+        _ user: UserID, under keys: ArraySlice<IndexKey>, joined: Int64 = 0,
+        _ body: (_ joined: Int64) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        guard let key = keys.first else { return try body() }
+        guard let key = keys.first else { return try body(joined) }
         return try key.shelf(state).holding(key.name) { (known, commit) throws(Failure) in
             var holders = known
             holders.add(user)
             try commit(holders)
-            return try indexing(user, under: keys.dropFirst(), body)
+            do throws(Failure) {
+                return try indexing(
+                    user, under: keys.dropFirst(), joined: max(joined, known.session.number), body)
+            } catch {
+                try undo(error, commit, known, of: user)
+                throw error
+            }
         }
     }
 }

@@ -82,26 +82,36 @@ package struct Registry {
         try users(by: .token(token))
     }
 
-    /// The users who have a token of the Live Activity that the app calls so.
-    package func users(ofActivity id: String) throws(Failure) -> [UserID] {
-        try users(by: .activity(id))
+    /// The tokens of the Live Activity that the app calls so, with their users.
+    package func devices(ofActivity id: String) throws(Failure) -> [(user: UserID, device: Device)]
+    {
+        try devices(by: .activity(id))
     }
 
-    /// The users who have a token of a Live Activity that shows the session that the app calls so.
-    package func users(ofSession id: String) throws(Failure) -> [UserID] {
-        try users(by: .session(id))
+    /// The tokens of the Live Activities that show the session that the app calls so, with their users.
+    package func devices(ofSession id: String) throws(Failure) -> [(user: UserID, device: Device)] {
+        try devices(by: .session(id))
+    }
+
+    private func users(by key: IndexKey) throws(Failure) -> [UserID] {
+        var users: [UserID] = []
+        for (user, _) in try devices(by: key) where users.last != user { users.append(user) }
+        return users
     }
 
     /// Without the users whose documents cannot be used: they keep nobody else from being found.
-    private func users(by key: IndexKey) throws(Failure) -> [UserID] {
-        var users: [UserID] = []
+    private func devices(by key: IndexKey) throws(Failure) -> [(user: UserID, device: Device)] {
+        var found: [(user: UserID, device: Device)] = []
         for user in try key.shelf(state).read(key.name)?.users ?? [] {
-            do throws(Failure) { if try has(user, key) { users.append(user) } } catch {
+            do throws(Failure) {
+                let devices = try state.users.read(DocumentName(user))?.devices ?? []
+                for device in devices where key.finds(device) { found.append((user, device)) }
+            } catch {
                 guard error.isOfOneDocument else { throw error }
                 error.noteFile()
             }
         }
-        return users
+        return found
     }
 
     private func remove(
@@ -178,6 +188,8 @@ package struct Registry {
                 try key.shelf(state).update(key.name) { (holders) throws(Failure) in
                     // Asked under the index's lock: a registration may have come between.
                     if try !has(user, key) { holders.users.removeAll { $0 == user } }
+                    // What was sent to a session is for those who listened.
+                    if holders.users.isEmpty { holders.session = SessionFeeds() }
                 }
             }
         }

@@ -90,7 +90,8 @@ package struct Shelf<Content: Document> {
     /// A document's bytes; none for one of a length that no document has, and `nil` for a cache's that cannot be read.
     private func bytes(at path: String) throws(Failure) -> [UInt8]? {
         do throws(SystemError) { return try Files.contents(path) } catch {
-            if error.errno == .tooLarge { return [] }
+            // (Of open(2) it says something else: that it cannot be opened.)
+            if error.errno == .tooLarge, error.call == "read" { return [] }
             guard isCache, error.errno.isOfTheFile || error.errno == .inputOutput else {
                 throw error.failure
             }

@@ -74,6 +74,8 @@ package struct Device: Equatable {
     package internal(set) var refusals: Refusals?
     /// What it shows, where the token is a Live Activity's.
     package var activity: ActivityFeed?
+    /// Where it shows a session: the number of the session's newest state when it came. It gets the later ones.
+    package internal(set) var joined: Int64 = 0
     private var unknown = JSONObject()
 
     package init(_ token: DeviceToken, environment: APNsEnvironment? = nil, registered: Timestamp) {
@@ -185,6 +187,7 @@ extension Device {
             guard let activity = ActivityFeed(json) else { return nil }
             self.activity = activity
         }
+        joined = members.take("joined")?.count ?? 0
         unknown = members.rest
     }
 
@@ -208,6 +211,7 @@ extension Device {
             ]
         }
         members["activity"] = activity.map { $0.json }
+        members["joined"] = joined == 0 ? nil : .integer(joined)
         return members.adding(unknown)
     }
 }
@@ -217,9 +221,9 @@ extension User {
     ///
     /// - Parameter id: the device's, where it is known; else that of the token.
     package func device(_ token: DeviceToken, id: String? = nil) -> Device? {
-        if let device = devices.first(where: { $0.token == token }) { return device }
+        // By the id first: a token that was replaced may have been registered again, as another device.
         let id = id ?? token.publicID
-        return devices.first { $0.id == id }
+        return devices.first { $0.id == id } ?? devices.first { $0.token == token }
     }
 
     /// Takes in a notice that is in the spool, if a crash prevented that.
@@ -242,11 +246,13 @@ extension User {
     }
 
     /// What a carrier is to send to a Live Activity: ``ActivityFeed/take(by:now:)``.
+    ///
+    /// - Parameter shared: what it got by its session.
     package mutating func takeActivity(
-        of token: DeviceToken, by carrier: String, now: Timestamp
+        of token: DeviceToken, by carrier: String, now: Timestamp, besides shared: ActivityFeed?
     ) -> ActivityFeed.Taken? {
         guard let index = devices.firstIndex(where: { $0.token == token }) else { return nil }
-        return devices[index].activity?.take(by: carrier, now: now)
+        return devices[index].activity?.take(by: carrier, now: now, besides: shared)
     }
 
     /// Changes the badge as a message says, once.

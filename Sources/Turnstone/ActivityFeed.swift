@@ -7,6 +7,8 @@
 package struct ActivityFeed: Equatable, Sendable {
     /// APNs gives an app about one update in this time (Apple's guide to ActivityKit push notifications).
     package static let window = Interval.seconds(15)
+    /// How far a state's moment may be ahead of the clock: callers' clocks differ.
+    package static let mostAhead = Interval.hours(1)
 
     /// What an activity shows from a moment on.
     package struct State: Equatable, Sendable {
@@ -19,9 +21,21 @@ package struct ActivityFeed: Equatable, Sendable {
         /// 10 where the user has to see it, else 5.
         package let priority: Int
         /// `event`, `content-state` and what else ActivityKit knows, but for `timestamp`.
-        package let aps: JSONObject
+        package internal(set) var aps: JSONObject
+        /// Of an activity's own state: the number of the newest one of its session that was known then; 0 without one.
+        package var after: Int64 = 0
+        /// Of an end that came without a `content-state`: which state's it shows.
+        package var shown: Place?
 
         package var isEnd: Bool { aps["event"] == .string("end") }
+
+        fileprivate var place: Place { Place(number: number, moment: moment) }
+    }
+
+    /// Where a state is among those of its feed, and when it was so.
+    package struct Place: Equatable, Sendable {
+        let number: Int64
+        let moment: Timestamp
     }
 
     /// What waits for its turn.
@@ -30,6 +44,10 @@ package struct ActivityFeed: Equatable, Sendable {
     package private(set) var carrier: Carrier?
     /// What was taken last, to be sent.
     package private(set) var taken: Taken?
+    /// The number before its first state: a session's feeds count on.
+    package let base: Int64
+    /// The number of the first state that ``carrier`` was made for.
+    package private(set) var first: Int64 = 0
 
     package struct Carrier: Equatable, Sendable {
         /// The notification's id.
@@ -47,7 +65,16 @@ package struct ActivityFeed: Equatable, Sendable {
         package let seconds: Int64
     }
 
-    package init() {}
+    /// - Parameter base: the number before its first state.
+    package init(after base: Int64 = 0) {
+        self.base = base
+    }
+
+    /// The newest state.
+    package var known: State? { waiting ?? taken?.state }
+
+    /// The newest state's number.
+    package var number: Int64 { known?.number ?? base }
 
     /// Whom the states are for.
     package enum Audience: Sendable {
@@ -58,6 +85,9 @@ package struct ActivityFeed: Equatable, Sendable {
         case channel
 
         fileprivate var window: Interval { self == .activity ? ActivityFeed.window : .seconds(0) }
+
+        /// Whether an end is the last state.
+        fileprivate var isOver: Bool { self == .activity }
     }
 
     /// The notification that is to carry an end, or has carried it, while nothing newer is known.
@@ -84,24 +114,32 @@ package struct ActivityFeed: Equatable, Sendable {
     /// - Parameters:
     ///   - aps: as ``State/aps``. An end without `content-state` ends with the newest one. An update without an alert
     ///     takes over the one of an update that it replaces before that was sent.
-    ///   - moment: when the state was so.
+    ///   - moment: when the state was so; `nil`: now, and it is newer than all before.
     ///   - id: of the notification that carries it, where that has to be a new one.
+    ///   - shared: what the activity got by its session.
     ///   - fits: whether a state can be sent.
     package mutating func add(
-        _ aps: JSONObject, priority: Int, at moment: Timestamp, expires: Timestamp, now: Timestamp,
-        id: String, for audience: Audience = .activity,
+        _ aps: JSONObject, priority: Int, at moment: Timestamp?, expires: Timestamp, now: Timestamp,
+        id: String, for audience: Audience = .activity, besides shared: ActivityFeed? = nil,
         fits: (JSONObject) -> Bool = { _ in true }
     ) -> Addition {
-        let known = waiting ?? taken?.state
+        let known = newest(besides: shared?.known)
         let isEnd = aps["event"] == .string("end")
+        var latest = moment ?? now
         if let known {
-            if known.isEnd, audience == .activity { return .ended }
-            if moment < known.moment, !isEnd { return .outdated }
+            if known.isEnd, audience.isOver { return .ended }
+            // A moment that is further ahead was stored while the clock was wrong.
+            if known.moment - now <= Self.mostAhead {
+                if let moment, moment < known.moment, !isEnd { return .outdated }
+                latest = max(latest, known.moment)
+            }
         }
         var aps = aps
         var priority = priority
+        var shown: Place?
         if aps["content-state"] == nil {
             aps["content-state"] = known?.aps["content-state"]
+            shown = known?.place ?? Place(number: 0, moment: Timestamp(milliseconds: 0))
             guard fits(aps) else { return .tooLarge }
         }
         if !isEnd, aps["alert"] == nil, let waiting, !waiting.isEnd,
@@ -116,25 +154,44 @@ package struct ActivityFeed: Equatable, Sendable {
         }
         // What comes after an end with an older moment must still not be older than what is known.
         let state = State(
-            number: (known?.number ?? 0).saturatingAdd(1),
-            moment: max(moment, known?.moment ?? moment),
-            expires: expires, priority: priority, aps: aps)
+            number: number.saturatingAdd(1), moment: latest,
+            expires: expires, priority: priority, aps: aps, after: shared?.number ?? 0,
+            shown: shown)
         waiting = state
         var due = now
-        if !state.isEnd, let taken { due = max(now, min(taken.moment, now) + audience.window) }
+        if !state.isEnd, let last = [taken, shared?.taken].compactMap({ $0?.moment }).max() {
+            due = max(now, min(last, now) + audience.window)
+        }
         if let carrier, carrier.due <= due { return .carried(carrier) }
         let new = Carrier(id: id, due: due)
         carrier = new
+        first = state.number
         return .carried(new)
+    }
+
+    /// Forgets the notification that is to take what waits, so that the next state gets a new one: it has left the spool, or
+    /// is not for all who are to get the state.
+    package mutating func dropCarrier() { carrier = nil }
+
+    /// The newest of the activity's own state and of its session's.
+    private func newest(besides shared: State?) -> State? {
+        guard let shared else { return known }
+        guard let known, !shared.isEnd, known.isNewer(than: shared.place) else { return shared }
+        return known
     }
 
     /// What a notification is to send now that it is due; `nil` where another one has taken its place.
     ///
     /// Asked again, it answers the same until a newer state is known: whoever asked may have been killed, or the push
     /// service too busy.
-    package mutating func take(by id: String, now: Timestamp) -> Taken? {
+    ///
+    /// - Parameter shared: what the activity got by its session.
+    package mutating func take(
+        by id: String, now: Timestamp, besides shared: ActivityFeed? = nil
+    ) -> Taken? {
         if let waiting, carrier?.id == id {
-            let seconds = max(waiting.moment.seconds, (taken?.seconds ?? 0).saturatingAdd(1))
+            let last = max(taken?.seconds ?? 0, shared?.taken?.seconds ?? 0)
+            let seconds = max(waiting.moment.seconds, last.saturatingAdd(1))
             taken = Taken(state: waiting, carrier: id, moment: now, seconds: seconds)
             self.waiting = nil
             carrier = nil
@@ -146,10 +203,49 @@ package struct ActivityFeed: Equatable, Sendable {
     }
 }
 
+// A session's listeners have one feed. Besides, each activity may have one of its own, with what was sent to it alone.
+extension ActivityFeed {
+    /// What a session's carrier has taken, as one of the listeners has to get it, whose own feed this is; `nil` where the
+    /// listener got something newer, or will get it.
+    ///
+    /// - Parameter fits: whether a state can be sent.
+    package func merged(into shared: Taken, fits: (JSONObject) -> Bool) -> Taken? {
+        guard let known else { return shared }
+        let isOver = known.isEnd || !shared.state.isEnd && known.isNewer(than: shared.state.place)
+        guard !isOver, known.after < shared.state.number else { return nil }
+        var state = shared.state
+        if let shown = state.shown, known.isNewer(than: shown),
+            let content = known.aps["content-state"]
+        {
+            var aps = state.aps
+            aps["content-state"] = content
+            if fits(aps) { state.aps = aps }
+        }
+        let seconds = max(shared.seconds, (taken?.seconds ?? 0).saturatingAdd(1))
+        return Taken(state: state, carrier: shared.carrier, moment: shared.moment, seconds: seconds)
+    }
+
+    /// How long a listener has to wait for a state of its session, whose own feed this is: it was sent another one just now.
+    package func pause(before shared: Taken, now: Timestamp) -> Interval? {
+        guard let taken, !shared.state.isEnd else { return nil }
+        let pause = min(taken.moment, now) + Self.window - now
+        return pause > .seconds(0) ? pause : nil
+    }
+}
+
+extension ActivityFeed.State {
+    /// Of an activity's own state: whether it comes after one of its session that is no end.
+    fileprivate func isNewer(than shared: ActivityFeed.Place) -> Bool {
+        after >= shared.number || moment > shared.moment
+    }
+}
+
 extension ActivityFeed {
     /// Reads the form that ``json`` writes; `nil` where it is none.
     package init?(_ json: JSONValue) {
         guard let members = json.object else { return nil }
+        base = members["base"]?.count ?? 0
+        first = members["first"]?.count ?? 0
         if let waiting = members["waiting"] {
             guard let state = State(waiting), let carrier = members["carrier"]?.object,
                 let id = carrier["id"]?.string, let due = carrier["due"]?.timestamp
@@ -166,10 +262,12 @@ extension ActivityFeed {
         }
     }
 
-    /// `{"waiting", "carrier": {"id", "due"}, "taken": {"state", "by", "at", "seconds"}}`, a state being
-    /// `{"number", "at", "expires", "priority", "aps"}`; moments in milliseconds since 1970.
+    /// `{"waiting", "carrier": {"id", "due"}, "taken": {"state", "by", "at", "seconds"}, "base"?, "first"?}`, a state being
+    /// `{"number", "at", "expires", "priority", "aps", "after"?, "shown"?}`; moments in milliseconds since 1970.
     package var json: JSONValue {
         var members = JSONObject()
+        members["base"] = base == 0 ? nil : .integer(base)
+        members["first"] = first == 0 ? nil : .integer(first)
         if let waiting, let carrier {
             members["waiting"] = waiting.json
             members["carrier"] = ["id": .string(carrier.id), "due": JSONValue(carrier.due)]
@@ -191,13 +289,28 @@ extension ActivityFeed.State {
             let priority = members["priority"]?.integer, let aps = members["aps"]?.object
         else { return nil }
         self.init(
-            number: number, moment: moment, expires: expires, priority: Int(priority), aps: aps)
+            number: number, moment: moment, expires: expires, priority: Int(priority), aps: aps,
+            after: members["after"]?.count ?? 0,
+            shown: members["shown"].flatMap(ActivityFeed.Place.init))
     }
 
     fileprivate var json: JSONValue {
-        [
+        var members: JSONObject = [
             "number": .integer(number), "at": JSONValue(moment), "expires": JSONValue(expires),
             "priority": .integer(Int64(priority)), "aps": .object(aps),
         ]
+        members["after"] = after == 0 ? nil : .integer(after)
+        members["shown"] = shown.map {
+            ["number": .integer($0.number), "at": JSONValue($0.moment)]
+        }
+        return .object(members)
+    }
+}
+
+extension ActivityFeed.Place {
+    fileprivate init?(_ json: JSONValue) {
+        guard let number = json.object?["number"]?.count, let moment = json.object?["at"]?.timestamp
+        else { return nil }
+        self.init(number: number, moment: moment)
     }
 }

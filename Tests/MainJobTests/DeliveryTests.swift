@@ -186,6 +186,19 @@ import Unix
         #expect(try world.health().status == 200)
     }
 
+    @Test("a gateway that could not be reached is no trouble once nothing waits for it")
+    func unreachableForNothing() throws {
+        let world = try World()
+        try world.accept("a", devices: 1...3)
+        world.variables["APNS_BASE_URL"] = "https://127.0.0.1:1"
+        _ = try deliver(world, exitCode: 111)
+        #expect(try world.health().status == 503)
+        try world.advance(seconds: 7200)
+        _ = try deliver(world)
+        #expect(world.spooled().isEmpty)
+        #expect(try world.health().status == 200)
+    }
+
     @Test("a gateway that judges pushes again is no trouble any more", arguments: ["gone", "bad"])
     func judgesAgain(state: String) throws {
         let world = try World()

@@ -66,6 +66,19 @@ import Turnstone
     }
 
     @Test(
+        "a token that is registered again after another took its place is another device",
+        arguments: Delay.allCases)
+    func oldTokenAgain(delay: Delay) throws {
+        let (world, id) = try begin(delay)
+        try world.claim(2, for: "ann", insteadOf: 1)
+        try world.claim(1, for: "ann")
+        try goOn(world)
+        let accepted = try world.simulator.pushes().filter { $0["accepted"] == true }
+        #expect(accepted.map { $0["token"] } == [.string(token(2))])
+        #expect(try world.report(id)["counts"] == ["accepted": 1])
+    }
+
+    @Test(
         "the push goes to the token that took the place of the old one", arguments: Delay.allCases)
     func newToken(delay: Delay) throws {
         let (world, id) = try begin(delay)

@@ -36,4 +36,42 @@ import Unix
         let file = try #require(try scratch.intake().next(in: .normal))
         #expect(try file.rest().map(\.user) == [users[1]])
     }
+
+    @Test("what was begun before a user was erased is not accepted after it")
+    func begunBefore() throws {
+        let scratch = Scratch()
+        let user = UserID("42")!
+        let before = try scratch.spool.erasures()
+        let election = try #require(try scratch.spool.election())
+        defer { election.end() }
+        _ = try scratch.spool.erase(user, opponents: [], elected: election, at: Scratch.now) {
+            Issue.record("\($0)")
+        }
+        #expect(throws: Failure.self) {
+            try scratch.spool.accept(
+                Scratch.notification(), to: Scratch.devices, since: before)
+        }
+        #expect(scratch.files.allSatisfy { !$0.contains("n1") })
+        try scratch.spool.accept(
+            Scratch.notification(), to: Scratch.devices, since: scratch.spool.erasures())
+        #expect(scratch.files.contains("spool/ready/normal/n1.jsonl"))
+    }
+
+    @Test("marks that were left are swept, those of what is under way are not")
+    func sweptMarks() throws {
+        let scratch = Scratch()
+        for (id, key) in [("n1", "a"), ("n2", "b")] {
+            var notification = Scratch.notification(id)
+            notification.series = Series(
+                [key], of: nil, order: Series.Order(from: Scratch.now, accepted: 1))
+            try scratch.spool.accept(notification, to: Scratch.devices)
+        }
+        func marks() -> [String] { scratch.files.filter { $0.hasPrefix("spool/series/") } }
+        #expect(marks().count == 2)
+        try scratch.folder.remove("spool/ready/normal/n2.jsonl")
+        for turn in 0..<256 {
+            try scratch.spool.sweepSeries(at: Scratch.now + .seconds(Int64(30 * turn)))
+        }
+        #expect(marks().count == 1 && marks()[0].contains("/n1."))
+    }
 }

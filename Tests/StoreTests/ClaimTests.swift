@@ -146,6 +146,7 @@ import Turnstone
     func firstNamer() throws {
         try claim("ab", ann, activity("a1", session: "s"))
         #expect(cause { try claim("cd", bob, activity("a1")) } == "refused")
+        #expect(cause { try claim("cd", bob, activity("a1"), previous: "ab") } == "refused")
         #expect(try registry.users(ofActivity: "a1") == [ann])
         #expect(try tokens(bob).isEmpty)
         #expect(try holders("cd") == nil)
@@ -155,6 +156,16 @@ import Turnstone
         #expect(try registry.unbind(DeviceToken("ab")!, from: ann))
         try claim("ef", bob, activity("a1"))
         #expect(try registry.users(ofActivity: "a1") == [bob])
+    }
+
+    @Test("what was refused as one too many, as others came at once, is nobody's token")
+    func tooManyAtOnce() throws {
+        atOnce(64) { try? claim(String(format: "%04x", $0), ann) }
+        let mine = try Set(tokens(ann))
+        #expect(mine.count == 50)
+        for token in (0..<64).map({ String(format: "%04x", $0) }) where !mine.contains(token) {
+            #expect(try holders(token) ?? [] == [])
+        }
     }
 
     @Test("one more than a user may have is refused, and nobody loses anything by it")

@@ -68,6 +68,13 @@ import Unix
         _ = try keys.create(for: player, description: "", at: time)
     }
 
+    @Test("a user may have twenty keys, however many are made at once")
+    func quotaAtOnce() throws {
+        atOnce(50) { _ in _ = try? keys.create(for: player, description: "", at: time) }
+        #expect(try keys.list(of: player).count == 20)
+        #expect(scratch.files.count { $0.hasPrefix("keys/") } == 20)
+    }
+
     @Test("a revoked key works no more, and the others go on")
     func revoked() throws {
         let one = try keys.create(for: player, description: "one", at: time)

@@ -1,3 +1,4 @@
+import Dispatch
 import JSON
 import Store
 import TestSupport
@@ -72,4 +73,9 @@ func patiently<Result>(_ work: () throws -> Result) throws -> Result {
     while true {
         do { return try work() } catch let failure as Failure where failure.cause == "busy" {}
     }
+}
+
+/// Does something in so many threads at once.
+func atOnce(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
+    DispatchQueue.concurrentPerform(iterations: count, execute: body)
 }

@@ -49,6 +49,22 @@ import Testing
         #expect(feed.endCarrier == nil)
     }
 
+    @Test("a moment that was stored while the clock was hours ahead outdates nothing")
+    func clockFarAhead() {
+        var feed = ActivityFeed()
+        _ = update(&feed, 1, after: 40_000)
+        _ = feed.take(by: "1", now: start + .seconds(40_000))
+        for second in [20, 40, 60] {
+            let now = start + .seconds(Int64(second))
+            let addition = feed.add(
+                aps(second), priority: 5, at: now, expires: now, now: now, id: "\(second)")
+            #expect(addition != .outdated)
+        }
+        let now = start + .seconds(80)
+        #expect(feed.take(by: "20", now: now)?.state.aps == aps(60))
+        #expect(feed.taken?.state.moment == start + .seconds(60))
+    }
+
     @Test("the end waits for no window, and takes along what waited")
     func end() {
         var feed = ActivityFeed()

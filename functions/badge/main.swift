@@ -84,7 +84,7 @@ func tell(
     notification.cargo = .badge
     document.badgePush = BadgePush(
         id: notification.id, accepted: now,
-        except: except.flatMap { document.device($0) }?.id)
+        except: document.devices.first { $0.token == except }?.id)
     try spool.accept(
         notification,
         to: devices.map { device in

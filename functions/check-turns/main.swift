@@ -24,9 +24,10 @@ run("Looks for players whose turn it is on Online-Go.com, and queues a notificat
     do throws(Failure) {
         try state.noteCycle(at: schedule.time, isAnswered: cycle.isAnswered)
     } catch { schedule.log.failure(error) }
-    do throws(Failure) { _ = try state.sweep(at: schedule.time) } catch {
-        schedule.log.failure(error)
-    }
+    do throws(Failure) {
+        _ = try state.sweep(at: schedule.time)
+        try spool.sweepSeries(at: schedule.time)
+    } catch { schedule.log.failure(error) }
     if try spool.hasWork(at: schedule.time) {
         // Without a push service the pushes are printed, and so waited for.
         let isPrinting = !schedule.variables.namesPushService

@@ -1,4 +1,6 @@
+import APNs
 import Crypto
+import JSON
 import Spool
 import Store
 import Turnstone
@@ -16,13 +18,41 @@ extension Drainer {
 
     /// What a Live Activity is to show now.
     func loadActivity(
-        _ push: Push, to token: DeviceToken, of user: UserID
+        _ push: Push, to device: Device, of user: UserID
     ) throws(Failure) -> Verdict? {
+        if let session = push.job.notification.session {
+            return try loadSession(session, push, to: device)
+        }
         let id = push.job.notification.id
+        let shared = try state.session(of: device)?.feed(for: device.joined)
         let taken = try state.users.update(DocumentName(user)) { document in
-            document.takeActivity(of: token, by: id, now: now)
+            document.takeActivity(of: device.token, by: id, now: now, besides: shared)
         }
         return fill(push, taken)
+    }
+
+    /// What a listener of a session is to show now.
+    private func loadSession(
+        _ session: String, _ push: Push, to device: Device
+    ) throws(Failure) -> Verdict? {
+        guard let taken = try take(from: session, by: push.job.notification.id) else {
+            return .superseded("newer")
+        }
+        guard let own = device.activity else { return fill(push, taken) }
+        if let pause = own.pause(before: taken, now: now) { return .behind(for: pause) }
+        return fill(
+            push,
+            own.merged(into: taken) { aps in
+                JSON.text(payload(aps, Int64.max)).count <= PushType.liveActivity.payloadLimit
+            })
+    }
+
+    private func take(from session: String, by id: String) throws(Failure) -> ActivityFeed.Taken? {
+        let name = IndexKey.session(named: session)
+        let (known, snapshot) = try state.sessions.read(name, unless: lastSession)
+        lastSession = snapshot
+        if let taken = known?.session.taken(by: id) { return taken }
+        return try state.sessions.update(name) { $0.session.take(by: id, now: now) }
     }
 
     /// The user's badge as it is now.
@@ -41,12 +71,16 @@ extension Drainer {
 
     private func fill(_ push: Push, _ taken: ActivityFeed.Taken?) -> Verdict? {
         guard let taken else { return .superseded("newer") }
-        var aps: JSONObject = ["timestamp": .integer(taken.seconds)]
-        for member in taken.state.aps.members { aps[member.name] = member.value }
         fill(
-            push, ["aps": .object(aps)], priority: taken.state.priority,
+            push, payload(taken.state.aps, taken.seconds), priority: taken.state.priority,
             expires: taken.state.expires)
         return nil
+    }
+
+    private func payload(_ state: JSONObject, _ seconds: Int64) -> JSONValue {
+        var aps: JSONObject = ["timestamp": .integer(seconds)]
+        for member in state.members { aps[member.name] = member.value }
+        return ["aps": .object(aps)]
     }
 
     func fill(

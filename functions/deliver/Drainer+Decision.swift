@@ -39,7 +39,7 @@ extension Drainer {
             return try loadNotice(told, &push, to: device, of: user)
         }
         switch push.job.notification.cargo {
-        case .activity: return try loadActivity(push, to: device.token, of: user)
+        case .activity: return try loadActivity(push, to: device, of: user)
         case .badge: return try loadBadge(push, of: user)
         case .turnBadge: return try loadTurnBadge(&push, to: device, of: user)
         case .release: return try loadRelease(&push, to: device, of: user, document)

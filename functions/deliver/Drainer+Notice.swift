@@ -116,7 +116,8 @@ extension Drainer {
     func tellOthers(of job: Job) throws(Failure) {
         for token in job.reached {
             for (user, waiting) in job.others[token] ?? [] {
-                guard let device = known(user)?.device(token), device.shownTurns ?? 0 != waiting
+                guard let device = known(user)?.devices.first(where: { $0.token == token }),
+                    device.shownTurns ?? 0 != waiting
                 else { continue }
                 try state.users.update(DocumentName(user)) { (document) throws(Failure) in
                     document.noteShown(waiting, on: [token])

@@ -38,6 +38,8 @@ final class Drainer {
     var heldBefore: Timestamp?
     /// The user whose document was looked at last: many pushes in a row may be for the same.
     var lastUser: Shelf<User>.Snapshot?
+    /// The session that was looked at last: thousands of pushes in a row may be for its listeners.
+    var lastSession: Shelf<Holders>.Snapshot?
     /// The stamp of the document that was looked at last, and when, by the monotonic clock: it holds for a millisecond.
     var lastStamp: (user: UserID, moment: Int64, stamp: Int64?)?
     /// Pushes that the provider has.

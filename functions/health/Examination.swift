@@ -47,7 +47,7 @@ struct Examination {
         }
         for find in [
             room, cycle, answers, oldest, stops, failures, drainer, pause, failed, setAside,
-            unusable,
+            unusable, links,
         ] {
             do throws(Failure) { problems += try find() } catch {
                 problems.append(Problem(stateFault: error))
@@ -184,7 +184,12 @@ struct Examination {
     }
 
     private func stops() throws(Failure) -> [Problem] {
-        try state.deliveryStops().map { stop in
+        let stops = try state.deliveryStops()
+        guard !stops.isEmpty else { return [] }
+        var isAnythingWaiting = try spool.hasReady()
+        if !isAnythingWaiting { isAnythingWaiting = try spool.hasPutOff() }
+        // A connection that failed is tried again when there is something to send.
+        return stops.filter { $0.until != nil || isAnythingWaiting }.map { stop in
             Problem(
                 "delivery stopped", "Nothing is sent through \(stop.service): \(stop.reason).",
                 action:
@@ -194,6 +199,30 @@ struct Examination {
                     "since": .string(text(stop.since)),
                 ])
         }
+    }
+
+    /// Links that lead nowhere, as to a disk that is not mounted.
+    private func links() throws(Failure) -> [Problem] {
+        var problems: [Problem] = []
+        let inside = ["", "/spool", "/spool/ready", "/messages"]
+        for folder in inside.map({ state.folder + $0 }) {
+            problems += try systemCalls { () throws(SystemError) in
+                var broken: [Problem] = []
+                for name in try Files.names(in: folder) {
+                    let path = "\(folder)/\(name)"
+                    guard let target = Files.target(ofLink: path), try !Files.exists(path) else {
+                        continue
+                    }
+                    broken.append(
+                        Problem(
+                            "broken link", "\(path) leads to \(target), which is not there.",
+                            action: "Mount what it leads to, or remove the link.",
+                            ["file": .string(path)]))
+                }
+                return broken
+            }
+        }
+        return problems
     }
 
     private func failures() throws(Failure) -> [Problem] {

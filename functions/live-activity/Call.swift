@@ -13,8 +13,8 @@ struct Call {
     /// What goes into `aps`, but for `timestamp`.
     let aps: JSONObject
     let priority: Int
-    /// When it was so.
-    let moment: Timestamp
+    /// When it was so; `nil` where the caller has not said so: it is then newer than all before.
+    let moment: Timestamp?
     /// After this nobody wants it any more.
     let expires: Timestamp
     let now: Timestamp
@@ -27,8 +27,8 @@ struct Call {
         self.event = event
         self.now = now
         target = try Target(members, event)
-        moment = try members.moment("timestamp") ?? now
-        guard moment - now <= .hours(1) else {
+        moment = try members.moment("timestamp")
+        guard (moment ?? now) - now <= ActivityFeed.mostAhead else {
             throw .refused(.notAcceptable, "timestamp is in the future")
         }
         priority = try members.priority()
@@ -57,7 +57,7 @@ struct Call {
         aps["relevance-score"] = try members.relevance()
         let sound = try members.optionalText("sound")
         aps["alert"] = try members.alert(sound, isRequired: event == .start)
-        guard let fitting = Self.cut(aps, target, latest: max(moment, now)) else {
+        guard let fitting = Self.cut(aps, target, latest: max(moment ?? now, now)) else {
             throw .refused(
                 .tooLarge,
                 "the payload does not fit into \(Self.limit(target)) bytes, even without the alert's body"
@@ -67,7 +67,9 @@ struct Call {
     }
 
     /// Whether it may be sent with these members in the place of its own.
-    func fits(_ aps: JSONObject) -> Bool { Self.cut(aps, target, latest: max(moment, now)) != nil }
+    func fits(_ aps: JSONObject) -> Bool {
+        Self.cut(aps, target, latest: max(moment ?? now, now)) != nil
+    }
 
     /// The members with the alert's text cut so that the payload fits with any `timestamp` that it may get; `nil` where
     /// it does not fit.

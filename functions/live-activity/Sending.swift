@@ -19,14 +19,21 @@ struct Sending {
         if call.target.isBroadcast, let channel = call.target.channel {
             return try broadcast(to: channel)
         }
+        let erasures = try spool.erasures()
         let devices = try call.target.devices(state.registry, state.users)
         guard !devices.isEmpty else { throw .refused(.notFound, "Live Activity not found") }
-        return try call.event == .start ? start(devices) : change(devices)
+        if call.event == .start { return try start(devices, since: erasures) }
+        if let session = call.target.wholeSession {
+            return try change(session, of: devices, since: erasures)
+        }
+        return try change(devices)
     }
 
     /// Lets the devices start an activity each.
-    private func start(_ devices: [(user: UserID, device: Device)]) throws(Failure) -> Result {
-        var aps: JSONObject = ["timestamp": .integer(call.moment.seconds)]
+    private func start(
+        _ devices: [(user: UserID, device: Device)], since erasures: Int64
+    ) throws(Failure) -> Result {
+        var aps: JSONObject = ["timestamp": .integer((call.moment ?? call.now).seconds)]
         for member in call.aps.members { aps[member.name] = member.value }
         try spool.accept(
             notification(id: try freshID(), user: devices[0].user, aps),
@@ -34,7 +41,7 @@ struct Sending {
                 Delivery(
                     token: $0.device.token, id: $0.device.changedID,
                     environment: $0.device.environment)
-            })
+            }, since: erasures)
         return .queued
     }
 
@@ -55,9 +62,11 @@ struct Sending {
             case .carried: result = .held
             }
         }
-        guard let result else { throw .refused(.conflict, "Live Activity has ended") }
+        guard let result else { throw hasEnded }
         return result
     }
+
+    var hasEnded: Failure { .refused(.conflict, "Live Activity has ended") }
 
     var tooLarge: Failure {
         .refused(
@@ -75,10 +84,14 @@ struct Sending {
             guard let index = document.devices.firstIndex(where: { $0.token == token }) else {
                 return .ended
             }
-            var feed = document.devices[index].activity ?? ActivityFeed()
+            let device = document.devices[index]
+            let session = try state.session(of: device)
+            if session?.hasEnded(for: device.joined) == true { return .ended }
+            var feed = device.activity ?? ActivityFeed()
+            try dropLostCarrier(of: &feed)
             let addition = feed.add(
                 call.aps, priority: call.priority, at: call.moment, expires: call.expires,
-                now: call.now, id: id, fits: call.fits)
+                now: call.now, id: id, besides: session?.feed(for: device.joined), fits: call.fits)
             if case .carried(let carrier) = addition, carrier.id == id {
                 var carrying = notification(id: id, user: user, call.aps)
                 carrying.cargo = .activity
@@ -93,6 +106,11 @@ struct Sending {
             document.devices[index].activity = feed
             return addition
         }
+    }
+
+    /// Whoever removes a notification's file, or damages it, keeps no later state from going out.
+    func dropLostCarrier(of feed: inout ActivityFeed) throws(Failure) {
+        if let carrier = feed.carrier, try !spool.contains(carrier.id) { feed.dropCarrier() }
     }
 
     func freshID() throws(Failure) -> String {

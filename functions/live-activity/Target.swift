@@ -7,6 +7,8 @@ struct Target {
     private let activity: String?
     private let session: String?
     private let user: UserID?
+    /// The session, where it is for all its listeners.
+    var wholeSession: String? { activity == nil && user == nil ? session : nil }
     /// To whose listeners it is broadcast; of a start, to which the activity is to listen.
     let channel: ChannelID?
     /// Whether it goes to a channel.
@@ -41,19 +43,14 @@ struct Target {
         _ registry: Registry, _ users: Shelf<User>
     ) throws(Failure) -> [(user: UserID, device: Device)] {
         var devices: [(user: UserID, device: Device)] = []
-        for user in try candidates(registry) {
-            for device in try users.read(DocumentName(user))?.devices ?? [] where isMeant(device) {
-                devices.append((user, device))
-            }
+        if let user {
+            devices = try users.read(DocumentName(user))?.devices.map { (user, $0) } ?? []
+        } else if let activity {
+            devices = try registry.devices(ofActivity: activity)
+        } else if let session {
+            devices = try registry.devices(ofSession: session)
         }
-        return devices
-    }
-
-    private func candidates(_ registry: Registry) throws(Failure) -> [UserID] {
-        if let user { return [user] }
-        if let activity { return try registry.users(ofActivity: activity) }
-        if let session { return try registry.users(ofSession: session) }
-        return []
+        return devices.filter { isMeant($0.device) }
     }
 
     private func isMeant(_ device: Device) -> Bool {

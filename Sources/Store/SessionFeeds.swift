@@ -1,0 +1,82 @@
+import Turnstone
+
+/// What the listeners of a session are to get: all that was sent to the session as a whole.
+///
+/// After an end others may come to listen. They have a feed of their own, whose states' numbers go on from the end's: a
+/// listener gets the states with higher numbers than the newest one that there was when it came.
+package struct SessionFeeds: Equatable {
+    package private(set) var present: ActivityFeed?
+    /// Those that have ended, until each listener has got its end; the oldest first.
+    package private(set) var ending: [ActivityFeed] = []
+
+    package init() {}
+
+    /// `nil` where they do not have the form that ``put(into:)`` writes.
+    init?(_ members: inout Members) {
+        if let json = members.take("feed") {
+            guard let feed = ActivityFeed(json) else { return nil }
+            present = feed
+        }
+        for json in members.take("ending")?.array ?? [] {
+            guard let feed = ActivityFeed(json) else { return nil }
+            ending.append(feed)
+        }
+    }
+
+    func put(into members: inout JSONObject) {
+        members["feed"] = present.map { $0.json }
+        members["ending"] = ending.isEmpty ? nil : .array(ending.map { $0.json })
+    }
+
+    /// The number of the newest state; 0 before the first.
+    package var number: Int64 { present?.number ?? 0 }
+
+    /// Whether a listener's activity has ended with the session.
+    ///
+    /// - Parameter joined: the newest number when it came.
+    package func hasEnded(for joined: Int64) -> Bool { joined < present?.base ?? 0 }
+
+    /// What a listener has got, or is to get; `nil` where that is nothing.
+    package func feed(for joined: Int64) -> ActivityFeed? {
+        guard let present, present.number > joined, present.known != nil else { return nil }
+        return present
+    }
+
+    /// What a notification has taken, as long as no other one has taken anything newer.
+    package func taken(by id: String) -> ActivityFeed.Taken? {
+        ([present].compactMap { $0 } + ending).lazy.compactMap { $0.taken }
+            .first { $0.carrier == id }
+    }
+
+    /// Takes in the feed with another state.
+    ///
+    /// - Parameter isOpen: whether a notification is in the spool.
+    package mutating func note(
+        _ feed: ActivityFeed, isOpen: (String) throws(Failure) -> Bool
+    ) throws(Failure) {
+        guard feed.known?.isEnd == true else { return present = feed }
+        var open: [ActivityFeed] = []
+        for feed in ending {
+            if let carrier = feed.endCarrier, try isOpen(carrier) { open.append(feed) }
+        }
+        ending = open + [feed]
+        present = ActivityFeed(after: feed.number)
+    }
+
+    /// What a notification is to send: ``ActivityFeed/take(by:now:)``.
+    package mutating func take(by id: String, now: Timestamp) -> ActivityFeed.Taken? {
+        if present?.carrier?.id == id { return present?.take(by: id, now: now) }
+        for index in ending.indices where ending[index].carrier?.id == id {
+            return ending[index].take(by: id, now: now)
+        }
+        return taken(by: id)
+    }
+}
+
+extension State {
+    /// What was sent to the session that a Live Activity shows; `nil` where it shows none.
+    package func session(of device: Device) throws(Failure) -> SessionFeeds? {
+        guard let session = device.sessionID else { return nil }
+        return try sessions.read(IndexKey.session(named: session))?.session
+    }
+}

@@ -1,0 +1,190 @@
+import JSON
+import Store
+import TestSupport
+import Testing
+import Turnstone
+
+/// What is sent to all listeners of a session at once.
+@Suite struct SessionTests {
+    @Test("a state is one notification, however many listen, and reaches each of them once")
+    func many() throws {
+        let world = try World()
+        for number in 1...120 { try world.listen(number) }
+        #expect(try world.send(1) == "queued")
+        #expect(world.spooled().count == 1)
+        try world.run("deliver")
+        #expect(try world.shown() == (1...120).map { [$0: [1]] }.merged)
+        #expect(try world.send(2) == "held")
+        #expect(try world.send(3) == "held")
+        #expect(world.spooled().count == 1)
+        try world.advance(seconds: 15)
+        try world.run("deliver")
+        #expect(try world.shown() == (1...120).map { [$0: [1, 3]] }.merged)
+        #expect(try world.send(4, ["timestamp": .integer(world.now / 1000 - 60)]) == "outdated")
+        #expect(world.spooled().isEmpty)
+    }
+
+    @Test("who comes while a state is held gets the next one with the others")
+    func newcomer() throws {
+        let world = try World()
+        try world.listen(1)
+        #expect(try world.send(1) == "queued")
+        try world.run("deliver")
+        #expect(try world.send(2) == "held")
+        try world.listen(2)
+        #expect(try world.send(3) == "held")
+        try world.advance(seconds: 15)
+        try world.run("deliver")
+        #expect(try world.shown() == [1: [1, 3], 2: [3]])
+        #expect(world.spooled().isEmpty)
+    }
+
+    @Test("an end is for those who listen by then; who comes later gets what comes later")
+    func end() throws {
+        let world = try World()
+        try world.listen(1)
+        _ = try world.send(1)
+        try world.run("deliver")
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
+        #expect(try world.send(nil, ["event": "end"]) == "queued")
+        try world.run("deliver")
+        #expect(try world.call(2).status == 409)
+        #expect(try world.call(nil, ["event": "end"]).status == 409)
+        #expect(try world.call(2, ["activityId": "activity-1"]).status == 409)
+        try world.listen(2)
+        #expect(try world.send(5) == "queued")
+        try world.run("deliver")
+        #expect(try world.shown() == [1: [1], 2: [5]])
+        // The end has waited for its gateway meanwhile.
+        try world.advance(seconds: 3600)
+        try world.run("deliver")
+        #expect(try world.shown() == [1: [1, 1], 2: [5]])
+        #expect(try world.send(6) == "queued")
+        try world.run("deliver")
+        #expect(try world.shown() == [1: [1, 1], 2: [5, 6]])
+        #expect(world.spooled().isEmpty)
+    }
+
+    @Test("what was sent to one activity alone is not overtaken by what its session got before")
+    func alone() throws {
+        let world = try World()
+        try world.listen(1)
+        try world.listen(2)
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 2])
+        let stale = JSONValue.integer(world.now / 1000 + 7200)
+        _ = try world.send(1, ["staleDate": stale])
+        try world.run("deliver")
+        #expect(
+            try world.send(2, ["activityId": "activity-1", "staleDate": stale]) == "held")
+        try world.advance(seconds: 3600)
+        try world.run("deliver")
+        #expect(try world.shown() == [1: [2], 2: [1]])
+        // An end that says nothing shows what each shows.
+        _ = try world.send(nil, ["event": "end"])
+        try world.run("deliver")
+        #expect(try world.shown() == [1: [2, 2], 2: [1, 1]])
+        #expect(try world.grows())
+    }
+
+    @Test("an activity has one window, whether its states come alone or by its session")
+    func window() throws {
+        let world = try World()
+        try world.listen(1)
+        try world.listen(2)
+        #expect(try world.send(1) == "queued")
+        try world.run("deliver")
+        try world.advance(seconds: 5)
+        #expect(try world.send(2, ["activityId": "activity-1"]) == "held")
+        try world.advance(seconds: 10)
+        try world.run("deliver")
+        #expect(try world.send(3) == "queued")
+        try world.run("deliver")
+        #expect(try world.shown() == [1: [1, 2], 2: [1, 3]])
+        try world.advance(seconds: 15)
+        try world.run("deliver")
+        #expect(try world.shown() == [1: [1, 2, 3], 2: [1, 3]])
+        #expect(try world.grows())
+    }
+
+    @Test("without a timestamp a state is newer than all before, whatever the clock was")
+    func clockAhead() throws {
+        let world = try World()
+        try world.listen(1)
+        try world.advance(seconds: 3000)
+        _ = try world.send(1)
+        try world.run("deliver")
+        try world.advance(seconds: -3000)
+        #expect(try world.send(2) != "outdated")
+        try world.advance(seconds: 15)
+        try world.run("deliver")
+        #expect(try world.shown() == [1: [1, 2]])
+        #expect(try world.grows())
+    }
+}
+
+extension World {
+    /// Registers an activity of a user of its own that shows the session.
+    fileprivate func listen(_ number: Int) throws {
+        variables["TURNSTONE_SERVER_KEY"] = World.serverKey
+        var settings = Variables()
+        settings.offer("TURNSTONE_STATE", state.path)
+        guard let token = DeviceToken(token(number)), let user = UserID("user-\(number)") else {
+            throw TestFailure("no token")
+        }
+        var registration = Registration(token)
+        registration.kind = .liveActivity(activity: "activity-\(number)", session: "final")
+        _ = try State(settings).registry.claim(
+            registration, for: user, at: Timestamp(milliseconds: now))
+    }
+
+    fileprivate func call(_ step: Int?, _ more: JSONObject = [:]) throws -> Answer {
+        var body: JSONObject = more["activityId"] == nil ? ["sessionId": "final"] : [:]
+        body["contentState"] = step.map { ["step": .integer(Int64($0))] }
+        for member in more.members { body[member.name] = member.value }
+        let event: JSONValue = [
+            "method": "POST", "path": "/api/push/live-activity",
+            "headers": ["Authorization": .string("Key \(World.serverKey)")], "body": .object(body),
+        ]
+        return try Answer(event: start("live-activity", event).end().stdout)
+    }
+
+    fileprivate func send(_ step: Int?, _ more: JSONObject = [:]) throws -> String? {
+        try call(step, more).json?.object?["state"]?.string
+    }
+
+    private func taken() throws -> [(activity: Int, aps: JSONObject)] {
+        let numbers = Dictionary(uniqueKeysWithValues: (1...200).map { (token($0), $0) })
+        return try simulator.pushes().filter { $0["accepted"] == true }.compactMap { push in
+            guard let number = push["token"]?.string.flatMap({ numbers[$0] }),
+                let aps = push["payload"]?.object?["aps"]?.object
+            else { return nil }
+            return (number, aps)
+        }
+    }
+
+    /// By activity, the steps that it has shown.
+    fileprivate func shown() throws -> [Int: [Int64]] {
+        var steps: [Int: [Int64]] = [:]
+        for (activity, aps) in try taken() {
+            guard let step = aps["content-state"]?.object?["step"]?.integer else { continue }
+            steps[activity, default: []].append(step)
+        }
+        return steps
+    }
+
+    /// Whether each activity's timestamps grow.
+    fileprivate func grows() throws -> Bool {
+        var last: [Int: Int64] = [:]
+        for (activity, aps) in try taken() {
+            guard let seconds = aps["timestamp"]?.integer, seconds > last[activity] ?? 0 else {
+                return false
+            }
+            last[activity] = seconds
+        }
+        return true
+    }
+}
+
+extension [[Int: [Int64]]] {
+    fileprivate var merged: [Int: [Int64]] { reduce(into: [:]) { $0.merge($1) { $1 } } }
+}

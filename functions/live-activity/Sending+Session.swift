@@ -1,0 +1,49 @@
+import Spool
+import Store
+import Turnstone
+
+extension Sending {
+    /// Changes what all activities show that listen to a session: one state, one notification and one commit for all of
+    /// them, with the carrier in the spool before that counts.
+    ///
+    /// - Throws: a conflict where they all have ended.
+    func change(
+        _ session: String, of listeners: [(user: UserID, device: Device)], since erasures: Int64
+    ) throws(Failure) -> Result {
+        let id = try freshID()
+        return try state.sessions.update(IndexKey.session(named: session)) {
+            (holders) throws(Failure) in
+            let open = listeners.filter { (_, device) in
+                !holders.session.hasEnded(for: device.joined)
+                    && device.activity?.known?.isEnd != true
+            }
+            guard !open.isEmpty else { throw hasEnded }
+            var feed = holders.session.present ?? ActivityFeed()
+            try dropLostCarrier(of: &feed)
+            // Who has come since it was made is not among those whom it is for.
+            if open.contains(where: { $0.device.joined >= feed.first }) { feed.dropCarrier() }
+            let addition = feed.add(
+                call.aps, priority: call.priority, at: call.moment, expires: call.expires,
+                now: call.now, id: id, fits: call.fits)
+            guard addition != .tooLarge else { throw tooLarge }
+            guard case .carried(let carrier) = addition else { return .outdated }
+            if carrier.id == id {
+                var carrying = notification(id: id, user: nil, call.aps)
+                carrying.cargo = .activity
+                carrying.session = session
+                try spool.accept(
+                    carrying,
+                    to: open.lazy.map {
+                        var delivery = Delivery(
+                            token: $0.device.token, id: $0.device.changedID,
+                            environment: $0.device.environment)
+                        delivery.user = $0.user
+                        return delivery
+                    }, notBefore: carrier.due > call.now ? .putOff(until: carrier.due) : nil,
+                    since: erasures)
+            }
+            try holders.session.note(feed) { (id) throws(Failure) in try spool.contains(id) }
+            return carrier.due > call.now ? .held : .queued
+        }
+    }
+}
