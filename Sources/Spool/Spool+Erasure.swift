@@ -101,27 +101,12 @@ extension Spool {
         let name = JSON.text(.string(user.text))
         var erased = Erased()
         var unreadable = Skipped(report)
-        var young: [(folder: String, file: String)] = []
-        for folder in try folders() {
-            for file in try unreadable.names(in: folder) {
-                let path = "\(folder)/\(file)"
-                try unreadable.skip { () throws(SystemError) in
-                    try Files.contains(name, in: path)
-                } then: { (isNamed) throws(Failure) in
-                    guard isNamed else {
-                        guard idOfFile(file) != nil, !opponents.isEmpty else { return }
-                        return try intake.eraseNames(in: folder, file, of: opponents)
-                    }
-                    if idOfFile(file) != nil {
-                        erased.pushes += try intake.erase(user, folder, file, at: now)
-                    } else if try isLeftover(path, at: .systemNow) {
-                        try eraseLines(naming: name, in: path)
-                        erased.pushes += 1
-                    } else {
-                        young.append((folder, file))
-                    }
-                }
-            }
+        // What is renamed while a folder is listed can be missed: it has its name by the next time.
+        for round in 0..<5 {
+            let isFound = try eraseWaiting(
+                of: user, naming: name, opponents: round == 0 ? opponents : [], intake, &erased,
+                &unreadable, at: now)
+            guard isFound else { break }
         }
         try eraseHeld(of: user, now: now, &unreadable) { (file, delivery) in
             log.append(
@@ -130,16 +115,6 @@ extension Spool {
             erased.pushes += 1
         } commit: { () throws(Failure) in
             try log.commit()
-        }
-        for (folder, file) in young where try !isGone("\(folder)/\(file)", naming: name) {
-            erased.isUnfinished = true
-        }
-        for (folder, file) in young {
-            let accepted = String(decoding: file.utf8.dropLast(4), as: UTF8.self)
-            let isNamed = try systemCalls { () throws(SystemError) in
-                try Files.contains(name, in: "\(folder)/\(accepted)")
-            }
-            if isNamed { erased.pushes += try intake.erase(user, folder, accepted, at: now) }
         }
         let open = log.day
         try log.commit()
@@ -152,6 +127,54 @@ extension Spool {
         erased.openDay = open
         erased.unreadable = unreadable.count
         return erased
+    }
+
+    /// - Returns: whether something named the user.
+    private func eraseWaiting(
+        of user: UserID, naming name: [UInt8], opponents: [UserID], _ intake: Intake,
+        _ erased: inout Erased, _ unreadable: inout Skipped, at now: Timestamp
+    ) throws(Failure) -> Bool {
+        var isFound = false
+        var young: [(folder: String, file: String)] = []
+        for folder in try folders() {
+            for file in try unreadable.names(in: folder) {
+                let path = "\(folder)/\(file)"
+                try unreadable.skip { () throws(SystemError) in
+                    try Files.contains(name, in: path)
+                } then: { (isNamed) throws(Failure) in
+                    guard isNamed else {
+                        if idOfFile(file) == nil {
+                            // It may have got its name since.
+                            young.append((folder, file))
+                        } else if !opponents.isEmpty {
+                            try intake.eraseNames(in: folder, file, of: opponents)
+                        }
+                        return
+                    }
+                    isFound = true
+                    if idOfFile(file) != nil {
+                        erased.pushes += try intake.erase(user, folder, file, at: now)
+                    } else if try isLeftover(path, at: .systemNow) {
+                        try eraseLines(naming: name, in: path)
+                        erased.pushes += 1
+                    } else {
+                        young.append((folder, file))
+                    }
+                }
+            }
+        }
+        erased.isUnfinished = false
+        for (folder, file) in young {
+            if try !isGone("\(folder)/\(file)", naming: name) { erased.isUnfinished = true }
+            let accepted = String(decoding: file.utf8.dropLast(4), as: UTF8.self)
+            let isNamed = try systemCalls { () throws(SystemError) in
+                try Files.contains(name, in: "\(folder)/\(accepted)")
+            }
+            guard isNamed else { continue }
+            isFound = true
+            erased.pushes += try intake.erase(user, folder, accepted, at: now)
+        }
+        return isFound && !erased.isUnfinished
     }
 
     /// The same for the receipts of earlier days. No drainer writes in them, so delivery goes on meanwhile.
