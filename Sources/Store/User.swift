@@ -247,12 +247,25 @@ extension User {
 
     /// What a carrier is to send to a Live Activity: ``ActivityFeed/take(by:now:)``.
     ///
-    /// - Parameter shared: what it got by its session.
+    /// - Parameters:
+    ///   - shared: what it got by its session.
+    ///   - isPutOff: whether the push that was to bring a state still waits.
+    ///   - fits: whether a state can be sent.
     package mutating func takeActivity(
-        of token: DeviceToken, by carrier: String, now: Timestamp, besides shared: ActivityFeed?
-    ) -> ActivityFeed.Taken? {
-        guard let index = devices.firstIndex(where: { $0.token == token }) else { return nil }
-        return devices[index].activity?.take(by: carrier, now: now, besides: shared)
+        of token: DeviceToken, by carrier: String, now: Timestamp, besides shared: ActivityFeed?,
+        isPutOff: (_ carrier: String) throws(Failure) -> Bool, fits: (JSONObject) -> Bool
+    ) throws(Failure) -> ActivityFeed.Taken? {
+        guard let index = devices.firstIndex(where: { $0.token == token }),
+            var feed = devices[index].activity
+        else { return nil }
+        if feed.carrier?.id == carrier, let last = feed.taken, last.state.aps["alert"] != nil,
+            try isPutOff(last.carrier)
+        {
+            feed.keepAlert(fits: fits)
+        }
+        let taken = feed.take(by: carrier, now: now, besides: shared)
+        devices[index].activity = feed
+        return taken
     }
 
     /// Changes the badge as a message says, once.

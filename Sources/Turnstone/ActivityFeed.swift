@@ -19,7 +19,7 @@ package struct ActivityFeed: Equatable, Sendable {
         /// After this nobody wants it any more.
         package let expires: Timestamp
         /// 10 where the user has to see it, else 5.
-        package let priority: Int
+        package private(set) var priority: Int
         /// `event`, `content-state` and what else ActivityKit knows, but for `timestamp`.
         package internal(set) var aps: JSONObject
         /// Of an activity's own state: the number of the newest one of its session that was known then; 0 without one.
@@ -30,6 +30,18 @@ package struct ActivityFeed: Equatable, Sendable {
         package var isEnd: Bool { aps["event"] == .string("end") }
 
         fileprivate var place: Place { Place(number: number, moment: moment) }
+
+        /// Takes over the alert of an update that is not sent, if there is none and there is room.
+        fileprivate mutating func takeAlert(of other: State, fits: (JSONObject) -> Bool) {
+            guard !isEnd, !other.isEnd, aps["alert"] == nil, let alert = other.aps["alert"] else {
+                return
+            }
+            var alerting = aps
+            alerting["alert"] = alert
+            guard fits(alerting) else { return }
+            aps = alerting
+            priority = max(priority, other.priority)
+        }
     }
 
     /// Where a state is among those of its feed, and when it was so.
@@ -135,28 +147,18 @@ package struct ActivityFeed: Equatable, Sendable {
             }
         }
         var aps = aps
-        var priority = priority
         var shown: Place?
         if aps["content-state"] == nil {
             aps["content-state"] = known?.aps["content-state"]
             shown = known?.place ?? Place(number: 0, moment: Timestamp(milliseconds: 0))
             guard fits(aps) else { return .tooLarge }
         }
-        if !isEnd, aps["alert"] == nil, let waiting, !waiting.isEnd,
-            let alert = waiting.aps["alert"]
-        {
-            var alerting = aps
-            alerting["alert"] = alert
-            if fits(alerting) {
-                aps = alerting
-                priority = max(priority, waiting.priority)
-            }
-        }
         // What comes after an end with an older moment must still not be older than what is known.
-        let state = State(
+        var state = State(
             number: number.saturatingAdd(1), moment: latest,
             expires: expires, priority: priority, aps: aps, after: shared?.number ?? 0,
             shown: shown)
+        if let waiting { state.takeAlert(of: waiting, fits: fits) }
         waiting = state
         var due = now
         if !state.isEnd, let last = [taken, shared?.taken].compactMap({ $0?.moment }).max() {
@@ -167,6 +169,13 @@ package struct ActivityFeed: Equatable, Sendable {
         carrier = new
         first = state.number
         return .carried(new)
+    }
+
+    /// Lets what waits take over the alert of what was taken: that one's push was put off, and will not go out.
+    ///
+    /// - Parameter fits: whether a state can be sent.
+    package mutating func keepAlert(fits: (JSONObject) -> Bool) {
+        if let taken { waiting?.takeAlert(of: taken.state, fits: fits) }
     }
 
     /// Forgets the notification that is to take what waits, so that the next state gets a new one: it has left the spool, or

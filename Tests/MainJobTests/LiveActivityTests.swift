@@ -144,6 +144,26 @@ import Turnstone
         #expect(try ends().map { $0.step } == [2])
     }
 
+    @Test("an alert whose push is put off goes out with the update that takes its place")
+    func alertPutOff() throws {
+        let world = try World()
+        try world.registerActivity()
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
+        let alert: JSONValue = ["title": "Final", "body": "It begins"]
+        _ = try world.update(["step": 1], ["alert": alert, "priority": 10])
+        try world.run("deliver")
+        try world.advance(seconds: 16)
+        _ = try world.update(["step": 2])
+        try world.run("deliver")
+        try world.advance(seconds: 16)
+        _ = try world.update(["step": 3])
+        try world.run("deliver")
+        let taken = try world.simulator.pushes().filter { $0["accepted"] == true }
+        let alerts = taken.map { $0["payload"]?.object?["aps"]?.object?["alert"] }
+        #expect(try world.activityPushes().map { $0.step } == [2, 3])
+        #expect(alerts == [alert, nil])
+    }
+
     @Test("an alert that is held goes out with the update that takes its place, unless it has one")
     func heldAlert() throws {
         let world = try World()

@@ -25,8 +25,11 @@ extension Drainer {
         }
         let id = push.job.notification.id
         let shared = try state.session(of: device)?.feed(for: device.joined)
-        let taken = try state.users.update(DocumentName(user)) { document in
-            document.takeActivity(of: device.token, by: id, now: now, besides: shared)
+        let taken = try state.users.update(DocumentName(user)) { (document) throws(Failure) in
+            try document.takeActivity(
+                of: device.token, by: id, now: now, besides: shared,
+                isPutOff: { (carrier) throws(Failure) in try spool.putOff(carrier) != nil },
+                fits: fits)
         }
         return fill(push, taken)
     }
@@ -40,11 +43,12 @@ extension Drainer {
         }
         guard let own = device.activity else { return fill(push, taken) }
         if let pause = own.pause(before: taken, now: now) { return .behind(for: pause) }
-        return fill(
-            push,
-            own.merged(into: taken) { aps in
-                JSON.text(payload(aps, Int64.max)).count <= PushType.liveActivity.payloadLimit
-            })
+        return fill(push, own.merged(into: taken, fits: fits))
+    }
+
+    /// Whether a state can be sent, whatever its `timestamp`.
+    private func fits(_ aps: JSONObject) -> Bool {
+        JSON.text(payload(aps, Int64.max)).count <= PushType.liveActivity.payloadLimit
     }
 
     private func take(from session: String, by id: String) throws(Failure) -> ActivityFeed.Taken? {
