@@ -177,6 +177,15 @@ class World:
                 if target[0] == user and self.slot_of(target[1]) == slot:
                     message.excuses.setdefault(target, why)
 
+    def excuse_claimed(self, phone, names):
+        """A phone went to another user while messages were accepted: each of several users is looked up at a moment of its own."""
+        for name in names:
+            message = self.messages.get(name)
+            for user, slot in message.targets if message and len(message.users) > 1 else ():
+                device = next((device for device in self.devices[user] if device.slot == self.slot_of(slot)), None)
+                if device is not None and device.phone == phone:
+                    message.excuses.setdefault((user, slot), "claimed at the same time")
+
     def refuse(self, phone, why):
         """The gateway does not know the token: what is under way for it need not arrive."""
         self.stirred.add(phone)
