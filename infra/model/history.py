@@ -13,8 +13,8 @@ import time
 import rules
 from ogs import OPPONENT
 from programs import Programs, device_id
-from rules import Registered, Report, Settled, Violation
-from world import GAMES, PHONE_OF, PHONES, START, USERS, World, Message, local_minute
+from rules import Registered, Report, Settled, TurnUntold, Violation
+from world import DAY, GAMES, PHONE_OF, PHONES, PLAYERS, START, USERS, World, Message, local_minute
 
 KILLED = -9
 TICK = 1000
@@ -40,6 +40,8 @@ class History:
             self.world.see_game(game, answer, False)
         self.programs.now = start
         self.programs.run("health", {"method": "GET", "path": "/health"})
+        self.ahead = 0  # how far the clock is ahead of the right one
+        self.asked = {}  # message: its request, and the first answer to it
         self.paused, self.agreed = set(), set()
         self.looks = {}
         self.seen = 0
@@ -64,9 +66,17 @@ class History:
     def advance(self, milliseconds):
         self.world.now += milliseconds
         self.programs.now = self.world.now
-        self.gateway.set_clock(self.world.now)
-        self.site.tell(do="clock", now=self.world.now)
+        # APNs and Online-Go.com have clocks of their own, which are right.
+        self.gateway.set_clock(self.world.now - self.ahead)
+        self.site.tell(do="clock", now=self.world.now - self.ahead)
         self.world.observe_wishes()
+
+    def do_clock(self, step):
+        """Sets the programs' clock so many seconds ahead of the right one, behind it where they are negative."""
+        now = self.world.now - self.ahead + step["ahead"] * 1000
+        self.ahead = step["ahead"] * 1000
+        self.world.set_clock(now)
+        self.programs.now = now
 
     def do(self, step):
         self.steps.append(step)
@@ -82,7 +92,8 @@ class History:
 
     def clock(self):
         seconds = (self.world.now - self.start) // 1000
-        return f"+{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+        sign, seconds = "-" if seconds < 0 else "+", abs(seconds)
+        return f"{sign}{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
 
     ### Requests
 
@@ -149,15 +160,15 @@ class History:
 
     def message(self, step, answer):
         name, now = step["name"], self.world.now
-        due = (now // 1000 + step["after"]) * 1000 if step.get("after") else now
+        due = (now // 1000 + step["after"]) * 1000 if step.get("after") else None
         kind, event, request = step.get("kind") or "message", None, None
         if step["do"] == "request":
             kind, event, request = "approval_request", "approval_request", f"r-{name}"
         elif step["do"] == "clear":
             kind, event, request = "approval_cleared", "approval_cleared", f"r-{step['request']}"
         life = 3600 if event == "approval_request" else step.get("expires") or 86400
-        return Message(name=name, id=answer["id"], users=tuple(step["users"]), kind=kind, group=0, due=due,
-                       expires=due + life * 1000, collapse_id=step.get("collapse"),
+        return Message(name=name, id=answer["id"], users=tuple(step["users"]), kind=kind, group=0, accepted=now, due=due,
+                       expires=(due or now) + life * 1000, collapse_id=step.get("collapse"),
                        urgent=bool(step.get("urgent")) or event == "approval_request",
                        silent=bool(step.get("silent")) or event == "approval_cleared", event=event, request=request,
                        devices=answer["devices"])
@@ -187,8 +198,11 @@ class History:
 
     def request(self, step):
         """Does one request, and what the model expects of it."""
-        result = self.programs.run(*self.event(step))
+        program, event = self.event(step)
+        result = self.programs.run(program, event)
         self.say(f"    {result.program}: {result.status} {json.dumps(result.body)}")
+        if step["do"] in ("notify", "request", "clear"):
+            self.asked[step["name"]] = (program, event, result.body)
         before = self.world.copy() if self.spawn else self.world
         right = self.apply(self.world, step, result)
         if result.exit != 0 or result.status not in right:
@@ -210,6 +224,20 @@ class History:
         self.request(step)
 
     do_notify = do_request = named
+
+    def do_again(self, step):
+        """Repeats a request with its idempotency key: it is answered as the first one was, and sends nothing."""
+        message = self.world.messages.get(step["message"])
+        if message is None or step["message"] not in self.asked or self.world.now - message.accepted >= DAY - TICK:
+            return
+        program, event, first = self.asked[step["message"]]
+        result = self.programs.run(program, event)
+        self.say(f"    {program} again: {result.status} {json.dumps(result.body)}")
+        if result.status != 202 or result.body != first:
+            self.fail(Report(f"{message.name}, asked for again at {self.clock()}: {result.status} {result.body}, first {first}"))
+        if self.spawn:
+            self.await_drainer()
+            self.see_pushes([self.world])
 
     def do_clear(self, step):
         request = f"r-{step['request']}"
@@ -246,6 +274,7 @@ class History:
         `ended` is the step of a program that was ended: it was done, or not, and the step keeps which.
         """
         listed = self.listing()
+        self.world.learn_names(listed)
         refused = {PHONE_OF.get(push.token) for push in self.gateway.pushes[self.seen:] if push.answer == "410"}
         gone = {device.name for user in USERS for device in self.world.devices[user] if device.phone in refused}
         wishes = self.wishes() if any(step["do"] == "preferences" for step in steps) else None
@@ -268,6 +297,7 @@ class History:
                         world.claim_partly(steps[0], losers)
                         candidates.append((world, [world], True, "partly"))
         for world, passed, fits, how in candidates:
+            world.learn_names(listed)
             if fits and is_explained(listed, world.listing(), gone) and (wishes is None or self.are_wishes(world, wishes)):
                 self.world = world
                 if ended is not None:
@@ -421,12 +451,15 @@ class History:
             if push.token in PHONE_OF:
                 for world in {id(world): world for world in [self.world, *worlds]}.values():
                     rules.record(world, push)
+        for message in self.world.messages.values():
+            message.begun = message.begun or message.due is not None and self.world.now >= message.due
         if self.world.stirred:
             self.take_refusals()
 
     def take_refusals(self):
         """After 410 or BadDeviceToken: what is still listed is what counts."""
         listed = self.listing()
+        self.world.learn_names(listed)
         for phone in self.world.stirred:
             for user in USERS:
                 device = self.world.device(user, phone)
@@ -494,9 +527,14 @@ class History:
         self.say("-- settling: the gateway takes all, the clock goes on")
         self.world.group += 1
         self.gateway.clear()
+        if self.ahead > 0:
+            self.say("   the clock is right again")
+            self.do_clock({"ahead": 0})
+        self.look_at_all()
         for round in range(60):
             self.do_deliver({})
             due = self.programs.next_due()
+            self.check_put_off(due)
             quiet = any(self.world.preferences[user].is_quiet(self.world.now) for user in USERS)
             if due is None and not quiet and not self.programs.is_ready():
                 break
@@ -513,10 +551,29 @@ class History:
                 self.advance(max((due or 0) - self.world.now, TICK))
         self.check_files()
         listed = self.listing()
+        self.world.learn_names(listed)
         if listed != self.world.listing():
             self.fail(Registered(f"listed: {listed}, the model: {self.world.listing()}"))
         for violation in self.findings():
             self.fail(violation)
+
+    def look_at_all(self):
+        """Each player with a device is looked at in each period, wherever the clock has been."""
+        looked = set()
+        for _ in range(2):
+            before = dict(self.looks)
+            self.do_check_turns({})
+            looked |= {player for player, count in self.looks.items() if count != before.get(player, 0)}
+        for player in PLAYERS:
+            if player in self.world.watched and player not in looked and self.world.devices[player]:
+                self.fail(TurnUntold(f"{player} was not looked at in two periods of check-turns"))
+
+    def check_put_off(self, due):
+        """Nothing waits longer than a day, but for what its sender wants later."""
+        wanted = max((message.due for message in self.world.messages.values() if message.due), default=0)
+        # What is wanted later than in ten minutes goes out within a minute of that.
+        if due is not None and due > max(self.world.now + DAY, wanted + 60_000):
+            self.fail(Settled(f"something waits for {(due - self.world.now) // 3_600_000} hours"))
 
     def findings(self):
         for check in (rules.check_turns_told, rules.check_icons):

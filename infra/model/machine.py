@@ -15,6 +15,8 @@ some_users = st.lists(users, min_size=1, max_size=2, unique=True)
 kinds = st.sampled_from([None, "news"])
 collapses = st.sampled_from([None, None, "c1", "c2"])
 answers = st.lists(st.sampled_from(TEMPORARY + UNANSWERED + TEMPORARY + FINAL), min_size=1, max_size=3)
+# Seconds that the programs' clock is ahead of the right one: behind it, right again, or far ahead.
+clocks = st.sampled_from([-2, -90, -1000, -7200, -50_000, -260_000, 0, 0, 0, 40, 4000, 90_000, 260_000, 1_700_000])
 microseconds = st.sampled_from([0, 300, 700, 1500, 3000, 6000, 12000])
 
 registers = st.builds(lambda user, phone: {"do": "register", "user": user, "phone": phone}, players, phones)
@@ -216,6 +218,34 @@ class Interleavings(RuleBasedStateMachine):
         self.do({"do": "wait", "seconds": seconds})
         if look:
             self.do({"do": "check-turns"})
+        self.do({"do": "deliver"})
+
+    @rule(ahead=clocks)
+    def clock(self, ahead):
+        self.do({"do": "clock", "ahead": ahead})
+
+    @precondition(lambda self: self.named(False))
+    @rule(data=st.data())
+    def again(self, data):
+        self.do({"do": "again", "message": data.draw(st.sampled_from(self.named(False)))})
+
+    @rule(first=notifies | requests | games, second=st.none() | notifies | requests | games, answer=st.sampled_from(["200", "503", "429", "lost", "refused"]),
+          aheads=st.lists(clocks, min_size=2, max_size=2), repeat=st.booleans())
+    def change_clock_between(self, first, second, answer, aheads, repeat):
+        """The clock is wrong between two tries of a push, or between two pushes."""
+        self.do({"do": "clock", "ahead": aheads[0]})
+        for game_or_step in (first, second):
+            if isinstance(game_or_step, int):
+                self.move_and_look(game_or_step)
+            elif game_or_step is not None:
+                self.do(dict(game_or_step))
+            if game_or_step is first:
+                self.do({"do": "gateway", "phone": None, "answers": [answer]})
+                self.do({"do": "deliver"})
+                self.do({"do": "clock", "ahead": aheads[1]})
+        names = self.named(False)
+        if repeat and names:
+            self.do({"do": "again", "message": names[-1]})
         self.do({"do": "deliver"})
 
     @rule(seconds=st.sampled_from([15, 61, 300, 1000, 1900, 5400, 20000]), deliver=st.booleans())

@@ -121,11 +121,13 @@ class Programs:
         """When the next notification in the spool may be tried, or None."""
         folder = os.path.join(self.state, "spool", "waiting")
         names = os.listdir(folder) if os.path.isdir(folder) else []
-        # What was put off lies in <until>-<since>.
-        moments = {name: name.split("-")[0] for name in names}
-        filled = [int(moment) for name, moment in moments.items()
-                  if moment.isdigit() and os.listdir(os.path.join(folder, name))]
-        return min(filled, default=None)
+        # What was put off lies in <until>-<since>, and is due at once where the clock shows a time before `since`.
+        moments = []
+        for name in names:
+            until, _, since = name.partition("-")
+            if until.isdigit() and os.listdir(os.path.join(folder, name)):
+                moments.append(self.now if since.isdigit() and int(since) > self.now else int(until))
+        return min(moments, default=None)
 
     def is_ready(self):
         folder = os.path.join(self.state, "spool", "ready")

@@ -152,7 +152,7 @@ def check_message(world, push, phone, repeated):
         raise Wanted(f"{described(push)}: {message.name} of kind {message.kind}, at {world.now}, but {wishes}")
     if world.now >= message.expires + 1000:
         raise Wanted(f"{described(push)}: {message.name} expired at {message.expires}, now is {world.now}")
-    if world.now < message.due:
+    if message.due is not None and world.now < message.due and not message.begun:
         raise Wanted(f"{described(push)}: {message.name} is not due before {message.due}, now is {world.now}")
     if message.cancelled == "wholly" and not repeated:
         raise Cancelled(f"{described(push)}: {message.name} was cancelled")
@@ -337,7 +337,7 @@ def check_report(world, message, report):
         if target in message.excuses or message.cancelled:
             continue
         device = next((d for d in world.devices[user] if d.slot == world.slot_of(slot)), None)
-        if device is None or world.now >= message.expires:
+        if device is None:
             continue
         if device.phone not in arrived and not (user in message.held and accepted):
             missing.append(f"{user}'s phone {device.phone}")

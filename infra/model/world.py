@@ -28,6 +28,7 @@ class Device:
     phone: str
     name: str  # the phone of its first token, or "another": listings and reports know it by this
     doubtful: bool = False  # the gateway refused it: whether it is pushed to is not checked
+    twin: str | None = None  # the name of the device that it became one with: listings may know it by either
 
 
 @dataclass
@@ -69,7 +70,8 @@ class Message:
     users: tuple
     kind: str
     group: int  # messages of one group were accepted at once, in whichever order
-    due: int
+    accepted: int  # by the clock then
+    due: int | None  # not before, where its sender said so
     expires: int
     collapse_id: str | None = None
     urgent: bool = False
@@ -81,6 +83,7 @@ class Message:
     cancelled: str | None = None  # "wholly" or "perhaps"
     excuses: dict = field(default_factory=dict)  # (user, slot): why it need not arrive
     devices: int = 0  # as the answer said
+    begun: bool = False  # a drainer has run when it was due; what it put off is due at once after the clock was set back
 
 
 @dataclass(frozen=True)
@@ -195,6 +198,13 @@ class World:
                 device.doubtful = True
                 self.excuse_slot(user, device.slot, why)
 
+    def learn_names(self, listed):
+        """Where two devices became one, takes the name that it is listed by."""
+        for user in USERS:
+            for device in self.devices[user]:
+                if device.twin is not None and device.name not in listed[user] and device.twin in listed[user]:
+                    device.name = device.twin
+
     def listing(self):
         """The devices of each user that GET /api/devices must show."""
         return {user: {device.name for device in self.devices[user]} for user in USERS}
@@ -217,6 +227,7 @@ class World:
             twin = self.device(user, phone)
             if twin is not None:
                 self.devices[user].remove(twin)
+                replaced.twin = twin.name
                 self.aliases[twin.slot] = replaced.slot
                 for message in self.messages.values():
                     for target in message.targets:
@@ -251,8 +262,19 @@ class World:
         self.observe_wishes()
         return {200}
 
+    def set_clock(self, now):
+        if now < self.now:
+            # What was put off until some moment after this one is due at once.
+            self.corrections = []
+        self.now = now
+        self.observe_wishes()
+
     def observe_wishes(self):
-        """Notes which messages and turns are not wanted now: they need not arrive."""
+        """Records which messages and turns are not wanted now, or have expired: they need not arrive."""
+        for message in self.messages.values():
+            if self.now >= message.expires:
+                for target in message.targets:
+                    message.excuses.setdefault(target, "expired")
         for user in USERS:
             wishes = self.preferences[user]
             quiet = wishes.is_quiet(self.now)
@@ -294,8 +316,15 @@ class World:
         self.observe_wishes()
 
     def is_newer(self, one, other):
-        """Whether a message surely comes after another."""
-        return one.group > other.group and one.due >= other.due
+        """Whether a message surely comes after another: the order of acceptance, whatever the clock showed.
+
+        Only a moment that a sender asked for is compared with what the clock shows.
+        """
+        if one.group <= other.group:
+            return False
+        if one.due is None and other.due is None:
+            return True
+        return (one.due or one.accepted) >= (other.due or other.accepted)
 
     ### Games
 
