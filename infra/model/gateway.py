@@ -233,12 +233,12 @@ def fault_of(headers, body):
         return f"method or path: {headers.get(':method')} {headers.get(':path')}"
     if not re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", headers.get("apns-id", "")):
         return f"apns-id: {headers.get('apns-id')}"
-    if headers.get("apns-topic") != BUNDLE:
-        return f"apns-topic: {headers.get('apns-topic')}"
     kind = headers.get("apns-push-type")
-    if kind not in ("alert", "background"):
+    if kind not in ("alert", "background", "liveactivity"):
         return f"apns-push-type: {kind}"
-    if headers.get("apns-priority", "10") not in ("5",) + (("10", "1") if kind == "alert" else ()):
+    if headers.get("apns-topic") != BUNDLE + (".push-type.liveactivity" if kind == "liveactivity" else ""):
+        return f"apns-topic: {headers.get('apns-topic')}"
+    if headers.get("apns-priority", "10") not in {"alert": ("10", "5", "1"), "background": ("5",), "liveactivity": ("10", "5")}[kind]:
         return f"apns-priority: {headers.get('apns-priority')} of {kind}"
     if len(headers.get("apns-collapse-id", "").encode()) > 64:
         return "apns-collapse-id: too long"
@@ -247,8 +247,12 @@ def fault_of(headers, body):
     if len(body) > 4096:
         return "the payload is too large"
     try:
-        if not isinstance(json.loads(body)["aps"], dict):
+        aps = json.loads(body)["aps"]
+        if not isinstance(aps, dict):
             return "aps"
+        if kind == "liveactivity" and not (aps["event"] in ("update", "end") and isinstance(aps["timestamp"], int)
+                                           and isinstance(aps["content-state"], dict)):
+            return f"aps: {aps}"
     except (ValueError, KeyError, TypeError):
         return f"the payload: {body[:200]!r}"
     return None

@@ -10,7 +10,10 @@ import shutil
 import tempfile
 import time
 
+import activity_rules
 import rules
+from activities import NAME_OF, POOLS, TOKENS, activity_of
+from activity_rules import ActivityAnswer
 from ogs import OPPONENT
 from programs import Programs, device_id
 from rules import Registered, Report, Settled, TurnUntold, Violation
@@ -45,7 +48,7 @@ class History:
         self.paused, self.agreed = set(), set()
         self.looks = {}
         self.seen = 0
-        self.names = 0
+        self.names = self.calls = 0
         self.steps = []
         self.lines = []
 
@@ -154,6 +157,23 @@ class History:
                     "values": {"requestId": f"r-{step['request']}"}})
             case "cancel":
                 return "notify", self.programs.by_server("DELETE", f"/api/notify/{self.world.messages[step['message']].id}")
+            case "listen":
+                name = step["token"]
+                body = {"token": TOKENS[name], "tokenType": "live_activity", "platform": "ios", "activityId": activity_of(name),
+                        "sessionId": POOLS[name.split(".")[0]]}
+                if step.get("previous"):
+                    body["previousToken"] = TOKENS[step["previous"]]
+                return "push-register", self.programs.by_token(
+                    user, "POST", "/api/push/register", {name: value for name, value in body.items() if value is not None})
+            case "unlisten":
+                return "push-invalidate", self.programs.by_token(user, "DELETE", "/api/push/invalidate", {"token": TOKENS[step["token"]]})
+            case "activity":
+                body = {"event": step["event"], "activityId": step.get("activity"), "sessionId": step.get("session"), "userId": user,
+                        "staleDate": step["until"], "contentState": {"n": step["state"]} if step["state"] else None,
+                        "timestamp": step["moment"] / 1000 if step.get("at") is not None else None,
+                        "alert": {"title": "Alert", "body": f"Alert {step['number']}"} if step.get("alert") else None}
+                return "live-activity", self.programs.by_server(
+                    "POST", "/api/push/live-activity", {name: value for name, value in body.items() if value is not None})
             case "badge":
                 return "badge", self.programs.by_token(user, "PUT", "/api/badge", {"badge": step["badge"]})
         raise KeyError(step["do"])
@@ -173,7 +193,7 @@ class History:
                        silent=bool(step.get("silent")) or event == "approval_cleared", event=event, request=request,
                        devices=answer["devices"])
 
-    def apply(self, world, step, result):
+    def apply(self, world, step, result, again=False):
         """The statuses that are right for a step, after its effects on the model."""
         match step["do"]:
             case "register":
@@ -193,23 +213,54 @@ class History:
                 elif result.status == 202:
                     world.messages[step["message"]].cancelled = world.messages[step["message"]].cancelled or "perhaps"
                 return {200, 202, 409}
+            case "listen":
+                return world.activities.listen(step, result.status, world.now, world.group)
+            case "unlisten":
+                return world.activities.unlisten(step, again)
+            case "activity":
+                return world.activities.call(step, result.status, (result.body or {}).get("state"), world.now, world.group, again)
             case "badge":
                 return {200}
 
-    def request(self, step):
-        """Does one request, and what the model expects of it."""
+    def request(self, step, again=False):
+        """Does one request, and what the model expects of it. `again`: a killed program may have done it."""
         program, event = self.event(step)
         result = self.programs.run(program, event)
         self.say(f"    {result.program}: {result.status} {json.dumps(result.body)}")
         if step["do"] in ("notify", "request", "clear"):
             self.asked[step["name"]] = (program, event, result.body)
         before = self.world.copy() if self.spawn else self.world
-        right = self.apply(self.world, step, result)
+        right = self.apply(self.world, step, result, again)
+        if self.world.activities.complaint:
+            self.fail(ActivityAnswer(self.world.activities.complaint))
         if result.exit != 0 or result.status not in right:
             self.fail(Settled(f"{result.program}: exit {result.exit}, status {result.status}, not of {sorted(right)}; {result.log[-300:]}"))
         if self.spawn:
             self.await_drainer()
             self.see_pushes([self.world, before])
+
+    def prepare(self, step):
+        """Gives a step its name and its moments."""
+        if step["do"] in ("notify", "request", "clear"):
+            self.names += 1
+            step.setdefault("name", f"m{self.names}")
+        elif step["do"] == "activity":
+            self.calls += 1
+            step.setdefault("number", self.calls)
+            step["state"] = None if step["event"] == "end" and not step.get("content") else step["number"]
+            step["moment"] = self.world.now + round((step.get("at") or 0) * 1000)
+            step["until"] = None if step.get("stale") is None else self.world.now // 1000 + step["stale"]
+
+    def do_activity(self, step):
+        self.prepare(step)
+        self.lines[-1] = f"{self.clock()} {json.dumps(step)}"
+        self.request(step)
+
+    def do_listen(self, step):
+        if not self.world.activities.is_twin(step):
+            self.request(step)
+
+    do_unlisten = request
 
     do_register = do_claim = do_unregister = do_preferences = do_badge = request
 
@@ -218,8 +269,7 @@ class History:
             self.request(step)
 
     def named(self, step):
-        self.names += 1
-        step.setdefault("name", f"m{self.names}")
+        self.prepare(step)
         self.lines[-1] = f"{self.clock()} {json.dumps(step)}"
         self.request(step)
 
@@ -249,10 +299,10 @@ class History:
     def do_kill(self, step):
         """A request whose program is ended by SIGKILL after so many microseconds: it was done, or not."""
         inner = step["step"]
-        if inner["do"] in ("notify", "request", "clear"):
-            self.names += 1
-            inner.setdefault("name", f"m{self.names}")
-            self.lines[-1] = f"{self.clock()} {json.dumps(step)}"
+        if inner["do"] == "listen" and self.world.activities.is_twin(inner):
+            return
+        self.prepare(inner)
+        self.lines[-1] = f"{self.clock()} {json.dumps(step)}"
         process = self.programs.start(*self.event(inner))
         time.sleep(step["us"] / 1e6)
         process.kill()
@@ -261,10 +311,10 @@ class History:
         if result.exit != KILLED:
             step["ended"] = "done"
             self.world_after([inner], [result])
-        elif inner["do"] in ("notify", "request", "clear", "cancel") or inner.get("previous"):
+        elif inner["do"] in ("notify", "request", "clear", "cancel", "listen", "unlisten", "activity") or inner.get("previous"):
             # The caller asks again, by the same key, or as no listing tells which token a device has.
             step["ended"] = "done"
-            return self.request(inner)
+            return self.request(inner, again=True)
         else:
             self.world_after([inner], [result], ended=step)
 
@@ -284,7 +334,7 @@ class History:
             passed, fits = [world.copy()], True
             for index in order:
                 right = self.apply(world, steps[index], results[index])
-                fits = fits and (ended is not None or results[index].status in right)
+                fits = fits and (ended is not None or results[index].status in right and not world.activities.complaint)
                 passed.append(world.copy())
             candidates.append((world, passed, fits, "done"))
         if ended is not None:
@@ -338,9 +388,7 @@ class History:
         """Several programs at once. What they did must be explained by some order of them."""
         inner = step["steps"]
         for one in inner:
-            if one["do"] in ("notify", "request", "clear"):
-                self.names += 1
-                one.setdefault("name", f"m{self.names}")
+            self.prepare(one)
         self.lines[-1] = f"{self.clock()} {json.dumps(step)}"
         events = [("deliver", {}) if one["do"] == "deliver" else ("check-turns", {}) if one["do"] == "check-turns"
                   else self.event(one) for one in inner]
@@ -438,23 +486,41 @@ class History:
         self.gateway.await_end_of_connections()
         new, self.seen = self.gateway.pushes[self.seen:], len(self.gateway.pushes)
         for push in new:
-            self.say(f"      {rules.described(push)}")
+            judge = activity_rules if push.token in NAME_OF else rules
+            self.say(f"      {judge.described(push)}")
             violations = []
             for world in worlds:
                 try:
-                    rules.check(world, push)
+                    judge.check(world, push)
                     break
                 except Violation as violation:
                     violations.append(violation)
             else:
                 self.fail(violations[0])
-            if push.token in PHONE_OF:
+            if push.token in PHONE_OF or push.token in NAME_OF:
                 for world in {id(world): world for world in [self.world, *worlds]}.values():
-                    rules.record(world, push)
+                    judge.record(world, push)
         for message in self.world.messages.values():
             message.begun = message.begun or message.due is not None and self.world.now >= message.due
         if self.world.stirred:
             self.take_refusals()
+        if any(listener.is_gone for listener in self.world.activities.listeners):
+            self.take_gone_activities()
+
+    def take_gone_activities(self):
+        """After 410: an activity that is listed no more is gone; of one that is, too little is known."""
+        book = self.world.activities
+        for user in {listener.user for listener in book.listeners if listener.is_gone}:
+            result = self.programs.run("push-status", self.programs.by_token(user, "GET", "/api/push/status"))
+            listed = [entry["activityId"] for entry in result.body["liveActivityTokens"]]
+            mine = [listener for listener in book.listeners if listener.user == user]
+            for activity in {listener.activity for listener in mine if listener.is_gone}:
+                gone = [listener for listener in mine if listener.activity == activity and listener.is_gone]
+                others = sum(listener.activity == activity for listener in mine) - len(gone)
+                if listed.count(activity) == others:
+                    book.listeners = [listener for listener in book.listeners if listener not in gone]
+        for listener in book.listeners:
+            listener.is_gone = False
 
     def take_refusals(self):
         """After 410 or BadDeviceToken: what is still listed is what counts."""
@@ -473,7 +539,7 @@ class History:
         self.advance(step["seconds"] * 1000)
 
     def do_gateway(self, step):
-        self.gateway.script(PHONES[step["phone"]] if step.get("phone") else None, step["answers"])
+        self.gateway.script({**PHONES, **TOKENS}[step["phone"]] if step.get("phone") else None, step["answers"])
 
     def do_move(self, step):
         if self.phase(step) == "play":
@@ -581,6 +647,7 @@ class History:
                 check(self.world)
             except Violation as violation:
                 yield violation
+        yield from activity_rules.check_settled(self.world)
         for message in self.world.messages.values():
             result = self.programs.run("notify", self.programs.by_server("GET", f"/api/notify/{message.id}"))
             if result.status != 200:

@@ -3,6 +3,7 @@
 import hypothesis.strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
+from activities import POOLS, SESSION, TOKENS
 from gateway import FINAL, TEMPORARY, UNANSWERED
 from history import History
 from world import GAMES, PHONES, PLAYERS, START, USERS, ZONES, daylight_changes
@@ -17,6 +18,20 @@ collapses = st.sampled_from([None, None, "c1", "c2"])
 answers = st.lists(st.sampled_from(TEMPORARY + UNANSWERED + TEMPORARY + FINAL), min_size=1, max_size=3)
 # Seconds that the programs' clock is ahead of the right one: behind it, right again, or far ahead.
 clocks = st.sampled_from([-2, -90, -1000, -7200, -50_000, -260_000, 0, 0, 0, 40, 4000, 90_000, 260_000, 1_700_000])
+tokens = st.sampled_from(sorted(TOKENS))
+listens = st.builds(
+    lambda user, token, previous: {"do": "listen", "user": user, "token": token,
+                                   **({"previous": f"{token.split('.')[0]}.{previous}"} if previous is not None else {})},
+    st.sampled_from(["ann", "ann", "ann", "101"]), tokens, st.sampled_from([None, None, 0, 1, 2]))
+unlistens = st.builds(lambda user, token: {"do": "unlisten", "user": user, "token": token}, st.sampled_from(["ann", "ann", "101"]), tokens)
+selections = st.sampled_from([{"activity": "A1"}, {"activity": "A1"}, {"activity": "A2"}, {"session": SESSION}, {"session": SESSION},
+                              {"user": "ann"}, {"session": SESSION, "user": "ann"}, {"activity": "A1", "session": SESSION}])
+calls = st.builds(
+    lambda whose, event, at, stale, flag: {
+        "do": "activity", "event": event, **whose, **({} if at is None else {"at": at}), **({} if stale is None else {"stale": stale}),
+        **({"content" if event == "end" else "alert": True} if flag else {})},
+    selections, st.sampled_from(["update"] * 6 + ["end"]), st.sampled_from([None, None, None, None, -0.5, -3, -20, 0.25, 5, 600]),
+    st.sampled_from([None, None, None, -50, 60, 1000]), st.sampled_from([False, False, True]))
 microseconds = st.sampled_from([0, 300, 700, 1500, 3000, 6000, 12000])
 
 registers = st.builds(lambda user, phone: {"do": "register", "user": user, "phone": phone}, players, phones)
@@ -47,6 +62,16 @@ def beginnings():
                 yield change - hours * 3_600_000, zone
 
 
+# What a history is about: histories of everything find less, as each thing comes too seldom.
+TOPICS = [{"messages", "turns"}, {"messages", "turns"}, {"messages", "turns", "clocks"}, {"messages", "clocks"}, {"activities"},
+          {"activities", "clocks"}, {"messages", "turns", "activities", "clocks"}]
+
+
+def about(topic):
+    """A rule of histories about a topic."""
+    return precondition(lambda self: topic in self.topics)
+
+
 when = st.sampled_from(list(beginnings()))
 
 
@@ -59,7 +84,7 @@ class Interleavings(RuleBasedStateMachine):
     def __init__(self):
         super().__init__()
         self.history = None
-        self.made = 0
+        self.topics = set()
 
     def do(self, step):
         try:
@@ -73,46 +98,57 @@ class Interleavings(RuleBasedStateMachine):
         if self.history is not None:
             type(self).failed(self.history, error)
 
-    @initialize(spawn=st.sampled_from([False] * 7 + [True]), when=st.none() | when, more=st.lists(registers, max_size=2))
-    def start(self, spawn, when, more):
+    @initialize(topics=st.sampled_from(TOPICS), spawn=st.sampled_from([False] * 7 + [True]), when=st.none() | when, more=st.lists(registers, max_size=2))
+    def start(self, topics, spawn, when, more):
+        self.topics = topics
         self.history = type(self).begin(spawn, *(when or (START, "Etc/UTC")))
         self.do({"do": "claim", "user": "ann", "phone": "a", "by": "push"})
         self.do({"do": "register", "user": "101", "phone": "b"})
         self.do({"do": "register", "user": "102", "phone": "c"})
         for step in more:
             self.do(step)
+        if "activities" in topics:
+            self.do({"do": "listen", "user": "ann", "token": "A1.0"})
+            self.do({"do": "listen", "user": "101", "token": "S.0"})
 
     @rule(step=registers)
     def register(self, step):
         self.do(step)
 
+    @about("messages")
     @rule(step=claims)
     def claim(self, step):
         self.do(step)
 
+    @about("messages")
     @rule(step=unregisters)
     def unregister(self, step):
         self.do(step)
 
+    @about("messages")
     @rule(step=preferences)
     def prefer(self, step):
         self.do(step)
 
+    @about("messages")
     @rule(step=notifies)
     def notify(self, step):
         self.do(dict(step))
 
+    @about("messages")
     @rule(step=requests)
     def request_approval(self, step):
         self.do(dict(step))
 
     @precondition(lambda self: self.named(True))
+    @about("messages")
     @rule(data=st.data())
     def clear(self, data):
         name = data.draw(st.sampled_from(self.named(True)))
         self.do({"do": "clear", "users": list(self.history.world.messages[name].users), "request": name})
 
     @precondition(lambda self: self.named(False))
+    @about("messages")
     @rule(data=st.data())
     def cancel(self, data):
         self.do({"do": "cancel", "message": data.draw(st.sampled_from(self.named(False)))})
@@ -125,22 +161,27 @@ class Interleavings(RuleBasedStateMachine):
         return [name for name, message in messages.items()
                 if not requests or message.event == "approval_request" and message.request not in cleared]
 
+    @about("messages")
     @rule(change=st.sampled_from(["+1", "-1", 3, 0]))
     def badge(self, change):
         self.do({"do": "badge", "user": "ann", "badge": change})
 
+    @about("turns")
     @rule(game=games, what=st.sampled_from(["move"] * 5 + ["undo", "undo", "pause", "resume", "resign", "pass", "accept"]))
     def play(self, game, what):
         self.do({"do": what, "game": game})
 
+    @about("turns")
     @rule(game=games)
     def move(self, game):
         self.do({"do": "move", "game": game})
 
+    @about("turns")
     @rule(kill=st.sampled_from([None] * 6 + [1000, 4000, 8000, 15000]))
     def check_turns(self, kill):
         self.do({"do": "check-turns"} if kill is None else {"do": "check-turns", "kill_us": kill})
 
+    @about("turns")
     @rule(player=players)
     def check(self, player):
         self.do({"do": "check", "user": player})
@@ -154,6 +195,7 @@ class Interleavings(RuleBasedStateMachine):
     def gateway(self, phone, answers):
         self.do({"do": "gateway", "phone": phone, "answers": answers})
 
+    @about("messages")
     @rule(phone=st.none() | phones, answer=st.sampled_from(["503", "429", "lost", "410"]), check=st.booleans())
     def fail_once(self, phone, answer, check):
         """The commonest beginning of trouble: a push that fails."""
@@ -162,6 +204,7 @@ class Interleavings(RuleBasedStateMachine):
             self.do({"do": "check-turns"})
         self.do({"do": "deliver"})
 
+    @about("messages")
     @rule(step=notifies, answer=st.sampled_from(["200", "503", "429", "lost", "drop", "410"]))
     def notify_and_deliver(self, step, answer):
         self.do(dict(step))
@@ -169,11 +212,13 @@ class Interleavings(RuleBasedStateMachine):
             self.do({"do": "gateway", "phone": None, "answers": [answer]})
         self.do({"do": "deliver"})
 
+    @about("turns")
     @rule(game=games)
     def move_and_look(self, game):
         self.do({"do": "move", "game": game})
         self.do({"do": "check-turns"})
 
+    @about("turns")
     @rule(game=games, look=st.booleans(), deliver=st.booleans())
     def take_back(self, game, look, deliver):
         """A move is told, taken back, and made again."""
@@ -191,6 +236,7 @@ class Interleavings(RuleBasedStateMachine):
         if deliver:
             self.do({"do": "deliver"})
 
+    @about("turns")
     @rule(player=players, game=games, phone=phones, by=st.sampled_from(["register", "push"]))
     def install_again(self, player, game, phone, by):
         """The app was removed when its push came, and is installed again with another token."""
@@ -202,6 +248,7 @@ class Interleavings(RuleBasedStateMachine):
         else:
             self.do({"do": "claim", "user": player, "phone": phone, "by": "push"})
 
+    @about("messages")
     @rule(first=notifies | requests | games, answer=st.sampled_from(["503", "503 after 60", "429", "lost", "refused"]),
           change=st.one_of(registers, claims, unregisters, preferences, notifies, games), seconds=st.sampled_from([61, 1000, 1900]),
           look=st.booleans())
@@ -220,15 +267,18 @@ class Interleavings(RuleBasedStateMachine):
             self.do({"do": "check-turns"})
         self.do({"do": "deliver"})
 
+    @about("clocks")
     @rule(ahead=clocks)
     def clock(self, ahead):
         self.do({"do": "clock", "ahead": ahead})
 
     @precondition(lambda self: self.named(False))
+    @about("messages")
     @rule(data=st.data())
     def again(self, data):
         self.do({"do": "again", "message": data.draw(st.sampled_from(self.named(False)))})
 
+    @about("clocks")
     @rule(first=notifies | requests | games, second=st.none() | notifies | requests | games, answer=st.sampled_from(["200", "503", "429", "lost", "refused"]),
           aheads=st.lists(clocks, min_size=2, max_size=2), repeat=st.booleans())
     def change_clock_between(self, first, second, answer, aheads, repeat):
@@ -254,13 +304,73 @@ class Interleavings(RuleBasedStateMachine):
         if deliver:
             self.do({"do": "deliver"})
 
+    @about("messages")
     @rule(step=st.one_of(registers, claims, unregisters, preferences, notifies), us=microseconds)
     def kill(self, step, us):
         self.do({"do": "kill", "us": us, "step": dict(step)})
 
+    @about("messages")
     @rule(steps=st.lists(st.one_of(registers, claims, unregisters, preferences, notifies), min_size=1, max_size=3),
           others=st.sampled_from([[], ["deliver"], ["check-turns"], ["deliver", "deliver"], ["deliver", "check-turns"]]))
     def together(self, steps, others):
+        self.do({"do": "together", "steps": [dict(step) for step in steps] + [{"do": other} for other in others]})
+
+    ### Live Activities
+
+    @about("activities")
+    @rule(step=listens)
+    def listen(self, step):
+        self.do(dict(step))
+
+    @about("activities")
+    @rule(step=unlistens)
+    def unlisten(self, step):
+        self.do(dict(step))
+
+    @about("activities")
+    @rule(step=calls, deliver=st.booleans())
+    def call(self, step, deliver):
+        self.do(dict(step))
+        if deliver:
+            self.do({"do": "deliver"})
+
+    @about("activities")
+    @rule(seconds=st.sampled_from([3, 13, 14, 15, 30]))
+    def wait_a_moment(self, seconds):
+        self.do({"do": "wait", "seconds": seconds})
+        self.do({"do": "deliver"})
+
+    @about("activities")
+    @rule(first=calls, answer=st.sampled_from(["200", "503", "503 after 60", "429", "lost", "cut", "refused", "410"]), token=st.none() | tokens,
+          between=st.lists(st.one_of(calls, calls, listens, unlistens), min_size=1, max_size=2), seconds=st.sampled_from([0, 1, 15, 61, 1000]),
+          ahead=st.none() | clocks)
+    def change_activity_between(self, first, answer, token, between, seconds, ahead):
+        """Something changes between two tries of an activity's push."""
+        self.do(dict(first))
+        self.do({"do": "gateway", "phone": token, "answers": [answer]})
+        self.do({"do": "deliver"})
+        if ahead is not None and "clocks" in self.topics:
+            self.do({"do": "clock", "ahead": ahead})
+        for step in between:
+            self.do(dict(step))
+        if seconds:
+            self.do({"do": "wait", "seconds": seconds})
+        self.do({"do": "deliver"})
+
+    @about("activities")
+    @rule(token=st.none() | tokens, answers=answers)
+    def gateway_of_activities(self, token, answers):
+        self.do({"do": "gateway", "phone": token, "answers": answers})
+
+    @about("activities")
+    @rule(step=st.one_of(calls, calls, listens, unlistens), us=microseconds)
+    def kill_of_activities(self, step, us):
+        self.do({"do": "kill", "us": us, "step": dict(step)})
+
+    @about("activities")
+    @rule(steps=st.lists(st.one_of(calls, calls, unlistens, listens.map(lambda step: {**step, "previous": None})), min_size=1, max_size=3),
+          others=st.sampled_from([[], ["deliver"], ["deliver"], ["deliver", "deliver"]]))
+    def together_activities(self, steps, others):
         self.do({"do": "together", "steps": [dict(step) for step in steps] + [{"do": other} for other in others]})
 
     def teardown(self):

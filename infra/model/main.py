@@ -14,13 +14,17 @@ import time
 import hypothesis
 from hypothesis.stateful import run_state_machine_as_test
 
+import activity_rules
+import rules
 from faults import FAULTS, sabotaged
 from gateway import Gateway
 from history import History, Stage
 from machine import Interleavings
 from ogs import Site
-from rules import BY_NAME
 from shrink import resolved, shrunk
+
+
+BY_NAME = {kind.name: kind for kind in rules.ALL + activity_rules.ALL}
 
 
 def arguments():

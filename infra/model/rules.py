@@ -75,9 +75,8 @@ class Registered(Violation):
     name = "registered"
 
 
+# Those of Live Activities are in activity_rules.py.
 ALL = [RightPerson, Wanted, Order, TurnTruth, TurnUntold, TurnTwice, Badge, Twice, Cancelled, Report, Lost, Settled, Registered]
-BY_NAME = {kind.name: kind for kind in ALL}
-
 QUARTER_HOUR = 15 * 60_000
 
 
@@ -259,9 +258,12 @@ def record(world, push):
         player = GAMES[push.payload["game_id"]]
         for book in (world.told[player], world.told_at.setdefault((phone, player), {})):
             for game, turn in world.waiting(player).items():
+                if games_in(push.payload) == 1 and game != push.payload["game_id"]:
+                    continue
+                if game in book and push.answered:
+                    book[game].in_doubt = False
                 if game in world.untold(book, player):
-                    if games_in(push.payload) > 1 or game == push.payload["game_id"]:
-                        book[game] = Told(turn)
+                    book[game] = Told(turn, in_doubt=not push.answered)
 
 
 ### When everything has settled

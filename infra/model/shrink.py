@@ -45,6 +45,9 @@ def simplified(step):
             yield [{name: value for name, value in step.items() if name in ("do", "name", "users")}]
             if len(step["users"]) > 1:
                 yield from ([{**step, "users": [user]}] for user in step["users"])
+        case "activity":
+            yield [{name: value for name, value in step.items() if name in ("do", "event", "number", "activity", "session", "user")}]
+            yield [{name: value for name, value in step.items() if name not in ("stale", "alert")}]
         case "check-turns" | "deliver" if len(step) > 1:
             yield [{"do": step["do"]}]
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
+from activities import Activities
 
 START = 1_795_262_400_000  # 2026-11-21T12:00:00Z
 ZONES = ("Africa/Casablanca", "America/Los_Angeles", "America/New_York", "America/Santiago", "Asia/Kathmandu", "Asia/Tokyo",
@@ -100,10 +101,12 @@ class Turn:
 class Told:
     turn: Turn
     seen_not_waiting: bool = False
+    in_doubt: bool = False  # the answer was lost
+    may_repeat: bool = False  # quiet hours have ended a notice in doubt: the next one may tell of it again
 
     def is_told_again_by(self, turn):
         """Whether `turn` is another one than the one that was told."""
-        if (turn.phase, turn.moves) != (self.turn.phase, self.turn.moves):
+        if (turn.phase, turn.moves) != (self.turn.phase, self.turn.moves) or self.may_repeat:
             return True
         return self.seen_not_waiting and turn.last_move > self.turn.last_move
 
@@ -121,6 +124,7 @@ class Delivery:
 class World:
     def __init__(self, start=START, zone="Etc/UTC"):
         self.now = start
+        self.activities = Activities()
         self.zone = zone
         self.group = 0
         self.slots = 0
@@ -214,11 +218,13 @@ class World:
     def register(self, step):
         user, phone = step["user"], step["phone"]
         self.watched.setdefault(user, self.now)
+        self.activities.age(user, self.now)
         self.add(user, phone)
         return {200}
 
     def claim(self, step):
         user, phone, previous = step["user"], step["phone"], step.get("previous")
+        self.activities.age(user, self.now)
         for other in USERS:
             if other != user:
                 self.drop(other, phone, "claimed by another")
@@ -266,11 +272,13 @@ class World:
         if now < self.now:
             # What was put off until some moment after this one is due at once.
             self.corrections = []
+            self.activities.set_back()
         self.now = now
         self.observe_wishes()
 
     def observe_wishes(self):
         """Records which messages and turns are not wanted now, or have expired: they need not arrive."""
+        self.activities.observe(self.now)
         for message in self.messages.values():
             if self.now >= message.expires:
                 for target in message.targets:
@@ -278,6 +286,9 @@ class World:
         for user in USERS:
             wishes = self.preferences[user]
             quiet = wishes.is_quiet(self.now)
+            for (_, player), book in self.told_at.items():
+                for told in book.values():
+                    told.may_repeat = told.may_repeat or told.in_doubt and player == user and quiet
             for message in self.messages.values():
                 if user not in message.users:
                     continue

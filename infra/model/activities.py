@@ -1,0 +1,204 @@
+"""Live Activities: who listens to what, what each listener is to get, and what each was shown.
+
+Written from the documents alone, as `world.py`, which keeps one `Activities`.
+"""
+
+from dataclasses import dataclass, field
+
+SESSION = "S"
+POOLS = {"A1": SESSION, "A2": None, "S": SESSION}  # an activity, and its session; "S": who names the session alone
+TOKENS = {f"{pool}.{index}": f"{0xd0 + 4 * number + index:02x}" + "ac71f17e" * 9
+          for number, pool in enumerate(POOLS) for index in range(3)}
+NAME_OF = {token: name for name, token in TOKENS.items()}
+
+DAY = 86_400_000
+PERIOD = 15_000
+LIFE = 300_000  # an update is tried for as long at least
+LIFE_OF_END = 12 * 3_600_000
+
+
+def activity_of(name):
+    """The activity that a token is for, or None where it is for the session alone."""
+    pool = name.split(".")[0]
+    return None if pool == "S" else pool
+
+
+@dataclass
+class State:
+    """An accepted call, as one listener is to get it."""
+
+    number: int | None  # which its `contentState` has; None: an end with whatever is newest
+    event: str
+    moment: int  # its `timestamp`
+    group: int
+    accepted: int
+    expires: int
+    alert: bool = False
+    held: bool = False  # the answer said so, of this listener alone
+    excused: bool = False
+
+    def is_newer_than(self, other):
+        return self.moment > other.moment or self.moment == other.moment and self.group > other.group
+
+
+@dataclass
+class Shown:
+    """What a phone took at a token."""
+
+    id: str
+    token: str
+    event: str
+    number: int | None
+    alert: int | None
+    timestamp: int
+    moment: int | None  # by the clock; None once that was set back
+    answered: bool
+
+
+@dataclass(eq=False)
+class Listener:
+    """A Live Activity on somebody's phone. It stays when its token is replaced."""
+
+    user: str
+    token: str
+    registered: int
+    group: int
+    doubtful: bool = False  # what is known of it, and whether it is pushed to, is not checked
+    is_gone: bool = False  # APNs has said so just now
+    states: list = field(default_factory=list)
+    shown: list = field(default_factory=list)
+
+    @property
+    def activity(self):
+        return activity_of(self.token)
+
+    @property
+    def session(self):
+        return POOLS[self.token.split(".")[0]]
+
+    def has_ended(self):
+        return any(state.event == "end" for state in self.states)
+
+    def is_known_later_than(self, moment):
+        return any(state.moment > moment for state in self.states)
+
+    def updates(self):
+        return [state for state in self.states if state.event == "update"]
+
+    def fits(self, step):
+        return all(wanted is None or wanted == mine for wanted, mine in (
+            (step.get("activity"), self.activity), (step.get("session"), self.session), (step.get("user"), self.user)))
+
+
+class Activities:
+    def __init__(self):
+        self.listeners = []
+        self.calls = {}  # number: (step, group) of each call
+        self.owners = {}  # activity: users who ever had it
+        self.complaint = None
+        self.is_set_back = False  # whether the clock ever was
+
+    def set_back(self):
+        self.is_set_back = True
+        for listener in self.listeners:
+            for shown in listener.shown:
+                shown.moment = None
+
+    def observe(self, now):
+        for listener in self.listeners:
+            for state in listener.states:
+                state.excused = state.excused or now >= state.expires
+
+    def holder(self, token):
+        return next((listener for listener in self.listeners if listener.token == token), None)
+
+    def age(self, user, now):
+        """A registration of the user: tokens that are a day old may go."""
+        for listener in self.listeners:
+            if listener.user == user and now - listener.registered >= DAY:
+                listener.doubtful = True
+
+    ### Steps. Each answers with the statuses that are right for it.
+
+    def is_twin(self, step):
+        """Whether both tokens are the user's already: which of the two listeners stays, the documents leave open."""
+        mine, previous = self.holder(step["token"]), self.holder(step.get("previous"))
+        return bool(mine and previous and mine is not previous and mine.user == previous.user == step["user"])
+
+    def listen(self, step, status, now, group):
+        user, token = step["user"], step["token"]
+        activity = activity_of(token)
+        if activity:
+            others = [listener for listener in self.listeners if listener.activity == activity and listener.user != user]
+            if any(not listener.doubtful for listener in others):
+                return {409}
+            if status == 409 and (others or self.owners.get(activity, set()) - {user}):
+                return {409}
+            self.owners.setdefault(activity, set()).add(user)
+            self.listeners = [listener for listener in self.listeners if listener not in others]
+        self.age(user, now)
+        self.listeners = [listener for listener in self.listeners if listener.token != token or listener.user == user]
+        same = next((l for l in self.listeners if l.user == user and (
+            l.token == token or l.token == step.get("previous") or activity and l.activity == activity)), None)
+        if same is None:
+            self.listeners.append(Listener(user, token, now, group))
+        else:
+            same.token, same.registered, same.group = token, now, group
+        return {200}
+
+    def unlisten(self, step, again=False):
+        listener = self.holder(step["token"])
+        if listener is None or listener.user != step["user"]:
+            return {200, 403, 404} if again else {403, 404}
+        self.listeners.remove(listener)
+        return {200, 403, 404} if listener.doubtful else {200}
+
+    def call(self, step, status, answer, now, group, again=False):
+        self.complaint = None
+        fits = [listener for listener in self.listeners if listener.fits(step)]
+        if not fits:
+            return {404}
+        doubtful = [listener for listener in fits if listener.doubtful]
+        sure = [listener for listener in fits if not listener.doubtful]
+        able = [listener for listener in sure if not listener.has_ended()]
+        number, moment = step.get("state"), step["moment"]
+        without = []
+        if step["event"] == "end" and number is None:
+            without = [listener for listener in able if not listener.states]
+            able = [listener for listener in able if listener.states]
+        if status == 202:
+            self.calls[step["number"]] = (step, group)
+        right = {409}
+        if able:
+            right = {202, 409} if without or again else {202}
+        elif doubtful:
+            right = {202, 404, 409}
+        # A killed call may have ended them all, so that its repetition finds nothing to end.
+        if status != 202 and not (again and status == 409 and step["event"] == "end"):
+            return right
+        outdated = [listener for listener in able if step["event"] == "update" and listener.is_known_later_than(moment)]
+        if not doubtful and not again:
+            self.judge(step, answer, fits, able, outdated, now)
+        expires = now + LIFE_OF_END
+        if step["event"] == "update":
+            expires = max(now + LIFE, (step["until"] or 0) * 1000)
+        for listener in able + doubtful:
+            if listener not in outdated:
+                listener.states.append(State(
+                    number, step["event"], moment, group, now, expires, bool(step.get("alert")), answer == "held" and len(fits) == 1))
+        return right
+
+    def judge(self, step, answer, fits, able, outdated, now):
+        """What the answer's `state` should have been."""
+        if able and len(outdated) == len(able) and answer != "outdated":
+            self.complaint = f"{answer}, but a state with a later timestamp is known"
+        elif not outdated and able and answer == "outdated":
+            self.complaint = "outdated, but no state with a later timestamp is known"
+        elif step["event"] == "end" and answer != "queued":
+            self.complaint = f"{answer}, but an end never waits"
+        elif len(fits) == 1 and able and answer == "queued" and step["event"] == "update" and any(
+                shown.event == "update" and shown.answered and shown.moment is not None and 0 <= now - shown.moment < PERIOD
+                for shown in able[0].shown):
+            self.complaint = "queued, but an update went out within the last 15 seconds"
+        elif len(fits) == 1 and able and answer == "held" and not self.is_set_back and not able[0].updates():
+            self.complaint = "held, but there was no update before it"
