@@ -162,15 +162,13 @@ class Activities:
         sure = [listener for listener in fits if not listener.doubtful]
         able = [listener for listener in sure if not listener.has_ended()]
         number, moment = step.get("state"), step["moment"]
-        without = []
-        if step["event"] == "end" and number is None:
-            without = [listener for listener in able if not listener.states]
-            able = [listener for listener in able if listener.states]
+        # Whether an activity that has no state yet can end without one is open.
+        stateless = step["event"] == "end" and number is None and not any(listener.states for listener in able)
         if status == 202:
             self.calls[step["number"]] = (step, group)
         right = {409}
         if able:
-            right = {202, 409} if without or again else {202}
+            right = {202, 409} if stateless or again else {202}
         elif doubtful:
             right = {202, 404, 409}
         # A killed call may have ended them all, so that its repetition finds nothing to end.

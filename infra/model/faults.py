@@ -28,6 +28,9 @@ REGISTER = {"do": "register", "user": "101", "phone": "a"}
 CLAIM = {"do": "claim", "user": "ann", "phone": "a", "by": "push"}
 NOTIFY = {"do": "notify", "users": ["ann"], "name": "m1"}
 MOVE = {"do": "move", "game": 1011}
+LISTEN = {"do": "listen", "user": "ann", "token": "A1.0"}
+UPDATE = {"do": "activity", "event": "update", "activity": "A1"}
+END, MOMENT = {**UPDATE, "event": "end", "content": True}, {"do": "wait", "seconds": 15}
 LOOK, DELIVER = {"do": "check-turns"}, {"do": "deliver"}
 
 # The violation, the program, what it does instead, and the history.
@@ -72,6 +75,17 @@ sys.exit(run())""", [REGISTER, MOVE, LOOK, DELIVER, LOOK, DELIVER]),
     ("turn-untold", "deliver", STATE + """
 for path in glob.glob(state + "/spool/ready/*/*.jsonl"): os.unlink(path)
 sys.exit(run())""", [REGISTER, MOVE, LOOK]),
+    ("activity-answer", "live-activity", """
+answer = subprocess.run(program, input=given, stdout=subprocess.PIPE).stdout
+sys.stdout.buffer.write(answer.replace(b"queued", b"outdated"))""", [LISTEN, UPDATE]),
+    ("activity-lost", "live-activity", ON_A_COPY, [LISTEN, UPDATE]),
+    ("activity-end", "live-activity", 'if b\'"end"\' not in given: sys.exit(run())\n' + ON_A_COPY, [LISTEN, UPDATE, DELIVER, END]),
+    ("activity-order", "live-activity", 'given = given.replace(b\'{"n": 3}\', b\'{"n": 1}\')\nsys.exit(run())',
+     [LISTEN, UPDATE, DELIVER, MOMENT, UPDATE, DELIVER, MOMENT, UPDATE, DELIVER]),
+    ("activity-rate", "deliver", """
+code = run()
+os.environ["TURNSTONE_NOW"] = str(int(os.environ["TURNSTONE_NOW"]) + 16000)
+sys.exit(code or run())""", [LISTEN, UPDATE, DELIVER, UPDATE, DELIVER]),
     ("settled", "deliver", "run(); sys.exit(3)", [CLAIM, NOTIFY]),
     ("settled", "deliver", "sys.exit(0)", [CLAIM, NOTIFY]),
 ]

@@ -188,7 +188,7 @@ def show_faults(options):
     for number, (name, program, instead, steps) in enumerate(FAULTS):
         options.only = name
         stage = Stage(sabotaged(os.path.join(folder, str(number)), binaries(), program, instead), gateway, site)
-        history, found = again(stage, options, False, copy.deepcopy(steps), {})
+        history, found = again(stage, options, False, [copy.deepcopy(step) for step in steps], {})
         seen = getattr(found, "name", None) == name
         missed += not seen
         if not seen:

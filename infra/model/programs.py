@@ -133,6 +133,21 @@ class Programs:
         folder = os.path.join(self.state, "spool", "ready")
         return any(name.endswith(".jsonl") for _, _, names in os.walk(folder) for name in names)
 
+    def is_empty(self):
+        """Whether the spool has nothing for a drainer."""
+        folder = os.path.join(self.state, "spool")
+        return not any(names for part in ("ready", "waiting", "held", "cancelled") for _, _, names in os.walk(os.path.join(folder, part)))
+
+    def carries_activities(self):
+        """Whether a notification in the spool is to bring a Live Activity's state."""
+        for part in ("ready", "waiting"):
+            for folder, _, names in os.walk(os.path.join(self.state, "spool", part)):
+                for name in names:
+                    with open(os.path.join(folder, name), "rb") as file:
+                        if json.loads(file.readline()).get("cargo") == "activity":
+                            return True
+        return False
+
     def is_draining(self):
         try:
             with open(os.path.join(self.state, "spool", "drainer.lock")) as lock:

@@ -301,6 +301,17 @@ class World:
             if "turn" in self.preferences[player].off and game in self.games:
                 self.deaf_to_turns[(player, game)] = self.games[game]
 
+    def ends_of_quiet(self):
+        """When each user who is quiet now is so no more, to the minute."""
+        ends = []
+        for wishes in self.preferences.values():
+            moment = self.now
+            while wishes.is_quiet(moment):
+                moment = wishes.muted_until if moment < wishes.muted_until else moment - moment % 60_000 + 60_000
+            if moment > self.now:
+                ends.append(moment)
+        return ends
+
     def is_open(self, message, user):
         """Whether a message may still have to reach a device of the user."""
         for who, slot in message.targets:
