@@ -112,11 +112,16 @@ class Activities:
     def holder(self, token):
         return next((listener for listener in self.listeners if listener.token == token), None)
 
-    def age(self, user, now):
-        """A registration of the user: tokens that are a day old may go."""
+    def doubt_old(self, user, now):
+        """The user registers something, perhaps: tokens that are a day old may go."""
         for listener in self.listeners:
             if listener.user == user and now - listener.registered >= DAY:
                 listener.doubtful = True
+
+    def end_old(self, user, now):
+        """The user registers a token: those that are a day old go."""
+        self.listeners = [listener for listener in self.listeners
+                          if listener.user != user or listener.doubtful or now - listener.registered < DAY]
 
     ### Steps. Each answers with the statuses that are right for it.
 
@@ -136,14 +141,18 @@ class Activities:
                 return {409}
             self.owners.setdefault(activity, set()).add(user)
             self.listeners = [listener for listener in self.listeners if listener not in others]
-        self.age(user, now)
         self.listeners = [listener for listener in self.listeners if listener.token != token or listener.user == user]
         same = next((l for l in self.listeners if l.user == user and (
             l.token == token or l.token == step.get("previous") or activity and l.activity == activity)), None)
         if same is None:
             self.listeners.append(Listener(user, token, now, group))
         else:
+            same.doubtful = same.doubtful or now - same.registered >= DAY
+            if same.doubtful:
+                # It may have gone before, and be another one now.
+                same.states, same.shown = [], []
             same.token, same.registered, same.group = token, now, group
+        self.end_old(user, now)
         return {200}
 
     def unlisten(self, step, again=False):

@@ -301,6 +301,7 @@ class History:
     def do_kill(self, step):
         """A request whose program is ended by SIGKILL after so many microseconds: it was done, or not."""
         inner = step["step"]
+        self.doubt_old_activities([inner])
         if inner["do"] == "listen" and self.world.activities.is_twin(inner):
             return
         self.prepare(inner)
@@ -319,6 +320,11 @@ class History:
             return self.request(inner, again=True)
         else:
             self.world_after([inner], [result], ended=step)
+
+    def doubt_old_activities(self, steps):
+        for step in steps:
+            if step["do"] in ("register", "claim", "listen"):
+                self.world.activities.doubt_old(step["user"], self.world.now)
 
     def world_after(self, steps, results, ended=None):
         """Takes the order of concurrent requests that explains the answers and the devices. Answers with all worlds in between.
@@ -389,6 +395,7 @@ class History:
     def do_together(self, step):
         """Several programs at once. What they did must be explained by some order of them."""
         inner = step["steps"]
+        self.doubt_old_activities(inner)
         for one in inner:
             self.prepare(one)
         self.lines[-1] = f"{self.clock()} {json.dumps(step)}"

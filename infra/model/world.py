@@ -218,13 +218,16 @@ class World:
     def register(self, step):
         user, phone = step["user"], step["phone"]
         self.watched.setdefault(user, self.now)
-        self.activities.age(user, self.now)
+        self.activities.doubt_old(user, self.now)
         self.add(user, phone)
         return {200}
 
     def claim(self, step):
         user, phone, previous = step["user"], step["phone"], step.get("previous")
-        self.activities.age(user, self.now)
+        if step["by"] == "push":
+            self.activities.end_old(user, self.now)
+        else:
+            self.activities.doubt_old(user, self.now)
         for other in USERS:
             if other != user:
                 self.drop(other, phone, "claimed by another")
