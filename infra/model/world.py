@@ -243,6 +243,9 @@ class World:
                         if target[0] == user and self.slot_of(target[1]) == replaced.slot:
                             message.excuses.setdefault(target, "two devices became one")
             replaced.phone, replaced.doubtful = phone, False
+            if not self.holders(previous):
+                # It is the same phone; its old token shows nothing any more.
+                self.badges.pop(previous, None)
             self.replaced = True
         else:
             self.add(user, phone)
