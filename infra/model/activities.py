@@ -63,6 +63,7 @@ class Listener:
     token: str
     registered: int
     group: int
+    new_in: int = 0  # the group in which the user came to have it; nobody may have had it in between
     doubtful: bool = False  # what is known of it, and whether it is pushed to, is not checked
     is_gone: bool = False  # APNs has said so just now
     states: list = field(default_factory=list)
@@ -146,7 +147,10 @@ class Activities:
         same = next((l for l in self.listeners if l.user == user and (
             l.token == token or l.token == step.get("previous") or activity and l.activity == activity)), None)
         if same is None:
-            self.listeners.append(Listener(user, token, now, group))
+            new = Listener(user, token, now, group, new_in=group)
+            # Whether a call at the same time counts for it is open.
+            new.doubtful = any(when == group and new.fits(call) for call, when in self.calls.values())
+            self.listeners.append(new)
         else:
             same.doubtful = same.doubtful or now - same.registered >= DAY
             if same.doubtful:
@@ -168,6 +172,8 @@ class Activities:
         fits = [listener for listener in self.listeners if listener.fits(step)]
         if not fits:
             return {404}
+        for listener in fits:
+            listener.doubtful = listener.doubtful or listener.new_in == group
         doubtful = [listener for listener in fits if listener.doubtful]
         sure = [listener for listener in fits if not listener.doubtful]
         able = [listener for listener in sure if not listener.has_ended()]
