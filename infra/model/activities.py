@@ -6,7 +6,9 @@ Written from the documents alone, as `world.py`, which keeps one `Activities`.
 from dataclasses import dataclass, field
 
 SESSION = "S"
-POOLS = {"A1": SESSION, "A2": None, "S": SESSION}  # an activity, and its session; "S": who names the session alone
+# An activity, and its session; "S": tokens that name the session alone; "P": tokens that start activities.
+POOLS = {"A1": SESSION, "A2": None, "S": SESSION, "P": None}
+TYPE = "Build"  # which these start
 TOKENS = {f"{pool}.{index}": f"{0xd0 + 4 * number + index:02x}" + "ac71f17e" * 9
           for number, pool in enumerate(POOLS) for index in range(3)}
 NAME_OF = {token: name for name, token in TOKENS.items()}
@@ -20,7 +22,7 @@ LIFE_OF_END = 12 * 3_600_000
 def activity_of(name):
     """The activity that a token is for, or None where it is for the session alone."""
     pool = name.split(".")[0]
-    return None if pool == "S" else pool
+    return None if pool in ("S", "P") else pool
 
 
 @dataclass
@@ -86,8 +88,12 @@ class Listener:
     def updates(self):
         return [state for state in self.states if state.event == "update"]
 
+    @property
+    def starts(self):
+        return self.token.startswith("P")
+
     def fits(self, step):
-        return all(wanted is None or wanted == mine for wanted, mine in (
+        return self.starts == (step["event"] == "start") and all(wanted is None or wanted == mine for wanted, mine in (
             (step.get("activity"), self.activity), (step.get("session"), self.session), (step.get("user"), self.user)))
 
 
@@ -122,7 +128,7 @@ class Activities:
     def end_old(self, user, now):
         """The user registers a token: those that are a day old go."""
         self.listeners = [listener for listener in self.listeners
-                          if listener.user != user or listener.doubtful or now - listener.registered < DAY]
+                          if listener.user != user or listener.doubtful or listener.starts or now - listener.registered < DAY]
 
     ### Steps. Each answers with the statuses that are right for it.
 
@@ -176,7 +182,7 @@ class Activities:
             listener.doubtful = listener.doubtful or listener.new_in == group
         doubtful = [listener for listener in fits if listener.doubtful]
         sure = [listener for listener in fits if not listener.doubtful]
-        able = [listener for listener in sure if not listener.has_ended()]
+        able = [listener for listener in sure if listener.starts or not listener.has_ended()]
         number, moment = step.get("state"), step["moment"]
         # Whether an activity that has no state yet can end without one is open.
         stateless = step["event"] == "end" and number is None and not any(listener.states for listener in able)
@@ -194,7 +200,7 @@ class Activities:
         if not doubtful and not again:
             self.judge(step, answer, fits, able, outdated, now)
         expires = now + LIFE_OF_END
-        if step["event"] == "update":
+        if step["event"] != "end":
             expires = max(now + LIFE, (step["until"] or 0) * 1000)
         for listener in able + doubtful:
             if listener not in outdated:
@@ -208,8 +214,8 @@ class Activities:
             self.complaint = f"{answer}, but a state with a later timestamp is known"
         elif not outdated and able and answer == "outdated":
             self.complaint = "outdated, but no state with a later timestamp is known"
-        elif step["event"] == "end" and answer != "queued":
-            self.complaint = f"{answer}, but an end never waits"
+        elif step["event"] != "update" and answer != "queued":
+            self.complaint = f"{answer}, but only updates wait"
         elif len(fits) == 1 and able and answer == "queued" and step["event"] == "update" and any(
                 shown.event == "update" and shown.answered and shown.moment is not None and 0 <= now - shown.moment < PERIOD
                 for shown in able[0].shown):

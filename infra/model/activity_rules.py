@@ -1,6 +1,6 @@
 """What the model checks of each push to a Live Activity, and of all of them when everything has settled."""
 
-from activities import NAME_OF, PERIOD, Shown, State
+from activities import NAME_OF, PERIOD, TYPE, Shown, State
 from rules import RightPerson, Twice, Violation
 
 
@@ -66,6 +66,8 @@ def check(world, push, unsettled=frozenset()):
         if before.event == "end" and before.id != shown.id and (before.answered or shown.event != "end"):
             raise ActivityEnd(f"{described(push)}: comes after the activity's end, {before.id[:8]}")
     state = state_of(listener, shown)
+    if shown.event == "start":
+        return check_start(book, listener, push, shown, state)
     if state is None:
         state = unsettled_state(book, listener, shown)
     if state is None and not listener.doubtful:
@@ -77,6 +79,16 @@ def check(world, push, unsettled=frozenset()):
     check_rate(listener, push, shown, world.now)
     if state is not None:
         check_alert(listener, push, shown, state)
+
+
+def check_start(book, listener, push, shown, state):
+    if state is None and unsettled_state(book, listener, shown) is None:
+        raise RightPerson(f"{described(push)}: start {shown.number} was not asked for here")
+    aps = push.payload["aps"]
+    if (aps.get("attributes-type"), aps.get("attributes"), shown.alert) != (TYPE, {"n": shown.number}, shown.number):
+        raise ActivityLost(f"{described(push)}: not the type, attributes and alert of start {shown.number}")
+    if any(before.number == shown.number and before.answered for before in listener.shown):
+        raise Twice(f"{described(push)}: start {shown.number} came before")
 
 
 def unsettled_state(book, listener, shown):
@@ -155,6 +167,11 @@ def check_settled(world):
     """At the end each listener has been shown its end, or its newest state."""
     for listener in world.activities.listeners:
         if listener.doubtful:
+            continue
+        if listener.starts:
+            for state in listener.states:
+                if not state.excused and not any(before.number == state.number for before in listener.shown):
+                    yield ActivityLost(f"{listener.user}'s {listener.token} never got start {state.number}")
             continue
         ends = [state for state in listener.states if state.event == "end"]
         if ends:

@@ -250,7 +250,7 @@ def fault_of(headers, body):
         aps = json.loads(body)["aps"]
         if not isinstance(aps, dict):
             return "aps"
-        if kind == "liveactivity" and not (aps["event"] in ("update", "end") and isinstance(aps["timestamp"], int)
+        if kind == "liveactivity" and not (aps["event"] in ("start", "update", "end") and isinstance(aps["timestamp"], int)
                                            and isinstance(aps.get("content-state", {}), dict) and (
                                                aps["event"] == "end" or "content-state" in aps)):
             return f"aps: {aps}"

@@ -12,7 +12,7 @@ import time
 
 import activity_rules
 import rules
-from activities import NAME_OF, POOLS, TOKENS, activity_of
+from activities import NAME_OF, POOLS, TOKENS, TYPE, activity_of
 from activity_rules import ActivityAnswer
 from ogs import OPPONENT
 from programs import Programs, device_id
@@ -163,6 +163,8 @@ class History:
                 name = step["token"]
                 body = {"token": TOKENS[name], "tokenType": "live_activity", "platform": "ios", "activityId": activity_of(name),
                         "sessionId": POOLS[name.split(".")[0]]}
+                if name.startswith("P"):
+                    body |= {"tokenType": "live_activity_start", "attributesType": TYPE}
                 if step.get("previous"):
                     body["previousToken"] = TOKENS[step["previous"]]
                 return "push-register", self.programs.by_token(
@@ -174,6 +176,8 @@ class History:
                         "staleDate": step["until"], "contentState": {"n": step["state"]} if step["state"] else None,
                         "timestamp": step["moment"] / 1000 if step.get("at") is not None else None,
                         "alert": {"title": "Alert", "body": f"Alert {step['number']}"} if step.get("alert") else None}
+                if step["event"] == "start":
+                    body |= {"attributesType": TYPE, "attributes": {"n": step["state"]}}
                 return "live-activity", self.programs.by_server(
                     "POST", "/api/push/live-activity", {name: value for name, value in body.items() if value is not None})
             case "badge":
@@ -525,7 +529,7 @@ class History:
         for user in {listener.user for listener in book.listeners if listener.is_gone}:
             result = self.programs.run("push-status", self.programs.by_token(user, "GET", "/api/push/status"))
             listed = [entry["activityId"] for entry in result.body["liveActivityTokens"]]
-            mine = [listener for listener in book.listeners if listener.user == user]
+            mine = [listener for listener in book.listeners if listener.user == user and not listener.starts]
             for activity in {listener.activity for listener in mine if listener.is_gone}:
                 gone = [listener for listener in mine if listener.activity == activity and listener.is_gone]
                 others = sum(listener.activity == activity for listener in mine) - len(gone)

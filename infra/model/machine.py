@@ -32,6 +32,9 @@ calls = st.builds(
         **({"content" if event == "end" else "alert": True} if flag else {})},
     selections, st.sampled_from(["update"] * 6 + ["end"]), st.sampled_from([None, None, None, None, -0.5, -3, -20, 0.25, 5, 600]),
     st.sampled_from([None, None, None, -50, 60, 1000]), st.sampled_from([False, False, True]))
+starts = st.builds(lambda user, stale: {"do": "activity", "event": "start", "user": user, "alert": True, **({} if stale is None else {"stale": stale})},
+                   st.sampled_from(["ann", "ann", "101"]), st.sampled_from([None, None, 60, 1000]))
+calls = st.one_of(calls, calls, calls, calls, starts)
 microseconds = st.sampled_from([0, 300, 700, 1500, 3000, 6000, 12000])
 
 registers = st.builds(lambda user, phone: {"do": "register", "user": user, "phone": phone}, players, phones)
@@ -110,6 +113,7 @@ class Interleavings(RuleBasedStateMachine):
         if "activities" in topics:
             self.do({"do": "listen", "user": "ann", "token": "A1.0"})
             self.do({"do": "listen", "user": "101", "token": "S.0"})
+            self.do({"do": "listen", "user": "ann", "token": "P.0"})
 
     @rule(step=registers)
     def register(self, step):

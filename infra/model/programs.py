@@ -144,8 +144,9 @@ class Programs:
             for folder, _, names in os.walk(os.path.join(self.state, "spool", part)):
                 for name in names:
                     with open(os.path.join(folder, name), "rb") as file:
-                        if json.loads(file.readline()).get("cargo") == "activity":
-                            return True
+                        first = json.loads(file.readline())
+                    if first.get("cargo") == "activity" or first.get("push", {}).get("push_type") == "liveactivity":
+                        return True
         return False
 
     def is_draining(self):
