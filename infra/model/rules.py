@@ -237,9 +237,12 @@ def record(world, push):
     phone = PHONE_OF[push.token]
     if push.answer in ("410", "bad"):
         world.refuse(phone, push.answer)
+    kind = kind_of(push)
+    if kind == "badge":
+        # One that is put off counts from its first try.
+        world.tried.setdefault(push.id, world.now)
     if not push.taken:
         return
-    kind = kind_of(push)
     message = message_of(world, push) if kind in ("message", "clear") else None
     if message is not None and message.collapse_id:
         for other in world.messages.values():
@@ -253,7 +256,7 @@ def record(world, push):
     if number is not None:
         world.badges[phone] = (number, tuple(world.holders(phone)))
     if kind == "badge" and "ann" not in world.holders(phone):
-        world.corrections.append((world.now, phone, push.id, tuple(world.holders(phone))))
+        world.corrections.append((world.tried[push.id], phone, push.id, tuple(world.holders(phone))))
     if kind == "turn":
         player = GAMES[push.payload["game_id"]]
         for book in (world.told[player], world.told_at.setdefault((phone, player), {})):
