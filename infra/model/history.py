@@ -492,8 +492,7 @@ class History:
     def await_drainer(self):
         deadline = time.monotonic() + 20
         while time.monotonic() < deadline:
-            # In this order: a drainer holds its lock until everything is written.
-            if not (self.spawn and self.programs.is_ready()) and not self.programs.is_draining():
+            if not self.programs.is_draining():
                 return
             time.sleep(0.005)
 

@@ -150,6 +150,25 @@ class Programs:
         return False
 
     def is_draining(self):
+        return self.has_drainer() or self.is_locked()
+
+    def has_drainer(self):
+        """Whether a drainer that another program has started is there, also one that has not come to its lock yet."""
+        mine = b"TURNSTONE_CONFIG=" + self.configuration.encode() + b"\0"
+        for name in os.listdir("/proc"):
+            if name.isdigit():
+                try:
+                    with open(f"/proc/{name}/comm", "rb") as comm:
+                        if comm.read() != b"deliver\n":
+                            continue
+                    with open(f"/proc/{name}/environ", "rb") as environment:
+                        if mine in environment.read() + b"\0":
+                            return True
+                except OSError:
+                    pass  # it has ended
+        return False
+
+    def is_locked(self):
         try:
             with open(os.path.join(self.state, "spool", "drainer.lock")) as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

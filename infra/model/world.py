@@ -342,6 +342,14 @@ class World:
                         if target[0] in message.users:
                             other.excuses.setdefault(target, "cleared")
         self.messages[message.name] = message
+        # One that was wanted later may have come already, by a clock that was ahead, and count as newer.
+        for target in message.targets:
+            device = next(d for d in self.devices[target[0]] if d.slot == target[1])
+            for delivery in self.delivered[device.phone]:
+                other = self.messages.get(delivery.message)
+                if message.collapse_id and other is not None and other is not message and (
+                        other.collapse_id == message.collapse_id and not self.is_newer(message, other)):
+                    message.excuses.setdefault(target, "superseded")
         self.observe_wishes()
 
     def is_newer(self, one, other):
