@@ -142,8 +142,8 @@ class Activities:
         activity = activity_of(token)
         if activity:
             others = [listener for listener in self.listeners if listener.activity == activity and listener.user != user]
-            # Who comes with the very token of the other user may have it, and the activity with it.
-            if any(not listener.doubtful and listener.token != token for listener in others):
+            # Who comes with the very token of the other user may have it, and the activity with it; what is a day old is over.
+            if any(not listener.doubtful and listener.token != token and now - listener.registered < DAY for listener in others):
                 return {409}
             if status == 409 and (others or self.owners.get(activity, set()) - {user}):
                 return {409}

@@ -484,6 +484,8 @@ class History:
         elif result.exit not in (0, 111):
             self.fail(Settled(f"deliver: exit {result.exit}; {result.log[-300:]}"))
         self.see_pushes([self.world])
+        if result.exit == 0:
+            self.world.drained = self.world.now
         if result.exit == 0 and not self.programs.carries_activities():
             for violation in activity_rules.check_settled(self.world):
                 self.fail(violation)
@@ -517,6 +519,8 @@ class History:
                     judge.record(world, push)
         for message in self.world.messages.values():
             message.begun = message.begun or message.due is not None and self.world.now >= message.due
+        if self.spawn:
+            self.world.drained = self.world.now
         if self.world.stirred:
             self.take_refusals()
         if any(listener.is_gone for listener in self.world.activities.listeners):

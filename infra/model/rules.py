@@ -239,8 +239,8 @@ def record(world, push):
         world.refuse(phone, push.answer)
     kind = kind_of(push)
     if kind == "badge":
-        # One that is put off counts from its first try.
-        world.tried.setdefault(push.id, world.now)
+        # One counts from when it may have been due: after the drainer before the one that tried it first.
+        world.tried.setdefault(push.id, world.drained)
     if not push.taken:
         return
     message = message_of(world, push) if kind in ("message", "clear") else None

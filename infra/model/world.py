@@ -142,7 +142,8 @@ class World:
         self.delivered = {phone: [] for phone in PHONES}
         self.badges = {}  # phone: what its icon shows, and whose it was then
         self.corrections = []  # (moment, phone, apns-id, whose phone) of silent pushes of a badge
-        self.tried = {}  # apns-id: when such a push was first tried
+        self.tried = {}  # apns-id: since when such a push may have been due
+        self.drained = start  # when a drainer last ended
         self.stirred = set()  # phones that the gateway refused
 
     def copy(self):
@@ -278,7 +279,7 @@ class World:
     def set_clock(self, now):
         if now < self.now:
             # What was put off until some moment after this one is due at once.
-            self.corrections, self.tried = [], {}
+            self.corrections, self.tried, self.drained = [], {}, now
             self.activities.set_back()
         self.now = now
         self.observe_wishes()
