@@ -143,15 +143,17 @@ class Activities:
         if activity:
             others = [listener for listener in self.listeners if listener.activity == activity and listener.user != user]
             # Who comes with the very token of the other user may have it, and the activity with it; what is a day old is over.
-            if any(not listener.doubtful and listener.token != token and now - listener.registered < DAY for listener in others):
+            # Where `previous` names the other user's token, the documents leave the answer open.
+            if any(not listener.doubtful and listener.token not in (token, step.get("previous")) and now - listener.registered < DAY
+                   for listener in others):
                 return {409}
             if status == 409 and (others or self.owners.get(activity, set()) - {user}):
                 return {409}
             self.owners.setdefault(activity, set()).add(user)
-            self.listeners = [listener for listener in self.listeners if listener not in others]
+            self.listeners = [listener for listener in self.listeners if listener not in others or listener.token == step.get("previous")]
         self.listeners = [listener for listener in self.listeners if listener.token != token or listener.user == user]
         same = next((l for l in self.listeners if l.user == user and (
-            l.token == token or l.token == step.get("previous") or activity and l.activity == activity)), None)
+            l.token in (token, step.get("previous")) or activity and l.activity == activity)), None)
         if same is None:
             new = Listener(user, token, now, group, new_in=group)
             # Whether a call at the same time counts for it is open.
