@@ -136,13 +136,16 @@ class Programs:
     def is_empty(self):
         """Whether the spool has nothing for a drainer."""
         folder = os.path.join(self.state, "spool")
-        return not any(names for part in ("ready", "waiting", "held", "cancelled") for _, _, names in os.walk(os.path.join(folder, part)))
+        return not any(not name.endswith(".new") for part in ("ready", "waiting", "held", "cancelled")
+                       for _, _, names in os.walk(os.path.join(folder, part)) for name in names)
 
     def carries_activities(self):
         """Whether a notification in the spool is to bring a Live Activity's state."""
         for part in ("ready", "waiting"):
             for folder, _, names in os.walk(os.path.join(self.state, "spool", part)):
                 for name in names:
+                    if name.endswith(".new"):
+                        continue
                     with open(os.path.join(folder, name), "rb") as file:
                         first = json.loads(file.readline())
                     if first.get("cargo") == "activity" or first.get("push", {}).get("push_type") == "liveactivity":
