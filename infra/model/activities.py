@@ -102,6 +102,7 @@ class Activities:
         self.listeners = []
         self.calls = {}  # number: (step, group) of each call
         self.owners = {}  # activity: users who ever had it
+        self.repeated = set()  # numbers of calls that were asked for again, after a killed program may have done them
         self.complaint = None
         self.is_set_back = False  # whether the clock ever was
 
@@ -190,6 +191,8 @@ class Activities:
         stateless = step["event"] == "end" and number is None and not any(listener.states for listener in able)
         if status == 202:
             self.calls[step["number"]] = (step, group)
+            if again:
+                self.repeated.add(step["number"])
         right = {409}
         if able:
             right = {202, 409} if stateless or again else {202}
