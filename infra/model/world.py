@@ -102,7 +102,7 @@ class Told:
     turn: Turn
     seen_not_waiting: bool = False
     in_doubt: bool = False  # the answer was lost
-    may_repeat: bool = False  # quiet hours have ended a notice in doubt: the next one may tell of it again
+    may_repeat: bool = False  # quiet hours or a refusal have ended a notice in doubt: the next one may tell of it again
 
     def is_told_again_by(self, turn):
         """Whether `turn` is another one than the one that was told."""
@@ -198,6 +198,9 @@ class World:
     def refuse(self, phone, why):
         """The gateway does not know the token: what is under way for it need not arrive."""
         self.stirred.add(phone)
+        for (where, _), book in self.told_at.items():
+            for told in book.values():
+                told.may_repeat = told.may_repeat or told.in_doubt and where == phone
         for user in USERS:
             device = self.device(user, phone)
             if device is not None:
