@@ -238,6 +238,11 @@ class World:
                 self.drop(other, phone, "claimed by another")
         replaced = self.device(user, previous) if previous and previous != phone else None
         if replaced is not None:
+            for delivery in self.delivered[previous]:
+                if delivery.answered and delivery.message in self.messages:
+                    for target in self.messages[delivery.message].targets:
+                        if target[0] == user and self.slot_of(target[1]) == replaced.slot:
+                            self.messages[delivery.message].excuses.setdefault(target, "arrived before")
             twin = self.device(user, phone)
             if twin is not None:
                 self.devices[user].remove(twin)
