@@ -45,7 +45,7 @@ def simplified(step):
             yield [{name: value for name, value in step.items() if name in ("do", "name", "users")}]
             if len(step["users"]) > 1:
                 yield from ([{**step, "users": [user]}] for user in step["users"])
-        case "activity":
+        case "activity" if step["event"] != "start":
             yield [{name: value for name, value in step.items() if name in ("do", "event", "number", "activity", "session", "user")}]
             yield [{name: value for name, value in step.items() if name not in ("stale", "alert")}]
         case "check-turns" | "deliver" if len(step) > 1:
