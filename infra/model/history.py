@@ -14,6 +14,7 @@ import activity_rules
 import rules
 from activities import NAME_OF, POOLS, TOKENS, TYPE, activity_of
 from activity_rules import ActivityAnswer
+from gateway import UNANSWERED
 from ogs import OPPONENT
 from programs import Programs, device_id
 from rules import Registered, Report, Settled, TurnUntold, Violation
@@ -687,7 +688,10 @@ class History:
             except Violation as violation:
                 yield violation
         health = self.programs.run("health", {"method": "GET", "path": "/health"})
-        if health.status != 200:
+        # Where all has expired that waited for the gateway, nothing has asked it again.
+        silent = self.gateway.pushes and self.gateway.pushes[-1].answer in UNANSWERED
+        problems = [problem["problem"] for problem in (health.body or {}).get("problems", [])]
+        if health.status != 200 and not (silent and problems == ["delivery stopped"]):
             yield Settled(f"health: {health.status} {health.body}")
 
     def check_files(self):
