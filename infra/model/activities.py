@@ -38,8 +38,15 @@ class State:
     alert: bool = False
     held: bool = False  # the answer said so, of this listener alone
     excused: bool = False
+    of_session: bool = False  # sent to all who listen to the session
 
     def is_newer_than(self, other):
+        """Whether this one surely takes the place of another.
+
+        What was sent to an activity alone is not overtaken by what its session got before; else the documents do not compare the two.
+        """
+        if self.of_session != other.of_session:
+            return self.group > other.group and (other.of_session or self.moment > other.moment)
         return self.moment > other.moment or self.moment == other.moment and self.group > other.group
 
 
@@ -202,15 +209,24 @@ class Activities:
         if status != 202 and not (again and status == 409 and step["event"] == "end"):
             return right
         outdated = [listener for listener in able if step["event"] == "update" and listener.is_known_later_than(moment)]
-        if not doubtful and not again:
+        of_session = bool(step.get("session")) and not step.get("activity") and not step.get("user")
+        # Of a session the session's own states count, which nobody here needs to have got, and not those of one activity. Without a
+        # timestamp a state is newer than all before it.
+        is_open = of_session or bool(outdated) and (step.get("at") is None or any(
+            state.of_session for listener in outdated for state in listener.states))
+        if not doubtful and not again and not is_open:
             self.judge(step, answer, fits, able, outdated, now)
         expires = now + LIFE_OF_END
         if step["event"] != "end":
             expires = max(now + LIFE, (step["until"] or 0) * 1000)
         for listener in able + doubtful:
-            if listener not in outdated:
-                listener.states.append(State(
-                    number, step["event"], moment, group, now, expires, bool(step.get("alert")), answer == "held" and len(fits) == 1))
+            late = step["event"] == "update" and listener.is_known_later_than(moment)
+            if late and not is_open or answer == "outdated" and (is_open or len(fits) == 1):
+                continue
+            newest = max((state.moment for state in listener.states), default=moment)
+            listener.states.append(State(
+                number, step["event"], max(moment, newest) if step.get("at") is None else moment, group, now, expires, bool(step.get("alert")),
+                answer == "held" and len(fits) == 1, late, of_session))
         return right
 
     def judge(self, step, answer, fits, able, outdated, now):

@@ -182,7 +182,8 @@ def check_settled(world):
         if not updates:
             continue
         newest = max(updates, key=lambda state: (state.moment, state.group))
+        wanted = [state for state in updates if not state.excused]
         seen = [update_of(listener, before.number) for before in listener.shown if before.event == "update"]
-        if newest.excused or any(state is not None and not newest.is_newer_than(state) for state in seen):
+        if newest.excused or any(state is not None and not any(other.is_newer_than(state) for other in wanted) for state in seen):
             continue
         yield ActivityLost(f"{listener.user}'s {listener.token} never got state {newest.number}: {listener}")

@@ -84,6 +84,7 @@ class Message:
     cancelled: str | None = None  # "wholly" or "perhaps"
     excuses: dict = field(default_factory=dict)  # (user, slot): why it need not arrive
     devices: int = 0  # as the answer said
+    phones: int = 0  # how many the users had when it was accepted
     begun: bool = False  # a drainer has run when it was due; what it put off is due at once after the clock was set back
 
 
@@ -185,6 +186,11 @@ class World:
             for target in message.targets:
                 if target[0] == user and self.slot_of(target[1]) == slot:
                     message.excuses.setdefault(target, why)
+
+    def misses(self, names):
+        """How many messages are for another number of devices than was answered."""
+        messages = [self.messages[name] for name in names if name in self.messages]
+        return sum(message.devices != message.phones for message in messages)
 
     def excuse_claimed(self, phone, names):
         """A phone went to another user while messages were accepted: each of several users is looked up at a moment of its own."""
@@ -339,6 +345,7 @@ class World:
 
     def accept(self, message):
         message.group = self.group
+        message.phones = len({device.phone for user in message.users for device in self.devices[user]})
         for user in message.users:
             for device in self.devices[user]:
                 message.targets.append((user, device.slot))
