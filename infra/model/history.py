@@ -3,6 +3,7 @@
 A step is a dictionary with `do`, so that a history can be printed, kept in a file and done again.
 """
 
+import calendar
 import itertools
 import json
 import os
@@ -394,8 +395,8 @@ class History:
     def are_wishes(self, world, wishes):
         return all(
             {kind for kind, wanted in wishes[user].get("kinds", {}).items() if not wanted} == set(world.preferences[user].off)
-            and bool(wishes[user].get("quietHours")) == (world.preferences[user].quiet is not None)
-            and bool(wishes[user].get("mutedUntil")) == (world.preferences[user].muted_until > 0)
+            and quiet_in(wishes[user]) == world.preferences[user].quiet
+            and muted_in(wishes[user]) == world.preferences[user].muted_until // 1000
             for user in USERS)
 
     ### Several at once
@@ -710,6 +711,16 @@ class History:
                     if not (short.startswith("spool/cancelled") and name.endswith(".lock")) and not (
                             self.killed_calls and name.endswith(".jsonl.new")):
                         self.fail(Settled(f"{short} is left in the spool"))
+
+
+def quiet_in(wishes):
+    hours = wishes.get("quietHours")
+    return hours and tuple(int(hours[end][:2]) * 60 + int(hours[end][3:]) for end in ("from", "to")) or None
+
+
+def muted_in(wishes):
+    until = wishes.get("mutedUntil")
+    return calendar.timegm(time.strptime(until[:19], "%Y-%m-%dT%H:%M:%S")) if until else 0
 
 
 def is_explained(listed, expected, gone):
