@@ -181,7 +181,7 @@ class Activities:
         if listener is None or listener.user != step["user"]:
             return {200, 403, 404} if again else {403, 404}
         self.listeners.remove(listener)
-        return {200, 403, 404} if listener.doubtful else {200}
+        return {200, 403, 404} if listener.doubtful or again else {200}
 
     def call(self, step, status, answer, now, group, again=False):
         self.complaint = None

@@ -161,6 +161,8 @@ def check_message(world, push, phone, repeated):
             continue
         if other is message and delivery.id != push.id:
             raise Twice(f"{described(push)}: {message.name} came before, as {delivery.id[:8]}")
+        if delivery.is_refused:
+            continue
         if message.collapse_id and other.collapse_id == message.collapse_id and world.is_newer(other, message):
             raise Order(f"{described(push)}: {message.name} comes after the newer {other.name}, collapse id {message.collapse_id}")
         if (message.event == "approval_request" and other.event == "approval_cleared"
@@ -239,6 +241,8 @@ def record(world, push):
     phone = PHONE_OF[push.token]
     if push.answer in ("410", "bad"):
         world.refuse(phone, push.answer)
+        for delivery in world.delivered[phone]:
+            delivery.is_refused = delivery.is_refused or delivery.id == push.id and not delivery.answered
     kind = kind_of(push)
     if kind == "badge":
         # One counts from when it may have been due: after the drainer before the one that tried it first.

@@ -120,6 +120,7 @@ class Delivery:
     id: str
     message: str | None
     answered: bool
+    is_refused: bool = False  # its answer was lost, and its repetition was refused: nobody knows that it came
 
 
 class World:
