@@ -29,7 +29,7 @@ BY_NAME = {kind.name: kind for kind in rules.ALL + activity_rules.ALL}
 
 def arguments():
     parser = argparse.ArgumentParser(prog="infra/model/run", description=__doc__)
-    parser.add_argument("--histories", type=int, default=24, help="how many (24: about a minute)")
+    parser.add_argument("--histories", type=int, default=24, help="how many (24: about half a minute)")
     parser.add_argument("--seed", type=int, help="the seed that an earlier run printed")
     parser.add_argument("--steps", type=int, default=30, help="the most steps that a history may have")
     parser.add_argument("--workers", type=int, default=2)
