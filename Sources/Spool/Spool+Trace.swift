@@ -81,13 +81,13 @@ extension Spool {
         let log = ReceiptLog(state: Files.parent(of: folder))
         try log.forEachLine(of: id, from: start) { (line) in
             trace.note(line)
-            return trace.isFinished && !isHeld && trace.heldPlaces.isEmpty
+            return trace.isComplete && !isHeld && trace.heldPlaces.isEmpty
         }
-        if !trace.isFinished, !isInSpool, count > 0 {
+        if !trace.isComplete, !isInSpool, count > 0 {
             // The clock was set back by days since it was accepted.
             try log.forEachLine(of: id, from: .beginning, before: start.day) { (line) in
                 trace.note(line)
-                return trace.isFinished && !isHeld
+                return trace.isComplete && !isHeld
             }
         }
         try systemCalls { () throws(SystemError) in
@@ -118,6 +118,12 @@ extension Spool {
 }
 
 extension NotificationTrace {
+    /// Whether nothing more is to come. Where the clock was set back by days, the last line may be in an earlier day's receipts
+    /// than others.
+    fileprivate var isComplete: Bool {
+        isFinished && deliveries.allSatisfy { $0.outcome != nil }
+    }
+
     fileprivate mutating func settleAsDamaged() {
         for number in deliveries.indices where deliveries[number].outcome == nil {
             deliveries[number].outcome = .damaged

@@ -104,10 +104,20 @@ package final class SpoolFile {
     /// The lane that a file of unknown length takes.
     package var lane: Lane { notification.lane(devices: isSmall ? 1 : .max) }
 
-    /// Whether one of the devices that are left has this token.
-    package func isAlso(for token: DeviceToken) throws(Failure) -> Bool {
+    /// The other deliveries among those that are left whose devices have this token.
+    package func others(
+        than delivery: Delivery, for token: DeviceToken
+    ) throws(Failure) -> [Delivery] {
         let name = Array("\"device\":\"\(token.hex)\"".utf8)
-        return try systemCalls { () throws(SystemError) in try Files.contains(name, in: path) }
+        let isNamed = try systemCalls { () throws(SystemError) in
+            try Files.contains(name, in: path)
+        }
+        guard isNamed, let whole = try SpoolFile.open(path) else { return [] }
+        var others: [Delivery] = []
+        while let other = try whole.nextOfAll() {
+            if other.token == token, other.number != delivery.number { others.append(other) }
+        }
+        return others
     }
 
     /// Gives a carrier what it is to carry now.

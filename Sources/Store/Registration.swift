@@ -82,6 +82,9 @@ extension User {
         }
         device.take(registration, at: time)
         silence = nil
+        for replaced in devices where registration.replaces(replaced) && replaced.id != device.id {
+            device.takeOver(replaced)
+        }
         if let place { devices[place] = device } else { devices.append(device) }
         var left = before.map { registration.renews($0) ? [] : [$0] } ?? []
         left += devices.filter { registration.replaces($0) || $0.isOver(at: time) }
@@ -116,6 +119,12 @@ extension Device {
         guard time > registered else { return }
         firstRegistered = created
         registered = time
+    }
+
+    /// Stands for another device as well, whose token its own has replaced.
+    fileprivate mutating func takeOver(_ other: Device) {
+        formerIDs = (formerIDs + other.formerIDs + [other.id]).suffix(8)
+        if kind == other.kind { activity = activity ?? other.activity }
     }
 
     /// Whether it is a Live Activity's that nobody can see any more, or has been in quarantine for so long that nobody

@@ -8,6 +8,8 @@ package struct SessionFeeds: Equatable {
     package private(set) var present: ActivityFeed?
     /// Those that have ended, until each listener has got its end; the oldest first.
     package private(set) var ending: [ActivityFeed] = []
+    /// The number of the first state for which the notification was made that carries what waits.
+    package private(set) var first: Int64 = 0
 
     package init() {}
 
@@ -17,6 +19,7 @@ package struct SessionFeeds: Equatable {
             guard let feed = ActivityFeed(json) else { return nil }
             present = feed
         }
+        first = members.take("first")?.count ?? 0
         for json in members.take("ending")?.array ?? [] {
             guard let feed = ActivityFeed(json) else { return nil }
             ending.append(feed)
@@ -25,6 +28,7 @@ package struct SessionFeeds: Equatable {
 
     func put(into members: inout JSONObject) {
         members["feed"] = present.map { $0.json }
+        members["first"] = first == 0 ? nil : .integer(first)
         members["ending"] = ending.isEmpty ? nil : .array(ending.map { $0.json })
     }
 
@@ -50,10 +54,14 @@ package struct SessionFeeds: Equatable {
 
     /// Takes in the feed with another state.
     ///
-    /// - Parameter isOpen: whether a notification is in the spool.
+    /// - Parameters:
+    ///   - isCarrierNew: whether a notification was made for that state.
+    ///   - isOpen: whether a notification is in the spool.
     package mutating func note(
-        _ feed: ActivityFeed, isOpen: (String) throws(Failure) -> Bool
+        _ feed: ActivityFeed, isCarrierNew: Bool,
+        isOpen: (String) throws(Failure) -> Bool
     ) throws(Failure) {
+        if isCarrierNew { first = feed.number }
         guard feed.known?.isEnd == true else { return present = feed }
         var open: [ActivityFeed] = []
         for feed in ending {

@@ -50,6 +50,9 @@ package struct Device: Equatable {
     package internal(set) var token: DeviceToken
     /// ``id``, where an earlier token gave it.
     var firstID: String?
+    /// The ids of devices that have become one with it, as their tokens were replaced by its own: what was accepted for them
+    /// is for it.
+    var formerIDs: [String] = []
     /// What the token is good for.
     package var kind = TokenKind.device
     package var platform = Platform.ios
@@ -166,6 +169,7 @@ extension Device {
         self.platform = platform
         self.registered = registered
         firstID = members.take("id")?.string
+        formerIDs = members.take("former_ids")?.texts ?? []
         name = members.take("name")?.string
         appVersion = members.take("app_version")?.string
         firstRegistered = members.take("first_registered_at")?.timestamp
@@ -194,6 +198,7 @@ extension Device {
     fileprivate var members: JSONObject {
         var members: JSONObject = ["token": .string(token.text)]
         members["id"] = firstID.map { .string($0) }
+        members["former_ids"] = formerIDs.isEmpty ? nil : JSONValue(texts: formerIDs)
         kind.put(into: &members)
         if platform != .ios { members["platform"] = .string(platform.rawValue) }
         members["name"] = name.map { .string($0) }
@@ -223,7 +228,8 @@ extension User {
     package func device(_ token: DeviceToken, id: String? = nil) -> Device? {
         // By the id first: a token that was replaced may have been registered again, as another device.
         let id = id ?? token.publicID
-        return devices.first { $0.id == id } ?? devices.first { $0.token == token }
+        return devices.first { $0.id == id } ?? devices.first { $0.formerIDs.contains(id) }
+            ?? devices.first { $0.token == token }
     }
 
     /// Takes in a notice that is in the spool, if a crash prevented that.

@@ -120,7 +120,8 @@ package struct TurnNotifier {
         notification.cargo = .turnBadge
         let tokens = user.devices.filter { user.showsWrongNumber($0, told: told) }.map(\.token)
         let deliveries = deliveries(user).filter { $0.token.map(tokens.contains) ?? false }
-        try spool.accept(notification, to: deliveries, notBefore: due > now ? .wanted(due) : nil)
+        try spool.accept(
+            notification, to: deliveries, notBefore: due > now ? .putOff(until: due) : nil)
         user.turnBadge.correction = notification.id
         user.turnBadge.correctionDue = due
         return true

@@ -24,7 +24,7 @@ package struct ActivityFeed: Equatable, Sendable {
         package internal(set) var aps: JSONObject
         /// Of an activity's own state: the number of the newest one of its session that was known then; 0 without one.
         package var after: Int64 = 0
-        /// Of an end that came without a `content-state`: which state's it shows.
+        /// Of a session's end that came without a `content-state`: which state's it shows.
         package var shown: Place?
 
         package var isEnd: Bool { aps["event"] == .string("end") }
@@ -58,8 +58,6 @@ package struct ActivityFeed: Equatable, Sendable {
     package private(set) var taken: Taken?
     /// The number before its first state: a session's feeds count on.
     package let base: Int64
-    /// The number of the first state that ``carrier`` was made for.
-    package private(set) var first: Int64 = 0
 
     package struct Carrier: Equatable, Sendable {
         /// The notification's id.
@@ -95,11 +93,13 @@ package struct ActivityFeed: Equatable, Sendable {
         /// The activities that listen to a broadcast channel. Each state goes out as soon as it can, and after an end
         /// others may come to listen.
         case channel
+        /// The activities that show a session: each of them may have got something else meanwhile.
+        case session
 
-        fileprivate var window: Interval { self == .activity ? ActivityFeed.window : .seconds(0) }
+        fileprivate var window: Interval { self == .channel ? .seconds(0) : ActivityFeed.window }
 
         /// Whether an end is the last state.
-        fileprivate var isOver: Bool { self == .activity }
+        fileprivate var isOver: Bool { self != .channel }
     }
 
     /// The notification that is to carry an end, or has carried it, while nothing newer is known.
@@ -150,7 +150,9 @@ package struct ActivityFeed: Equatable, Sendable {
         var shown: Place?
         if aps["content-state"] == nil {
             aps["content-state"] = known?.aps["content-state"]
-            shown = known?.place ?? Place(number: 0, moment: Timestamp(milliseconds: 0))
+            if audience == .session {
+                shown = known?.place ?? Place(number: 0, moment: Timestamp(milliseconds: 0))
+            }
             guard fits(aps) else { return .tooLarge }
         }
         // What comes after an end with an older moment must still not be older than what is known.
@@ -167,7 +169,6 @@ package struct ActivityFeed: Equatable, Sendable {
         if let carrier, carrier.due <= due { return .carried(carrier) }
         let new = Carrier(id: id, due: due)
         carrier = new
-        first = state.number
         return .carried(new)
     }
 
@@ -254,7 +255,6 @@ extension ActivityFeed {
     package init?(_ json: JSONValue) {
         guard let members = json.object else { return nil }
         base = members["base"]?.count ?? 0
-        first = members["first"]?.count ?? 0
         if let waiting = members["waiting"] {
             guard let state = State(waiting), let carrier = members["carrier"]?.object,
                 let id = carrier["id"]?.string, let due = carrier["due"]?.timestamp
@@ -271,12 +271,11 @@ extension ActivityFeed {
         }
     }
 
-    /// `{"waiting", "carrier": {"id", "due"}, "taken": {"state", "by", "at", "seconds"}, "base"?, "first"?}`, a state being
+    /// `{"waiting", "carrier": {"id", "due"}, "taken": {"state", "by", "at", "seconds"}, "base"?}`, a state being
     /// `{"number", "at", "expires", "priority", "aps", "after"?, "shown"?}`; moments in milliseconds since 1970.
     package var json: JSONValue {
         var members = JSONObject()
         members["base"] = base == 0 ? nil : .integer(base)
-        members["first"] = first == 0 ? nil : .integer(first)
         if let waiting, let carrier {
             members["waiting"] = waiting.json
             members["carrier"] = ["id": .string(carrier.id), "due": JSONValue(carrier.due)]

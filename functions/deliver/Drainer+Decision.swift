@@ -128,10 +128,15 @@ extension Drainer {
         return try isRepeated(push) ? .superseded("delivered") : unwanted(push, by: document)
     }
 
-    /// Whether the device has become one with another one of the notification.
+    /// Whether the device has become one with another one of the notification, which gets it.
     private func isRepeated(_ push: Push) throws(Failure) -> Bool {
         guard let token = push.delivery.token, token != push.original.token else { return false }
-        return try push.job.file.isAlso(for: token)
+        for other in try push.job.file.others(than: push.original, for: token) {
+            guard let user = push.job.file.user(of: other) else { return true }
+            // Somebody who has lost the device gets nothing on it.
+            if try document(of: user).devices.contains(where: { $0.token == token }) { return true }
+        }
+        return false
     }
 
     func document(of user: UserID) throws(Failure) -> User {

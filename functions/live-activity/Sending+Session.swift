@@ -21,10 +21,12 @@ extension Sending {
             var feed = holders.session.present ?? ActivityFeed()
             try dropLostCarrier(of: &feed)
             // Who has come since it was made is not among those whom it is for.
-            if open.contains(where: { $0.device.joined >= feed.first }) { feed.dropCarrier() }
+            if open.contains(where: { $0.device.joined >= holders.session.first }) {
+                feed.dropCarrier()
+            }
             let addition = feed.add(
                 call.aps, priority: call.priority, at: call.moment, expires: call.expires,
-                now: call.now, id: id, fits: call.fits)
+                now: call.now, id: id, for: .session, fits: call.fits)
             guard addition != .tooLarge else { throw tooLarge }
             guard case .carried(let carrier) = addition else { return .outdated }
             if carrier.id == id {
@@ -42,7 +44,9 @@ extension Sending {
                     }, notBefore: carrier.due > call.now ? .putOff(until: carrier.due) : nil,
                     since: erasures)
             }
-            try holders.session.note(feed) { (id) throws(Failure) in try spool.contains(id) }
+            try holders.session.note(
+                feed, isCarrierNew: carrier.id == id,
+                isOpen: { (id) throws(Failure) in try spool.contains(id) })
             return carrier.due > call.now ? .held : .queued
         }
     }

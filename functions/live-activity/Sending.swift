@@ -103,7 +103,7 @@ struct Sending {
                             environment: document.devices[index].environment)
                     ], notBefore: carrier.due > call.now ? .putOff(until: carrier.due) : nil)
             }
-            document.devices[index].activity = feed
+            if case .carried = addition { document.devices[index].activity = feed }
             return addition
         }
     }

@@ -76,15 +76,39 @@ private func register(_ count: Int64, in state: State) throws(Failure) {
 
 /// Writes a user's document with the devices of some numbers.
 func write(_ user: String, devices: ClosedRange<Int64>, in state: State) throws(Failure) {
-    let folder = "\(state.folder)/users/\(hex(SHA256.hash(Array(user.utf8)).prefix(1)))"
     let tokens = devices.map { #"{"token":"\#(token($0))","registered_at":1}"# }
-    let text =
-        #"{"version":1,"revision":1,"devices":[\#(tokens.joined(separator: ","))],"#
-        + #""ledger":[],"notices":0}"# + "\n"
+    try write(tokens.joined(separator: ","), to: user, in: state)
+}
+
+private func write(_ devices: String, to user: String, in state: State) throws(Failure) {
+    try write(
+        #"{"version":1,"revision":1,"devices":[\#(devices)],"ledger":[],"notices":0}"#,
+        to: "\(state.folder)/users/\(hex(SHA256.hash(Array(user.utf8)).prefix(1)))",
+        "\(user).json")
+}
+
+private func write(_ document: String, to folder: String, _ name: String) throws(Failure) {
     try systemCalls { () throws(SystemError) in
         try Files.makeFolder(folder)
-        try Files.replace("\(folder)/\(user).json", with: Array(text.utf8), durably: false)
+        try Files.replace("\(folder)/\(name)", with: Array("\(document)\n".utf8), durably: false)
     }
+}
+
+/// Users with a Live Activity each that shows the session `final`.
+func makeListeners(in folder: String, count: Int64) throws(Failure) {
+    let state = try state(in: folder)
+    let names = (0..<count).map(name)
+    for number in 0..<count {
+        let device =
+            #"{"token":"\#(token(number))","kind":"live_activity","session_id":"final","#
+            + #""activity_id":"\#(number)","registered_at":1}"#
+        try write(device, to: name(number), in: state)
+    }
+    let hash = hex(SHA256.hash(Array("final".utf8)))
+    let users = names.map { "\"\($0)\"" }.joined(separator: ",")
+    try write(
+        #"{"version":1,"revision":1,"users":[\#(users)]}"#,
+        to: "\(state.folder)/sessions/\(firstDigits(2, of: hash))", "\(hash).json")
 }
 
 private func name(_ number: Int64) -> String { "user-\(number)" }

@@ -5,6 +5,7 @@
 //   discard ADDRESS COUNT AUTHORITY   fetches as many players' games as check-turns would, and throws them away
 //   accept FOLDER COUNT [CROWD]       accepts one notification to COUNT devices, or what else Crowd has; prints the milliseconds
 //                                     and the most memory, in KiB
+//   listeners FOLDER COUNT            makes a state folder with COUNT users who listen to the session "final"
 //   trickle FOLDER COUNT MS           accepts an urgent and an ordinary notification every MS milliseconds, COUNT times
 //   answers FOLDER COUNT              writes made-up answers of 70 to 300 KB, named 00.json and on
 
@@ -24,6 +25,8 @@ do throws(Failure) {
         try accept(
             in: words[2], count: number(words[3]),
             words.count > 4 ? Crowd(rawValue: words[4]) ?? .devices : .devices)
+    case "listeners" where words.count >= 4:
+        try makeListeners(in: words[2], count: number(words[3]))
     case "trickle" where words.count >= 5:
         try trickle(
             into: words[2], count: number(words[3]), milliseconds: number(words[4]))
