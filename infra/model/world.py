@@ -256,9 +256,10 @@ class World:
                 replaced.twin = twin.name
                 self.aliases[twin.slot] = replaced.slot
                 for message in self.messages.values():
-                    for target in message.targets:
-                        if target[0] == user and self.slot_of(target[1]) == replaced.slot:
-                            message.excuses.setdefault(target, "two devices became one")
+                    both = [target for target in message.targets
+                            if target[0] == user and self.slot_of(target[1]) == replaced.slot]
+                    for target in both if len(both) > 1 else ():
+                        message.excuses.setdefault(target, "two devices became one")
             replaced.phone, replaced.doubtful = phone, False
             if not self.holders(previous):
                 # It is the same phone; its old token shows nothing any more.
