@@ -18,7 +18,7 @@ extension Registry {
             return
         }
         try checkQuota(registration, for: user, at: time)
-        let added = try indexing(user, under: [.token(token)]) { (_) throws(Failure) in
+        let added = try indexing(user, under: [.token(token)], of: token) { (_) throws(Failure) in
             try add(registration, to: user, asPlayer: true, at: time)
         }
         try forget(added.left, of: user)
@@ -56,7 +56,8 @@ extension Registry {
             let keys = IndexKey.all(registration.token, registration.kind).dropFirst()
             let added: Added
             do throws(Failure) {
-                added = try indexing(user, under: keys) { (joined) throws(Failure) in
+                added = try indexing(user, under: keys, of: registration.token) {
+                    (joined) throws(Failure) in
                     registration.joined = joined
                     return try add(registration, to: user, asPlayer: false, at: time)
                 }
@@ -135,33 +136,35 @@ extension Registry {
         _ = try document.add(registration, within: state.quotas(), at: time)
     }
 
-    /// Refuses a Live Activity's name that another user has registered first, and one listener more than a session may
-    /// have. Who has the token itself loses it, and with it the name.
     private func checkNames(_ registration: Registration, for user: UserID) throws(Failure) {
         for key in IndexKey.all(registration.token, registration.kind) {
-            switch key {
-            case .token: continue
-            case .activity:
-                for other in try key.shelf(state).read(key.name)?.users ?? [] where other != user {
-                    let devices = try state.users.read(DocumentName(other))?.devices ?? []
-                    guard
-                        !devices.contains(where: {
-                            key.finds($0) && $0.token != registration.token
-                        })
-                    else {
-                        throw .refused(
-                            .conflict,
-                            "another user has registered this activityId; make ids that nobody else can have"
-                        )
-                    }
-                }
-            case .session:
-                let known = try key.shelf(state).read(key.name)?.users ?? []
-                let most = try state.quotas().listeners
-                guard known.count < most || known.contains(user) else {
+            let holders = try key.shelf(state).read(key.name) ?? Holders()
+            try check(key, of: registration.token, holders, for: user)
+        }
+    }
+
+    /// Refuses a Live Activity's name that another user has registered first, and one listener more than a session may
+    /// have. Who has the token itself loses it, and with it the name.
+    private func check(
+        _ key: IndexKey, of token: DeviceToken, _ holders: Holders, for user: UserID
+    ) throws(Failure) {
+        switch key {
+        case .token: break
+        case .activity:
+            for other in holders.users where other != user {
+                let devices = try state.users.read(DocumentName(other))?.devices ?? []
+                guard !devices.contains(where: { key.finds($0) && $0.token != token }) else {
                     throw .refused(
-                        .conflict, "a session may have \(most) listeners, and this one has as many")
+                        .conflict,
+                        "another user has registered this activityId; make ids that nobody else can have"
+                    )
                 }
+            }
+        case .session:
+            let most = try state.quotas().listeners
+            guard holders.users.count < most || holders.users.contains(user) else {
+                throw .refused(
+                    .conflict, "a session may have \(most) listeners, and this one has as many")
             }
         }
     }
@@ -201,17 +204,21 @@ extension Registry {
     ///   - joined: the newest number of the session among them so far.
     ///   - body: is told that number.
     private func indexing<Result>(
-        _ user: UserID, under keys: ArraySlice<IndexKey>, joined: Int64 = 0,
+        _ user: UserID, under keys: ArraySlice<IndexKey>, of token: DeviceToken,
+        joined: Int64 = 0,
         _ body: (_ joined: Int64) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         guard let key = keys.first else { return try body(joined) }
         return try key.shelf(state).holding(key.name) { (known, commit) throws(Failure) in
+            // Again, as others may have come at the same time.
+            try check(key, of: token, known, for: user)
             var holders = known
             holders.add(user)
             try commit(holders)
             do throws(Failure) {
                 return try indexing(
-                    user, under: keys.dropFirst(), joined: max(joined, known.session.number), body)
+                    user, under: keys.dropFirst(), of: token,
+                    joined: max(joined, known.session.number), body)
             } catch {
                 try undo(error, commit, known, of: user)
                 throw error

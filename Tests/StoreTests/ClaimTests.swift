@@ -158,6 +158,18 @@ import Turnstone
         #expect(try registry.users(ofActivity: "a1") == [bob])
     }
 
+    @Test("of users who register an activity's name at once, one has it")
+    func nameAtOnce() throws {
+        for round in 0..<60 {
+            atOnce(8) { number in
+                let user = UserID("user-\(number)")!
+                _ = try? claim(
+                    String(format: "%04x", 8 * round + number), user, activity("a\(round)"))
+            }
+            #expect(try registry.users(ofActivity: "a\(round)").count == 1)
+        }
+    }
+
     @Test("what was refused as one too many, as others came at once, is nobody's token")
     func tooManyAtOnce() throws {
         atOnce(64) { try? claim(String(format: "%04x", $0), ann) }

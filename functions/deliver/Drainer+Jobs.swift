@@ -121,6 +121,13 @@ extension Drainer {
                 if let waiting = job.waitingGames { document.noteShown(waiting, on: job.reached) }
                 try recordDoubt(of: job, in: &document)
             }
+        } else if job.notification.cargo == .turnBadge, job.left == 0,
+            job.file.count(.expired) > 0, let player = user.player
+        {
+            // The clock was ahead, or nothing was sent for a day: the next look makes another one.
+            try state.users.update(DocumentName(user)) { (document) throws(Failure) in
+                try state.forgetJudgement(of: player, hint: document.record)
+            }
         }
         try tellOthers(of: job)
     }
