@@ -39,8 +39,9 @@ extension Spool {
             cause: "busy")
     }
 
-    /// To be called by whoever has taken a user's devices and holds the election, before looking for what names the user.
-    private func countErasure() throws(Failure) {
+    /// To be called by whoever has taken a user's devices and holds the election, before ``erase(_:opponents:elected:at:report:)``:
+    /// of a user without a document, nothing can have been begun.
+    package func countErasure() throws(Failure) {
         let next = try erasures() &+ 1
         try systemCalls { () throws(SystemError) in
             try Files.makeFolder(folder)
@@ -94,7 +95,6 @@ extension Spool {
         _ user: UserID, opponents: [UserID], elected: Election, at now: Timestamp,
         report: @escaping (Failure) -> Void
     ) throws(Failure) -> Erased {
-        try countErasure()
         let log = ReceiptLog(state: Files.parent(of: folder))
         let intake = Intake(spool: self, log: log, report: report)
         try intake.recover(at: now)

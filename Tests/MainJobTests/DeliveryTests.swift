@@ -1,3 +1,4 @@
+import Foundation
 import JSON
 import Spool
 import Store
@@ -184,6 +185,23 @@ import Unix
         #expect(try world.outcomes().count == 3)
         #expect(try world.receipts().allSatisfy { $0["repeat"] == nil })
         #expect(try world.health().status == 200)
+    }
+
+    @Test(
+        "health names a link that leads nowhere, as to a disk that is not mounted",
+        arguments: ["users", "spool", "spool/ready", "messages"])
+    func brokenLink(name: String) throws {
+        let world = try World()
+        try world.accept("a", devices: 1...3)
+        _ = try deliver(world)
+        #expect(try world.health().status == 200)
+        let path = "\(world.state.path)/\(name)"
+        try? FileManager.default.removeItem(atPath: path)
+        try FileManager.default.createSymbolicLink(
+            atPath: path, withDestinationPath: "\(world.state.path)/not-there")
+        let problems = try world.health().json?.object?["problems"]?.array ?? []
+        let link = problems.first { $0.object?["problem"] == "broken link" }
+        #expect(link?.object?["file"] == .string(path))
     }
 
     @Test("a gateway that could not be reached is no trouble once nothing waits for it")

@@ -44,6 +44,7 @@ import Unix
         let before = try scratch.spool.erasures()
         let election = try #require(try scratch.spool.election())
         defer { election.end() }
+        try scratch.spool.countErasure()
         _ = try scratch.spool.erase(user, opponents: [], elected: election, at: Scratch.now) {
             Issue.record("\($0)")
         }

@@ -46,6 +46,10 @@ private func callOff(
     let election = try spool.electionAskingDrainer()
     defer { election.end() }
     let devices = try state.takeDevices(of: user)
+    var isKnown = true
+    // One that cannot be read is one.
+    do throws(Failure) { isKnown = try state.users.read(DocumentName(user)) != nil } catch {}
+    if isKnown { try spool.countErasure() }
     try state.registry.handOverBadges(of: devices, from: user)
     let sent = try spool.erase(user, opponents: opponents, elected: election, at: now) {
         log.failure($0)
