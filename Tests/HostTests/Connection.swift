@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Synchronization
 import TestSupport
 
 /// One TCP connection to this machine, over which bytes go as they are given.
@@ -54,10 +55,14 @@ final class Connection {
         }
     }
 
+    /// The ports that were given out: whoever has got one may not listen yet.
+    private static let given = Mutex<Set<UInt16>>([])
+
     /// A port of this machine that nobody uses, below those that the system gives out by itself.
     static func freePort() throws -> UInt16 {
         for _ in 0..<100 {
             let port = UInt16.random(in: 20_000..<32_000)
+            guard given.withLock({ $0.insert(port).inserted }) else { continue }
             let socket = Glibc.socket(
                 AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
             defer { close(socket) }
