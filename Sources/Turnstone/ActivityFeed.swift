@@ -200,6 +200,13 @@ package struct ActivityFeed: Equatable, Sendable {
         by id: String, now: Timestamp, besides shared: ActivityFeed? = nil
     ) -> Taken? {
         if let waiting, carrier?.id == id {
+            if let sent = shared?.taken?.state, !waiting.isEnd,
+                sent.isEnd || !waiting.isNewer(than: sent.place)
+            {
+                self.waiting = nil
+                carrier = nil
+                return nil
+            }
             let last = max(taken?.seconds ?? 0, shared?.taken?.seconds ?? 0)
             let seconds = max(waiting.moment.seconds, last.saturatingAdd(1))
             taken = Taken(state: waiting, carrier: id, moment: now, seconds: seconds)
@@ -238,7 +245,19 @@ extension ActivityFeed {
     /// How long a listener has to wait for a state of its session, whose own feed this is: it was sent another one just now.
     package func pause(before shared: Taken, now: Timestamp) -> Interval? {
         guard let taken, !shared.state.isEnd else { return nil }
-        let pause = min(taken.moment, now) + Self.window - now
+        return Self.pause(after: taken, now: now)
+    }
+
+    /// How long the activity's own state has to wait that a notification is to take: its session's was sent just now.
+    package func pause(of id: String, after shared: ActivityFeed?, now: Timestamp) -> Interval? {
+        guard let waiting, carrier?.id == id, !waiting.isEnd, let sent = shared?.taken,
+            !sent.state.isEnd, waiting.isNewer(than: sent.state.place)
+        else { return nil }
+        return Self.pause(after: sent, now: now)
+    }
+
+    private static func pause(after taken: Taken, now: Timestamp) -> Interval? {
+        let pause = min(taken.moment, now) + window - now
         return pause > .seconds(0) ? pause : nil
     }
 }

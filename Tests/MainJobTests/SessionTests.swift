@@ -106,6 +106,26 @@ import Turnstone
         #expect(try world.grows())
     }
 
+    @Test("what waits for one activity alone does not follow what its session got after it")
+    func aloneBefore() throws {
+        let world = try World()
+        try world.listen(1)
+        try world.listen(2)
+        #expect(try world.send(1) == "queued")
+        try world.run("deliver")
+        #expect(try world.send(2, ["activityId": "activity-1"]) == "held")
+        try world.advance(seconds: 1)
+        #expect(try world.send(3) == "held")
+        try world.advance(seconds: 20)
+        try world.run("deliver")
+        try world.advance(seconds: 20)
+        try world.run("deliver")
+        let shown = try world.shown()
+        #expect(shown[1] == [1, 3] || shown[1] == [1, 2, 3])
+        #expect(shown[2] == [1, 3])
+        #expect(try world.grows())
+    }
+
     @Test("without a timestamp a state is newer than all before, whatever the clock was")
     func clockAhead() throws {
         let world = try World()

@@ -25,6 +25,9 @@ extension Drainer {
         }
         let id = push.job.notification.id
         let shared = try state.session(of: device)?.feed(for: device.joined)
+        if let pause = device.activity?.pause(of: id, after: shared, now: now) {
+            return .behind(for: pause)
+        }
         let taken = try state.users.update(DocumentName(user)) { (document) throws(Failure) in
             try document.takeActivity(
                 of: device.token, by: id, now: now, besides: shared,
