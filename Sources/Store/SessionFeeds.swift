@@ -40,7 +40,7 @@ package struct SessionFeeds: Equatable {
     /// - Parameter joined: the newest number when it came.
     package func hasEnded(for joined: Int64) -> Bool { joined < present?.base ?? 0 }
 
-    /// What a listener has got, or is to get; `nil` where that is nothing.
+    /// What a listener whose activity has not ended has got, or is to get; `nil` where that is nothing.
     package func feed(for joined: Int64) -> ActivityFeed? {
         guard let present, present.number > joined, present.known != nil else { return nil }
         return present
@@ -69,6 +69,11 @@ package struct SessionFeeds: Equatable {
         }
         ending = open + [feed]
         present = ActivityFeed(after: feed.number)
+    }
+
+    /// Whether what waits is to be taken by a notification.
+    package func waits(for id: String) -> Bool {
+        ([present].compactMap { $0 } + ending).contains { $0.carrier?.id == id }
     }
 
     /// What a notification is to send: ``ActivityFeed/take(by:now:)``.

@@ -128,7 +128,7 @@ package struct ActivityFeed: Equatable, Sendable {
     ///     takes over the one of an update that it replaces before that was sent.
     ///   - moment: when the state was so; `nil`: now, and it is newer than all before.
     ///   - id: of the notification that carries it, where that has to be a new one.
-    ///   - shared: what the activity got by its session.
+    ///   - shared: what the activity got by its session, which has not ended.
     ///   - fits: whether a state can be sent.
     package mutating func add(
         _ aps: JSONObject, priority: Int, at moment: Timestamp?, expires: Timestamp, now: Timestamp,
@@ -186,7 +186,7 @@ package struct ActivityFeed: Equatable, Sendable {
     /// The newest of the activity's own state and of its session's.
     private func newest(besides shared: State?) -> State? {
         guard let shared else { return known }
-        guard let known, !shared.isEnd, known.isNewer(than: shared.place) else { return shared }
+        guard let known, known.isNewer(than: shared.place) else { return shared }
         return known
     }
 
@@ -195,25 +195,29 @@ package struct ActivityFeed: Equatable, Sendable {
     /// Asked again, it answers the same until a newer state is known: whoever asked may have been killed, or the push
     /// service too busy.
     ///
-    /// - Parameter shared: what the activity got by its session.
+    /// - Parameter shared: what the activity got by its session, which has not ended.
     package mutating func take(
         by id: String, now: Timestamp, besides shared: ActivityFeed? = nil
     ) -> Taken? {
-        if let waiting, carrier?.id == id {
-            if let sent = shared?.taken?.state, !waiting.isEnd,
-                sent.isEnd || !waiting.isNewer(than: sent.place)
-            {
-                self.waiting = nil
+        let isCarrier = carrier?.id == id
+        let isTakenAgain = waiting == nil && taken?.carrier == id
+        guard let state = isCarrier ? waiting : isTakenAgain ? taken?.state : nil else {
+            return nil
+        }
+        if let sent = shared?.taken?.state, !state.isEnd, !state.isNewer(than: sent.place) {
+            if isCarrier {
+                waiting = nil
                 carrier = nil
-                return nil
             }
+            return nil
+        }
+        if isCarrier {
             let last = max(taken?.seconds ?? 0, shared?.taken?.seconds ?? 0)
-            let seconds = max(waiting.moment.seconds, last.saturatingAdd(1))
-            taken = Taken(state: waiting, carrier: id, moment: now, seconds: seconds)
-            self.waiting = nil
+            let seconds = max(state.moment.seconds, last.saturatingAdd(1))
+            taken = Taken(state: state, carrier: id, moment: now, seconds: seconds)
+            waiting = nil
             carrier = nil
         } else {
-            guard waiting == nil, taken?.carrier == id else { return nil }
             taken?.moment = now
         }
         return taken
@@ -251,7 +255,7 @@ extension ActivityFeed {
     /// How long the activity's own state has to wait that a notification is to take: its session's was sent just now.
     package func pause(of id: String, after shared: ActivityFeed?, now: Timestamp) -> Interval? {
         guard let waiting, carrier?.id == id, !waiting.isEnd, let sent = shared?.taken,
-            !sent.state.isEnd, waiting.isNewer(than: sent.state.place)
+            waiting.isNewer(than: sent.state.place)
         else { return nil }
         return Self.pause(after: sent, now: now)
     }

@@ -213,21 +213,27 @@ extension World {
         let step: Int64
     }
 
-    func registerActivity(token number: Int = 1) throws {
+    func registerActivity(
+        token number: Int = 1, _ activity: String = "build-7", session: String? = nil,
+        of name: String = "ann"
+    ) throws {
         variables["TURNSTONE_SERVER_KEY"] = World.serverKey
         var settings = Variables()
         settings.offer("TURNSTONE_STATE", state.path)
-        guard let token = DeviceToken(token(number)), let user = UserID("ann") else {
+        guard let token = DeviceToken(token(number)), let user = UserID(name) else {
             throw TestFailure("no token")
         }
         var registration = Registration(token)
-        registration.kind = .liveActivity(activity: "build-7", session: nil)
+        registration.kind = .liveActivity(activity: activity, session: session)
         _ = try State(settings).registry.claim(
             registration, for: user, at: Timestamp(milliseconds: now))
     }
 
-    func updating(_ state: JSONObject?, _ more: JSONObject = [:]) -> JSONValue {
-        var body: JSONObject = ["activityId": "build-7"]
+    func updating(
+        _ state: JSONObject?, _ more: JSONObject = [:],
+        of target: JSONObject = ["activityId": "build-7"]
+    ) -> JSONValue {
+        var body = target
         body["contentState"] = state.map { .object($0) }
         for member in more.members { body[member.name] = member.value }
         return [
@@ -236,8 +242,11 @@ extension World {
         ]
     }
 
-    func update(_ state: JSONObject?, _ more: JSONObject = [:]) throws -> Answer {
-        try Answer(event: start("live-activity", updating(state, more)).end().stdout)
+    func update(
+        _ state: JSONObject?, _ more: JSONObject = [:],
+        of target: JSONObject = ["activityId": "build-7"]
+    ) throws -> Answer {
+        try Answer(event: start("live-activity", updating(state, more, of: target)).end().stdout)
     }
 
     fileprivate func killDeliver(after milliseconds: Int) throws {

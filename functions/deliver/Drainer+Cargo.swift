@@ -24,7 +24,12 @@ extension Drainer {
             return try loadSession(session, push, to: device)
         }
         let id = push.job.notification.id
-        let shared = try state.session(of: device)?.feed(for: device.joined)
+        let session = try state.session(of: device)
+        // Nothing but its own end comes after the session's.
+        if session?.hasEnded(for: device.joined) == true, device.activity?.known?.isEnd != true {
+            return .superseded("newer")
+        }
+        let shared = session?.feed(for: device.joined)
         if let pause = device.activity?.pause(of: id, after: shared, now: now) {
             return .behind(for: pause)
         }
@@ -59,6 +64,8 @@ extension Drainer {
         let (known, snapshot) = try state.sessions.read(name, unless: lastSession)
         lastSession = snapshot
         if let taken = known?.session.taken(by: id) { return taken }
+        // Thousands of pushes may ask for a state that another one has replaced.
+        guard known?.session.waits(for: id) == true else { return nil }
         return try state.sessions.update(name) { $0.session.take(by: id, now: now) }
     }
 

@@ -20,6 +20,7 @@ extension Sending {
                 throw .refused(
                     .conflict, "contentState is required: this channel has none yet")
             }
+            try dropLostCarrier(of: &feed)
             let addition = feed.add(
                 call.aps, priority: call.priority, at: call.moment, expires: call.expires,
                 now: call.now, id: id, for: .channel, fits: call.fits)
