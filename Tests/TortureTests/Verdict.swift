@@ -52,8 +52,10 @@ struct Verdict {
         if ids.count > 1 { repeatedForNothing.append("\(token) under \(ids.sorted())") }
         if outcomes.count > 1 { wrong.append("\(token): outcomes \(outcomes)") }
         // Some only put it off, without asking the push service.
-        let asked = lines.filter { $0.outcome != nil || $0.pushID != nil }
-        if Set(asked.map(\.pushID)) != ids { wrong.append("\(token): other ids in the receipts") }
+        let asked = lines.filter { $0.outcome != nil || !$0.pushID.isEmpty }
+        if Set(asked.map(\.pushID)) != ids {
+            wrong.append("\(token): not under \(ids) in the receipts: \(asked)")
+        }
         let collapsed = Set(taken.map { $0["headers"]?.object?["apns-collapse-id"]?.string })
         if collapsed.count > 1 { wrong.append("\(token): collapse ids \(collapsed)") }
         guard taken.count > 1 else { return }
