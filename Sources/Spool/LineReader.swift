@@ -14,9 +14,11 @@ struct LineReader {
     init(_ path: String) throws(SystemError) {
         self.path = path
         let file = try FileDescriptor.open(path, .read)
-        let start = try file.read(upTo: Self.piece)
+        // Thousands are in hand at once: no more memory than there is in the file, and a byte to see its end.
+        let most = min(Self.piece, try file.size() + 1)
+        let start = try file.read(upTo: most)
         buffer = start[...]
-        self.file = start.count < Self.piece ? nil : file
+        self.file = start.count < most ? nil : file
     }
 
     /// Whether all of the file was read already.
