@@ -1,4 +1,3 @@
-import Crypto
 import Spool
 import Store
 import Turnstone
@@ -39,7 +38,7 @@ package struct Outbox {
     ) throws(Failure) -> Sent {
         guard let once else {
             return try accept(
-                message, audience, id: stableUUID("message \(hex(try randomBytes(16)))"), nil)
+                message, audience, id: try newID(for: audience.onlyUser), nil)
         }
         return try state.messages.holding(once.text) { () throws(Failure) in
             let (id, record) = try state.messages.lookUp(key: once.text, at: now)

@@ -25,10 +25,12 @@ package final class Intake {
     private var unlisted: Set<String> = []
     /// Of what is called off, what was taken before its time for that.
     var called: Set<String> = []
-    private var lists: [(lane: Lane, list: FolderList)] = []
+    private var lists: [(lane: Lane, list: NameList)] = []
     /// The folders of `waiting/` that are due and were not read to their ends, and the first one's list.
     private var due: [WaitingFolder]?
     private var dueList: FolderList?
+    /// When something was first moved to the backlog since the lanes were listed, by the monotonic clock.
+    private var movingSince: Int64?
 
     /// Comes before all else: ``recover(at:)``.
     package init(
@@ -38,7 +40,7 @@ package final class Intake {
         self.log = log
         self.report = report
         checkpoint = Checkpoint(spool)
-        lists = Lane.all.map { ($0, FolderList(spool.ready($0))) }
+        lists = Lane.all.map { ($0, NameList(spool.ready($0))) }
     }
 
     /// Whether there are finished notifications whose files could not be removed.
@@ -48,13 +50,36 @@ package final class Intake {
     /// end, after which it is read from the start.
     package func next(in lane: Lane) throws(Failure) -> SpoolFile? {
         guard let list = lists.first(where: { $0.lane == lane })?.list else { return nil }
+        listAgainIfMoving()
         while true {
-            guard let name = try name(in: list, spool.ready(lane)) else {
+            guard let name = try name(in: spool.ready(lane), list.next) else {
                 list.removeIfWorn()
                 return nil
             }
             if let file = try take(spool.ready(lane), name) { return file }
         }
+    }
+
+    /// Lets go of a notification whose user has many before it, so that it comes after those of others.
+    ///
+    /// - Returns: whether it is gone; else it is still in hand.
+    package func moveToBacklog(_ file: SpoolFile) -> Bool {
+        let folder = spool.ready(.backlog)
+        do throws(SystemError) {
+            try Files.makeFolder(folder)
+            try Files.rename(file.path, "\(folder)/\(file.notification.id).jsonl")
+        } catch { return false }
+        removeIfWaiting(Files.parent(of: file.path))
+        leave(file)
+        movingSince = movingSince ?? MonotonicClock.milliseconds
+        return true
+    }
+
+    /// Lists the lanes anew if much is being moved out of them: who came meanwhile need not wait for the end of that.
+    private func listAgainIfMoving() {
+        guard let since = movingSince, MonotonicClock.milliseconds - since >= 50 else { return }
+        movingSince = nil
+        for (lane, list) in lists where lane == .urgent || lane == .normal { list.restart() }
     }
 
     /// The next notification that has waited long enough and is not in hand; `nil` after the last one,
@@ -70,7 +95,7 @@ package final class Intake {
         while let first = folders.first {
             let folder = "\(spool.waiting)/\(first.name)"
             let list = dueList ?? FolderList(folder)
-            while let name = try name(in: list, folder) {
+            while let name = try name(in: folder, list.next) {
                 guard let file = try take(folder, name) else { continue }
                 due = folders
                 dueList = list
@@ -86,8 +111,10 @@ package final class Intake {
     }
 
     /// The next name in a folder. One that cannot be listed counts as empty: the others can go on.
-    private func name(in list: FolderList, _ folder: String) throws(Failure) -> String? {
-        do throws(SystemError) { return try list.next() } catch {
+    private func name(
+        in folder: String, _ next: () throws(SystemError) -> String?
+    ) throws(Failure) -> String? {
+        do throws(SystemError) { return try next() } catch {
             guard error.errno.isOfTheFile else { throw error.failure }
             reportUnlisted(error.failure)
             return nil
@@ -182,9 +209,11 @@ package final class Intake {
             do throws(SystemError) { isThere = try Files.exists(file.path) } catch {}  // it may be
             if isThere { stuck[id] = file.progress }
         }
-        // The folder of a moment goes with its last file.
-        if file.path.utf8.starts(with: spool.waiting.utf8) {
-            Files.removeEmptyFolder(Files.parent(of: file.path))
-        }
+        removeIfWaiting(Files.parent(of: file.path))
+    }
+
+    /// The folder of a moment goes with its last file.
+    private func removeIfWaiting(_ folder: String) {
+        if folder.utf8.starts(with: spool.waiting.utf8) { Files.removeEmptyFolder(folder) }
     }
 }

@@ -6,10 +6,12 @@ package enum Lane: String, Sendable {
     case urgent
     /// All else, to a few devices.
     case normal
+    /// What a drainer moved here, since its user had many before it: others' go first.
+    case backlog
     /// To more devices than ``most``: it would hold up the others.
     case bulk
 
-    static let all = [Lane.urgent, .normal, .bulk]
+    static let all = [Lane.urgent, .normal, .backlog, .bulk]
 
     /// The most devices of a notification that is not bulk.
     package static let most = 100

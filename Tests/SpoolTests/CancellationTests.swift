@@ -29,6 +29,30 @@ import Turnstone
         #expect(scratch.files.filter { $0.hasPrefix("spool/") } == ["spool/drainer.lock"])
     }
 
+    @Test("what was moved behind others' is known, and can be called off")
+    func inBacklog() throws {
+        try accept()
+        let intake = try scratch.intake()
+        #expect(intake.moveToBacklog(try #require(try intake.next(in: .normal))))
+        #expect(try scratch.spool.contains("n1") && scratch.spool.hasReady())
+        #expect(try scratch.spool.oldestDue(at: now) == Scratch.notification().accepted)
+        #expect(try scratch.spool.cancel("n1", at: now))
+        #expect(try outcomes() == [.cancelled, .cancelled])
+        #expect(!scratch.files.contains { $0.hasSuffix(".jsonl") && $0.hasPrefix("spool/") })
+    }
+
+    @Test("what was due is moved behind others' as it is")
+    func dueInBacklog() throws {
+        try accept(notBefore: now + .hours(1))
+        let intake = try scratch.intake()
+        let due = try #require(try intake.nextDue(at: now + .hours(1)))
+        #expect(intake.moveToBacklog(due))
+        #expect(scratch.files == ["spool/ready/backlog/n1.jsonl"])
+        #expect(try intake.nextDue(at: now + .hours(1)) == nil)
+        let file = try #require(try intake.next(in: .backlog))
+        #expect(try file.rest().count == 2)
+    }
+
     @Test("what has an outcome keeps it, and what may have arrived has gone out")
     func underway() throws {
         try accept()

@@ -223,28 +223,42 @@ final class Drainer {
     private func claim() throws(Failure) {
         for file in try intake.lookForCallOffs() { try take(file, file.lane) }
         let moment = MonotonicClock.milliseconds
-        guard queue.smallCount < 500, moment - lastClaim >= 20 else { return }
+        guard queue.smallCount - queue.backlogCount < 500, moment - lastClaim >= 20 else { return }
         var isAll = true
         try releaseHeld()
         for round in 0..<500 {
             guard let file = try intake.next(in: .urgent) else { break }
-            try take(file, .urgent)
+            try takeInTurn(file, .urgent)
             isAll = isAll && round < 499
         }
         for round in 0..<250 {
             guard let file = try intake.nextDue(at: now) else { break }
-            try take(file, file.lane)
+            try takeInTurn(file, file.lane)
             isAll = isAll && round < 249
         }
         for round in 0..<500 {
             guard let file = try intake.next(in: .normal) else { break }
-            try take(file, .normal)
+            try takeInTurn(file, .normal)
             isAll = isAll && round < 499
+        }
+        // Not before all of the others' was seen.
+        while isAll, queue.backlogCount < 500, let file = try intake.next(in: .backlog) {
+            try take(file, .backlog)
         }
         while queue.bulkCount < PushQueue.mostBulk, let file = try intake.next(in: .bulk) {
             try take(file, .bulk)
         }
         if isAll { lastClaim = moment }
+    }
+
+    /// Takes a notification, unless enough of its user's are in hand: others may come after it.
+    private func takeInTurn(_ file: SpoolFile, _ lane: Lane) throws(Failure) {
+        if lane != .bulk, let user = file.notification.user,
+            queue.count(of: user) >= PushQueue.mostOfOne, intake.moveToBacklog(file)
+        {
+            return
+        }
+        try take(file, lane)
     }
 
     private func take(_ file: SpoolFile, _ lane: Lane) throws(Failure) {

@@ -2,21 +2,32 @@ import Spool
 import Turnstone
 
 /// The deliveries of all jobs, in the order in which they are to be tried: by lanes, and in the lanes of small
-/// notifications the devices first that are known to be good.
+/// notifications the devices first that are known to be good, of each user in turn.
 struct PushQueue {
     typealias Entry = (job: Job, delivery: Delivery)
 
-    private var urgent = [Line(), Line()]
-    private var normal = [Line(), Line()]
+    private var urgent = [FairLine(), FairLine()]
+    private var normal = [FairLine(), FairLine()]
     private var bulk: [Job] = []
     private var nextBulk = 0
     /// What came back of bulk jobs.
-    private var again = Line()
+    private var again = Line<Entry>()
     /// Jobs of which the last delivery is out, since the last ``takeExhausted()``.
     private var exhausted: [Job] = []
 
     /// How many deliveries of small notifications wait.
-    var smallCount: Int { (urgent + normal).reduce(0) { $0 + $1.count } }
+    private(set) var smallCount = 0
+    /// How many of them came from the backlog.
+    private(set) var backlogCount = 0
+
+    /// Of a user who has so many deliveries here, no more are taken before others'.
+    static let mostOfOne = 100
+
+    /// How many deliveries to a user wait, of small notifications.
+    func count(of user: UserID) -> Int {
+        urgent[0].count(of: user) + urgent[1].count(of: user) + normal[0].count(of: user)
+            + normal[1].count(of: user)
+    }
 
     var bulkCount: Int { bulk.count }
 
@@ -41,11 +52,15 @@ struct PushQueue {
     }
 
     private mutating func append(_ entry: Entry) {
-        let place = entry.delivery.isProven ? 0 : 1
-        switch entry.job.lane {
-        case .urgent: urgent[place].append(entry)
-        case .normal: normal[place].append(entry)
-        case .bulk: again.append(entry)
+        guard entry.job.lane != .bulk else { return again.append(entry) }
+        let isFromBacklog = entry.job.lane == .backlog
+        let place = entry.delivery.isProven && !isFromBacklog ? 0 : 1
+        smallCount += 1
+        if isFromBacklog { backlogCount += 1 }
+        if entry.job.lane == .urgent {
+            urgent[place].append(entry)
+        } else {
+            normal[place].append(entry)
         }
     }
 
@@ -54,8 +69,11 @@ struct PushQueue {
 
     /// - Throws: where a job's file is damaged; the others can go on.
     mutating func popFirst() throws(Failure) -> Entry? {
-        for place in urgent.indices { if let entry = urgent[place].popFirst() { return entry } }
-        for place in normal.indices { if let entry = normal[place].popFirst() { return entry } }
+        if let entry = popSmall() {
+            smallCount -= 1
+            if entry.job.lane == .backlog { backlogCount -= 1 }
+            return entry
+        }
         if let entry = again.popFirst() { return entry }
         while !bulk.isEmpty {
             nextBulk = (nextBulk + 1) % bulk.count
@@ -75,6 +93,13 @@ struct PushQueue {
         return nil
     }
 
+    private mutating func popSmall() -> Entry? {
+        guard smallCount > 0 else { return nil }
+        for place in urgent.indices { if let entry = urgent[place].popFirst() { return entry } }
+        for place in normal.indices { if let entry = normal[place].popFirst() { return entry } }
+        return nil
+    }
+
     private mutating func drop() { exhausted.append(bulk.remove(at: nextBulk)) }
 
     /// The jobs of which nothing more comes, each once.
@@ -88,32 +113,10 @@ struct PushQueue {
     /// - Returns: the jobs of which something was left.
     mutating func removeAll() -> [Job] {
         var jobs = bulk
-        for line in urgent + normal + [again] { jobs += line.rest.map { $0.job } }
+        for line in urgent + normal { jobs += line.rest.map { $0.job } }
+        jobs += again.rest.map { $0.job }
         self = PushQueue()
         var seen: Set<ObjectIdentifier> = []
         return jobs.filter { seen.insert(ObjectIdentifier($0)).inserted }
-    }
-
-    /// First in, first out.
-    private struct Line {
-        private var entries: [Entry?] = []
-        private var start = 0
-
-        var count: Int { entries.count - start }
-
-        var rest: [Entry] { entries[start...].compactMap { $0 } }
-
-        mutating func append(_ entry: Entry) { entries.append(entry) }
-
-        mutating func popFirst() -> Entry? {
-            guard start < entries.count, let entry = entries[start] else { return nil }
-            entries[start] = nil
-            start += 1
-            if start > 1024, start * 2 > entries.count {
-                entries.removeFirst(start)
-                start = 0
-            }
-            return entry
-        }
     }
 }

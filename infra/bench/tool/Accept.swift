@@ -10,7 +10,9 @@ enum Crowd: String {
     case devices
     /// Many notifications to a device each, without fsync.
     case ones
-    /// The same, each accepted as it should be.
+    /// The same, all to one user's.
+    case user
+    /// The same as `ones`, each accepted as it should be.
     case singly
     /// One notification to the same device again and again.
     case same
@@ -24,7 +26,13 @@ func accept(in folder: String, count: Int64, _ crowd: Crowd) throws(Failure) {
     let now = Timestamp.systemNow
     let start = MonotonicClock.milliseconds
     switch crowd {
-    case .ones: try acceptEach(count, in: spool, of: state, at: now)
+    case .ones: try acceptEach(notification(0, at: now), count, in: spool, of: state)
+    case .user:
+        let user = UserID(name(0))
+        let first = Notification(
+            id: try newID(for: user), user: user, accepted: now, expires: now + .days(1),
+            push: content())
+        try acceptEach(first, count, in: spool, of: state)
     case .singly:
         for number in 0..<count {
             try spool.accept(notification(number, at: now), to: [delivery(number, of: state)])
@@ -44,16 +52,18 @@ func accept(in folder: String, count: Int64, _ crowd: Crowd) throws(Failure) {
 
 /// Copies of an accepted notification's file under other ids: a million `fsync` would take ten minutes.
 private func acceptEach(
-    _ count: Int64, in spool: Spool, of state: State, at now: Timestamp
+    _ first: Notification, _ count: Int64, in spool: Spool, of state: State
 ) throws(Failure) {
-    let first = notification(0, at: now)
     try spool.accept(first, to: [delivery(0, of: state)])
     let folder = "\(spool.folder)/ready/normal"
-    try systemCalls { () throws(SystemError) in
-        guard let text = try Files.contents("\(folder)/\(first.id).jsonl") else { return }
-        for number in 1..<max(1, count) {
-            let id = stableUUID("bench \(now.milliseconds) \(number)")
-            let copy = replacing(first.id, by: id, in: text)
+    let text = try systemCalls { () throws(SystemError) in
+        try Files.contents("\(folder)/\(first.id).jsonl")
+    }
+    guard let text else { return }
+    for _ in 1..<max(1, count) {
+        let id = try newID(for: first.user)
+        let copy = replacing(first.id, by: id, in: text)
+        try systemCalls { () throws(SystemError) in
             try FileDescriptor.open("\(folder)/\(id).jsonl", .anew).write(copy)
         }
     }

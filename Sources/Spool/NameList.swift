@@ -1,0 +1,73 @@
+import Crypto
+import Turnstone
+import Unix
+
+/// The names of a lane's files, from 256 parts in turn: all of one user's messages are in the same part
+/// (``newID(for:)``), and so those of others are seen soon, however many that user has.
+final class NameList {
+    private let folder: String
+    private var list: FolderList
+    private var parts: [[String]] = Array(repeating: [], count: 256)
+    private var part = 0
+    private var count = 0
+    private var isAtEnd = false
+
+    /// The most names in memory.
+    private static let most = 32_768
+
+    init(_ folder: String) {
+        self.folder = folder
+        list = FolderList(folder)
+    }
+
+    /// The next name; `nil` at the end, after which it begins anew, and where the folder is missing. What is added or
+    /// removed meanwhile may be among them.
+    func next() throws(SystemError) -> String? {
+        if count == 0, !isAtEnd { try fill() }
+        guard count > 0 else {
+            isAtEnd = false
+            return nil
+        }
+        repeat { part = (part + 1) % parts.count } while parts[part].isEmpty
+        count -= 1
+        return parts[part].removeLast()
+    }
+
+    private func fill() throws(SystemError) {
+        while count < Self.most {
+            guard let name = try list.next() else {
+                isAtEnd = true
+                return
+            }
+            parts[partOfFile(name)].append(name)
+            count += 1
+        }
+    }
+
+    /// Begins anew.
+    func restart() {
+        list = FolderList(folder)
+        for part in parts.indices { parts[part].removeAll(keepingCapacity: true) }
+        count = 0
+        isAtEnd = false
+    }
+
+    /// As of ``FolderList/removeIfWorn()``.
+    func removeIfWorn() { list.removeIfWorn() }
+}
+
+/// An id that no other notification has.
+///
+/// - Parameter user: all ids for one user end with the same two digits.
+package func newID(for user: UserID?) throws(Failure) -> String {
+    let id = stableUUID("message \(hex(try randomBytes(16)))")
+    guard let user else { return id }
+    let digits = hex(SHA256.hash(Array(user.text.utf8)).prefix(1))
+    return String(decoding: Array(id.utf8.dropLast(2)), as: UTF8.self) + digits
+}
+
+/// The number that an id's last two digits make.
+private func partOfFile(_ name: String) -> Int {
+    let digits = String(decoding: name.utf8.dropFirst(34).prefix(2), as: UTF8.self)
+    return Int(UInt8(digits, radix: 16) ?? 0)
+}

@@ -1,0 +1,98 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+import Turnstone
+
+/// Very many messages to one user, and one each to others who come after that.
+@Suite struct FairnessTests {
+    private let world: World
+    private let many = 6000
+    private let others = 2...6
+
+    init() throws { world = try World() }
+
+    private func send(to user: String, isUrgent: Bool) throws -> String {
+        try world.sent([
+            "users": [.string(user)], "title": "Hello",
+            "interruption_level": isUrgent ? "time-sensitive" : "active",
+        ])
+    }
+
+    /// Lets the messages to ann wait in a lane.
+    ///
+    /// - Parameter isKeyed: whether their ids are as they get them from idempotency keys.
+    private func crowd(isUrgent: Bool, isKeyed: Bool) throws {
+        try world.give("ann", devices: 1...1)
+        let first = try send(to: "ann", isUrgent: isUrgent)
+        let folder = "spool/ready/\(isUrgent ? "urgent" : "normal")"
+        let bytes = try #require(world.state.read("\(folder)/\(first).jsonl"))
+        let text = String(decoding: bytes, as: UTF8.self)
+        for _ in 1..<many {
+            let random = UUID().uuidString.lowercased()
+            let id = isKeyed ? random : "\(random.dropLast(2))\(first.suffix(2))"
+            try world.state.write(
+                text.replacingOccurrences(of: first, with: id), to: "\(folder)/\(id).jsonl")
+        }
+    }
+
+    private func sendToOthers(isUrgent: Bool) throws {
+        for number in others {
+            try world.give("user\(number)", devices: [number])
+            _ = try send(to: "user\(number)", isUrgent: isUrgent)
+        }
+    }
+
+    /// The places of others' pushes among all that were accepted.
+    private func placesOfOthers() throws -> [Int] {
+        let tokens = try world.simulator.pushes().filter { $0["accepted"] == true }.map {
+            $0["token"]
+        }
+        #expect(tokens.count == many + others.count)
+        return tokens.enumerated().filter { $1 != .string(token(1)) }.map(\.offset)
+    }
+
+    @Test(
+        "six thousand messages to one user do not keep others waiting", arguments: [false, true],
+        [false, true])
+    func others(isUrgent: Bool, isKeyed: Bool) throws {
+        try crowd(isUrgent: isUrgent, isKeyed: isKeyed)
+        try sendToOthers(isUrgent: isUrgent)
+        try world.run("deliver")
+        let places = try placesOfOthers()
+        // Without keys the ids tell who they are for; else the drainer has to read all files once.
+        #expect(places.count == others.count && places.allSatisfy { $0 < (isKeyed ? 4000 : 1000) })
+        #expect(world.spooled().isEmpty)
+    }
+
+    @Test("six thousand small messages are sent in 28 MB")
+    func memory() throws {
+        try crowd(isUrgent: false, isKeyed: true)
+        // RLIMIT_DATA: what the program writes to, in KiB.
+        let drainer = try Programs.start(
+            at: "/bin/sh", ["-c", "ulimit -d 28000; exec '\(Programs.path("deliver"))'"],
+            entries: world.environment.map { "\($0.key)=\($0.value)" })
+        let ended = try drainer.end()
+        #expect(ended.exitCode == 0, "\(ended.stderr.suffix(300))")
+        #expect(try Set(world.acceptedIDs()).count == many)
+    }
+
+    @Test("what a killed drainer has moved behind others' arrives, and behind others'")
+    func killed() throws {
+        try crowd(isUrgent: false, isKeyed: true)
+        let drainer = try world.start("deliver")
+        try world.simulator.perform(["do": "wait", "pushes": 300, "ms": 20_000])
+        drainer.send(SIGKILL)
+        _ = try drainer.end()
+        let taken = try world.acceptedIDs().count
+        #expect(world.spooled().contains { $0.hasPrefix("spool/ready/backlog/") })
+        try sendToOthers(isUrgent: false)
+        try world.run("deliver")
+        let ids = try world.acceptedIDs()
+        #expect(Set(ids).count == many + others.count)
+        let pushes = try world.simulator.pushes().filter { $0["accepted"] == true }
+        let first = pushes.firstIndex { $0["token"] == .string(token(2)) }
+        #expect(try #require(first) < taken + 3000)
+        #expect(world.spooled().isEmpty)
+    }
+}
