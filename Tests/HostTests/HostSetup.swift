@@ -67,15 +67,15 @@ struct HostSetup {
     private static let examples = "\(Route.repository)/infra"
 
     private mutating func setUpNginx(_ port: UInt16) throws {
-        let server = try example(
-            "nginx/turnstone.conf", port,
-            [
-                ("/etc/nginx/turnstone/", "\(Self.examples)/nginx/"),
-                ("/etc/turnstone/", "\(folder.path)/"), ("/run/turnstone/", "\(folder.path)/"),
-                ("/var/log/nginx/", "\(folder.path)/"),
-                // All callers have one address here.
-                ("rate=10r/s", "rate=10000r/s"),
-            ])
+        var here = [
+            ("/etc/nginx/turnstone/", "\(Self.examples)/nginx/"),
+            ("/etc/turnstone/", "\(folder.path)/"), ("/run/turnstone/", "\(folder.path)/"),
+            ("/var/log/nginx/", "\(folder.path)/"),
+        ]
+        // All callers have one address here.
+        let rate = "rate=10r/s"
+        if changes[rate] == nil { here.append((rate, "rate=10000r/s")) }
+        let server = try example("nginx/turnstone.conf", port, here)
         try folder.write(
             """
             \(getuid() == 0 ? "user root;" : "")

@@ -21,6 +21,29 @@ import Testing
         }
     }
 
+    @Test("one address has ten changes a second, and reads and backends are not counted")
+    func changesAreLimited() throws {
+        let site = try Site(.nginx, replacing: ["rate=10r/s": "rate=10r/s"])
+        func answers(_ method: String, _ path: String, _ program: String) throws -> [HostAnswer] {
+            try (0..<300).map { _ in
+                try site.answer(HostRequest(method: method, target: path), from: program)
+            }
+        }
+        for (method, path, program) in [
+            ("POST", "/register", "register"), ("PUT", "/api/preferences", "preferences"),
+        ] {
+            let answers = try answers(method, path, program)
+            let refused = answers.filter { $0.status == 429 }
+            #expect(refused.count >= 100, "\(path)")
+            #expect(refused.allSatisfy { $0.headers["retry-after"] != nil && $0.json != nil })
+        }
+        for (method, path, program) in [
+            ("GET", "/api/preferences", "preferences"), ("POST", "/api/notify", "notify"),
+        ] {
+            #expect(try !answers(method, path, program).contains { $0.status == 429 }, "\(path)")
+        }
+    }
+
     @Test func withoutFcgiwrapItIsA503ToComeBackTo() throws {
         let site = try Site(.nginx, replacing: ["fcgi.sock": "none.sock"])
         let answer = try site.answer(HostRequest(target: "/health"), from: "health")
