@@ -61,18 +61,22 @@ extension Timestamp {
             let hour = number(11..<13), let minute = number(14..<16), let second = number(17..<19),
             let millisecond = bytes.count == 24 ? number(20..<23) : 0
         else { return nil }
-        // The inverse of what CalendarDate does.
-        let shifted = month <= 2 ? year - 1 : year
-        let yearOfEra = shifted % 400
-        let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
-        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
-        let days = shifted / 400 * 146_097 + dayOfEra - 719_468
-        let seconds = days * 86_400 + hour * 3600 + minute * 60 + second
+        let seconds =
+            daysSince1970(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second
         self.init(milliseconds: seconds * 1000 + millisecond)
         // What is no date, such as 30 February, comes back as another.
         let date = CalendarDate(self)
         guard text == (bytes.count == 24 ? date.millisecondText : date.text) else { return nil }
     }
+}
+
+/// The day's number from 1 January 1970 on, of a year from 1 on: the inverse of what ``CalendarDate`` does.
+func daysSince1970(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+    let shifted = month <= 2 ? year - 1 : year
+    let yearOfEra = shifted % 400
+    let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
+    let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+    return shifted / 400 * 146_097 + dayOfEra - 719_468
 }
 
 private func padded(_ number: Int, _ width: Int) -> String {

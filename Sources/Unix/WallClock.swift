@@ -1,12 +1,26 @@
-import CUnix
 import Turnstone
 
 /// The clocks on the walls of the world, by the IANA's time zone database as the system has it (Debian: tzdata).
 ///
-/// The C library knows one zone at a time and takes it from the environment: only for programs with one thread.
+/// Not by `localtime_r(3)`, which takes the zone from the environment: while libcurl looks a name up in a thread of its
+/// own, nobody may change that. Only for programs that do this on one thread.
 package enum WallClock {
     /// Whether there is a time zone of this name, such as `Europe/Berlin`.
-    package static func knows(_ zone: String) -> Bool {
+    package static func knows(_ zone: String) -> Bool { rules(of: zone) != nil }
+
+    /// How many minutes the clock shows since midnight; `nil` where the database does not know the zone.
+    package static func minute(at moment: Timestamp, in zone: String) -> Int? {
+        if let rules = known[zone] { return rules.minute(at: moment) }
+        guard !unknown.contains(zone) else { return nil }
+        guard let rules = rules(of: zone) else {
+            unknown.append(zone)
+            return nil
+        }
+        known[zone] = rules
+        return rules.minute(at: moment)
+    }
+
+    private static func rules(of zone: String) -> TimeZoneRules? {
         let isName = zone.utf8.allSatisfy { byte in
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -17,36 +31,15 @@ package enum WallClock {
             }
         }
         guard isName, !zone.isEmpty, zone.utf8.count <= 64, zone.utf8.first != UInt8(ascii: "/")
-        else { return false }
-        var start: [UInt8] = []
+        else { return nil }
         do throws(SystemError) {
-            start = try FileDescriptor.open("/usr/share/zoneinfo/\(zone)", .read).read(upTo: 4)
-        } catch { return false }
-        return start == Array("TZif".utf8)
-    }
-
-    /// How many minutes the clock shows since midnight; `nil` where the database does not know the zone. C:
-    /// `localtime_r(3)`.
-    package static func minute(at moment: Timestamp, in zone: String) -> Int? {
-        if current?.zone != zone {
-            let isKnown = knows(zone)
-            if isKnown {
-                setenv("TZ", ":\(zone)", 1)
-                tzset()
-            } else if !unknown.contains(zone) {
-                unknown.append(zone)
-            }
-            current = (zone, isKnown)
-        }
-        guard current?.isKnown == true else { return nil }
-        var seconds = time_t(moment.seconds)
-        var parts = tm()
-        localtime_r(&seconds, &parts)
-        return Int(parts.tm_hour) * 60 + Int(parts.tm_min)
+            let file = try FileDescriptor.open("/usr/share/zoneinfo/\(zone)", .read)
+            return TimeZoneRules(try file.readToEnd(limit: 1 << 16))
+        } catch { return nil }
     }
 
     /// The zones that were asked for and that the database does not know: an upgrade may have removed them.
     nonisolated(unsafe) package private(set) static var unknown: [String] = []
 
-    nonisolated(unsafe) private static var current: (zone: String, isKnown: Bool)?
+    nonisolated(unsafe) private static var known: [String: TimeZoneRules] = [:]
 }
