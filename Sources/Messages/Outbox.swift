@@ -106,6 +106,7 @@ package struct Outbox {
         notification.kind = message.kind
         notification.order = Timestamp.systemNanoseconds
         notification.badge = message.badge
+        notification.notBefore = message.sendAfter
         notification.hasOwnLife = message.hasOwnLife
         // What others get on the same phone counts as well.
         guard message.subject != nil || message.collapseID != nil else { return notification }

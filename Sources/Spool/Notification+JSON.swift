@@ -33,6 +33,7 @@ extension Notification {
         messageIDs = members["messages"]?.texts ?? []
         order = members["order"]?.integer
         badge = members["badge"].flatMap(BadgeChange.init)
+        notBefore = members["not_before"]?.timestamp
         hasOwnLife = members["own_life"]?.bool ?? false
         if let json = members["series"] {
             guard let known = Series(json) else { return nil }
@@ -56,6 +57,7 @@ extension Notification {
         members["series"] = series.map { $0.json }
         members["order"] = order.map { .integer($0) }
         members["badge"] = badge.map { $0.json }
+        members["not_before"] = notBefore.map { JSONValue($0) }
         members["own_life"] = hasOwnLife ? true : nil
         members["messages"] = messageIDs.isEmpty ? nil : JSONValue(texts: messageIDs)
         return members

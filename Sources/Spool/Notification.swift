@@ -45,6 +45,8 @@ package struct Notification: Equatable, Sendable {
     package var order: Int64?
     /// What it does to the badge of each of its users, once, when it is sent.
     package var badge: BadgeChange?
+    /// Before which its sender does not want it sent, of a message.
+    package var notBefore: Timestamp?
     /// Whether its sender said when it expires: else it does not expire while it is held.
     package var hasOwnLife = false
     /// What it carries in the place of ``push``, as the user's or the channel's document has it when it is sent.

@@ -49,6 +49,9 @@ extension Drainer {
 
     /// Whether a message goes out, is held for the device, or ends.
     private func decideMessage(_ push: inout Push) throws(Failure) -> Verdict? {
+        if let moment = push.job.notification.notBefore, moment > now {
+            return .early(moment - now)
+        }
         let verdict = try chooseUser(&push)
         guard let user = push.job.file.user(of: push.delivery), push.job.notification.isMessage
         else {

@@ -26,6 +26,7 @@ extension Drainer {
         message.order = notification.order
         message.series = notification.series
         message.badge = notification.badge
+        message.notBefore = notification.notBefore
         message.hasOwnLife = notification.hasOwnLife
         let delivery = Delivery(
             token: token, id: push.delivery.deviceID, environment: push.delivery.environment,
@@ -164,12 +165,13 @@ extension Drainer {
             guard !messages.isEmpty else { return .superseded("released") }
             let passage = document.preferences.passage(nil, at: now, WallClock.minute)
             if case .held(let moment) = passage {
-                let first = messages.map { $0.notification.expires }.min() ?? moment
-                try spool.putBack(
-                    release, into: HeldBox(of: user, device.id), until: moment, expires: first,
-                    now: now)
-                push.job.isPutBack = true
+                try putBack(messages, of: push, for: user, device, until: moment)
                 try lookAgain(at: user, heldUntil: moment)
+                return .superseded("held")
+            }
+            // The clock showed a later time when it was put into the box.
+            if let moment = messages.compactMap({ $0.notification.notBefore }).max(), moment > now {
+                try putBack(messages, of: push, for: user, device, until: moment)
                 return .superseded("held")
             }
         }
@@ -179,6 +181,18 @@ extension Drainer {
         push.brought = messages.compactMap { $0.notification.series }
         try countBadges(of: messages.map { $0.notification }, &push, of: user)
         return nil
+    }
+
+    /// Puts what a release was to bring into its box again.
+    private func putBack(
+        _ messages: [HeldMessage], of push: Push, for user: UserID, _ device: Device,
+        until moment: Timestamp
+    ) throws(Failure) {
+        let first = messages.map { $0.notification.expires }.min() ?? moment
+        try spool.putBack(
+            push.job.notification.id, into: HeldBox(of: user, device.id), until: moment,
+            expires: first, now: now)
+        push.job.isPutBack = true
     }
 
     /// What becomes of a message that was held.

@@ -222,6 +222,11 @@ extension Verdict {
         return Verdict(status: nil, reason: failure.cause, meaning: .later(pause))
     }
 
+    /// Its sender does not want it sent before a moment: the clock showed a later time when it was taken out.
+    static func early(_ pause: Interval) -> Verdict {
+        Verdict(status: nil, reason: "before its time", meaning: .later(pause))
+    }
+
     /// The user does not want to be told yet.
     static func waiting(_ pause: Interval) -> Verdict {
         Verdict(status: nil, reason: "held", meaning: .later(pause))

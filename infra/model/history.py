@@ -522,8 +522,6 @@ class History:
             if push.token in PHONE_OF or push.token in NAME_OF:
                 for world in {id(world): world for world in [self.world, *worlds]}.values():
                     judge.record(world, push)
-        for message in self.world.messages.values():
-            message.begun = message.begun or message.due is not None and self.world.now >= message.due
         if self.spawn:
             self.world.drained = self.world.now
         if self.world.stirred:

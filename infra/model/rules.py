@@ -151,7 +151,7 @@ def check_message(world, push, phone, repeated):
         raise Wanted(f"{described(push)}: {message.name} of kind {message.kind}, at {world.now}, but {wishes}")
     if world.now >= message.expires + 1000:
         raise Wanted(f"{described(push)}: {message.name} expired at {message.expires}, now is {world.now}")
-    if message.due is not None and world.now < message.due and not message.begun:
+    if message.due is not None and world.now < message.due:
         raise Wanted(f"{described(push)}: {message.name} is not due before {message.due}, now is {world.now}")
     if message.cancelled == "wholly" and not repeated:
         raise Cancelled(f"{described(push)}: {message.name} was cancelled")

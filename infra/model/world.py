@@ -85,7 +85,6 @@ class Message:
     excuses: dict = field(default_factory=dict)  # (user, slot): why it need not arrive
     devices: int = 0  # as the answer said
     phones: int = 0  # how many the users had when it was accepted
-    begun: bool = False  # a drainer has run when it was due; what it put off is due at once after the clock was set back
 
 
 @dataclass(frozen=True)
