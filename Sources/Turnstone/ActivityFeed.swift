@@ -254,8 +254,9 @@ extension ActivityFeed {
 
     /// How long the activity's own state has to wait that a notification is to take: its session's was sent just now.
     package func pause(of id: String, after shared: ActivityFeed?, now: Timestamp) -> Interval? {
+        // With a higher number the session's was accepted later: the activity did not get it if this one is newer.
         guard let waiting, carrier?.id == id, !waiting.isEnd, let sent = shared?.taken,
-            waiting.isNewer(than: sent.state.place)
+            waiting.after >= sent.state.number
         else { return nil }
         return Self.pause(after: sent, now: now)
     }

@@ -144,6 +144,26 @@ import Testing
         #expect(state == .carried(.init(id: "2", due: start + .seconds(15))))
     }
 
+    @Test("an activity's own state does not wait for states of its session that it did not get")
+    func ownAhead() throws {
+        var shared = ActivityFeed()
+        var own = ActivityFeed()
+        _ = update(&shared, 1, after: 0)
+        _ = shared.take(by: "1", now: start)
+        let ahead = start + .seconds(1800)
+        _ = own.add(
+            aps(2), priority: 5, at: ahead, expires: ahead, now: start, id: "own", besides: shared)
+        #expect(own.pause(of: "own", after: shared, now: start) == .seconds(15))
+        let now = start + .seconds(15)
+        _ = update(&shared, 3, after: 15)
+        let sent = shared.take(by: "3", now: now)
+        let taken = try #require(sent)
+        #expect(own.merged(into: taken, fits: { _ in true }) == nil)
+        #expect(own.pause(of: "own", after: shared, now: now) == nil)
+        let late = own.take(by: "own", now: now, besides: shared)
+        #expect(late?.state.aps == aps(2))
+    }
+
     @Test("what is written is read as it was")
     func json() throws {
         var feed = ActivityFeed()
