@@ -79,6 +79,7 @@ extension User {
         var device = before ?? newDevice(registration.token, at: time)
         if device.kind.session != registration.kind.session || before == nil {
             device.joined = registration.joined
+            device.activity?.follow(after: registration.joined)
         }
         device.take(registration, at: time)
         silence = nil

@@ -66,7 +66,7 @@ package struct ActivityFeed: Equatable, Sendable {
     }
 
     package struct Taken: Equatable, Sendable {
-        package let state: State
+        package internal(set) var state: State
         /// The notification that took it.
         package let carrier: String
         /// When it was, at the last attempt.
@@ -177,6 +177,13 @@ package struct ActivityFeed: Equatable, Sendable {
     /// - Parameter fits: whether a state can be sent.
     package mutating func keepAlert(fits: (JSONObject) -> Bool) {
         if let taken { waiting?.takeAlert(of: taken.state, fits: fits) }
+    }
+
+    /// Follows a session from now on whose newest state has this number: what the activity was sent alone comes before the
+    /// session's later states.
+    package mutating func follow(after number: Int64) {
+        waiting?.after = number
+        taken?.state.after = number
     }
 
     /// Forgets the notification that is to take what waits, so that the next state gets a new one: it has left the spool, or

@@ -139,6 +139,29 @@ import Turnstone
         #expect(world.spooled().isEmpty)
     }
 
+    @Test("an activity that is registered for another session gets the states of that one only")
+    func otherSession() throws {
+        let world = try World()
+        try world.listen(1)
+        try world.listen(2)
+        for step in 1...3 {
+            _ = try world.send(step)
+            try world.run("deliver")
+            try world.advance(seconds: 15)
+        }
+        #expect(try world.send(4, ["activityId": "activity-1"]) == "queued")
+        try world.run("deliver")
+        #expect(try world.send(5) != "outdated")
+        try world.listen(1, to: "other")
+        try world.advance(seconds: 15)
+        try world.run("deliver")
+        #expect(try world.send(6, ["sessionId": "other"]) == "queued")
+        try world.run("deliver")
+        #expect(try world.shown() == [1: [1, 2, 3, 4, 6], 2: [1, 2, 3, 5]])
+        #expect(try world.grows())
+        #expect(world.spooled().isEmpty)
+    }
+
     @Test("without a timestamp a state is newer than all before, whatever the clock was")
     func clockAhead() throws {
         let world = try World()
@@ -157,15 +180,15 @@ import Turnstone
 
 extension World {
     /// Registers an activity of a user of its own that shows the session.
-    fileprivate func listen(_ number: Int) throws {
+    fileprivate func listen(_ number: Int, to session: String = "final") throws {
         try registerActivity(
-            token: number, "activity-\(number)", session: "final", of: "user-\(number)")
+            token: number, "activity-\(number)", session: session, of: "user-\(number)")
     }
 
     fileprivate func call(_ step: Int?, _ more: JSONObject = [:]) throws -> Answer {
         try update(
             step.map { ["step": .integer(Int64($0))] }, more,
-            of: more["activityId"] == nil ? ["sessionId": "final"] : [:])
+            of: more["activityId"] ?? more["sessionId"] == nil ? ["sessionId": "final"] : [:])
     }
 
     fileprivate func send(_ step: Int?, _ more: JSONObject = [:]) throws -> String? {

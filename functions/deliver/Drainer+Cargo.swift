@@ -46,6 +46,10 @@ extension Drainer {
     private func loadSession(
         _ session: String, _ push: Push, to device: Device
     ) throws(Failure) -> Verdict? {
+        // It may have been registered for another one since.
+        guard device.sessionID?.utf8.elementsEqual(session.utf8) == true else {
+            return .superseded("unregistered")
+        }
         guard let taken = try take(from: session, by: push.job.notification.id) else {
             return .superseded("newer")
         }
