@@ -162,6 +162,36 @@ import Turnstone
         #expect(world.spooled().isEmpty)
     }
 
+    @Test("an end shows each activity its own state, also where the other environment is asked")
+    func otherEnvironment() throws {
+        let world = try World()
+        let development = try Simulator(like: world.simulator)
+        try development.perform(["do": "clock", "now": .integer(world.now)])
+        world.variables["APNS_ENVIRONMENT"] = "production"
+        world.variables["APNS_DEVELOPMENT_BASE_URL"] = development.addresses["apns"]?.string
+        for number in 1...9 { try world.listen(number) }
+        _ = try world.send(10)
+        try world.run("deliver")
+        try world.advance(seconds: 20)
+        for number in 1...9 {
+            _ = try world.send(number, ["activityId": .string("activity-\(number)")])
+        }
+        try world.run("deliver")
+        try world.advance(seconds: 20)
+        // One that is accepted: until then a connection takes one push at a time.
+        for number in 2...9 {
+            try world.simulator.perform([
+                "do": "token", "token": .string(token(number)), "is": "other-environment",
+            ])
+        }
+        try development.perform(["do": "clock", "now": .integer(world.now)])
+        _ = try world.send(nil, ["event": "end"])
+        try world.run("deliver")
+        #expect(try world.shown()[1] == [10, 1, 1])
+        let elsewhere = try world.shown(in: development)
+        #expect(elsewhere == (2...9).map { [$0: [Int64($0)]] }.merged)
+    }
+
     @Test("without a timestamp a state is newer than all before, whatever the clock was")
     func clockAhead() throws {
         let world = try World()
@@ -195,9 +225,12 @@ extension World {
         try call(step, more).json?.object?["state"]?.string
     }
 
-    private func taken() throws -> [(activity: Int, aps: JSONObject)] {
+    private func taken(
+        by gateway: Simulator? = nil
+    ) throws -> [(activity: Int, aps: JSONObject)] {
         let numbers = Dictionary(uniqueKeysWithValues: (1...200).map { (token($0), $0) })
-        return try simulator.pushes().filter { $0["accepted"] == true }.compactMap { push in
+        let pushes = try (gateway ?? simulator).pushes()
+        return pushes.filter { $0["accepted"] == true }.compactMap { push in
             guard let number = push["token"]?.string.flatMap({ numbers[$0] }),
                 let aps = push["payload"]?.object?["aps"]?.object
             else { return nil }
@@ -206,9 +239,9 @@ extension World {
     }
 
     /// By activity, the steps that it has shown.
-    fileprivate func shown() throws -> [Int: [Int64]] {
+    fileprivate func shown(in gateway: Simulator? = nil) throws -> [Int: [Int64]] {
         var steps: [Int: [Int64]] = [:]
-        for (activity, aps) in try taken() {
+        for (activity, aps) in try taken(by: gateway) {
             guard let step = aps["content-state"]?.object?["step"]?.integer else { continue }
             steps[activity, default: []].append(step)
         }

@@ -121,9 +121,8 @@ final class APNsProvider {
     }
 
     private func request(_ push: Push) throws(Failure) -> APNsRequest {
-        let notification = push.job.notification
-        let content = notification.push
-        let expiration = content.isKept ? notification.expires : Timestamp(milliseconds: 0)
+        let content = push.content
+        let expiration = content.isKept ? push.expires : Timestamp(milliseconds: 0)
         switch push.delivery.aim {
         case .device(let token):
             return try APNsRequest(

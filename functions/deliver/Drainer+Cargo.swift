@@ -18,10 +18,10 @@ extension Drainer {
 
     /// What a Live Activity is to show now.
     func loadActivity(
-        _ push: Push, to device: Device, of user: UserID
+        _ push: inout Push, to device: Device, of user: UserID
     ) throws(Failure) -> Verdict? {
         if let session = push.job.notification.session {
-            return try loadSession(session, push, to: device)
+            return try loadSession(session, &push, to: device)
         }
         let id = push.job.notification.id
         let session = try state.session(of: device)
@@ -44,7 +44,7 @@ extension Drainer {
 
     /// What a listener of a session is to show now.
     private func loadSession(
-        _ session: String, _ push: Push, to device: Device
+        _ session: String, _ push: inout Push, to device: Device
     ) throws(Failure) -> Verdict? {
         // It may have been registered for another one since.
         guard device.sessionID?.utf8.elementsEqual(session.utf8) == true else {
@@ -53,9 +53,12 @@ extension Drainer {
         guard let taken = try take(from: session, by: push.job.notification.id) else {
             return .superseded("newer")
         }
-        guard let own = device.activity else { return fill(push, taken) }
+        let verdict = fill(push, taken)
+        guard let own = device.activity else { return verdict }
         if let pause = own.pause(before: taken, now: now) { return .behind(for: pause) }
-        return fill(push, own.merged(into: taken, fits: fits))
+        guard let merged = own.merged(into: taken, fits: fits) else { return .superseded("newer") }
+        push.load(content(of: merged, like: push), expires: merged.state.expires)
+        return nil
     }
 
     /// Whether a state can be sent, whatever its `timestamp`.
@@ -89,10 +92,15 @@ extension Drainer {
 
     private func fill(_ push: Push, _ taken: ActivityFeed.Taken?) -> Verdict? {
         guard let taken else { return .superseded("newer") }
-        fill(
-            push, payload(taken.state.aps, taken.seconds), priority: taken.state.priority,
-            expires: taken.state.expires)
+        push.job.load(content(of: taken, like: push), expires: taken.state.expires)
         return nil
+    }
+
+    private func content(of taken: ActivityFeed.Taken, like push: Push) -> PushContent {
+        var content = push.job.notification.push
+        content.payload = payload(taken.state.aps, taken.seconds)
+        content.priority = taken.state.priority
+        return content
     }
 
     private func payload(_ state: JSONObject, _ seconds: Int64) -> JSONValue {
@@ -101,13 +109,10 @@ extension Drainer {
         return ["aps": .object(aps)]
     }
 
-    func fill(
-        _ push: Push, _ payload: JSONValue, priority: Int? = nil, expires: Timestamp? = nil
-    ) {
+    func fill(_ push: Push, _ payload: JSONValue) {
         let notification = push.job.notification
         var content = notification.push
         content.payload = payload
-        content.priority = priority ?? content.priority
-        push.job.load(content, expires: expires ?? notification.expires)
+        push.job.load(content, expires: notification.expires)
     }
 }

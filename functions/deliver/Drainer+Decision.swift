@@ -19,7 +19,7 @@ extension Drainer {
             guard push.job.notification.expires > now else { return .expired }
             return .later(error, attempt: push.delivery.attempts + 1)
         }
-        return push.job.notification.expires > now ? nil : .expired
+        return push.expires > now ? nil : .expired
     }
 
     private func decideByDocuments(_ push: inout Push) throws(Failure) -> Verdict? {
@@ -39,7 +39,7 @@ extension Drainer {
             return try loadNotice(told, &push, to: device, of: user)
         }
         switch push.job.notification.cargo {
-        case .activity: return try loadActivity(push, to: device, of: user)
+        case .activity: return try loadActivity(&push, to: device, of: user)
         case .badge: return try loadBadge(push, of: user)
         case .turnBadge: return try loadTurnBadge(&push, to: device, of: user)
         case .release: return try loadRelease(&push, to: device, of: user, document)

@@ -45,8 +45,7 @@ struct FileProvider {
 
     /// What would have been sent: the header fields by their names, and the payload.
     private func document(_ push: Push) -> JSONValue {
-        let notification = push.job.notification
-        let content = notification.push
+        let content = push.content
         var document = JSONObject()
         switch push.delivery.aim {
         case .device(let token):
@@ -58,7 +57,7 @@ struct FileProvider {
         }
         document["apns-push-type"] = .string(content.type)
         document["apns-priority"] = .integer(Int64(content.priority))
-        let expiration = content.isKept ? notification.expires.seconds : 0
+        let expiration = content.isKept ? push.expires.seconds : 0
         document["apns-expiration"] = .integer(expiration)
         document["apns-collapse-id"] = content.collapseID.map { .string($0) }
         document["payload"] = push.payload

@@ -16,6 +16,8 @@ struct Push {
     private(set) var id: String
     /// What the messages that it brings are states of.
     var brought: [Series] = []
+    /// What it sends, where that is not what its notification sends to others.
+    private(set) var own: Content?
     /// Where it is tried once after its own environment did not know the token.
     var probe: APNsEnvironment?
 
@@ -64,12 +66,31 @@ struct Push {
     /// Says which messages of a release it brings.
     mutating func bring(_ messages: [String]) { change { $0.brings = messages } }
 
+    final class Content {
+        let push: PushContent
+        let expires: Timestamp
+
+        init(_ push: PushContent, expires: Timestamp) {
+            self.push = push
+            self.expires = expires
+        }
+    }
+
+    /// Sends something else than what others get: it may be sent again after theirs.
+    mutating func load(_ content: PushContent, expires: Timestamp) {
+        own = Content(content, expires: expires)
+    }
+
+    var content: PushContent { own?.push ?? job.notification.push }
+
+    var expires: Timestamp { own?.expires ?? job.notification.expires }
+
     /// Where it is sent; `nil` where the configured environment counts.
     var environment: APNsEnvironment? { probe ?? delivery.environment }
 
     /// What the app receives.
     var payload: JSONValue {
-        let common = job.notification.push.payload
+        let common = content.payload
         guard let badge = delivery.badge, var members = common.object,
             var aps = members["aps"]?.object
         else { return common }
@@ -80,11 +101,12 @@ struct Push {
 
     /// The same as APNs takes it.
     func encodedPayload() throws(Failure) -> APNsPayload {
-        let content = job.notification.push
+        let content = content
         guard let type = PushType(rawValue: content.type) else {
             throw Failure(
                 .refused(.malformed), "unable to push: unknown push type", cause: "InvalidPushType")
         }
+        if own != nil { return try APNsPayload(content.payload, type: type) }
         if let badge = delivery.badge {
             let badged = job.badgedPayload ?? APNsBadgedPayload(content.payload, type: type)
             job.badgedPayload = badged
