@@ -1,3 +1,4 @@
+import Foundation
 import JSON
 import Store
 import TestSupport
@@ -63,6 +64,30 @@ import Turnstone
         try world.run("deliver")
         #expect(try world.shown() == [1: [1, 1], 2: [5, 6]])
         #expect(world.spooled().isEmpty)
+    }
+
+    @Test("who registers while a call waits for the session is among those whom it is for")
+    func meanwhile() throws {
+        let world = try World()
+        try world.listen(1)
+        _ = try world.send(1)
+        try world.run("deliver")
+        let ended = try world.holdingSession { state, holders in
+            let call = try world.start(
+                "live-activity", world.updating(nil, ["event": "end"], of: ["sessionId": "final"]))
+            try world.wait(for: call, toOpen: "sessions")
+            let user = try #require(UserID("user-2"))
+            var device = Device(
+                try #require(DeviceToken(token(2))),
+                registered: Timestamp(milliseconds: world.now))
+            device.kind = .liveActivity(activity: "activity-2", session: "final")
+            try state.users.update(DocumentName(user)) { $0.devices.append(device) }
+            holders.users.append(user)
+            return call
+        }
+        #expect(try Answer(event: ended.end().stdout).status == 202)
+        try world.run("deliver")
+        #expect(try world.ends() == [1, 2])
     }
 
     @Test("what was sent to one activity alone is not overtaken by what its session got before")
@@ -223,6 +248,38 @@ extension World {
 
     fileprivate func send(_ step: Int?, _ more: JSONObject = [:]) throws -> String? {
         try call(step, more).json?.object?["state"]?.string
+    }
+
+    /// Does something with the session's lock held.
+    fileprivate func holdingSession<Result>(
+        _ work: (State, inout Holders) throws -> Result
+    ) throws -> Result {
+        var settings = Variables()
+        settings.offer("TURNSTONE_STATE", self.state.path)
+        let state = try State(settings)
+        return try state.sessions.update(IndexKey.session(named: "final")) {
+            (holders) throws(Failure) in
+            Swift.Result { try work(state, &holders) }
+        }.get()
+    }
+
+    /// Waits until a program has opened a lock in a folder.
+    fileprivate func wait(for program: RunningProgram, toOpen folder: String) throws {
+        let files = "/proc/\(program.id)/fd"
+        for _ in 0..<3000 {
+            for file in try FileManager.default.contentsOfDirectory(atPath: files) {
+                let target = try? FileManager.default.destinationOfSymbolicLink(
+                    atPath: "\(files)/\(file)")
+                if let target, target.contains("/\(folder)/"), target.hasSuffix(".lock") { return }
+            }
+            usleep(1000)
+        }
+        throw TestFailure("the program opens no lock")
+    }
+
+    /// The activities that have ended.
+    fileprivate func ends() throws -> [Int] {
+        try taken().filter { $0.aps["event"] == "end" }.map { $0.activity }.sorted()
     }
 
     private func taken(

@@ -6,14 +6,16 @@ extension Sending {
     /// Changes what all activities show that listen to a session: one state, one notification and one commit for all of
     /// them, with the carrier in the spool before that counts.
     ///
-    /// - Throws: a conflict where they all have ended.
-    func change(
-        _ session: String, of listeners: [(user: UserID, device: Device)], since erasures: Int64
-    ) throws(Failure) -> Result {
+    /// - Throws: not found where nobody listens; a conflict where they all have ended.
+    func change(_ session: String) throws(Failure) -> Result {
         let id = try freshID()
-        return try state.sessions.update(IndexKey.session(named: session)) {
-            (holders) throws(Failure) in
-            let open = listeners.filter { (_, device) in
+        let name = IndexKey.session(named: session)
+        // Without a lock's file for each name that somebody makes up.
+        guard try state.sessions.read(name)?.users.isEmpty == false else { throw notFound }
+        let erasures = try spool.erasures()
+        return try state.sessions.update(name) { (holders) throws(Failure) in
+            // Under the lock: whoever registers meanwhile is either among them, or gets what comes later.
+            let open = try devices().filter { (_, device) in
                 !holders.session.hasEnded(for: device.joined)
                     && device.activity?.known?.isEnd != true
             }

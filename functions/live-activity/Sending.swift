@@ -19,15 +19,21 @@ struct Sending {
         if call.target.isBroadcast, let channel = call.target.channel {
             return try broadcast(to: channel)
         }
+        if let session = call.target.wholeSession { return try change(session) }
         let erasures = try spool.erasures()
-        let devices = try call.target.devices(state.registry, state.users)
-        guard !devices.isEmpty else { throw .refused(.notFound, "Live Activity not found") }
+        let devices = try devices()
         if call.event == .start { return try start(devices, since: erasures) }
-        if let session = call.target.wholeSession {
-            return try change(session, of: devices, since: erasures)
-        }
         return try change(devices)
     }
+
+    /// - Throws: not found where there are none.
+    func devices() throws(Failure) -> [(user: UserID, device: Device)] {
+        let devices = try call.target.devices(state.registry, state.users)
+        guard !devices.isEmpty else { throw notFound }
+        return devices
+    }
+
+    var notFound: Failure { .refused(.notFound, "Live Activity not found") }
 
     /// Lets the devices start an activity each.
     private func start(
