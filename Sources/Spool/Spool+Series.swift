@@ -139,9 +139,10 @@ extension Spool {
     }
 
     /// Removes the marks that a crash, or a race of two programs, has left: of the series whose keys begin with one of 256
-    /// bytes, every half minute another one.
+    /// bytes, every half minute another one. (257 is prime: each has its turn whatever the distance between two runs.)
     package func sweepSeries(at now: Timestamp) throws(Failure) {
-        let byte = hex([UInt8(now.seconds / 30 % 256)])
+        guard let turn = UInt8(exactly: now.seconds / 30 % 257) else { return }
+        let byte = hex([turn])
         for key in try names(in: "\(folder)/series") where key.utf8.starts(with: byte.utf8) {
             let scopes = try names(in: folder(key))
             for scope in scopes { try tidy(key, scope, without: nil, now: now) }

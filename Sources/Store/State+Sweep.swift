@@ -13,12 +13,17 @@ extension State {
     /// An index that leads to nobody is small: what is longer need not be read.
     private static let longestEmptyIndex: Int64 = 200
 
+    /// The first prime number after four times 256: whatever the distance between two runs, each shard of each shelf has its
+    /// turn.
+    private static let turns: Int64 = 1031
+
     /// Removes indices that lead to nobody and keys that ended 30 days ago, of one shard of one shelf. Each half minute it is
-    /// another one: after nine hours all have had their turn.
+    /// another one: after nine hours all have had their turn where a run comes each half minute.
     ///
     /// - Returns: how many documents went.
     package func sweep(at now: Timestamp) throws(Failure) -> Int {
-        let turn = Int(now.seconds / 30 % (4 * 256))
+        let turn = Int(now.seconds / 30 % Self.turns)
+        guard turn < 4 * 256 else { return 0 }
         let folder = "\(sweptFolders[turn % 4])/\(hex([UInt8(turn / 4)]))"
         let isOfKeys = turn % 4 == 3
         var count = 0

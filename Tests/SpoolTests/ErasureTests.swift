@@ -58,20 +58,22 @@ import Unix
         #expect(scratch.files.contains("spool/ready/normal/n1.jsonl"))
     }
 
-    @Test("marks that were left are swept, those of what is under way are not")
-    func sweptMarks() throws {
+    @Test(
+        "marks that were left are swept, those of what is under way are not",
+        arguments: [30, 60, 300])
+    func sweptMarks(distance: Int64) throws {
         let scratch = Scratch()
-        for (id, key) in [("n1", "a"), ("n2", "b")] {
+        for (id, key) in [("n1", "a"), ("n2", "b"), ("n3", "c"), ("n4", "d"), ("n5", "e")] {
             var notification = Scratch.notification(id)
             notification.series = Series(
                 [key], of: nil, order: Series.Order(from: Scratch.now, accepted: 1))
             try scratch.spool.accept(notification, to: Scratch.devices)
         }
         func marks() -> [String] { scratch.files.filter { $0.hasPrefix("spool/series/") } }
-        #expect(marks().count == 2)
-        try scratch.folder.remove("spool/ready/normal/n2.jsonl")
-        for turn in 0..<256 {
-            try scratch.spool.sweepSeries(at: Scratch.now + .seconds(Int64(30 * turn)))
+        #expect(marks().count == 5)
+        for number in 2...5 { try scratch.folder.remove("spool/ready/normal/n\(number).jsonl") }
+        for turn in 0..<257 {
+            try scratch.spool.sweepSeries(at: Scratch.now + .seconds(distance * Int64(turn)))
         }
         #expect(marks().count == 1 && marks()[0].contains("/n1."))
     }

@@ -17,9 +17,14 @@ import Turnstone
     init() throws { scratch = try Scratch() }
 
     /// Has every part swept, as nine hours of cycles do.
-    private func sweep(after interval: Interval = .seconds(0)) throws -> Int {
-        try (0..<1024).reduce(0) { (count, turn) in
-            try count + scratch.state.sweep(at: time + interval + .seconds(Int64(turn) * 30))
+    ///
+    /// - Parameter distance: between two cycles.
+    private func sweep(
+        after interval: Interval = .seconds(0), every distance: Int64 = 30
+    ) throws -> Int {
+        try (0..<1031).reduce(0) { (count, turn) in
+            try count
+                + scratch.state.sweep(at: time + interval + .seconds(Int64(turn) * distance))
         }
     }
 
@@ -60,6 +65,18 @@ import Turnstone
         try claim("aaaa", kind)
         #expect(try scratch.state.registry.users(ofSession: "s") == [ann])
         #expect(try scratch.state.registry.users(of: DeviceToken("cccc")!) == [ann])
+    }
+
+    @Test(
+        "each part has its turn, however far apart the cycles are", arguments: [60, 120, 300, 3600])
+    func distance(seconds: Int64) throws {
+        for number in 0..<8 {
+            let token = String(repeating: "\(number)", count: 8)
+            try claim(token, .liveActivity(activity: "a-\(number)", session: "s-\(number)"))
+            try scratch.state.registry.unregister(token, by: ann)
+        }
+        age(days: 2)
+        #expect(try sweep(every: seconds) == 24)
     }
 
     @Test("the lock of a document that was never made goes, and that of one that is missed stays")
