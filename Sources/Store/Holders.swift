@@ -15,6 +15,12 @@ package struct Holders: Document {
 
     package init() {}
 
+    /// Takes a user out. What was sent to a session is for those who listened: it goes with the last of them.
+    mutating func remove(_ user: UserID) {
+        users.removeAll { $0 == user }
+        if users.isEmpty { session = SessionFeeds() }
+    }
+
     package init?(_ members: JSONObject) {
         var members = Members(members)
         guard let users = members.take("users")?.array else { return nil }

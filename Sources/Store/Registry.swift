@@ -187,9 +187,7 @@ package struct Registry {
             for key in IndexKey.all(device.token, device.kind) {
                 try key.shelf(state).update(key.name) { (holders) throws(Failure) in
                     // Asked under the index's lock: a registration may have come between.
-                    if try !has(user, key) { holders.users.removeAll { $0 == user } }
-                    // What was sent to a session is for those who listened.
-                    if holders.users.isEmpty { holders.session = SessionFeeds() }
+                    if try !has(user, key) { holders.remove(user) }
                 }
             }
         }

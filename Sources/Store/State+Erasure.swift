@@ -91,9 +91,7 @@ extension State {
         for shelf in [tokens, activities, sessions] {
             try eraseFiles(shelf.folder, naming: user, &erased, &unreadable) {
                 (name) throws(Failure) in
-                try shelf.update(DocumentName(hash: name)) { holders in
-                    holders.users.removeAll { $0 == user }
-                }
+                try shelf.update(DocumentName(hash: name)) { $0.remove(user) }
             }
         }
         var keys = 0

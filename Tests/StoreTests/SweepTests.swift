@@ -79,6 +79,25 @@ import Turnstone
         #expect(try sweep(every: seconds) == 24)
     }
 
+    @Test("what was sent to a session goes with its last listener who is erased")
+    func erasedListener() throws {
+        try claim("aaaa", .liveActivity(activity: "a", session: "s"))
+        let name = IndexKey.session(named: "s")
+        try scratch.state.sessions.update(name) { (holders) throws(Failure) in
+            var feed = ActivityFeed()
+            _ = feed.add(
+                ["event": "update", "content-state": ["score": "3-2"]], priority: 5, at: time,
+                expires: time, now: time, id: String(repeating: "n", count: 36), for: .session)
+            try holders.session.note(feed, isCarrierNew: true, isOpen: { (_) in true })
+        }
+        let devices = try scratch.state.takeDevices(of: ann)
+        _ = try scratch.state.eraseTraces(of: ann, devices) { Issue.record("\($0)") }
+        #expect(try scratch.state.sessions.read(name) == Holders())
+        age(days: 2)
+        _ = try sweep()
+        #expect(files("sessions").isEmpty)
+    }
+
     @Test("the lock of a document that was never made goes, and that of one that is missed stays")
     func locks() throws {
         let name = "tokens/7d/\(String(repeating: "7d", count: 32)).json"
