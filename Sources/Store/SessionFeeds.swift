@@ -35,6 +35,9 @@ package struct SessionFeeds: Equatable {
     /// The number of the newest state; 0 before the first.
     package var number: Int64 { present?.number ?? 0 }
 
+    /// How many of its present states were taken.
+    package var turn: Int64 { present?.taken?.turn ?? 0 }
+
     /// Whether a listener's activity has ended with the session.
     ///
     /// - Parameter joined: the newest number when it came.
@@ -76,7 +79,7 @@ package struct SessionFeeds: Equatable {
         ([present].compactMap { $0 } + ending).contains { $0.carrier?.id == id }
     }
 
-    /// What a notification is to send: ``ActivityFeed/take(by:now:)``.
+    /// What a notification is to send: ``ActivityFeed/take(by:now:besides:turn:)``.
     package mutating func take(by id: String, now: Timestamp) -> ActivityFeed.Taken? {
         if present?.carrier?.id == id { return present?.take(by: id, now: now) }
         for index in ending.indices where ending[index].carrier?.id == id {

@@ -251,14 +251,16 @@ extension User {
         return judgement
     }
 
-    /// What a carrier is to send to a Live Activity: ``ActivityFeed/take(by:now:)``.
+    /// What a carrier is to send to a Live Activity: ``ActivityFeed/take(by:now:besides:turn:)``.
     ///
     /// - Parameters:
     ///   - shared: what it got by its session.
+    ///   - turn: how many of its session's states were taken.
     ///   - isPutOff: whether the push that was to bring a state still waits.
     ///   - fits: whether a state can be sent.
     package mutating func takeActivity(
         of token: DeviceToken, by carrier: String, now: Timestamp, besides shared: ActivityFeed?,
+        turn: Int64?,
         isPutOff: (_ carrier: String) throws(Failure) -> Bool, fits: (JSONObject) -> Bool
     ) throws(Failure) -> ActivityFeed.Taken? {
         guard let index = devices.firstIndex(where: { $0.token == token }),
@@ -269,7 +271,7 @@ extension User {
         {
             feed.keepAlert(fits: fits)
         }
-        let taken = feed.take(by: carrier, now: now, besides: shared)
+        let taken = feed.take(by: carrier, now: now, besides: shared, turn: turn)
         devices[index].activity = feed
         return taken
     }

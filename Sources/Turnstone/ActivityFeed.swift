@@ -26,10 +26,15 @@ package struct ActivityFeed: Equatable, Sendable {
         package var after: Int64 = 0
         /// Of a session's end that came without a `content-state`: which state's it shows.
         package var shown: Place?
+        /// Whether its sender said no moment: it is newer than all before.
+        package var isUntimed = false
 
         package var isEnd: Bool { aps["event"] == .string("end") }
 
-        fileprivate var place: Place { Place(number: number, moment: moment) }
+        /// No moment comes after that of a state without one: only its number counts.
+        fileprivate var place: Place {
+            Place(number: number, moment: isUntimed ? Timestamp(milliseconds: .max) : moment)
+        }
 
         /// Takes over the alert of an update that is not sent, if there is none and there is room.
         fileprivate mutating func takeAlert(of other: State, fits: (JSONObject) -> Bool) {
@@ -73,6 +78,8 @@ package struct ActivityFeed: Equatable, Sendable {
         package internal(set) var moment: Timestamp
         /// What goes into `aps`' `timestamp`: seconds, each later than the one before.
         package let seconds: Int64
+        /// How many were taken with it; of an activity's own state, how many of its session's were by then.
+        package internal(set) var turn: Int64 = 0
     }
 
     /// - Parameter base: the number before its first state.
@@ -135,7 +142,7 @@ package struct ActivityFeed: Equatable, Sendable {
         id: String, for audience: Audience = .activity, besides shared: ActivityFeed? = nil,
         fits: (JSONObject) -> Bool = { _ in true }
     ) -> Addition {
-        let known = newest(besides: shared?.known)
+        let known = newest(besides: shared?.known, now: now)
         let isEnd = aps["event"] == .string("end")
         var latest = moment ?? now
         if let known {
@@ -159,7 +166,7 @@ package struct ActivityFeed: Equatable, Sendable {
         var state = State(
             number: number.saturatingAdd(1), moment: latest,
             expires: expires, priority: priority, aps: aps, after: shared?.number ?? 0,
-            shown: shown)
+            shown: shown, isUntimed: moment == nil)
         if let waiting { state.takeAlert(of: waiting, fits: fits) }
         waiting = state
         var due = now
@@ -184,6 +191,7 @@ package struct ActivityFeed: Equatable, Sendable {
     package mutating func follow(after number: Int64) {
         waiting?.after = number
         taken?.state.after = number
+        taken?.turn = 0
     }
 
     /// Forgets the notification that is to take what waits, so that the next state gets a new one: it has left the spool, or
@@ -191,9 +199,9 @@ package struct ActivityFeed: Equatable, Sendable {
     package mutating func dropCarrier() { carrier = nil }
 
     /// The newest of the activity's own state and of its session's.
-    private func newest(besides shared: State?) -> State? {
+    private func newest(besides shared: State?, now: Timestamp) -> State? {
         guard let shared else { return known }
-        guard let known, known.isNewer(than: shared.place) else { return shared }
+        guard let known, known.isNewer(than: shared.place, now: now) else { return shared }
         return known
     }
 
@@ -202,16 +210,19 @@ package struct ActivityFeed: Equatable, Sendable {
     /// Asked again, it answers the same until a newer state is known: whoever asked may have been killed, or the push
     /// service too busy.
     ///
-    /// - Parameter shared: what the activity got by its session, which has not ended.
+    /// - Parameters:
+    ///   - shared: what the activity got by its session, which has not ended.
+    ///   - turn: of an activity's own state: how many of its session's were taken.
     package mutating func take(
-        by id: String, now: Timestamp, besides shared: ActivityFeed? = nil
+        by id: String, now: Timestamp, besides shared: ActivityFeed? = nil, turn: Int64? = nil
     ) -> Taken? {
         let isCarrier = carrier?.id == id
         let isTakenAgain = waiting == nil && taken?.carrier == id
         guard let state = isCarrier ? waiting : isTakenAgain ? taken?.state : nil else {
             return nil
         }
-        if let sent = shared?.taken?.state, !state.isEnd, !state.isNewer(than: sent.place) {
+        let sent = shared?.taken
+        if let sent, !state.isEnd, !state.isNewer(than: sent.state.place, now: now) {
             if isCarrier {
                 waiting = nil
                 carrier = nil
@@ -219,15 +230,24 @@ package struct ActivityFeed: Equatable, Sendable {
             return nil
         }
         if isCarrier {
-            let last = max(taken?.seconds ?? 0, shared?.taken?.seconds ?? 0)
+            let last = max(taken?.seconds ?? 0, sent.map { self.seconds(of: $0) } ?? 0)
             let seconds = max(state.moment.seconds, last.saturatingAdd(1))
-            taken = Taken(state: state, carrier: id, moment: now, seconds: seconds)
+            taken = Taken(
+                state: state, carrier: id, moment: now, seconds: seconds,
+                turn: turn ?? (taken?.turn ?? 0).saturatingAdd(1))
             waiting = nil
             carrier = nil
         } else {
             taken?.moment = now
         }
         return taken
+    }
+
+    /// The `timestamp` with which an activity gets what its session's carrier has taken, whose own feed this is. Where its own
+    /// last one is ahead, each of the session's that follow is a second later than the one before.
+    private func seconds(of shared: Taken) -> Int64 {
+        guard let taken, taken.state.after < shared.state.number else { return shared.seconds }
+        return max(shared.seconds, taken.seconds.saturatingAdd(max(shared.turn - taken.turn, 1)))
     }
 }
 
@@ -237,47 +257,56 @@ extension ActivityFeed {
     /// listener got something newer, or will get it.
     ///
     /// - Parameter fits: whether a state can be sent.
-    package func merged(into shared: Taken, fits: (JSONObject) -> Bool) -> Taken? {
+    package func merged(
+        into shared: Taken, now: Timestamp, fits: (JSONObject) -> Bool
+    ) -> Taken? {
         guard let known else { return shared }
-        let isOver = known.isEnd || !shared.state.isEnd && known.isNewer(than: shared.state.place)
+        let isNewer = known.isNewer(than: shared.state.place, now: now)
+        let isOver = known.isEnd || !shared.state.isEnd && isNewer
         guard !isOver, known.after < shared.state.number else { return nil }
         var state = shared.state
-        if let shown = state.shown, known.isNewer(than: shown),
+        if let shown = state.shown, known.isNewer(than: shown, now: now),
             let content = known.aps["content-state"]
         {
             var aps = state.aps
             aps["content-state"] = content
             if fits(aps) { state.aps = aps }
         }
-        let seconds = max(shared.seconds, (taken?.seconds ?? 0).saturatingAdd(1))
-        return Taken(state: state, carrier: shared.carrier, moment: shared.moment, seconds: seconds)
+        return Taken(
+            state: state, carrier: shared.carrier, moment: shared.moment,
+            seconds: seconds(of: shared))
     }
 
     /// How long a listener has to wait for a state of its session, whose own feed this is: it was sent another one just now.
     package func pause(before shared: Taken, now: Timestamp) -> Interval? {
         guard let taken, !shared.state.isEnd else { return nil }
-        return Self.pause(after: taken, now: now)
+        guard taken.moment > now else { return Self.pause(after: taken.moment, now: now) }
+        // The clock was set back since, nobody knows for how long: at most the session's next state has to wait.
+        return shared.turn - taken.turn <= 1 ? Self.pause(after: shared.moment, now: now) : nil
     }
 
     /// How long the activity's own state has to wait that a notification is to take: its session's was sent just now.
     package func pause(of id: String, after shared: ActivityFeed?, now: Timestamp) -> Interval? {
         // With a higher number the session's was accepted later: the activity did not get it if this one is newer.
-        guard let waiting, carrier?.id == id, !waiting.isEnd, let sent = shared?.taken,
+        guard let waiting, let carrier, carrier.id == id, !waiting.isEnd, let sent = shared?.taken,
             waiting.after >= sent.state.number
         else { return nil }
-        return Self.pause(after: sent, now: now)
+        return Self.pause(after: sent.moment > now ? carrier.due : sent.moment, now: now)
     }
 
-    private static func pause(after taken: Taken, now: Timestamp) -> Interval? {
-        let pause = min(taken.moment, now) + window - now
-        return pause > .seconds(0) ? pause : nil
+    /// - Returns: `nil` after a moment that is ahead, too.
+    private static func pause(after moment: Timestamp, now: Timestamp) -> Interval? {
+        let pause = moment + window - now
+        return pause > .seconds(0) && pause <= window ? pause : nil
     }
 }
 
 extension ActivityFeed.State {
-    /// Of an activity's own state: whether it comes after one of its session that is no end.
-    fileprivate func isNewer(than shared: ActivityFeed.Place) -> Bool {
-        after >= shared.number || moment > shared.moment
+    /// Of an activity's own state: whether it comes after one of its session that is no end. A moment that is far ahead was
+    /// stored while the clock was wrong.
+    fileprivate func isNewer(than shared: ActivityFeed.Place, now: Timestamp) -> Bool {
+        after >= shared.number
+            || moment > shared.moment && moment - now <= ActivityFeed.mostAhead
     }
 }
 
@@ -298,12 +327,14 @@ extension ActivityFeed {
                 let carrier = taken["by"]?.string, let moment = taken["at"]?.timestamp,
                 let seconds = taken["seconds"]?.count
             else { return nil }
-            self.taken = Taken(state: state, carrier: carrier, moment: moment, seconds: seconds)
+            self.taken = Taken(
+                state: state, carrier: carrier, moment: moment, seconds: seconds,
+                turn: taken["turn"]?.count ?? 0)
         }
     }
 
-    /// `{"waiting", "carrier": {"id", "due"}, "taken": {"state", "by", "at", "seconds"}, "base"?}`, a state being
-    /// `{"number", "at", "expires", "priority", "aps", "after"?, "shown"?}`; moments in milliseconds since 1970.
+    /// `{"waiting", "carrier": {"id", "due"}, "taken": {"state", "by", "at", "seconds", "turn"?}, "base"?}`, a state being
+    /// `{"number", "at", "expires", "priority", "aps", "after"?, "shown"?, "untimed"?}`; moments in milliseconds since 1970.
     package var json: JSONValue {
         var members = JSONObject()
         members["base"] = base == 0 ? nil : .integer(base)
@@ -312,10 +343,12 @@ extension ActivityFeed {
             members["carrier"] = ["id": .string(carrier.id), "due": JSONValue(carrier.due)]
         }
         if let taken {
-            members["taken"] = [
+            var json: JSONObject = [
                 "state": taken.state.json, "by": .string(taken.carrier),
                 "at": JSONValue(taken.moment), "seconds": .integer(taken.seconds),
             ]
+            json["turn"] = taken.turn == 0 ? nil : .integer(taken.turn)
+            members["taken"] = .object(json)
         }
         return .object(members)
     }
@@ -330,7 +363,8 @@ extension ActivityFeed.State {
         self.init(
             number: number, moment: moment, expires: expires, priority: Int(priority), aps: aps,
             after: members["after"]?.count ?? 0,
-            shown: members["shown"].flatMap(ActivityFeed.Place.init))
+            shown: members["shown"].flatMap(ActivityFeed.Place.init),
+            isUntimed: members["untimed"]?.bool ?? false)
     }
 
     fileprivate var json: JSONValue {
@@ -339,6 +373,7 @@ extension ActivityFeed.State {
             "priority": .integer(Int64(priority)), "aps": .object(aps),
         ]
         members["after"] = after == 0 ? nil : .integer(after)
+        members["untimed"] = isUntimed ? true : nil
         members["shown"] = shown.map {
             ["number": .integer($0.number), "at": JSONValue($0.moment)]
         }

@@ -231,6 +231,27 @@ import Turnstone
         #expect(try world.shown() == [1: [1, 2]])
         #expect(try world.grows())
     }
+
+    @Test("so it is where one activity alone was sent something while the clock was ahead")
+    func aloneAhead() throws {
+        let world = try World()
+        try world.listen(1)
+        try world.advance(seconds: 3000)
+        _ = try world.send(1, ["activityId": "activity-1"])
+        try world.run("deliver")
+        try world.advance(seconds: -3000)
+        for step in 2...4 {
+            #expect(try world.send(step) != "outdated")
+            try world.run("deliver")
+            try world.advance(seconds: 15)
+            try world.run("deliver")
+        }
+        #expect(try world.send(5, ["activityId": "activity-1"]) != "outdated")
+        try world.advance(seconds: 15)
+        try world.run("deliver")
+        #expect(try world.shown() == [1: [1, 2, 3, 4, 5]])
+        #expect(try world.grows())
+    }
 }
 
 extension World {

@@ -158,10 +158,61 @@ import Testing
         _ = update(&shared, 3, after: 15)
         let sent = shared.take(by: "3", now: now)
         let taken = try #require(sent)
-        #expect(own.merged(into: taken, fits: { _ in true }) == nil)
+        #expect(own.merged(into: taken, now: now, fits: { _ in true }) == nil)
         #expect(own.pause(of: "own", after: shared, now: now) == nil)
         let late = own.take(by: "own", now: now, besides: shared)
         #expect(late?.state.aps == aps(2))
+    }
+
+    @Test("a listener's timestamps grow, though its own states and its session's are of one second")
+    func oneSecond() {
+        var shared = ActivityFeed()
+        var own = ActivityFeed()
+        var seconds: [Int64] = []
+        for number in 1...12 {
+            let now = start + .seconds(Int64(number) * 15)
+            let moment = start + .milliseconds(Int64(number) * 50)
+            // Its own are three, then the session's, then its own again.
+            if (4...8).contains(number) {
+                _ = shared.add(
+                    aps(number), priority: 5, at: moment, expires: now, now: now, id: "\(number)",
+                    for: .session)
+                let taken = shared.take(by: "\(number)", now: now)
+                if let merged = taken.flatMap({ own.merged(into: $0, now: now) { _ in true } }) {
+                    seconds.append(merged.seconds)
+                }
+            } else {
+                _ = own.add(
+                    aps(number), priority: 5, at: moment, expires: now, now: now, id: "\(number)",
+                    besides: shared)
+                let taken = own.take(
+                    by: "\(number)", now: now, besides: shared, turn: shared.taken?.turn ?? 0)
+                if let taken { seconds.append(taken.seconds) }
+            }
+        }
+        #expect(seconds == (0..<12).map { start.seconds + $0 })
+    }
+
+    @Test("a state without a moment is newer than what was sent while the clock was ahead")
+    func untimed() throws {
+        for isTimed in [false, true] {
+            var shared = ActivityFeed()
+            var own = ActivityFeed()
+            let ahead = start + .hours(2)
+            _ = own.add(
+                aps(1), priority: 5, at: nil, expires: ahead, now: ahead, id: "own",
+                besides: shared)
+            _ = own.take(by: "own", now: ahead, besides: shared, turn: 0)
+            _ = shared.add(
+                aps(2), priority: 5, at: isTimed ? start : nil, expires: ahead, now: start,
+                id: "2", for: .session)
+            #expect(ActivityFeed(shared.json) == shared)
+            let sent = shared.take(by: "2", now: start)
+            let taken = try #require(sent)
+            #expect(ActivityFeed(shared.json) == shared)
+            let merged = own.merged(into: taken, now: start) { _ in true }
+            #expect(merged?.seconds == ahead.seconds + 1)
+        }
     }
 
     @Test("what is written is read as it was")

@@ -35,7 +35,7 @@ extension Drainer {
         }
         let taken = try state.users.update(DocumentName(user)) { (document) throws(Failure) in
             try document.takeActivity(
-                of: device.token, by: id, now: now, besides: shared,
+                of: device.token, by: id, now: now, besides: shared, turn: session?.turn,
                 isPutOff: { (carrier) throws(Failure) in try spool.putOff(carrier) != nil },
                 fits: fits)
         }
@@ -56,7 +56,9 @@ extension Drainer {
         let verdict = fill(push, taken)
         guard let own = device.activity else { return verdict }
         if let pause = own.pause(before: taken, now: now) { return .behind(for: pause) }
-        guard let merged = own.merged(into: taken, fits: fits) else { return .superseded("newer") }
+        guard let merged = own.merged(into: taken, now: now, fits: fits) else {
+            return .superseded("newer")
+        }
         push.load(content(of: merged, like: push), expires: merged.state.expires)
         return nil
     }
