@@ -24,7 +24,9 @@ extension Drainer {
             return try loadSession(session, &push, to: device)
         }
         let id = push.job.notification.id
-        let session = try state.session(of: device)
+        let session = try device.sessionID.flatMap { (name) throws(Failure) in
+            try self.session(named: name)
+        }
         // Nothing but its own end comes after the session's.
         if session?.hasEnded(for: device.joined) == true, device.activity?.known?.isEnd != true {
             return .superseded("newer")
@@ -69,13 +71,21 @@ extension Drainer {
     }
 
     private func take(from session: String, by id: String) throws(Failure) -> ActivityFeed.Taken? {
+        let known = try self.session(named: session)
+        if let taken = known?.taken(by: id) { return taken }
+        // Thousands of pushes may ask for a state that another one has replaced.
+        guard known?.waits(for: id) == true else { return nil }
+        return try state.sessions.update(IndexKey.session(named: session)) {
+            $0.session.take(by: id, now: now)
+        }
+    }
+
+    /// What was sent to a session as a whole: its document names thousands of listeners.
+    private func session(named session: String) throws(Failure) -> SessionFeeds? {
         let name = IndexKey.session(named: session)
         let (known, snapshot) = try state.sessions.read(name, unless: lastSession)
         lastSession = snapshot
-        if let taken = known?.session.taken(by: id) { return taken }
-        // Thousands of pushes may ask for a state that another one has replaced.
-        guard known?.session.waits(for: id) == true else { return nil }
-        return try state.sessions.update(name) { $0.session.take(by: id, now: now) }
+        return known?.session
     }
 
     /// The user's badge as it is now.
