@@ -40,9 +40,10 @@ extension State {
                     hash: String(decoding: name.utf8.dropLast(5), as: UTF8.self))
                 let isGone =
                     switch turn % 4 {
-                    case 0: try tokens.remove(document) { isWorn($0, age) }
-                    case 1: try activities.remove(document) { isWorn($0, age) }
-                    case 2: try sessions.remove(document) { isWorn($0, age) }
+                    // With it goes that somebody had the token, which a message sent to the token alone asks.
+                    case 0: try tokens.remove(document) { $0.users.isEmpty && age > .days(61) }
+                    case 1: try activities.remove(document) { $0.users.isEmpty && age > .days(1) }
+                    case 2: try sessions.remove(document) { $0.users.isEmpty && age > .days(1) }
                     default: try removeKey(document, at: now)
                     }
                 if isGone { count += 1 }
@@ -93,11 +94,6 @@ extension State {
             user.keys.removeAll { DocumentName(hash: $0).file == name.file }
         }
         return true
-    }
-
-    private func isWorn(_ holders: Holders, _ age: Interval) -> Bool {
-        // What an icon shows is worth remembering for whoever registers the phone next.
-        holders.users.isEmpty && age > (holders.shownTurns == nil ? .days(1) : .days(30))
     }
 
     private func isWorn(_ key: Key, at now: Timestamp) -> Bool {
