@@ -1,8 +1,8 @@
 import Turnstone
 import Unix
 
-/// The exclusive right to write a document: a lock on a sibling file that is never renamed, and is removed only with
-/// the document, by whoever holds the lock. It remembers the last committed revision. C: `flock(2)`.
+/// The exclusive right to write a document: a lock on a sibling file that is never renamed, and is removed only by
+/// whoever holds it, with the document or where there was never one. It remembers the last committed revision. C: `flock(2)`.
 struct Lock: ~Copyable {
     private let file: FileDescriptor
 
