@@ -4,6 +4,7 @@ import Turnstone
 package struct Skipped {
     package private(set) var count = 0
     private let report: (Failure) -> Void
+    private var files: Set<String> = []
 
     package init(_ report: @escaping (Failure) -> Void) {
         self.report = report
@@ -42,8 +43,9 @@ package struct Skipped {
         }
     }
 
-    /// Counts and reports a file.
+    /// Counts and reports a file, once: it may be looked at again.
     package mutating func note(_ failure: Failure) {
+        if let file = failure.file, !files.insert(file).inserted { return }
         count += 1
         report(failure)
     }

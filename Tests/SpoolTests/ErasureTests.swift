@@ -37,6 +37,22 @@ import Unix
         #expect(try file.rest().map(\.user) == [users[1]])
     }
 
+    @Test("a file that cannot be read is counted and reported once, however often it is looked at")
+    func unreadableOnce() throws {
+        let scratch = Scratch()
+        try scratch.spool.accept(Scratch.notification(), to: Scratch.devices)
+        let path = "\(scratch.folder.path)/spool/ready/normal/loop.jsonl"
+        #expect(symlink(path, path) == 0)
+        let election = try #require(try scratch.spool.election())
+        defer { election.end() }
+        var reports = 0
+        let erased = try scratch.spool.erase(
+            UserID("42")!, opponents: [], elected: election, at: Scratch.now
+        ) { (_) in reports += 1 }
+        #expect(erased.pushes > 0)
+        #expect(erased.unreadable == 1 && reports == 1)
+    }
+
     @Test("what was begun before a user was erased is not accepted after it")
     func begunBefore() throws {
         let scratch = Scratch()
