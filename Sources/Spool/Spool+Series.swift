@@ -144,9 +144,12 @@ extension Spool {
         guard let turn = UInt8(exactly: now.seconds / 30 % 257) else { return }
         let byte = hex([turn])
         for key in try names(in: "\(folder)/series") where key.utf8.starts(with: byte.utf8) {
-            let scopes = try names(in: folder(key))
-            for scope in scopes { try tidy(key, scope, without: nil, now: now) }
-            Files.removeEmptyFolder(folder(key))
+            let all = try marks(of: key, Series.everybody)
+            for scope in try names(in: folder(key)) where scope != Series.everybody {
+                let marks = try marks(of: key, scope) + all
+                try removeMarks(among: marks, of: key, in: scope, without: nil, now: now)
+            }
+            try tidy(key, Series.everybody, without: nil, now: now)
         }
     }
 
