@@ -159,7 +159,8 @@ package struct Spool {
                 guard error.errno.isOfTheFile else { throw error.failure }
             }
         }
-        return false
+        // It may have got its name between the two.
+        return try path(of: id) != nil
     }
 
     /// A notification that waits for another attempt; `nil` for any other, and where its file is damaged.
