@@ -275,9 +275,7 @@ extension World {
     fileprivate func holdingSession<Result>(
         _ work: (State, inout Holders) throws -> Result
     ) throws -> Result {
-        var settings = Variables()
-        settings.offer("TURNSTONE_STATE", self.state.path)
-        let state = try State(settings)
+        let state = try openState()
         return try state.sessions.update(IndexKey.session(named: "final")) {
             (holders) throws(Failure) in
             Swift.Result { try work(state, &holders) }
