@@ -172,7 +172,7 @@ import Turnstone
 
     @Test("what was refused as one too many, as others came at once, is nobody's token")
     func tooManyAtOnce() throws {
-        atOnce(64) { try? claim(String(format: "%04x", $0), ann) }
+        atOnce(64) { _ = try? claim(String(format: "%04x", $0), ann) }
         let mine = try Set(tokens(ann))
         #expect(mine.count == 50)
         for token in (0..<64).map({ String(format: "%04x", $0) }) where !mine.contains(token) {
