@@ -111,11 +111,15 @@ extension Spool {
     }
 
     /// Whether a message is held for a device, or is in what is just released to it.
-    package func isHeld(_ message: String, in box: HeldBox) throws(Failure) -> Bool {
+    ///
+    /// - Parameter release: does not count.
+    package func isHeld(
+        _ message: String, in box: HeldBox, besides release: String? = nil
+    ) throws(Failure) -> Bool {
         for moment in try names(in: boxes) {
             if try isThere(message, in: "\(boxes)/\(moment)/\(box.name)") { return true }
         }
-        return try releasedBoxes(of: message).contains(box.name)
+        return try releasedBoxes(of: message, besides: release).contains(box.name)
     }
 
     /// The names of all boxes in which a message is held, or was before it was just released. Of a message to many
@@ -131,9 +135,11 @@ extension Spool {
         return found
     }
 
-    private func releasedBoxes(of message: String) throws(Failure) -> Set<String> {
+    private func releasedBoxes(
+        of message: String, besides known: String? = nil
+    ) throws(Failure) -> Set<String> {
         var found: Set<String> = []
-        for release in try names(in: released) where release.utf8.count == 36 {
+        for release in try names(in: released) where release.utf8.count == 36 && release != known {
             guard try isThere(message, in: released(release)) else { continue }
             for held in try messages(of: release, damaged: { (_, _, _) in })
             where held.id == message {

@@ -94,6 +94,9 @@ package struct Device: Equatable {
         package let count: Int64
     }
 
+    /// Whether other devices have become one with it.
+    package var standsForOthers: Bool { !formerIDs.isEmpty }
+
     /// Whether it has not registered for so long that it is probably gone: an app registers whenever it is opened.
     /// (Firebase: tokens end after 270 days without use.)
     package func isStale(at now: Timestamp) -> Bool { now - registered > .days(270) }

@@ -383,6 +383,21 @@ import Turnstone
         #expect(try payloads(world).count == 1)
     }
 
+    @Test("what is held for two devices that have become one goes out once")
+    func becameOne() throws {
+        let world = try muted(devices: 1...2)
+        let first = try send(world, ["title": "A", "badge": "+1"])
+        try world.claim(2, for: "ann", insteadOf: 1)
+        let second = try send(world, ["title": "B", "badge": "+1"])
+        try goOn(world)
+        try goOn(world, minutes: 1)
+        #expect(try titles(world) == ["2 new notifications"])
+        #expect(try payloads(world)[0]["aps"]?.object?["badge"] == 2)
+        #expect(try world.report(first)["counts"] == ["accepted": 1, "superseded": 1])
+        #expect(try world.report(second)["counts"] == ["accepted": 1])
+        #expect(isEmpty(world))
+    }
+
     @Test("a box or a record that cannot be used keeps nobody else's messages")
     func unusable() throws {
         let world = try muted()

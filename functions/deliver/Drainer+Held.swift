@@ -141,8 +141,6 @@ extension Drainer {
     func loadRelease(
         _ push: inout Push, to device: Device, of user: UserID, _ document: User
     ) throws(Failure) -> Verdict? {
-        // Two to one device would be sent in any order.
-        guard bringing[device.id] == nil else { return .soon }
         let release = push.job.notification.id
         let isInDoubt = push.job.file.isInDoubt(push.delivery)
         push.bring([])
@@ -155,14 +153,21 @@ extension Drainer {
         // What may have arrived is said again as it was.
         if !isInDoubt {
             var pause: Interval?
-            let fates = try fates(of: messages, on: device, document, &pause)
+            // While it is known what is held for the device under another id.
+            let box = push.device == device.id ? nil : HeldBox(of: user, device.id)
+            let fates = try fates(
+                of: messages, of: release, on: device, document, besides: box, &pause)
             if let pause { return .behind(for: pause) }
             let isOnlyDevice = document.devices.count { $0.takesMessages } == 1
             try drop(messages, fates, push, isOnlyDevice: isOnlyDevice)
             messages = zip(messages, fates).filter { $0.1.outcome == nil && !$0.1.isVoid }.map {
                 $0.0
             }
-            guard !messages.isEmpty else { return .superseded("released") }
+        }
+        guard !messages.isEmpty else { return .superseded("released") }
+        // Two to one device would be sent in any order.
+        guard bringing[device.id] == nil else { return .soon }
+        if !isInDoubt {
             let passage = document.preferences.passage(nil, at: now, WallClock.minute)
             if case .held(let moment) = passage {
                 try putBack(messages, of: push, for: user, device, until: moment)
@@ -175,7 +180,6 @@ extension Drainer {
                 return .superseded("held")
             }
         }
-        guard !messages.isEmpty else { return .superseded("released") }
         load(messages, into: push.job)
         push.bring(messages.map { $0.id })
         push.brought = messages.compactMap { $0.notification.series }
@@ -202,6 +206,8 @@ extension Drainer {
         var reason: String?
         /// Whether its file is one too many.
         var isVoid = false
+        /// Whether the device gets it, or has got it, all the same.
+        var isRepeated = false
     }
 
     /// A record that cannot be read says nothing: what else is held must not wait for it.
@@ -222,8 +228,12 @@ extension Drainer {
         return devices.contains(device)
     }
 
+    /// - Parameters:
+    ///   - other: what is held for the device under the id that it has now, where the messages are held under another.
+    ///   - pause: is set to how long to wait for a newer state of one of them.
     private func fates(
-        of messages: [HeldMessage], on device: Device, _ document: User, _ pause: inout Interval?
+        of messages: [HeldMessage], of release: String, on device: Device, _ document: User,
+        besides other: HeldBox?, _ pause: inout Interval?
     ) throws(Failure) -> [Fate] {
         var fates: [Fate] = []
         var kept: [Series] = []
@@ -235,6 +245,8 @@ extension Drainer {
             } else if try isOpen(message.id, for: device.id) {
                 // A drainer was killed between its file and the line that says so: the notification itself brings it.
                 fate.isVoid = true
+            } else if let other, try spool.isHeld(message.id, in: other, besides: release) {
+                fate = Fate(outcome: .superseded, reason: "delivered", isRepeated: true)
             } else if notification.expires <= now {
                 fate.outcome = .expired
             } else if let kind = notification.kind,
@@ -272,7 +284,8 @@ extension Drainer {
         // Before their files go: nothing else says so.
         try intake.log.commit()
         if isOnlyDevice, let user = push.job.notification.user {
-            let changes = gone.filter { $0.1.outcome != nil }.compactMap { message, _ in
+            let changes = gone.filter { $0.1.outcome != nil && !$0.1.isRepeated }.compactMap {
+                message, _ in
                 message.notification.badge.map { (message.id, $0) }
             }
             try takeBackBadges(changes, of: user)

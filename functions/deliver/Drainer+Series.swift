@@ -67,12 +67,12 @@ extension Drainer {
 
     /// Records what a release brings while it is under way.
     func noteUnderWay(_ push: Push) {
-        guard push.job.notification.cargo == .release, let device = push.device else { return }
+        guard push.job.notification.cargo == .release, let device = push.receiver else { return }
         bringing[device] = push.brought
     }
 
     func noteArrived(_ push: Push) {
-        guard push.job.notification.cargo == .release, let device = push.device else { return }
+        guard push.job.notification.cargo == .release, let device = push.receiver else { return }
         bringing[device] = nil
     }
 
@@ -114,7 +114,11 @@ extension Drainer {
                 return .superseded("newer")
             }
         }
-        if bringing[device]?.contains(where: { $0.replaces(series) }) == true { return .soon }
+        if let receiver = push.receiver,
+            bringing[receiver]?.contains(where: { $0.replaces(series) }) == true
+        {
+            return .soon
+        }
         for (key, group) in zip(series.keys, push.job.groups) {
             for newer in group.ahead(of: series.order, on: device) {
                 let isLater = !newer.isInHand && newer.isScheduled && newer.until > now

@@ -14,6 +14,8 @@ struct Push {
     private var stored: Delivery?
     /// `apns-id`.
     private(set) var id: String
+    /// The id of the device that has become one with that of the delivery; `nil` where that one stands for itself.
+    private var successor: String?
     /// What the messages that it brings are states of.
     var brought: [Series] = []
     /// What it sends, where that is not what its notification sends to others.
@@ -46,6 +48,9 @@ struct Push {
     /// The device as receipts name it; `nil` where it is for a channel.
     var device: String? { delivery.device }
 
+    /// The device that gets it, by the id that it has now.
+    var receiver: String? { successor ?? device }
+
     /// Sends it to the same device for another user.
     mutating func replace(by alternate: Delivery) {
         let replaced = original.replaced(by: alternate)
@@ -55,6 +60,7 @@ struct Push {
 
     /// Sends it to the token and in the environment that the device has now.
     mutating func redirect(to device: Device) {
+        successor = device.standsForOthers ? device.id : nil
         change { $0.environment = device.environment }
         guard delivery.token != device.token else { return }
         change { $0.redirect(to: device.token) }
