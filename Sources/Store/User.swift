@@ -263,7 +263,7 @@ extension User {
     ///   - fits: whether a state can be sent.
     package mutating func takeActivity(
         of token: DeviceToken, by carrier: String, now: Timestamp, besides shared: ActivityFeed?,
-        turn: Int64?,
+        turn: Int64,
         isPutOff: (_ carrier: String) throws(Failure) -> Bool, fits: (JSONObject) -> Bool
     ) throws(Failure) -> ActivityFeed.Taken? {
         guard let index = devices.firstIndex(where: { $0.token == token }),

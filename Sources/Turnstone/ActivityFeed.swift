@@ -26,7 +26,7 @@ package struct ActivityFeed: Equatable, Sendable {
         package var after: Int64 = 0
         /// Of a session's end that came without a `content-state`: which state's it shows.
         package var shown: Place?
-        /// Whether its sender said no moment: it is newer than all before.
+        /// Of a session's: whether its sender said no moment. It is newer than all before.
         package var isUntimed = false
 
         package var isEnd: Bool { aps["event"] == .string("end") }
@@ -78,7 +78,7 @@ package struct ActivityFeed: Equatable, Sendable {
         package internal(set) var moment: Timestamp
         /// What goes into `aps`' `timestamp`: seconds, each later than the one before.
         package let seconds: Int64
-        /// How many were taken with it; of an activity's own state, how many of its session's were by then.
+        /// Of a session's: how many were taken with it; of an activity's own: how many of its session's were by then.
         package internal(set) var turn: Int64 = 0
     }
 
@@ -166,7 +166,7 @@ package struct ActivityFeed: Equatable, Sendable {
         var state = State(
             number: number.saturatingAdd(1), moment: latest,
             expires: expires, priority: priority, aps: aps, after: shared?.number ?? 0,
-            shown: shown, isUntimed: moment == nil)
+            shown: shown, isUntimed: audience == .session && moment == nil)
         if let waiting { state.takeAlert(of: waiting, fits: fits) }
         waiting = state
         var due = now
@@ -212,7 +212,7 @@ package struct ActivityFeed: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - shared: what the activity got by its session, which has not ended.
-    ///   - turn: of an activity's own state: how many of its session's were taken.
+    ///   - turn: how many of the activity's session's were taken; `nil` for a session's own, which are counted.
     package mutating func take(
         by id: String, now: Timestamp, besides shared: ActivityFeed? = nil, turn: Int64? = nil
     ) -> Taken? {

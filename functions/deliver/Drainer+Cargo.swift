@@ -11,7 +11,7 @@ extension Drainer {
     func loadBroadcast(_ push: Push, to channel: ChannelID) throws(Failure) -> Verdict? {
         let id = push.job.notification.id
         let taken = try state.channels.update(DocumentName(channel)) { document in
-            document.feed?.take(by: id, now: now)
+            document.feed?.take(by: id, now: now, turn: 0)
         }
         return fill(push, taken)
     }
@@ -37,7 +37,7 @@ extension Drainer {
         }
         let taken = try state.users.update(DocumentName(user)) { (document) throws(Failure) in
             try document.takeActivity(
-                of: device.token, by: id, now: now, besides: shared, turn: session?.turn,
+                of: device.token, by: id, now: now, besides: shared, turn: session?.turn ?? 0,
                 isPutOff: { (carrier) throws(Failure) in try spool.putOff(carrier) != nil },
                 fits: fits)
         }
