@@ -142,6 +142,8 @@ extension Spool {
     /// bytes, every half minute another one. (257 is prime: each has its turn whatever the distance between two runs.)
     package func sweepSeries(at now: Timestamp) throws(Failure) {
         guard let turn = UInt8(exactly: now.seconds / 30 % 257) else { return }
+        // The drainer counts what is held meanwhile, and could renew a mark that has just expired.
+        let now = now - .days(1)
         let byte = hex([turn])
         for key in try names(in: "\(folder)/series") where key.utf8.starts(with: byte.utf8) {
             let all = try marks(of: key, Series.everybody)
@@ -153,9 +155,10 @@ extension Spool {
         }
     }
 
-    private func isOpen(_ mark: SeriesMark, now: Timestamp) throws(Failure) -> Bool {
+    /// - Parameter moment: what is held until then is still held.
+    private func isOpen(_ mark: SeriesMark, at moment: Timestamp) throws(Failure) -> Bool {
         guard mark.id == SeriesMark.heldID else { return try isOpen(mark.id) }
-        return mark.held.map { $0.count > 0 && $0.until > now } ?? false
+        return mark.held.map { $0.count > 0 && $0.until > moment } ?? false
     }
 
     /// Counts the messages of a series that are held: while there are any, newer ones have to be known.
@@ -196,7 +199,7 @@ extension Spool {
         let folder = folder(key, scope)
         for mark in marks.sorted(by: { $0.order < $1.order }) {
             // While it is open, newer ones have to be known.
-            if mark.id != id, try isOpen(mark, now: now) { break }
+            if mark.id != id, try isOpen(mark, at: now) { break }
             if mark.scope == scope { Files.remove(mark.path) }
         }
         Files.removeEmptyFolder(folder)
@@ -231,6 +234,22 @@ extension Intake {
             return !isHeld && line["finished_at"] != nil
         }
         return devices
+    }
+
+    /// Whether a message has reached one of some devices. Call ``ReceiptLog/write()`` first.
+    ///
+    /// - Parameter start: of the message's receipts.
+    package func hasReached(
+        _ message: String, from start: ReceiptLog.Position, anyOf devices: [String]
+    ) throws(Failure) -> Bool {
+        var hasReached = false
+        try log.forEachLine(of: message, from: start) { line in
+            let isAccepted = line["outcome"]?.string == Outcome.accepted.rawValue
+            let device = line["device_id"]?.string ?? ""
+            hasReached = hasReached || isAccepted && devices.contains(device)
+            return hasReached
+        }
+        return hasReached
     }
 
     /// The devices, as receipts name them, that a notification in the spool is still for, and the moment for which it

@@ -26,6 +26,8 @@ package struct DeliveryTrace: Equatable, Sendable {
 package struct NotificationTrace {
     /// By their numbers.
     package internal(set) var deliveries: [DeliveryTrace] = []
+    /// How many of them have ended.
+    fileprivate var endedCount = 0
     /// Whether every device has its outcome.
     package internal(set) var isFinished = false
     /// To devices of users for whom it was held, in the order of their first answers.
@@ -121,7 +123,13 @@ extension NotificationTrace {
     /// Whether nothing more is to come. Where the clock was set back by days, the last line may be in an earlier day's receipts
     /// than others.
     fileprivate var isComplete: Bool {
-        isFinished && deliveries.allSatisfy { $0.outcome != nil }
+        isFinished && endedCount == deliveries.count
+    }
+
+    private mutating func note(_ line: JSONObject, of number: Int) {
+        let hadEnded = deliveries[number].outcome != nil
+        deliveries[number].note(line)
+        if !hadEnded, deliveries[number].outcome != nil { endedCount += 1 }
     }
 
     fileprivate mutating func settleAsDamaged() {
@@ -146,7 +154,7 @@ extension NotificationTrace {
         guard let number = line["n"]?.integer.flatMap(Int.init(exactly:)),
             deliveries.indices.contains(number), line["at"] != nil
         else { return }
-        deliveries[number].note(line)
+        note(line, of: number)
         if deliveries[number].outcome == .held { heldPlaces[name(of: line)] = number }
     }
 
@@ -157,7 +165,7 @@ extension NotificationTrace {
     private mutating func noteReleased(_ line: JSONObject) {
         guard line["device_id"] != nil else { return noteGone(line) }
         let name = name(of: line)
-        if let number = heldPlaces[name] { return deliveries[number].note(line) }
+        if let number = heldPlaces[name] { return note(line, of: number) }
         let place = releasedPlaces[name] ?? released.count
         if place == released.count {
             released.append(DeliveryTrace())

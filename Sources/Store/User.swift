@@ -97,6 +97,9 @@ package struct Device: Equatable {
     /// Whether other devices have become one with it.
     package var standsForOthers: Bool { !formerIDs.isEmpty }
 
+    /// Its id, and those of the devices that have become one with it.
+    package var ids: [String] { [id] + formerIDs }
+
     /// Whether it has not registered for so long that it is probably gone: an app registers whenever it is opened.
     /// (Firebase: tokens end after 270 days without use.)
     package func isStale(at now: Timestamp) -> Bool { now - registered > .days(270) }

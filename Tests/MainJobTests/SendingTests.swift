@@ -78,6 +78,19 @@ import Turnstone
         #expect(try world.report(id)["counts"] == ["accepted": 1])
     }
 
+    @Test("a device that has become one with another gets nothing older than that one has got")
+    func mergedDevice() throws {
+        let (world, old) = try begin(.busyGateway, ["collapse_id": "score"])
+        try world.claim(2, for: "ann")
+        try world.claim(2, for: "ann", insteadOf: 1)
+        let new = try world.sent(["users": ["ann"], "title": "Newer", "collapse_id": "score"])
+        try world.run("deliver")
+        #expect(try world.report(new)["counts"] == ["accepted": 1])
+        try goOn(world)
+        #expect(try world.acceptedIDs().count == 1)
+        #expect(try states(world, old) == [["superseded", "newer"]])
+    }
+
     @Test(
         "the push goes to the token that took the place of the old one", arguments: Delay.allCases)
     func newToken(delay: Delay) throws {

@@ -211,21 +211,32 @@ extension Drainer {
     }
 
     /// A record that cannot be read says nothing: what else is held must not wait for it.
-    private func isCalledOff(_ message: String) -> Bool {
-        do throws(Failure) { return try state.messages.find(message)?.calledOff != nil } catch {
+    private func record(of message: String) -> MessageRecord? {
+        do throws(Failure) { return try state.messages.find(message) } catch {
             log.failure(error)
-            return false
+            return nil
         }
     }
 
     /// Whether a notification in the spool is still for a device. Its devices only become fewer: of one with very many, most
     /// questions are answered by what was read before.
-    private func isOpen(_ message: String, for device: String) throws(Failure) -> Bool {
-        if let known = openDevices[message], !known.contains(device) { return false }
-        if openDevices.count > 8 { openDevices = [:] }
+    private func isOpen(_ message: String, for device: Device) throws(Failure) -> Bool {
+        let ids = device.ids
+        if let known = openDevices[message], !ids.contains(where: known.contains) { return false }
         let devices = Set(try intake.open(message)?.devices ?? [])
+        let count = openDevices.values.reduce(0) { $0 + $1.count }
+        if count + devices.count > 100_000 { openDevices = [:] }
         openDevices[message] = devices
-        return devices.contains(device)
+        return ids.contains(where: devices.contains)
+    }
+
+    /// Whether a device has got a message under one of the ids of those that have become one with it.
+    private func hasGot(_ message: String, _ device: Device) throws(Failure) -> Bool {
+        guard device.standsForOthers, let record = record(of: message),
+            let start = ReceiptLog.Position(record.receipts)
+        else { return false }
+        try intake.log.write()
+        return try intake.hasReached(message, from: start, anyOf: device.ids)
     }
 
     /// - Parameters:
@@ -240,11 +251,13 @@ extension Drainer {
         for message in messages.reversed() {
             var fate = Fate()
             let notification = message.notification
-            if isCalledOff(message.id) {
+            if record(of: message.id)?.calledOff != nil {
                 fate.outcome = .cancelled
-            } else if try isOpen(message.id, for: device.id) {
+            } else if try isOpen(message.id, for: device) {
                 // A drainer was killed between its file and the line that says so: the notification itself brings it.
                 fate.isVoid = true
+            } else if try hasGot(message.id, device) {
+                fate = Fate(outcome: .superseded, reason: "delivered", isRepeated: true)
             } else if let other, try spool.isHeld(message.id, in: other, besides: release) {
                 fate = Fate(outcome: .superseded, reason: "delivered", isRepeated: true)
             } else if notification.expires <= now {
@@ -254,7 +267,7 @@ extension Drainer {
             {
                 fate = Fate(outcome: .superseded, reason: "unwanted")
             } else if let series = notification.series {
-                let known = try newer(than: series, on: device.id)
+                let known = try newer(than: series, on: device)
                 if case .taken = known {
                     fate = Fate(outcome: .superseded, reason: "newer")
                 } else if kept.contains(where: { $0.replaces(series) }) {

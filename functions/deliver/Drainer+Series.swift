@@ -1,4 +1,5 @@
 import Spool
+import Store
 import Turnstone
 
 // Of the notifications of a series a device gets the newest: an older one never follows it, and waits while it may still
@@ -49,15 +50,16 @@ extension Drainer {
     }
 
     /// The newest that the receipts and the spool know of a series and a device, if that is newer than a held message.
-    func newer(than series: Series, on device: String) throws(Failure) -> Newer? {
+    func newer(than series: Series, on device: Device) throws(Failure) -> Newer? {
         var pause: Interval?
-        if bringing[device]?.contains(where: { $0.replaces(series) }) == true {
+        let ids = device.ids
+        if bringing[device.id]?.contains(where: { $0.replaces(series) }) == true {
             pause = .seconds(1)
         }
         for mark in try spool.marks(of: series) where mark.order > series.order {
             try intake.log.write()
-            if try intake.devicesReached(by: mark).contains(device) { return .taken }
-            guard let open = try intake.open(mark.id), open.devices.contains(device),
+            if try intake.devicesReached(by: mark).contains(where: ids.contains) { return .taken }
+            guard let open = try intake.open(mark.id), open.devices.contains(where: ids.contains),
                 !open.isScheduled || open.until <= now
             else { continue }
             pause = max(open.until, now) + .seconds(1) - now
@@ -109,9 +111,12 @@ extension Drainer {
     /// Whether the device has taken a newer state of the same thing, or may soon take one.
     func overtaken(_ push: Push) throws(Failure) -> Verdict? {
         guard let series = push.job.series, let device = push.device else { return nil }
+        let ids = push.receiverIDs
         for group in push.job.groups {
-            if let newest = group.newest(on: device), newest > series.order {
-                return .superseded("newer")
+            for id in ids {
+                if let newest = group.newest(on: id), newest > series.order {
+                    return .superseded("newer")
+                }
             }
         }
         if let receiver = push.receiver,
@@ -120,13 +125,17 @@ extension Drainer {
             return .soon
         }
         for (key, group) in zip(series.keys, push.job.groups) {
-            for newer in group.ahead(of: series.order, on: device) {
+            for (id, newer) in ids.flatMap({ id in
+                group.ahead(of: series.order, on: id).map { (id, $0) }
+            }) {
                 let isLater = !newer.isInHand && newer.isScheduled && newer.until > now
                 if isLater { continue }
                 if try isHeldBack(newer.notification, from: push) { continue }
                 guard push.job.notification.expires > now else { return .expired }
                 // No more wait in memory than would fit there.
-                if newer.isInHand, group.waitingCount < 10_000 { return .behind(key: key) }
+                if newer.isInHand, id == device, group.waitingCount < 10_000 {
+                    return .behind(key: key)
+                }
                 let moment = max(now, min(newer.until, push.job.notification.expires))
                 return .behind(for: moment + .seconds(1) - now)
             }

@@ -28,7 +28,8 @@ final class Drainer {
     var nextRelease: Int64 = 0
     /// When boxes are looked for again: there may be thousands of moments.
     var nextLookAtHeld: Int64 = 0
-    /// Of messages that were asked for, the devices that their notifications in the spool were still for.
+    /// Of messages that were asked for, the devices that their notifications in the spool were still for: no more than a hundred
+    /// thousand, unless it is one message's.
     var openDevices: [String: Set<String>] = [:]
     /// By device, what the release under way to it brings.
     var bringing: [String: [Series]] = [:]

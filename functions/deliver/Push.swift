@@ -14,8 +14,9 @@ struct Push {
     private var stored: Delivery?
     /// `apns-id`.
     private(set) var id: String
-    /// The id of the device that has become one with that of the delivery; `nil` where that one stands for itself.
-    private var successor: String?
+    /// The ids of the devices that have become one with the delivery's, the one that stands for all of them first; empty where
+    /// it stands for itself.
+    private var merged: [String] = []
     /// What the messages that it brings are states of.
     var brought: [Series] = []
     /// What it sends, where that is not what its notification sends to others.
@@ -49,7 +50,10 @@ struct Push {
     var device: String? { delivery.device }
 
     /// The device that gets it, by the id that it has now.
-    var receiver: String? { successor ?? device }
+    var receiver: String? { merged.first ?? device }
+
+    /// All ids under which receipts name it.
+    var receiverIDs: [String] { merged.isEmpty ? device.map { [$0] } ?? [] : merged }
 
     /// Sends it to the same device for another user.
     mutating func replace(by alternate: Delivery) {
@@ -60,7 +64,7 @@ struct Push {
 
     /// Sends it to the token and in the environment that the device has now.
     mutating func redirect(to device: Device) {
-        successor = device.standsForOthers ? device.id : nil
+        merged = device.standsForOthers ? device.ids : []
         change { $0.environment = device.environment }
         guard delivery.token != device.token else { return }
         change { $0.redirect(to: device.token) }
