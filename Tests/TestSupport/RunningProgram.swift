@@ -1,4 +1,5 @@
 import CUnix
+import Glibc
 import Unix
 
 /// A program that a test has started, with a stream of its own for each of its standard ones.

@@ -1,17 +1,22 @@
 import Foundation
-import TestSupport
 
 /// A route of `infra/routes`.
-struct Route: Hashable {
-    let method: String
-    let pattern: String
-    let program: String
+package struct Route: Hashable {
+    package let method: String
+    package let pattern: String
+    package let program: String
+
+    package init(method: String, pattern: String, program: String) {
+        self.method = method
+        self.pattern = pattern
+        self.program = program
+    }
 
     /// The repository's folder.
-    static let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    package static let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("../..").standardizedFileURL.path
 
-    static func all() throws -> [Route] {
+    package static func all() throws -> [Route] {
         try String(contentsOfFile: "\(repository)/infra/routes", encoding: .utf8)
             .split(separator: "\n").filter { !$0.hasPrefix("#") }
             .map { line in
@@ -22,7 +27,7 @@ struct Route: Hashable {
     }
 
     /// Whether a path, as it is sent, is one of this route's, whatever the method.
-    func serves(_ target: String) -> Bool {
+    package func serves(_ target: String) -> Bool {
         func segments(_ path: some StringProtocol) -> [Substring] {
             Substring(path).split(separator: "/", omittingEmptySubsequences: false)
         }
@@ -33,10 +38,10 @@ struct Route: Hashable {
     }
 
     /// The programs that answer requests.
-    static func programs() throws -> [String] { try Set(all().map(\.program)).sorted() }
+    package static func programs() throws -> [String] { try Set(all().map(\.program)).sorted() }
 
     /// They, `front`, and those that a timer starts: the folders of `functions`.
-    static func folders() throws -> [String] {
+    package static func folders() throws -> [String] {
         try FileManager.default.contentsOfDirectory(
             at: URL(fileURLWithPath: "\(repository)/functions"), includingPropertiesForKeys: nil
         )

@@ -1,28 +1,31 @@
 import Foundation
 import JSON
-import TestSupport
 import Turnstone
 
 /// A running host with our programs behind it, a configuration file and a state folder.
-final class Site: FixtureSite {
-    let host: Host
+package final class Site: FixtureSite {
+    package let host: Host
     private let programs: String
     private let changes: [String: String]
-    let folder = TemporaryFolder()
+    private let workers: Int
+    package let folder = TemporaryFolder()
     /// What the programs find: replaced by ``install(_:)``.
-    var state = TemporaryFolder()
+    package var state = TemporaryFolder()
     private var processes: HostProcesses?
     private var ports: [String: UInt16] = [:]
 
     /// - Parameters:
     ///   - programs: the folder with the programs to serve.
     ///   - changes: texts of the server's configuration, and what stands there instead.
-    init(
-        _ host: Host, programs: String = Programs.folder, replacing changes: [String: String] = [:]
+    ///   - workers: how many programs run at a time behind nginx.
+    package init(
+        _ host: Host, programs: String = Programs.folder, replacing changes: [String: String] = [:],
+        workers: Int = 2
     ) throws {
         self.host = host
         self.programs = programs
         self.changes = changes
+        self.workers = workers
         try install()
         // The port that was free may be taken a moment later: another then.
         for _ in 0..<3 where processes == nil { try start() }
@@ -32,18 +35,18 @@ final class Site: FixtureSite {
     }
 
     /// What the host has written, for failures.
-    var logs: String {
+    package var logs: String {
         folder.files().filter { $0.key.hasSuffix(".log") }
             .map { "\($0.key): \(String(decoding: $0.value, as: UTF8.self))" }.joined(
                 separator: "\n")
     }
 
     /// The state folder's files but for locks, which a refused request may have made.
-    var documents: [String: [UInt8]] {
+    package var documents: [String: [UInt8]] {
         state.files().filter { !$0.key.hasSuffix(".lock") }
     }
 
-    func connect(to program: String) throws -> Connection {
+    package func connect(to program: String) throws -> Connection {
         guard let port = ports[program], let connection = Connection(port: port) else {
             throw TestFailure("\(host.rawValue) does not listen for \(program): \(logs)")
         }
@@ -51,11 +54,11 @@ final class Site: FixtureSite {
     }
 
     /// Sends a request and reads the answer to its end.
-    func answer(_ request: HostRequest, from program: String) throws -> HostAnswer {
+    package func answer(_ request: HostRequest, from program: String) throws -> HostAnswer {
         try answer(request.bytes, from: program)
     }
 
-    func answer(_ bytes: [UInt8], from program: String) throws -> HostAnswer {
+    package func answer(_ bytes: [UInt8], from program: String) throws -> HostAnswer {
         let connection = try connect(to: program)
         connection.send(bytes)
         return try HostAnswer(connection.receive())
@@ -63,7 +66,7 @@ final class Site: FixtureSite {
 
     private func start() throws {
         let setup = try HostSetup(
-            host, in: folder, programs: programs, replacing: changes)
+            host, in: folder, programs: programs, replacing: changes, workers: workers)
         ports = setup.ports
         let started = try HostProcesses(
             setup.commands, in: folder.path,
@@ -81,13 +84,23 @@ final class Site: FixtureSite {
 }
 
 /// An HTTP/1.1 request as text.
-struct HostRequest {
-    var method = "GET"
-    var target: String
-    var headers: [(String, String)] = []
-    var body: [UInt8] = []
+package struct HostRequest: Sendable {
+    package var method: String
+    package var target: String
+    package var headers: [(String, String)]
+    package var body: [UInt8]
 
-    var bytes: [UInt8] {
+    package init(
+        method: String = "GET", target: String, headers: [(String, String)] = [],
+        body: [UInt8] = []
+    ) {
+        self.method = method
+        self.target = target
+        self.headers = headers
+        self.body = body
+    }
+
+    package var bytes: [UInt8] {
         let host = headers.contains { $0.0 == "Host" } ? "" : "Host: localhost\r\n"
         var head = "\(method) \(target) HTTP/1.1\r\n\(host)Connection: close\r\n"
         for (name, value) in headers { head += "\(name): \(value)\r\n" }

@@ -1,6 +1,5 @@
 import CUnix
 import Foundation
-import TestSupport
 
 /// A host's processes, in a process group of their own that ends with this value, and with the tests
 /// however these end.

@@ -1,14 +1,13 @@
 import Foundation
 import Glibc
 import Synchronization
-import TestSupport
 
 /// One TCP connection to this machine, over which bytes go as they are given.
-final class Connection {
+package final class Connection {
     private let socket: Int32
 
     /// `nil` where nobody listens.
-    init?(port: UInt16) {
+    package init?(port: UInt16) {
         socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard socket >= 0 else { return nil }
         var address = sockaddr_in.loopback(port: port)
@@ -28,7 +27,7 @@ final class Connection {
     deinit { if socket >= 0 { close(socket) } }
 
     /// Sends bytes; what a host that has refused already does not take is dropped.
-    func send(_ bytes: some Sequence<UInt8>) {
+    package func send(_ bytes: some Sequence<UInt8>) {
         let bytes = Array(bytes)
         var sent = 0
         while sent < bytes.count {
@@ -41,10 +40,16 @@ final class Connection {
     }
 
     /// Says that nothing more will be sent.
-    func endSending() { shutdown(socket, Int32(SHUT_WR)) }
+    package func endSending() { shutdown(socket, Int32(SHUT_WR)) }
+
+    /// Whether something has arrived, or the host has closed the connection.
+    package var hasAnswer: Bool {
+        var waiting = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+        return poll(&waiting, 1, 0) > 0
+    }
 
     /// All that arrives until the host closes the connection.
-    func receive() throws -> [UInt8] {
+    package func receive() throws -> [UInt8] {
         var received: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while true {
@@ -59,7 +64,7 @@ final class Connection {
     private static let given = Mutex<Set<UInt16>>([])
 
     /// A port of this machine that nobody uses, below those that the system gives out by itself.
-    static func freePort() throws -> UInt16 {
+    package static func freePort() throws -> UInt16 {
         for _ in 0..<100 {
             let port = UInt16.random(in: 20_000..<32_000)
             guard given.withLock({ $0.insert(port).inserted }) else { continue }

@@ -1,5 +1,4 @@
 import Foundation
-import TestSupport
 
 /// How a host is told to serve our programs: its configuration files, written into a folder, and the
 /// commands that start it.
@@ -11,19 +10,23 @@ struct HostSetup {
     /// The folder with the programs.
     let programs: String
     private let changes: [String: String]
+    private let workers: Int
     /// A file that the host makes when it is ready, beside listening.
     private var sign: String?
 
     var isComplete: Bool { sign.map(FileManager.default.fileExists) ?? true }
 
-    /// - Parameter changes: texts of a server's configuration, and what stands there instead.
+    /// - Parameters:
+    ///   - changes: texts of a server's configuration, and what stands there instead.
+    ///   - workers: how many programs fcgiwrap runs at a time.
     init(
         _ host: Host, in folder: TemporaryFolder, programs: String,
-        replacing changes: [String: String]
+        replacing changes: [String: String], workers: Int
     ) throws {
         self.folder = folder
         self.programs = programs
         self.changes = changes
+        self.workers = workers
         let port = try Connection.freePort()
         for name in try Route.programs() {
             ports[name] = host == .inetdWithoutFront ? try Connection.freePort() : port
@@ -90,7 +93,7 @@ struct HostSetup {
         let allowed = ports.keys.flatMap { ["-p", "\(programs)/\($0)"] }
         let socket = "\(folder.path)/fcgi.sock"
         commands = [
-            ["env", "-i", "PATH=/usr/bin:/bin", "/usr/sbin/fcgiwrap", "-c", "2"] + allowed
+            ["env", "-i", "PATH=/usr/bin:/bin", "/usr/sbin/fcgiwrap", "-c", "\(workers)"] + allowed
                 + ["-s", "unix:\(socket)"],
             ["nginx", "-p", folder.path, "-c", "\(folder.path)/nginx.conf", "-e", "error.log"],
         ]

@@ -1,19 +1,18 @@
 import Foundation
 import JSON
-import TestSupport
 import Turnstone
 
 /// An HTTP response as it left a host.
-struct HostAnswer {
-    let status: Int
+package struct HostAnswer: Sendable {
+    package let status: Int
     /// Names in lower case; fields of the same name joined.
-    let headers: [String: String]
-    let body: [UInt8]
+    package let headers: [String: String]
+    package let body: [UInt8]
 
-    var json: JSONValue? { try? JSON.parse(body) }
-    var text: String { String(decoding: body, as: UTF8.self) }
+    package var json: JSONValue? { try? JSON.parse(body) }
+    package var text: String { String(decoding: body, as: UTF8.self) }
 
-    init(_ bytes: [UInt8]) throws {
+    package init(_ bytes: [UInt8]) throws {
         var bytes = bytes[...]
         let interim = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
         if bytes.starts(with: interim) { bytes = bytes.dropFirst(interim.count) }

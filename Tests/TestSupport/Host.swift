@@ -1,9 +1,7 @@
 import Foundation
-import TestSupport
-import Testing
 
 /// What starts our programs when a request arrives: each as its folder of `infra` sets it up.
-enum Host: String, CaseIterable {
+package enum Host: String, CaseIterable {
     /// nginx and fcgiwrap.
     case nginx
     /// lighttpd with mod_cgi.
@@ -22,7 +20,7 @@ enum Host: String, CaseIterable {
     case socketActivate
 
     /// The programs that have to be installed for it.
-    var programs: [String] {
+    package var programs: [String] {
         switch self {
         case .nginx: ["/usr/sbin/nginx", "/usr/sbin/fcgiwrap"]
         case .lighttpd: ["/usr/sbin/lighttpd"]
@@ -35,7 +33,7 @@ enum Host: String, CaseIterable {
     }
 
     /// Why it cannot be tested on this machine.
-    var obstacle: String? {
+    package var obstacle: String? {
         let isThere = FileManager.default.isExecutableFile
         if let missing = programs.first(where: { !isThere($0) }) {
             return "\(missing) is not installed"
@@ -45,16 +43,9 @@ enum Host: String, CaseIterable {
     }
 
     /// Whether it reads requests itself, and hands programs only what it takes for one.
-    var isServer: Bool { [.nginx, .lighttpd, .apache].contains(self) }
+    package var isServer: Bool { [.nginx, .lighttpd, .apache].contains(self) }
 
     /// Those that can be tested on this machine.
-    static let testable = allCases.filter { $0.obstacle == nil }
-    static let servers = testable.filter(\.isServer)
-}
-
-extension Trait where Self == ConditionTrait {
-    /// Skips a test, by its name, where its host cannot be tested.
-    static func testable(_ host: Host) -> Self {
-        .enabled(if: host.obstacle == nil, "\(host.obstacle ?? "")")
-    }
+    package static let testable = allCases.filter { $0.obstacle == nil }
+    package static let servers = testable.filter(\.isServer)
 }
