@@ -189,7 +189,8 @@ let checks: [Target] = [
             "simulator",
         ]),
     .testTarget(
-        name: "TortureTests", dependencies: ["TestSupport", "Store", "JSON", "Unix", "Turnstone"]),
+        name: "TortureTests",
+        dependencies: ["TestSupport", "Store", "JSON", "Crypto", "Unix", "Turnstone"]),
     .testTarget(name: "SystemdTests", dependencies: ["TestSupport"]),
     .testTarget(name: "HostTests", dependencies: ["TestSupport", "JSON", "Turnstone"]),
     tests("Unix", and: ["TestSupport"]),

@@ -1,8 +1,6 @@
 import Foundation
-import JSON
 import Testing
 import Turnstone
-import Unix
 
 /// A row of the table of faults: what many trials of one fault came to.
 final class Row {
@@ -19,7 +17,7 @@ final class Row {
     /// - Parameter test: the calling function, by whose name `infra/torture` runs it again.
     init(_ fault: String, test: String = #function) {
         self.fault = fault
-        self.test = String(test.prefix { $0 != "(" })
+        self.test = Rows.test(test)
     }
 
     /// Counts a trial, and fails the test unless nothing was lost and nothing came twice for nothing.
@@ -42,20 +40,14 @@ final class Row {
         #expect(verdict.repeated == 0 || (hasStruck && losesAnswers), "\(trial): sent twice")
     }
 
-    /// Adds the row to the file named by `TURNSTONE_TORTURE_ROWS`.
+    /// Adds the row to the table.
     func report() throws {
-        guard let path = ProcessInfo.processInfo.environment["TURNSTONE_TORTURE_ROWS"] else {
-            return
-        }
-        let row: JSONObject = [
+        try Rows.add([
             "test": .string(test), "fault": .string(fault), "tried": .integer(Int64(tried)),
             "struck": .integer(Int64(struck)), "pushes": .integer(Int64(pushes)),
             "lost": .integer(Int64(lost)), "repeated": .integer(Int64(repeated)),
             "repeated_for_nothing": .integer(Int64(repeatedForNothing)),
             "seconds": .integer(Int64(Date.now.timeIntervalSince(started).rounded())),
-        ]
-        let line = JSON.text(.object(row)) + [UInt8(ascii: "\n")]
-        // Tests run at the same time: one write to the file's end each.
-        try FileDescriptor.open(path, .append).write(line)
+        ])
     }
 }
