@@ -29,8 +29,12 @@ final class Ground {
     private let point: Point
     private let begin: Int64 = 1_795_262_400_000
 
-    init(players: Int, devices: Int, _ point: Point, hasNewcomer: Bool = false) throws {
-        simulator = try Simulator()
+    /// - Parameter options: the simulator's.
+    init(
+        players: Int, devices: Int, _ point: Point, hasNewcomer: Bool = false,
+        _ options: [String] = []
+    ) throws {
+        simulator = try Simulator(options)
         self.players = players
         self.point = point
         let tokens = (0..<players * devices).map(token)

@@ -67,13 +67,15 @@ func user(_ request: Request, named name: String?) throws(Failure) -> UserID {
 func tell(
     _ document: inout User, of user: UserID, except: DeviceToken?, _ state: State, at now: Timestamp
 ) throws(Failure) {
-    let devices = document.devices.filter { $0.takesMessages && $0.token != except }
+    var devices = document.devices.filter { $0.takesMessages && $0.token != except }
     guard !devices.isEmpty else { return }
     let spool = Spool(state: state.folder)
-    if let pending = document.badgePush, pending.reaches(devices),
-        try spool.contains(pending.id)
-    {
-        return
+    var except = except
+    if let pending = document.badgePush, try spool.contains(pending.id) {
+        if pending.reaches(devices) { return }
+        // One to all devices: with another exception, two devices in turn would need one for each change.
+        except = nil
+        devices = document.devices.filter { $0.takesMessages }
     }
     var notification = Notification(
         id: stableUUID("badge \(hex(try randomBytes(16)))"), user: user, accepted: now,

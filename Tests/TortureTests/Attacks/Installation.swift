@@ -23,9 +23,13 @@ final class Installation {
     /// - Parameters:
     ///   - door: how requests arrive.
     ///   - workers: how many programs fcgiwrap runs at a time, as `turnstone-fcgi@.service` has it.
-    init(_ door: Door = .events, _ variables: [String: String] = [:], workers: Int = 4) throws {
+    ///   - options: the simulator's.
+    init(
+        _ door: Door = .events, _ variables: [String: String] = [:], workers: Int = 4,
+        simulator options: [String] = []
+    ) throws {
         self.door = door
-        trial = try Ground(players: 1, devices: 1, .registered).trial()
+        trial = try Ground(players: 1, devices: 1, .registered, options).trial()
         trial.variables = variables
         trial.variables["JWT_SECRET"] = Self.jwtSecret
         // One caller makes all keys here, where nginx allows ten a minute.
@@ -226,6 +230,13 @@ final class Installation {
         return ended
     }
 
+    /// Starts a program whose log goes nowhere: it would wait for a reader of thousands of lines.
+    func startUnread(_ program: String) throws -> RunningProgram {
+        try Programs.start(
+            at: "/bin/sh", ["-c", "exec '\(Programs.path(program))' 2>/dev/null"],
+            entries: trial.environment.map { "\($0.key)=\($0.value)" })
+    }
+
     /// The pushes that were accepted, in their order.
     func accepted() throws -> [JSONObject] {
         try simulator.pushes().filter { $0["accepted"] == true }
@@ -235,6 +246,16 @@ final class Installation {
     func accepted(_ tokens: some Collection<String>) throws -> Int {
         let tokens = Set(tokens)
         return try accepted().count { tokens.contains($0["token"]?.string ?? "") }
+    }
+
+    /// The receipts of pushes that were accepted, in their order.
+    func receipts() throws -> [JSONObject] {
+        let files = state.files().filter { $0.key.hasPrefix("receipts/") }
+        return try files.sorted { $0.key < $1.key }.flatMap { file in
+            try file.value.split(separator: UInt8(ascii: "\n")).compactMap {
+                try JSON.parse(Array($0)).object
+            }
+        }.filter { $0["outcome"] == "accepted" }
     }
 
     /// The lines that programs have logged, each with the programs that may have written it.

@@ -117,22 +117,27 @@ extension Attacks {
             }
             var own: [Int] = []
             var others: [Int] = []
-            for number in 0..<count {
-                let reply = try installation.ask("GET", "/api/preferences", by: .key(keys[0]))
-                own.append(reply.status)
-                #expect(reply.status != 429 || reply.headers["retry-after"] != nil)
-                guard number.isMultiple(of: 10) else { continue }
-                others.append(
-                    try installation.ask("GET", "/api/preferences", by: .key(keys[1])).status)
-                others.append(
-                    try installation.ask("GET", "/api/preferences", by: .user("ann")).status)
+            let time = try milliseconds {
+                for number in 0..<count {
+                    let reply = try installation.ask("GET", "/api/preferences", by: .key(keys[0]))
+                    own.append(reply.status)
+                    #expect(reply.status != 429 || reply.headers["retry-after"] != nil)
+                    guard number.isMultiple(of: 10) else { continue }
+                    for caller in [Installation.Caller.key(keys[1]), .user("ann")] {
+                        others.append(
+                            try installation.ask("GET", "/api/preferences", by: caller).status)
+                    }
+                }
             }
             let granted = own.count { $0 == 200 }
             let refused = own.count { $0 == 429 }
-            #expect(granted == limit && refused == count - limit)
+            // However long all of them take, so much more is allowed meanwhile.
+            let more = Int(time * Double(limit) / 60_000) + 1
+            #expect((limit...limit + more).contains(granted) && granted + refused == count)
             #expect(others.allSatisfy { $0 == 200 })
             try row.report(
-                "answered and refused with 429", before: "all, 0", now: "\(granted), \(refused)")
+                "answered and refused with 429", before: "all, 0",
+                now: "\(granted), \(refused) (in \(String(format: "%.1f", time / 1000)) s)")
             try row.report(
                 "others' requests answered meanwhile", before: "all",
                 now: others.count { $0 == 200 }.of(others.count))
