@@ -97,7 +97,7 @@ extension Attacks {
                 "other requests answered while they stall", before: "0 (for 11 s)",
                 now: meanwhile.of(20))
             try row.report(
-                "checks refused at once, so that others pass", before: "0",
+                "checks refused at once, so that others pass", before: "-",
                 now: (checks.count - stalled.count).of(checks.count))
         }
 
@@ -136,10 +136,10 @@ extension Attacks {
             #expect((limit...limit + more).contains(granted) && granted + refused == count)
             #expect(others.allSatisfy { $0 == 200 })
             try row.report(
-                "answered and refused with 429", before: "all, 0",
+                "answered and refused with 429", before: "no limit",
                 now: "\(granted), \(refused) (in \(String(format: "%.1f", time / 1000)) s)")
             try row.report(
-                "others' requests answered meanwhile", before: "all",
+                "others' requests answered meanwhile", before: "-",
                 now: others.count { $0 == 200 }.of(others.count))
         }
     }

@@ -47,7 +47,7 @@ extension Attacks {
             #expect(taken == 50 && listening == 20 && keys == 20)
             #expect(refused == [counts.0 - 50, counts.1 - 20, counts.2 - 20])
             try row.report(
-                "taken", before: "all", now: "\(taken), \(listening) and \(keys)")
+                "taken", before: "3,001 tokens", now: "\(taken), \(listening) and \(keys)")
             try row.report(
                 "refused with 409", before: "0",
                 now: refused.map(String.init).joined(separator: ", "))
@@ -112,7 +112,7 @@ extension Attacks {
                 now: "\(left.count)")
             try row.report(
                 "files left two days later, after \(runs) runs of check-turns",
-                before: "all", now: "\(swept.count)")
+                before: "all, for ever", now: "\(swept.count)")
         }
 
         @Test("an activity's name is of whoever registered it first", arguments: Door.all)
@@ -137,9 +137,9 @@ extension Attacks {
             #expect(refused == strangers)
             #expect(reached == 0)
             #expect(try installation.accepted([own]) == 1)
-            try row.report("refused with 409", before: "0", now: refused.of(strangers))
+            try row.report("refused with 409", before: "-", now: refused.of(strangers))
             try row.report(
-                "strangers' tokens that got the owner's state", before: "all", now: "\(reached)")
+                "strangers' tokens that got the owner's state", before: "-", now: "\(reached)")
         }
 
         @Test("users whose ids look the same have phones of their own", arguments: Door.all)
@@ -167,7 +167,8 @@ extension Attacks {
                 shown[0].count { $0 != "for 1" } + shown[1].count { $0 != "for 0" }
             #expect(shown == [["for 1"], ["for 0"]])
             try row.report(
-                "messages on the phone of the other", before: "2", now: "\(foreign)")
+                "messages on the phone of the other", before: "each kept the other's phone",
+                now: "\(foreign)")
         }
     }
 }

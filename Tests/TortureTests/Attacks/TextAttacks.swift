@@ -207,7 +207,7 @@ extension Attacks {
             #expect(files.isEmpty)
             try row.report(
                 "lines that no program wrote, after \(asked) requests and \(lines.count) lines",
-                before: "1 for each",
+                before: "1 for one request",
                 now: "\(foreign.count)")
         }
     }
