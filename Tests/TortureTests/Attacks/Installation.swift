@@ -231,9 +231,13 @@ final class Installation {
     }
 
     /// Starts a program whose log goes nowhere: it would wait for a reader of thousands of lines.
-    func startUnread(_ program: String) throws -> RunningProgram {
-        try Programs.start(
-            at: "/bin/sh", ["-c", "exec '\(Programs.path(program))' 2>/dev/null"],
+    ///
+    /// - Parameter seconds: how long a drainer without work waits for some.
+    func startUnread(_ program: String, lingering seconds: Int) throws -> RunningProgram {
+        let script =
+            "DELIVER_LINGER_SECONDS=\(seconds) exec '\(Programs.path(program))' 2>/dev/null"
+        return try Programs.start(
+            at: "/bin/sh", ["-c", script],
             entries: trial.environment.map { "\($0.key)=\($0.value)" })
     }
 

@@ -92,11 +92,11 @@ extension Attacks {
                 .flatMap { name, bytes in
                     NumberPlace.all(in: String(decoding: bytes, as: UTF8.self), of: name)
                 }
-            let sample = Length.sample(places, few: 8)
-            let values = Length.isLong ? Array(Self.numbers.prefix(3)) : [Self.numbers[1]]
+            let sample = Length.sample(places, few: 12)
             var runs = 0
-            for place in sample {
-                for value in values {
+            for (number, place) in sample.enumerated() {
+                let values = Self.numbers.prefix(3)
+                for value in Length.isLong ? Array(values) : [values[number % 3]] {
                     for (name, bytes) in before where name != place.file {
                         // A lock's number would make the changed document a stale view of a newer one.
                         try installation.state.write(
