@@ -218,7 +218,7 @@ package struct OpenNotification {
 }
 
 extension Intake {
-    /// The devices that a notification has reached, as receipts name them (``DeviceToken/publicID``). Call
+    /// The devices that a notification has reached, or may have, as receipts name them (``DeviceToken/publicID``). Call
     /// ``ReceiptLog/write()`` first: what was only appended is not found.
     package func devicesReached(by mark: SeriesMark) throws(Failure) -> [String] {
         guard let start = mark.receipts else { return [] }
@@ -228,7 +228,9 @@ extension Intake {
             let outcome = line["outcome"]?.string
             // What was held is brought after the notification itself is over.
             if outcome == Outcome.held.rawValue { isHeld = true }
-            if outcome == Outcome.accepted.rawValue, let device = line["device_id"]?.string {
+            let isReached = outcome == Outcome.accepted.rawValue
+            let isInDoubt = outcome != nil && line["in_doubt"]?.bool == true
+            if isReached || isInDoubt, let device = line["device_id"]?.string {
                 devices.append(device)
             }
             return !isHeld && line["finished_at"] != nil

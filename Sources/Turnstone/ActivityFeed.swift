@@ -201,7 +201,9 @@ package struct ActivityFeed: Equatable, Sendable {
     /// The newest of the activity's own state and of its session's.
     private func newest(besides shared: State?, now: Timestamp) -> State? {
         guard let shared else { return known }
-        guard let known, known.isNewer(than: shared.place, now: now) else { return shared }
+        guard let known, known.isEnd || known.isNewer(than: shared.place, now: now) else {
+            return shared
+        }
         return known
     }
 

@@ -533,6 +533,33 @@ import Turnstone
         #expect(pushes.map { $0["payload"]?.object?["clearApprovalId"] } == [nil, "r-1"])
     }
 
+    @Test("nothing older follows a push that may have arrived and has expired since")
+    func olderAfterDoubt() throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        let old = try world.sent(["users": ["ann"], "title": "Old", "collapse_id": "score"])
+        let new = try world.sent([
+            "users": ["ann"], "title": "New", "collapse_id": "score", "expires_in": 600,
+        ])
+        try world.simulator.perform([
+            "do": "apns-fault", "kind": "stall", "accepted": true, "count": 1,
+        ])
+        let drainer = try world.start("deliver")
+        #expect(try world.simulator.waitForPushes(1))
+        drainer.send(SIGKILL)
+        _ = try drainer.end()
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 4])
+        try world.run("deliver")
+        for _ in 0..<2 { try goOn(world) }
+        let accepted = try world.simulator.pushes().filter { $0["accepted"] == true }
+        let titles = accepted.map {
+            $0["payload"]?.object?["aps"]?.object?["alert"]?.object?["title"]?.string
+        }
+        #expect(Set(titles) == ["New"])
+        #expect(try states(world, new) == [["expired", nil]])
+        #expect(try states(world, old) == [["superseded", "newer"]])
+    }
+
     @Test("a push that may have arrived stays in doubt, whatever a later answer says")
     func alwaysInDoubt() throws {
         let world = try World()

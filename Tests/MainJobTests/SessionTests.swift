@@ -40,6 +40,21 @@ import Turnstone
         #expect(world.spooled().isEmpty)
     }
 
+    @Test("an activity that was ended alone gets nothing more, whatever its session was sent since")
+    func endedAlone() throws {
+        let world = try World()
+        for number in 1...2 { try world.listen(number) }
+        let alone: JSONObject = ["activityId": "activity-1"]
+        let end: JSONObject = ["activityId": "activity-1", "event": "end"]
+        #expect(try world.call(1, end).status == 202)
+        try world.run("deliver")
+        try world.advance(seconds: 1)
+        #expect(try world.send(2) == "queued")
+        try world.run("deliver")
+        #expect(try world.call(3, alone).status == 409)
+        #expect(try world.shown() == [1: [1], 2: [2]])
+    }
+
     @Test("an end is for those who listen by then; who comes later gets what comes later")
     func end() throws {
         let world = try World()

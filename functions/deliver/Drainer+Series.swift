@@ -93,7 +93,7 @@ extension Drainer {
         job.groups = []
     }
 
-    /// Records that a device has taken a push.
+    /// Records that a device has taken a push, or may have.
     func noteReached(_ push: Push) {
         guard push.job.series != nil || !push.brought.isEmpty, let device = push.device else {
             return

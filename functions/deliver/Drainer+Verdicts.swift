@@ -93,6 +93,8 @@ extension Drainer {
     private func recordDoubt(_ push: Push) {
         guard push.job.file.isInDoubt(push.delivery) else { return }
         push.job.isInDoubt = true
+        // Nothing older may come after what may have arrived.
+        noteReached(push)
         if push.job.isForPlayer, let token = push.delivery.token {
             push.job.doubtful.append(token)
         }

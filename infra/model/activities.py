@@ -89,8 +89,9 @@ class Listener:
     def has_ended(self):
         return any(state.event == "end" for state in self.states)
 
-    def is_known_later_than(self, moment):
-        return any(state.moment > moment for state in self.states)
+    def is_known_later_than(self, moment, now):
+        """What is more than an hour ahead was stored by a wrong clock and does not count."""
+        return any(moment < state.moment <= now + 3_600_000 for state in self.states)
 
     def updates(self):
         return [state for state in self.states if state.event == "update"]
@@ -208,7 +209,7 @@ class Activities:
         # A killed call may have ended them all, so that its repetition finds nothing to end.
         if status != 202 and not (again and status == 409 and step["event"] == "end"):
             return right
-        outdated = [listener for listener in able if step["event"] == "update" and listener.is_known_later_than(moment)]
+        outdated = [listener for listener in able if step["event"] == "update" and listener.is_known_later_than(moment, now)]
         of_session = bool(step.get("session")) and not step.get("activity") and not step.get("user")
         # Of a session the session's own states count, which nobody here needs to have got, and not those of one activity. Without a
         # timestamp a state is newer than all before it.
@@ -220,7 +221,7 @@ class Activities:
         if step["event"] != "end":
             expires = max(now + LIFE, (step["until"] or 0) * 1000)
         for listener in able + doubtful:
-            late = step["event"] == "update" and listener.is_known_later_than(moment)
+            late = step["event"] == "update" and listener.is_known_later_than(moment, now)
             if late and not is_open or answer == "outdated" and (is_open or len(fits) == 1):
                 continue
             newest = max((state.moment for state in listener.states), default=moment)

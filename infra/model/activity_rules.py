@@ -72,7 +72,7 @@ def check(world, push, unsettled=frozenset()):
         state = unsettled_state(book, listener, shown)
     if state is None and not listener.doubtful:
         step, _ = book.calls.get(shown.number, (None, None))
-        if step is not None and listener.fits(step) and listener.is_known_later_than(step["moment"]):
+        if step is not None and listener.fits(step) and listener.is_known_later_than(step["moment"], world.now):
             raise ActivityOrder(f"{described(push)}: state {shown.number} was outdated when it came")
         raise RightPerson(f"{described(push)}: state {shown.number} was not accepted for this listener, {listener}")
     check_order(listener, push, shown, state)

@@ -247,16 +247,17 @@ def record(world, push):
     if kind == "badge":
         # One counts from when it may have been due: after the drainer before the one that tried it first.
         world.tried.setdefault(push.id, world.drained)
-    if not push.taken:
-        return
     message = message_of(world, push) if kind in ("message", "clear") else None
-    if message is not None and message.collapse_id:
+    # What got no answer may have been taken, and nothing older comes after it.
+    if message is not None and message.collapse_id and (push.taken or push.answer == "drop"):
         for other in world.messages.values():
             if other.collapse_id == message.collapse_id and not world.is_newer(other, message):
                 for target in other.targets:
                     device = next((d for d in world.devices[target[0]] if d.slot == world.slot_of(target[1])), None)
                     if device is not None and device.phone == phone and other is not message:
                         other.excuses.setdefault(target, "superseded")
+    if not push.taken:
+        return
     world.delivered[phone].append(Delivery(push.number, push.id, message.name if message else None, push.answered))
     number = push.payload["aps"].get("badge")
     if number is not None:
