@@ -224,6 +224,8 @@ class Activities:
             late = step["event"] == "update" and listener.is_known_later_than(moment, now)
             if late and not is_open or answer == "outdated" and (is_open or len(fits) == 1):
                 continue
+            for state in listener.states:
+                state.excused = state.excused or state.moment > now + 3_600_000
             newest = max((state.moment for state in listener.states), default=moment)
             listener.states.append(State(
                 number, step["event"], max(moment, newest) if step.get("at") is None else moment, group, now, expires, bool(step.get("alert")),
