@@ -131,7 +131,7 @@ class Activities:
     def doubt_old(self, user, now):
         """The user registers something, perhaps: tokens that are a day old may go."""
         for listener in self.listeners:
-            if listener.user == user and now - listener.registered >= DAY:
+            if listener.user == user and not listener.starts and now - listener.registered >= DAY:
                 listener.doubtful = True
 
     def end_old(self, user, now):
@@ -169,7 +169,7 @@ class Activities:
             new.doubtful = any(when == group and new.fits(call) for call, when in self.calls.values())
             self.listeners.append(new)
         else:
-            same.doubtful = same.doubtful or now - same.registered >= DAY
+            same.doubtful = same.doubtful or not same.starts and now - same.registered >= DAY
             if same.doubtful:
                 # It may have gone before, and be another one now.
                 same.states, same.shown = [], []

@@ -82,7 +82,7 @@ def check(world, push, unsettled=frozenset()):
 
 
 def check_start(book, listener, push, shown, state):
-    if state is None and unsettled_state(book, listener, shown) is None:
+    if state is None and unsettled_state(book, listener, shown) is None and not listener.doubtful:
         raise RightPerson(f"{described(push)}: start {shown.number} was not asked for here")
     aps = push.payload["aps"]
     if (aps.get("attributes-type"), aps.get("attributes"), shown.alert) != (TYPE, {"n": shown.number}, shown.number):
