@@ -218,12 +218,14 @@ let fuzzing: Target =
     if let fuzzer {
         .executableTarget(
             name: "fuzz", dependencies: fuzzed, path: "infra/fuzz",
-            exclude: ["corpus", "replay", "run", "keep", "structures"], sources: ["targets", "driver"],
+            exclude: ["corpus", "replay", "run", "keep", "structures"],
+            sources: ["targets", "driver"],
             linkerSettings: [.unsafeFlags([fuzzer, "-use-ld=lld"]), .linkedLibrary("stdc++")])
     } else {
         .testTarget(
             name: "FuzzTests", dependencies: fuzzed, path: "infra/fuzz",
-            exclude: ["corpus", "driver", "run", "keep", "structures"], sources: ["targets", "replay"])
+            exclude: ["corpus", "driver", "run", "keep", "structures"],
+            sources: ["targets", "replay"])
     }
 
 let package = Package(

@@ -49,10 +49,14 @@ package struct SessionFeeds: Equatable {
         return present
     }
 
-    /// What a notification has taken, as long as no other one has taken anything newer.
-    package func taken(by id: String) -> ActivityFeed.Taken? {
-        ([present].compactMap { $0 } + ending).lazy.compactMap { $0.taken }
-            .first { $0.carrier == id }
+    /// What a notification has taken, as long as no other one has taken anything newer, or is about to: those who have not got
+    /// a state by then, since its push was put off, get the next one only. An alert is worth a push of its own.
+    package func taken(by id: String, now: Timestamp) -> ActivityFeed.Taken? {
+        let feeds = [present].compactMap { $0 } + ending
+        guard let feed = feeds.first(where: { $0.taken?.carrier == id }), let taken = feed.taken
+        else { return nil }
+        let isNextDue = feed.carrier.map { $0.id != id && $0.due <= now } ?? false
+        return isNextDue && taken.state.aps["alert"] == nil ? nil : taken
     }
 
     /// Takes in the feed with another state.
@@ -85,7 +89,7 @@ package struct SessionFeeds: Equatable {
         for index in ending.indices where ending[index].carrier?.id == id {
             return ending[index].take(by: id, now: now)
         }
-        return taken(by: id)
+        return taken(by: id, now: now)
     }
 }
 

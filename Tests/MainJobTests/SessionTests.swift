@@ -232,6 +232,23 @@ import Turnstone
         #expect(elsewhere == (2...9).map { [$0: [Int64($0)]] }.merged)
     }
 
+    @Test(
+        "who has not got a state when the next one is due gets only that"
+    )
+    func putOff() throws {
+        let world = try World()
+        for number in 1...2 { try world.listen(number) }
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
+        #expect(try world.send(1) == "queued")
+        try world.run("deliver")
+        try world.advance(seconds: 2400)
+        #expect(try world.send(2) == "queued")
+        try world.run("deliver")
+        let shown = try world.shown()
+        #expect(shown.values.map { $0.sorted() }.sorted { $0.count < $1.count } == [[2], [1, 2]])
+        #expect(world.spooled().isEmpty)
+    }
+
     @Test("without a timestamp a state is newer than all before, whatever the clock was")
     func clockAhead() throws {
         let world = try World()

@@ -72,7 +72,7 @@ extension Drainer {
 
     private func take(from session: String, by id: String) throws(Failure) -> ActivityFeed.Taken? {
         let known = try self.session(named: session)
-        if let taken = known?.taken(by: id) { return taken }
+        if let taken = known?.taken(by: id, now: now) { return taken }
         // Thousands of pushes may ask for a state that another one has replaced.
         guard known?.waits(for: id) == true else { return nil }
         return try state.sessions.update(IndexKey.session(named: session)) {
