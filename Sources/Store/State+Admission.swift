@@ -4,12 +4,14 @@ import Unix
 
 // How many requests a caller may make. For each caller there is the moment at which the requests so far would be over if
 // they had come at the allowed pace (GCRA, as ATM and many rate limiters have it): one number says both how many there
-// were and when. All numbers are in one file of 80 KB.
+// were and when. All numbers are in one file of 80 KB, with a random salt behind them: nobody outside can tell who shares
+// places with whom.
 
 extension State {
     private static let slots = 1 << 12
     /// Digits in microseconds since 1970, so that a person can read the file.
     private static let width = 20
+    private static let saltLength = 32
     /// So many seconds' worth of requests may come at once.
     private static let burst: Int64 = 60
 
@@ -48,10 +50,11 @@ extension State {
     /// - Parameter distance: microseconds between two requests that come at the allowed pace.
     /// - Returns: 0, or after how many seconds there is room again.
     private func count(_ caller: UserID, distance: Int64) throws(SystemError) -> Int64 {
-        let digest = SHA256.hash(Array(caller.text.utf8))
         let file = try FileDescriptor.open("\(folder)/requests.limit", .update)
         guard try file.lock(patience: 500) else { return 0 }
         defer { file.unlock() }
+        guard let salt = try salt(in: file) else { return 0 }
+        let digest = SHA256.hash(salt + Array(caller.text.utf8))
         // The system's clock, even where ours is frozen: real requests are counted.
         let present = Timestamp.systemNow.milliseconds.saturatingMultiply(1000)
         let limit = Self.burst * 1_000_000
@@ -72,5 +75,17 @@ extension State {
                 at: place)
         }
         return pause
+    }
+
+    /// 32 hex digits behind the places, made by the first process that counts; `nil` where there are no random numbers.
+    private func salt(in file: FileDescriptor) throws(SystemError) -> [UInt8]? {
+        let known = try file.read(upTo: Self.saltLength, at: Self.slots * Self.width)
+        if known.count == Self.saltLength { return known }
+        var salt: [UInt8] = []
+        do throws(Failure) { salt = Array(hex(try randomBytes(Self.saltLength / 2)).utf8) } catch {
+            return nil
+        }
+        try file.write(salt, at: Self.slots * Self.width)
+        return salt
     }
 }

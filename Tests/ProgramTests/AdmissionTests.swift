@@ -42,6 +42,22 @@ import Turnstone
         }
     }
 
+    @Test("nobody can choose a name that uses up another one's requests")
+    func chosenNames() throws {
+        // It has the places of ann where names alone are hashed.
+        let installation = try Endpoint.installation(
+            environment: ["CALLER_REQUESTS_PER_MINUTE": "60"])
+        for _ in 0..<62 { _ = try ask(installation, user: "s2532121") }
+        #expect(try ask(installation, user: "s2532121").status == 429)
+        #expect(try ask(installation, user: "ann").status == 200)
+        let salts = try (0..<2).map { _ in
+            let other = try Endpoint.installation(environment: [:])
+            _ = try ask(other, user: "ann")
+            return other.state.read("requests.limit").map { $0.suffix(32) } ?? []
+        }
+        #expect(salts.allSatisfy { $0.count == 32 } && salts[0] != salts[1])
+    }
+
     @Test("an API key's owner is counted, whichever key is used, and a server key is not")
     func keys() throws {
         let installation = try Endpoint.installation(
