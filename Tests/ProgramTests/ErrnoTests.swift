@@ -159,7 +159,13 @@ struct ErrnoTests {
         func run() throws {
             let before = installation.state.files()
             let faulty = try ended(injection?.arguments ?? [])
-            #expect([0, 100, 111].contains(faulty.exitCode), "\(comment) \(faulty.stderr)")
+            // The C library ends a process to which the kernel gives no random numbers, and Swift's dictionaries ask it for some.
+            let isWithoutEntropy =
+                injection?.call == "getrandom"
+                && faulty.stderr.contains("Fatal glibc error: cannot get entropy for arc4random")
+            #expect(
+                [0, 100, 111].contains(faulty.exitCode) || isWithoutEntropy,
+                "\(comment) \(faulty.stderr)")
             // Where standard input cannot be read, nobody knows in what form it asked.
             let status =
                 (try? fixture.request.answer(faulty.stdout).status)
