@@ -238,17 +238,23 @@ extension Intake {
         return devices
     }
 
-    /// Whether a message has reached one of some devices. Call ``ReceiptLog/write()`` first.
+    /// Whether a notification has reached a device. Call ``ReceiptLog/write()`` first.
     ///
-    /// - Parameter start: of the message's receipts.
+    /// - Parameters:
+    ///   - start: of the notification's receipts.
+    ///   - token: by whose beginning other receipts than those of messages name the device.
+    ///   - ids: those of the device, and of others that have become one with it.
     package func hasReached(
-        _ message: String, from start: ReceiptLog.Position, anyOf devices: [String]
+        _ notification: String, from start: ReceiptLog.Position, _ token: DeviceToken,
+        orAnyOf ids: [String]
     ) throws(Failure) -> Bool {
         var hasReached = false
-        try log.forEachLine(of: message, from: start) { line in
+        try log.forEachLine(of: notification, from: start) { line in
             let isAccepted = line["outcome"]?.string == Outcome.accepted.rawValue
-            let device = line["device_id"]?.string ?? ""
-            hasReached = hasReached || isAccepted && devices.contains(device)
+            let isDevice =
+                line["device_id"]?.string.map(ids.contains)
+                ?? (line["device"]?.string == String(token.hex.prefix(8)))
+            hasReached = hasReached || isAccepted && isDevice
             return hasReached
         }
         return hasReached

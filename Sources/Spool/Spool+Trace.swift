@@ -205,6 +205,11 @@ extension ReceiptLog.Position {
     /// Before the first receipt that there is.
     static let beginning = ReceiptLog.Position(day: "", offset: 0)
 
+    /// Where a day's receipts begin.
+    package init(dayOf moment: Timestamp) {
+        self.init(day: CalendarDate(moment).dayText, offset: 0)
+    }
+
     package init?(_ json: JSONValue) {
         guard let day = json.object?["day"]?.string,
             let offset = json.object?["offset"]?.integer.flatMap(Int.init(exactly:)), offset >= 0

@@ -96,7 +96,7 @@ extension User {
     /// A device that was not known; its token may once have been another one's that is still here.
     private func newDevice(_ token: DeviceToken, at time: Timestamp) -> Device {
         var device = Device(token, registered: time)
-        if devices.contains(where: { $0.id == device.id }) {
+        if devices.contains(where: { $0.ids.contains(device.id) }) {
             device.firstID = publicID(of: "\(token.text) \(time.milliseconds)")
         }
         return device

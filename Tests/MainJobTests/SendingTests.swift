@@ -78,6 +78,35 @@ import Turnstone
         #expect(try world.report(id)["counts"] == ["accepted": 1])
     }
 
+    @Test("a device that has become one with another does not get again what that one has got")
+    func mergedAfterDelivery() throws {
+        let world = try World()
+        try world.give("ann", devices: 1...2)
+        try world.simulator.perform([
+            "do": "apns-fault", "token": .string(token(1)), "status": 503, "count": 1,
+        ])
+        let id = try world.sent(["users": ["ann"], "title": "Hello"])
+        try world.run("deliver")
+        try world.claim(2, for: "ann", insteadOf: 1)
+        try goOn(world)
+        #expect(try world.acceptedIDs().count == 1)
+        #expect(try world.report(id)["counts"] == ["accepted": 1, "superseded": 1])
+    }
+
+    @Test(
+        "what waits for a device that has become one with another goes there, whatever comes back")
+    func lateRegistration() throws {
+        let (world, id) = try begin(.busyGateway)
+        try world.give("ann", devices: 2...2)
+        try world.claim(2, for: "ann", insteadOf: 1)
+        try world.claim(1, for: "ann")
+        try world.simulator.perform(["do": "token", "token": .string(token(1)), "is": "gone"])
+        try goOn(world)
+        let accepted = try world.simulator.pushes().filter { $0["accepted"] == true }
+        #expect(accepted.map { $0["token"] } == [.string(token(2))])
+        #expect(try world.report(id)["counts"] == ["accepted": 1])
+    }
+
     @Test("a device that has become one with another gets nothing older than that one has got")
     func mergedDevice() throws {
         let (world, old) = try begin(.busyGateway, ["collapse_id": "score"])

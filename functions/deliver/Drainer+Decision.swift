@@ -139,7 +139,14 @@ extension Drainer {
             // Somebody who has lost the device gets nothing on it.
             if try document(of: user).devices.contains(where: { $0.token == token }) { return true }
         }
-        return false
+        // The file of a later pass has no devices that have got it.
+        guard push.job.file.pass > 1 else { return false }
+        try intake.log.write()
+        let id = push.job.notification.id
+        let start = record(of: id).flatMap { ReceiptLog.Position($0.receipts) }
+        return try intake.hasReached(
+            id, from: start ?? ReceiptLog.Position(dayOf: push.job.notification.accepted), token,
+            orAnyOf: push.receiverIDs)
     }
 
     func document(of user: UserID) throws(Failure) -> User {

@@ -211,7 +211,7 @@ extension Drainer {
     }
 
     /// A record that cannot be read says nothing: what else is held must not wait for it.
-    private func record(of message: String) -> MessageRecord? {
+    func record(of message: String) -> MessageRecord? {
         do throws(Failure) { return try state.messages.find(message) } catch {
             log.failure(error)
             return nil
@@ -236,7 +236,8 @@ extension Drainer {
             let start = ReceiptLog.Position(record.receipts)
         else { return false }
         try intake.log.write()
-        return try intake.hasReached(message, from: start, anyOf: device.ids)
+        return try intake.hasReached(
+            message, from: start, device.token, orAnyOf: device.ids)
     }
 
     /// - Parameters:
