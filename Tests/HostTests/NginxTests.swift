@@ -21,16 +21,23 @@ import Testing
         }
     }
 
-    @Test("one address has ten changes a second, and reads and backends are not counted")
+    @Test(
+        "one address has ten changes a second, and ten looks at OGS; other reads and backends are not counted"
+    )
     func changesAreLimited() throws {
         let site = try Site(.nginx, replacing: ["rate=10r/s": "rate=10r/s"])
-        func answers(_ method: String, _ path: String, _ program: String) throws -> [HostAnswer] {
+        func answers(
+            _ method: String, _ path: String, _ program: String, _ authorization: String = ""
+        ) throws -> [HostAnswer] {
             try (0..<300).map { _ in
-                try site.answer(HostRequest(method: method, target: path), from: program)
+                let headers = authorization.isEmpty ? [] : [("Authorization", authorization)]
+                return try site.answer(
+                    HostRequest(method: method, target: path, headers: headers), from: program)
             }
         }
         for (method, path, program) in [
             ("POST", "/register", "register"), ("PUT", "/api/preferences", "preferences"),
+            ("PUT", "/api/badge", "badge"), ("GET", "/check/1", "check"),
         ] {
             let answers = try answers(method, path, program)
             let refused = answers.filter { $0.status == 429 }
@@ -42,6 +49,8 @@ import Testing
         ] {
             #expect(try !answers(method, path, program).contains { $0.status == 429 }, "\(path)")
         }
+        let byServerKey = try answers("PUT", "/api/badge", "badge", "Key some")
+        #expect(!byServerKey.contains { $0.status == 429 })
     }
 
     @Test func withoutFcgiwrapItIsA503ToComeBackTo() throws {
