@@ -29,7 +29,7 @@ package final class Intake {
     /// The folders of `waiting/` that are due and were not read to their ends, and the first one's list.
     private var due: [WaitingFolder]?
     private var dueList: FolderList?
-    /// When something was first moved to the backlog since the lanes were listed, by the monotonic clock.
+    /// When the first notification was moved to the backlog after the lanes were read, by the monotonic clock in milliseconds.
     private var movingSince: Int64?
 
     /// Comes before all else: ``recover(at:)``.
@@ -60,9 +60,9 @@ package final class Intake {
         }
     }
 
-    /// Lets go of a notification whose user has many before it, so that it comes after those of others.
+    /// Moves a notification to the backlog, so that other users' are sent first.
     ///
-    /// - Returns: whether it is gone; else it is still in hand.
+    /// - Returns: `false` where it could not be moved and is still in hand.
     package func moveToBacklog(_ file: SpoolFile) -> Bool {
         let folder = spool.ready(.backlog)
         do throws(SystemError) {
@@ -75,7 +75,7 @@ package final class Intake {
         return true
     }
 
-    /// Lists the lanes anew if much is being moved out of them: who came meanwhile need not wait for the end of that.
+    /// Reads the lanes' folders again every 50 ms while notifications are moved to the backlog, to find other users' new ones.
     private func listAgainIfMoving() {
         guard let since = movingSince, MonotonicClock.milliseconds - since >= 50 else { return }
         movingSince = nil

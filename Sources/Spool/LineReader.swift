@@ -14,7 +14,7 @@ struct LineReader {
     init(_ path: String) throws(SystemError) {
         self.path = path
         let file = try FileDescriptor.open(path, .read)
-        // Thousands are in hand at once: no more memory than there is in the file, and a byte to see its end.
+        // Thousands of files are in hand at once: allocate a file's size, and one byte to see its end.
         let most = min(Self.piece, try file.size() + 1)
         let start = try file.read(upTo: most)
         buffer = start[...]

@@ -2,8 +2,8 @@ import Crypto
 import Turnstone
 import Unix
 
-/// The names of a lane's files, from 256 parts in turn: all of one user's messages are in the same part
-/// (``newID(for:)``), and so those of others are seen soon, however many that user has.
+/// The file names of a lane, taken from 256 groups in turn. All messages to one user have names of the same group
+/// (``newID(for:)``), so other users' messages are found early, however many that user has.
 final class NameList {
     private let folder: String
     private var list: FolderList
@@ -56,17 +56,17 @@ final class NameList {
     func removeIfWorn() { list.removeIfWorn() }
 }
 
-/// An id that no other notification has.
+/// A new, random id for a notification.
 ///
-/// - Parameter user: all ids for one user end with the same two digits.
+/// - Parameter user: whose notification it is, if it has one user only: the ids of all of a user's end with the same two digits.
 package func newID(for user: UserID?) throws(Failure) -> String {
-    let id = stableUUID("message \(hex(try randomBytes(16)))")
+    let id = stableUUID("notification \(hex(try randomBytes(16)))")
     guard let user else { return id }
     let digits = hex(SHA256.hash(Array(user.text.utf8)).prefix(1))
     return String(decoding: Array(id.utf8.dropLast(2)), as: UTF8.self) + digits
 }
 
-/// The number that an id's last two digits make.
+/// The group of a file name: the value of the last two digits of its id.
 private func partOfFile(_ name: String) -> Int {
     let digits = String(decoding: name.utf8.dropFirst(34).prefix(2), as: UTF8.self)
     return Int(UInt8(digits, radix: 16) ?? 0)

@@ -45,7 +45,7 @@ package struct Notification: Equatable, Sendable {
     package var order: Int64?
     /// What it does to the badge of each of its users, once, when it is sent.
     package var badge: BadgeChange?
-    /// Before which its sender does not want it sent, of a message.
+    /// A message's `send_after`: it is not sent before this moment.
     package var notBefore: Timestamp?
     /// Whether its sender said when it expires: else it does not expire while it is held.
     package var hasOwnLife = false

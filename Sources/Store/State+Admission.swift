@@ -4,8 +4,8 @@ import Unix
 
 // How many requests a caller may make. For each caller there is the moment at which the requests so far would be over if
 // they had come at the allowed pace (GCRA, as ATM and many rate limiters have it): one number says both how many there
-// were and when. All numbers are in one file of 80 KB, with a random salt behind them: nobody outside can tell who shares
-// places with whom.
+// were and when. All numbers are in one file of 80 KB. A random salt at its end decides which callers share places, so
+// nobody can choose a name that shares them with somebody.
 
 extension State {
     private static let slots = 1 << 12

@@ -112,7 +112,7 @@ package struct TurnNotifier {
         }
         let due = user.turnBadge.nextCorrection(at: now)
         var notification = Notification(
-            id: stableUUID("turn badge \(player) \(hex(try randomBytes(16)))"),
+            id: try newID(for: UserID(player)),
             user: UserID(player),
             accepted: now, expires: due + .days(1),
             push: PushContent(

@@ -25,7 +25,11 @@ package final class RunningProgram {
         let theirs = pairs.map(\.theirs)
         streams = pairs.map(\.ours)
         defer { for end in theirs { close(end) } }
-        id = try spawn(path, [path] + arguments, entries, streams: theirs)
+        id = try spawn(path, [path] + arguments, entries) { actions in
+            for (number, stream) in theirs.enumerated() {
+                posix_spawn_file_actions_adddup2(&actions, stream, Int32(number))
+            }
+        }
         for stream in streams { _ = cunix_fcntl(stream, F_SETFL, Int(O_NONBLOCK)) }
         if !input.isEmpty { feed() }
         if self.input.isEmpty, !inputStaysOpen { closeStream(0) }
@@ -116,15 +120,17 @@ private func makeStream() throws -> (ours: Int32, theirs: Int32) {
     return (ends[0], ends[1])
 }
 
-private func spawn(
-    _ path: String, _ words: [String], _ entries: [String], streams: [Int32]
+/// Starts a process in a process group of its own, with the signals as they are by default.
+///
+/// - Parameter redirect: says what its standard streams are; it gets no other descriptor.
+func spawn(
+    _ path: String, _ words: [String], _ entries: [String],
+    redirect: (inout posix_spawn_file_actions_t) -> Void
 ) throws -> pid_t {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
-    for (number, stream) in streams.enumerated() {
-        posix_spawn_file_actions_adddup2(&actions, stream, Int32(number))
-    }
+    redirect(&actions)
     // Foundation's pipes are not close-on-exec: a simulator would not see its input's end.
     posix_spawn_file_actions_addclosefrom_np(&actions, 3)
     var attributes = posix_spawnattr_t()

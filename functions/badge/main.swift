@@ -7,7 +7,6 @@
 //   else  400 malformed, 401 unknown caller, 403 a page of another site, 422 a number that is none, 503 busy
 
 import Callers
-import Crypto
 import Edge
 import Spool
 import Store
@@ -78,7 +77,7 @@ func tell(
         devices = document.devices.filter { $0.takesMessages }
     }
     var notification = Notification(
-        id: stableUUID("badge \(hex(try randomBytes(16)))"), user: user, accepted: now,
+        id: try newID(for: user), user: user, accepted: now,
         expires: now + .days(1),
         push: PushContent(
             type: "alert", priority: 5, collapseID: "badge",

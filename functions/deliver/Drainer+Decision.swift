@@ -139,8 +139,8 @@ extension Drainer {
             // Somebody who has lost the device gets nothing on it.
             if try document(of: user).devices.contains(where: { $0.token == token }) { return true }
         }
-        // The file of a later pass has no devices that have got it.
-        guard push.job.file.pass > 1 else { return false }
+        // After the first pass, the file no longer has the devices that got it: only the receipts tell.
+        guard push.isMerged, push.job.file.pass > 1 else { return false }
         try intake.log.write()
         let id = push.job.notification.id
         let start = record(of: id).flatMap { ReceiptLog.Position($0.receipts) }

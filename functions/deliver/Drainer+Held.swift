@@ -1,4 +1,3 @@
-import Crypto
 import Spool
 import Store
 import Turnstone
@@ -87,7 +86,7 @@ extension Drainer {
         let due = try spool.dueBoxes(among: moments, at: now, most: most)
         if due.count < most { nextLookAtHeld = MonotonicClock.milliseconds + 200 }
         for box in due where failedReleases[box.name] == nil {
-            let release = stableUUID("released \(hex(try randomBytes(16)))")
+            let release = try newID(for: nil)
             tryRelease(release, of: box.name, known[box.name]?.cause) { () throws(Failure) in
                 try spool.release(box, as: release, among: moments)
                 try accept(release)

@@ -242,7 +242,7 @@ final class Drainer {
             try takeInTurn(file, .normal)
             isAll = isAll && round < 499
         }
-        // Not before all of the others' was seen.
+        // Only when all other lanes were read to their ends.
         while isAll, queue.backlogCount < 500, let file = try intake.next(in: .backlog) {
             try take(file, .backlog)
         }
@@ -252,7 +252,7 @@ final class Drainer {
         if isAll { lastClaim = moment }
     }
 
-    /// Takes a notification, unless enough of its user's are in hand: others may come after it.
+    /// Takes a notification, or moves it to the backlog where its user has enough deliveries in hand.
     private func takeInTurn(_ file: SpoolFile, _ lane: Lane) throws(Failure) {
         if lane != .bulk, let user = file.notification.user,
             queue.count(of: user) >= PushQueue.mostOfOne, intake.moveToBacklog(file)

@@ -1,11 +1,11 @@
 import Spool
 import Turnstone
 
-/// Deliveries that wait: each user's in the order in which they came, and one of each user in turn, so that those who
-/// have thousands do not keep others waiting.
+/// Deliveries that wait, a queue for each user. Users take turns, one delivery each, so that a user with thousands does not
+/// keep the others waiting.
 struct FairLine {
     private var lines: [UserID?: Line<PushQueue.Entry>] = [:]
-    /// The users with something in their lines, whose turn is next first.
+    /// The users who have deliveries here; the first one is next.
     private var turns = Line<UserID?>()
 
     var rest: [PushQueue.Entry] { lines.values.flatMap { $0.rest } }

@@ -52,6 +52,9 @@ struct Push {
     /// The device that gets it, by the id that it has now.
     var receiver: String? { merged.first ?? device }
 
+    /// Whether the device stands for others, too.
+    var isMerged: Bool { !merged.isEmpty }
+
     /// All ids under which receipts name it.
     var receiverIDs: [String] { merged.isEmpty ? device.map { [$0] } ?? [] : merged }
 
@@ -254,7 +257,7 @@ extension Verdict {
         return Verdict(status: nil, reason: failure.cause, meaning: .later(pause))
     }
 
-    /// Its sender does not want it sent before a moment: the clock showed a later time when it was taken out.
+    /// Its `send_after` is still ahead. The clock showed a later time when it came due.
     static func early(_ pause: Interval) -> Verdict {
         Verdict(status: nil, reason: "before its time", meaning: .later(pause))
     }

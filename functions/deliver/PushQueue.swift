@@ -20,7 +20,7 @@ struct PushQueue {
     /// How many of them came from the backlog.
     private(set) var backlogCount = 0
 
-    /// Of a user who has so many deliveries here, no more are taken before others'.
+    /// When a user has this many deliveries here, further notifications for the user go to the backlog.
     static let mostOfOne = 100
 
     /// How many deliveries to a user wait, of small notifications.

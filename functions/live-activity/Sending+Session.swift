@@ -8,7 +8,7 @@ extension Sending {
     ///
     /// - Throws: not found where nobody listens; a conflict where they all have ended.
     func change(_ session: String) throws(Failure) -> Result {
-        let id = try freshID()
+        let id = try newID(for: nil)
         let name = IndexKey.session(named: session)
         // Without a lock's file for each name that somebody makes up.
         guard try state.sessions.read(name)?.users.isEmpty == false else { throw notFound }

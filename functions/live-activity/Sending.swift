@@ -1,4 +1,3 @@
-import Crypto
 import Spool
 import Store
 import Turnstone
@@ -42,7 +41,7 @@ struct Sending {
         var aps: JSONObject = ["timestamp": .integer((call.moment ?? call.now).seconds)]
         for member in call.aps.members { aps[member.name] = member.value }
         try spool.accept(
-            notification(id: try freshID(), user: devices[0].user, aps),
+            notification(id: try newID(for: devices[0].user), user: devices[0].user, aps),
             to: devices.map {
                 Delivery(
                     token: $0.device.token, id: $0.device.changedID,
@@ -85,7 +84,7 @@ struct Sending {
     private func add(
         to token: DeviceToken, of user: UserID
     ) throws(Failure) -> ActivityFeed.Addition {
-        let id = try freshID()
+        let id = try newID(for: user)
         return try state.users.update(DocumentName(user)) { (document) throws(Failure) in
             guard let index = document.devices.firstIndex(where: { $0.token == token }) else {
                 return .ended
@@ -117,10 +116,6 @@ struct Sending {
     /// Whoever removes a notification's file, or damages it, keeps no later state from going out.
     func dropLostCarrier(of feed: inout ActivityFeed) throws(Failure) {
         if let carrier = feed.carrier, try !spool.contains(carrier.id) { feed.dropCarrier() }
-    }
-
-    func freshID() throws(Failure) -> String {
-        stableUUID("live-activity \(hex(try randomBytes(16)))")
     }
 
     func notification(id: String, user: UserID?, _ aps: JSONObject) -> Notification {
