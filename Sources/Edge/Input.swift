@@ -53,9 +53,10 @@ struct Input {
 
     private mutating func readMore() throws(Failure) -> Bool {
         guard !ended else { return false }
-        guard StandardStreams.inputIsReady(within: deadline - MonotonicClock.milliseconds) else {
-            throw tooSlow
+        let isReady = try systemCalls { () throws(SystemError) in
+            try StandardStreams.inputIsReady(within: deadline - MonotonicClock.milliseconds)
         }
+        guard isReady else { throw tooSlow }
         if isLooking { return try look() }
         let bytes = try brokenOff { () throws(SystemError) in
             try StandardStreams.readInput(upTo: 65_536)
@@ -80,7 +81,9 @@ struct Input {
             let left = deadline - MonotonicClock.milliseconds
             guard left > 0 else { throw tooSlow }
             // What has been seen is still there, so that waiting for input would not wait.
-            isLast = StandardStreams.inputEnds(within: min(left, 5))
+            isLast = try systemCalls { () throws(SystemError) in
+                try StandardStreams.inputEnds(within: min(left, 5))
+            }
         }
         ended = true
         return false
@@ -137,12 +140,12 @@ struct Input {
     /// throw our answer away on meeting a closed door ("lingering close").
     mutating func drain() {
         let end = MonotonicClock.milliseconds + 1000
-        var isOver = ended && !isLooking
-        while !isOver, StandardStreams.inputIsReady(within: end - MonotonicClock.milliseconds) {
-            do throws(SystemError) {
-                isOver = try StandardStreams.readInput(upTo: 65_536).isEmpty
-            } catch { isOver = true }
-        }
+        guard isLooking || !ended else { return }
+        do throws(SystemError) {
+            while try StandardStreams.inputIsReady(within: end - MonotonicClock.milliseconds) {
+                guard try !StandardStreams.readInput(upTo: 65_536).isEmpty else { return }
+            }
+        } catch {}
     }
 }
 

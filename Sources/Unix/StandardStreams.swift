@@ -6,9 +6,8 @@ package enum StandardStreams {
     package static var inputIsSocket: Bool { [socketKind, 0].contains(inputKind) }
 
     /// Waits until standard input can be read or has ended, for up to `milliseconds`. C: `poll(2)`.
-    package static func inputIsReady(within milliseconds: Int64) -> Bool {
-        var waiting = pollfd(fd: 0, events: Int16(POLLIN), revents: 0)
-        return retried { poll(&waiting, 1, Int32(max(0, min(milliseconds, 60_000)))) } > 0
+    package static func inputIsReady(within milliseconds: Int64) throws(SystemError) -> Bool {
+        try isReady(0, for: Int16(POLLIN), within: max(0, min(milliseconds, 60_000)))
     }
 
     /// The next bytes of standard input; none at its end. C: `read(2)`.
@@ -59,10 +58,22 @@ package enum StandardStreams {
     }
 
     /// Waits for up to `milliseconds` until nothing more will come than what is there. C: `poll(2)`.
-    package static func inputEnds(within milliseconds: Int64) -> Bool {
+    package static func inputEnds(within milliseconds: Int64) throws(SystemError) -> Bool {
         guard [socketKind, pipeKind].contains(inputKind) else { return true }
-        var waiting = pollfd(fd: 0, events: Int16(cunix_sends_no_more), revents: 0)
-        return retried { poll(&waiting, 1, Int32(clamping: milliseconds)) } > 0
+        return try isReady(0, for: Int16(cunix_sends_no_more), within: milliseconds)
+    }
+
+    private static func isReady(
+        _ descriptor: Int32, for events: Int16, within milliseconds: Int64
+    ) throws(SystemError) -> Bool {
+        var waiting = pollfd(fd: descriptor, events: events, revents: 0)
+        let ready = retried { poll(&waiting, 1, Int32(clamping: milliseconds)) }
+        guard ready >= 0 else { throw SystemError("poll", name(of: descriptor)) }
+        return ready > 0
+    }
+
+    private static func name(of descriptor: Int32) -> String {
+        ["standard input", "standard output", "standard error"][Int(descriptor)]
     }
 
     /// Makes standard input a file in memory that holds these bytes. C: `memfd_create(2)`, `dup2(2)`.
@@ -126,9 +137,9 @@ package enum StandardStreams {
     /// - Parameter patience: milliseconds that a reader may take nothing, where the host has made the stream one that
     ///   does not wait.
     private static func write(
-        _ bytes: [UInt8], to descriptor: Int32, patience: Int32
+        _ bytes: [UInt8], to descriptor: Int32, patience: Int64
     ) throws(SystemError) {
-        let name = descriptor == 1 ? "standard output" : "standard error"
+        let name = name(of: descriptor)
         var done = 0
         while done < bytes.count {
             let count = bytes.withUnsafeBytes { buffer in
@@ -139,8 +150,7 @@ package enum StandardStreams {
                 continue
             }
             guard count < 0, Errno.current == .wouldBlock else { throw SystemError("write", name) }
-            var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-            guard retried({ poll(&waiting, 1, patience) }) > 0 else {
+            guard try isReady(descriptor, for: Int16(POLLOUT), within: patience) else {
                 throw SystemError("write", name, .timedOut)
             }
         }

@@ -31,9 +31,11 @@ struct ErrnoTests {
         "stat": "EACCES EFAULT ELOOP ENAMETOOLONG ENOMEM EOVERFLOW",
         "fsync": "EBADF EINTR EIO ENOSPC EROFS EINVAL EDQUOT",
         "ftruncate": "EBADF EFBIG EINTR EINVAL EIO EPERM EROFS ETXTBSY",
-        "getdents64": "EBADF EFAULT EINVAL ENOENT ENOTDIR EIO",
+        // Not ENOENT, which says that the folder is removed: nothing is in it.
+        "getdents64": "EBADF EFAULT EINVAL ENOTDIR EIO",
         "getrandom": "EAGAIN EFAULT EINTR EINVAL ENOSYS",
-        "lseek": "EBADF EINVAL ENXIO EOVERFLOW ESPIPE",
+        // Not ENXIO, which says that no data follows.
+        "lseek": "EBADF EINVAL EOVERFLOW ESPIPE",
         "memfd_create": "EFAULT EINVAL EMFILE ENFILE ENOMEM EPERM",
         "mkdir":
             "EACCES EBADF EDQUOT EFAULT EINVAL ELOOP EMLINK ENAMETOOLONG ENOMEM ENOSPC EPERM EROFS",
@@ -96,7 +98,13 @@ struct ErrnoTests {
 
     @Test("whatever a system call may answer, nothing is lost and nothing breaks")
     func everyErrno() async throws {
-        let counts = try await onItsOwnThread { try Self.fixtures.map { try Self.trials(of: $0) } }
+        // A trial waits for the tracer more than for a processor.
+        let threads = 4
+        let fixtures = Self.fixtures
+        let counts = try await atOnce(threads) { thread in
+            try stride(from: thread, to: fixtures.count, by: threads)
+                .map { try Self.trials(of: fixtures[$0]) }.reduce(0, +)
+        }
         let tried = counts.reduce(0) { $0 + $1 }
         #expect(tried > 50)
         try report(tried)
@@ -173,6 +181,12 @@ struct ErrnoTests {
             if !isScheduled, faulty.exitCode == 0, !isMute {
                 #expect(status != nil, "\(comment): \(faulty.stdout) \(faulty.stderr)")
             }
+            // Nobody is told to have made a mistake where it is the machine that fails.
+            if let status, !isScheduled {
+                #expect(
+                    fixture.answer?["status"] == .integer(Int64(status)) || status >= 500,
+                    "\(comment): \(faulty.stdout) \(faulty.stderr)")
+            }
             // An erasure says in its answer that there is something which it could not read.
             let isPartial = faulty.stdout.contains("unreadable")
             if let status, fixture.answer?["status"] == .integer(Int64(status)), !isPartial {
@@ -208,15 +222,28 @@ struct ErrnoTests {
         private func checkFiles(_ before: [String: [UInt8]]) {
             let after = installation.state.files()
             for expected in fixture.then.members where expected.value != .null {
-                let names = after.keys.filter { Pattern.matches($0, expected.name) }
+                // A day of receipts that cannot be read goes on under another name.
+                let names = after.keys.filter {
+                    Pattern.matches($0, expected.name)
+                        || $0.hasPrefix("\(expected.name).unreadable-")
+                }
                 #expect(!names.isEmpty, "\(comment): \(expected.name) is missing")
                 for name in names where !name.hasPrefix("keys/") && !name.hasSuffix(".new") {
+                    let value = FixtureFile(expected.name).value(after[name] ?? [])
                     #expect(
                         Pattern.matches(
-                            FixtureFile(name).value(after[name] ?? []), expected.value),
+                            withoutRecord(value), withoutRecord(expected.value)),
                         "\(comment): \(name) is not as it was promised")
                 }
             }
+        }
+
+        /// A user's document without the place in the index of players: an index that is made anew while a folder cannot
+        /// be listed has other places.
+        private func withoutRecord(_ value: JSONValue) -> JSONValue {
+            guard case .object(var document) = value else { return value }
+            document["record"] = nil
+            return .object(document)
         }
 
         private func checkDocuments(_ before: [String: [UInt8]]) {

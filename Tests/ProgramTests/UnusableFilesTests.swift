@@ -107,6 +107,9 @@ struct UnusableFilesTests {
         let erased = answer.json?.object?["erased"]?.object
         #expect((erased?["unreadable"]?.integer ?? 0) > 0, "\(answer.body)")
         #expect(log.contains(place), "\(log)")
+        // Nor is the user unknown afterwards, as far as anybody can tell.
+        let again = try ask("users", "DELETE", "/api/users/ann").answer
+        #expect(again.status == 200 && again.body.contains("unreadable"), "\(again.body)")
         try expectHealth(names: place)
     }
 

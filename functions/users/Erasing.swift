@@ -7,7 +7,7 @@ import Turnstone
 /// between leaves something that the next attempt finds.
 ///
 /// - Parameter resume: called when delivery can go on.
-/// - Returns: what was erased; `nil` where nothing was known.
+/// - Returns: what was erased; `nil` where nothing was known and everything could be read.
 func erase(
     _ user: UserID, _ state: State, _ spool: Spool, at now: Timestamp, _ log: Log,
     resume: () throws(Failure) -> Void
@@ -26,13 +26,13 @@ func erase(
             cause: "busy")
     }
     erased.files += try state.eraseDocument(of: user)
-    guard !erased.isNothing || sent.pushes + sent.receipts > 0 else { return nil }
+    let unreadable = erased.unreadable + sent.unreadable + looks.unreadable
+    guard !erased.isNothing || sent.pushes + sent.receipts + unreadable > 0 else { return nil }
     var members: JSONObject = [
         "devices": .integer(Int64(erased.devices)), "apiKeys": .integer(Int64(erased.keys)),
         "pushes": .integer(Int64(sent.pushes)), "receipts": .integer(Int64(sent.receipts)),
         "files": .integer(Int64(erased.files)),
     ]
-    let unreadable = erased.unreadable + sent.unreadable + looks.unreadable
     members["unreadable"] = unreadable > 0 ? .integer(Int64(unreadable)) : nil
     return .object(members)
 }
