@@ -100,8 +100,11 @@ package struct Registry {
     }
 
     /// Without the users whose documents cannot be used: they keep nobody else from being found.
+    ///
+    /// - Throws: what is wrong with such a document where nobody else was found, so that nobody hears that there is none.
     private func devices(by key: IndexKey) throws(Failure) -> [(user: UserID, device: Device)] {
         var found: [(user: UserID, device: Device)] = []
+        var fault: Failure?
         for user in try key.shelf(state).read(key.name)?.users ?? [] {
             do throws(Failure) {
                 let devices = try state.users.read(DocumentName(user))?.devices ?? []
@@ -109,8 +112,10 @@ package struct Registry {
             } catch {
                 guard error.isOfOneDocument else { throw error }
                 error.noteFile()
+                fault = error
             }
         }
+        if found.isEmpty, let fault { throw fault }
         return found
     }
 
@@ -134,7 +139,11 @@ package struct Registry {
             try state.tokens.update(DocumentName(device.token)) {
                 $0.shownTurns = shown.saturatingAdd($0.shownTurns ?? 0)
             }
-            for other in try users(of: device.token) where other != user {
+            var others: [UserID] = []
+            do throws(Failure) { others = try users(of: device.token) } catch {
+                guard error.isOfOneDocument else { throw error }
+            }
+            for other in others where other != user {
                 if try takeOverBadge(of: device.token, by: other) { break }
             }
         }

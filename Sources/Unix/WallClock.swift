@@ -6,21 +6,25 @@ import Turnstone
 /// own, nobody may change that. Only for programs that do this on one thread.
 package enum WallClock {
     /// Whether there is a time zone of this name, such as `Europe/Berlin`.
-    package static func knows(_ zone: String) -> Bool { rules(of: zone) != nil }
+    ///
+    /// - Throws: why the database cannot be read.
+    package static func knows(_ zone: String) throws(SystemError) -> Bool {
+        try rules(of: zone) != nil
+    }
 
-    /// How many minutes the clock shows since midnight; `nil` where the database does not know the zone.
+    /// How many minutes the clock shows since midnight; `nil` where the database does not know the zone, or cannot be
+    /// read.
     package static func minute(at moment: Timestamp, in zone: String) -> Int? {
         if let rules = known[zone] { return rules.minute(at: moment) }
         guard !unknown.contains(zone) else { return nil }
-        guard let rules = rules(of: zone) else {
-            unknown.append(zone)
-            return nil
-        }
-        known[zone] = rules
-        return rules.minute(at: moment)
+        do throws(SystemError) {
+            known[zone] = try rules(of: zone)
+            if known[zone] == nil { unknown.append(zone) }
+        } catch {}  // It is tried again the next time.
+        return known[zone]?.minute(at: moment)
     }
 
-    private static func rules(of zone: String) -> TimeZoneRules? {
+    private static func rules(of zone: String) throws(SystemError) -> TimeZoneRules? {
         let isName = zone.utf8.allSatisfy { byte in
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -35,7 +39,10 @@ package enum WallClock {
         do throws(SystemError) {
             let file = try FileDescriptor.open("/usr/share/zoneinfo/\(zone)", .read)
             return TimeZoneRules(try file.readToEnd(limit: 1 << 16))
-        } catch { return nil }
+        } catch {
+            guard [.noEntry, .notDirectory, .isFolder].contains(error.errno) else { throw error }
+            return nil
+        }
     }
 
     /// The zones that were asked for and that the database does not know: an upgrade may have removed them.

