@@ -6,7 +6,7 @@ package enum Lane: String, Sendable {
     case urgent
     /// All else, to a few devices.
     case normal
-    /// Notifications that a drainer moved here because their user has many in hand. Other users' go first.
+    /// Notifications that a drainer moved here because their recipients have many in hand. Others' go first.
     case backlog
     /// To more devices than ``most``: it would hold up the others.
     case bulk

@@ -101,7 +101,7 @@ package struct Notification: Equatable, Sendable {
 
 /// A notification's way to one device, or to all that listen to a channel.
 package struct Delivery: Equatable, Sendable {
-    package enum Aim: Equatable, Sendable {
+    package enum Aim: Hashable, Sendable {
         case device(DeviceToken)
         case channel(ChannelID)
     }

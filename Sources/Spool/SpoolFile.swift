@@ -129,6 +129,20 @@ package final class SpoolFile {
     /// Whose device it is.
     package func user(of delivery: Delivery) -> UserID? { delivery.user ?? notification.user }
 
+    /// Who has a turn among the others when a delivery is sent.
+    package func recipient(of delivery: Delivery) -> Recipient {
+        user(of: delivery).map { .user($0) } ?? .nobodys(delivery.aim)
+    }
+
+    /// Those to whom a small notification goes.
+    package func recipients() throws(Failure) -> [Recipient] {
+        if let user = notification.user { return [.user(user)] }
+        guard let whole = try SpoolFile.open(path) else { return [] }
+        var recipients: [Recipient] = []
+        while let delivery = try whole.next() { recipients.append(recipient(of: delivery)) }
+        return recipients
+    }
+
     /// Whether a push to the device may have arrived though nobody knows.
     package func isInDoubt(_ delivery: Delivery) -> Bool {
         delivery.isInDoubt || progress.unanswered.contains(delivery.number)
@@ -154,6 +168,13 @@ package final class SpoolFile {
 
     /// Whether a device was reached, in this pass or an earlier one.
     package var isReached: Bool { wasReached || progress.isReached }
+}
+
+/// Who gets a push.
+package enum Recipient: Hashable {
+    case user(UserID)
+    /// A device or channel that is no user's as far as the notification says.
+    case nobodys(Delivery.Aim)
 }
 
 /// How far a notification has come, as the receipts tell.

@@ -12,23 +12,48 @@ import Turnstone
 
     init() throws { world = try World() }
 
-    private func send(to user: String, isUrgent: Bool) throws -> String {
+    /// To whom all the others wait behind.
+    enum Crowd: CaseIterable {
+        case user
+        case twoUsers
+        case unregisteredDevice
+
+        var devices: Int { self == .twoUsers ? 2 : 1 }
+    }
+
+    private func send(_ audience: (String, [JSONValue]), isUrgent: Bool) throws -> String {
         try world.sent([
-            "users": [.string(user)], "title": "Hello",
+            audience.0: .array(audience.1), "title": "Hello",
             "interruption_level": isUrgent ? "time-sensitive" : "active",
         ])
     }
 
-    /// Lets the messages to ann wait in a lane.
+    /// The first message of a crowd.
+    private func sendFirst(_ crowd: Crowd, isUrgent: Bool) throws -> String {
+        switch crowd {
+        case .user, .twoUsers:
+            let users = crowd == .user ? ["ann"] : ["ann", "bea"]
+            for (number, user) in users.enumerated() {
+                let number = number == 0 ? 1 : 7
+                try world.give(user, devices: number...number)
+            }
+            return try send(("users", users.map { .string($0) }), isUrgent: isUrgent)
+        case .unregisteredDevice:
+            return try send(("devices", [.string(token(1))]), isUrgent: isUrgent)
+        }
+    }
+
+    /// Lets a crowd of messages wait in a lane.
     ///
     /// - Parameter isKeyed: whether their ids are as they get them from idempotency keys.
-    private func crowd(isUrgent: Bool, isKeyed: Bool) throws {
-        try world.give("ann", devices: 1...1)
-        let first = try send(to: "ann", isUrgent: isUrgent)
+    private func give(
+        _ count: Int, _ crowd: Crowd = .user, isUrgent: Bool, isKeyed: Bool
+    ) throws {
+        let first = try sendFirst(crowd, isUrgent: isUrgent)
         let folder = "spool/ready/\(isUrgent ? "urgent" : "normal")"
         let bytes = try #require(world.state.read("\(folder)/\(first).jsonl"))
         let text = String(decoding: bytes, as: UTF8.self)
-        for _ in 1..<many {
+        for _ in 1..<count {
             let random = UUID().uuidString.lowercased()
             let id = isKeyed ? random : "\(random.dropLast(2))\(first.suffix(2))"
             try world.state.write(
@@ -39,35 +64,51 @@ import Turnstone
     private func sendToOthers(isUrgent: Bool) throws {
         for number in others {
             try world.give("user\(number)", devices: [number])
-            _ = try send(to: "user\(number)", isUrgent: isUrgent)
+            _ = try send(("users", [.string("user\(number)")]), isUrgent: isUrgent)
         }
     }
 
     /// The places of others' pushes among all that were accepted.
-    private func placesOfOthers() throws -> [Int] {
+    private func placesOfOthers(among count: Int) throws -> [Int] {
         let tokens = try world.simulator.pushes().filter { $0["accepted"] == true }.map {
             $0["token"]
         }
-        #expect(tokens.count == many + others.count)
-        return tokens.enumerated().filter { $1 != .string(token(1)) }.map(\.offset)
+        #expect(tokens.count == count + others.count)
+        let tokensOfOthers = others.map { JSONValue.string(token($0)) }
+        return tokens.enumerated().filter { token in tokensOfOthers.contains { $0 == token.element }
+        }
+        .map(\.offset)
     }
 
     @Test(
         "six thousand messages to one user do not keep others waiting", arguments: [false, true],
         [false, true])
     func others(isUrgent: Bool, isKeyed: Bool) throws {
-        try crowd(isUrgent: isUrgent, isKeyed: isKeyed)
+        try give(many, isUrgent: isUrgent, isKeyed: isKeyed)
         try sendToOthers(isUrgent: isUrgent)
         try world.run("deliver")
-        let places = try placesOfOthers()
+        let places = try placesOfOthers(among: many)
         // Without keys the ids tell who they are for; else the drainer has to read all files once.
         #expect(places.count == others.count && places.allSatisfy { $0 < (isKeyed ? 4000 : 1000) })
         #expect(world.spooled().isEmpty)
     }
 
+    @Test(
+        "urgent messages to somebody do not keep others' ordinary ones", arguments: Crowd.allCases)
+    func urgentCrowd(crowd: Crowd) throws {
+        let count = 400
+        try give(count, crowd, isUrgent: true, isKeyed: false)
+        try sendToOthers(isUrgent: false)
+        try world.run("deliver")
+        let places = try placesOfOthers(among: count * crowd.devices)
+        #expect(
+            places.count == others.count && places.allSatisfy { $0 < count / 2 * crowd.devices })
+        #expect(world.spooled().isEmpty)
+    }
+
     @Test("six thousand small messages are sent in 28 MB")
     func memory() throws {
-        try crowd(isUrgent: false, isKeyed: true)
+        try give(many, isUrgent: false, isKeyed: true)
         // RLIMIT_DATA: what the program writes to, in KiB.
         let drainer = try Programs.start(
             at: "/bin/sh", ["-c", "ulimit -d 28000; exec '\(Programs.path("deliver"))'"],
@@ -79,7 +120,7 @@ import Turnstone
 
     @Test("what a killed drainer has moved behind others' arrives, and behind others'")
     func killed() throws {
-        try crowd(isUrgent: false, isKeyed: true)
+        try give(many, isUrgent: false, isKeyed: true)
         let drainer = try world.start("deliver")
         try world.simulator.perform(["do": "wait", "pushes": 300, "ms": 20_000])
         drainer.send(SIGKILL)

@@ -252,12 +252,13 @@ final class Drainer {
         if isAll { lastClaim = moment }
     }
 
-    /// Takes a notification, or moves it to the backlog where its user has enough deliveries in hand.
+    /// Takes a notification, or moves it to the backlog where its recipients have enough deliveries in hand.
     private func takeInTurn(_ file: SpoolFile, _ lane: Lane) throws(Failure) {
-        if lane != .bulk, let user = file.notification.user,
-            queue.count(of: user) >= PushQueue.mostOfOne, intake.moveToBacklog(file)
-        {
-            return
+        if lane != .bulk {
+            // A damaged file is set aside by whoever takes it.
+            var isCrowded = false
+            do throws(Failure) { isCrowded = try queue.isCrowded(file) } catch {}
+            if isCrowded, intake.moveToBacklog(file) { return }
         }
         try take(file, lane)
     }

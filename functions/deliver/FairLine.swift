@@ -1,29 +1,31 @@
 import Spool
 import Turnstone
 
-/// Deliveries that wait, a queue for each user. Users take turns, one delivery each, so that a user with thousands does not
-/// keep the others waiting.
+/// Deliveries that wait, a queue for each recipient. Recipients take turns, one delivery each, so that one with thousands
+/// does not keep the others waiting.
 struct FairLine {
-    private var lines: [UserID?: Line<PushQueue.Entry>] = [:]
-    /// The users who have deliveries here; the first one is next.
-    private var turns = Line<UserID?>()
+    private var lines: [Recipient: Line<PushQueue.Entry>] = [:]
+    /// Those who have deliveries here; the first one is next.
+    private var turns = Line<Recipient>()
 
     var rest: [PushQueue.Entry] { lines.values.flatMap { $0.rest } }
 
-    func count(of user: UserID) -> Int { lines[user]?.count ?? 0 }
+    func count(of recipient: Recipient) -> Int { lines[recipient]?.count ?? 0 }
 
     mutating func append(_ entry: PushQueue.Entry) {
-        let user = entry.job.file.user(of: entry.delivery)
-        if lines[user] == nil { turns.append(user) }
-        lines[user, default: Line()].append(entry)
+        let recipient = entry.job.file.recipient(of: entry.delivery)
+        if lines[recipient] == nil { turns.append(recipient) }
+        lines[recipient, default: Line()].append(entry)
     }
 
     mutating func popFirst() -> PushQueue.Entry? {
-        guard let user = turns.popFirst(), let entry = lines[user]?.popFirst() else { return nil }
-        if lines[user]?.count == 0 {
-            lines[user] = nil
+        guard let recipient = turns.popFirst(), let entry = lines[recipient]?.popFirst() else {
+            return nil
+        }
+        if lines[recipient]?.count == 0 {
+            lines[recipient] = nil
         } else {
-            turns.append(user)
+            turns.append(recipient)
         }
         return entry
     }

@@ -2,7 +2,7 @@ import Spool
 import Turnstone
 
 /// The deliveries of all jobs, in the order in which they are to be tried: by lanes, and in the lanes of small
-/// notifications the devices first that are known to be good, of each user in turn.
+/// notifications the devices first that are known to be good, of each recipient in turn.
 struct PushQueue {
     typealias Entry = (job: Job, delivery: Delivery)
 
@@ -20,13 +20,17 @@ struct PushQueue {
     /// How many of them came from the backlog.
     private(set) var backlogCount = 0
 
-    /// When a user has this many deliveries here, further notifications for the user go to the backlog.
-    static let mostOfOne = 100
+    /// When a recipient has this many deliveries here, further ones go to the backlog.
+    private static let mostOfOne = 100
 
-    /// How many deliveries to a user wait, of small notifications.
-    func count(of user: UserID) -> Int {
-        urgent[0].count(of: user) + urgent[1].count(of: user) + normal[0].count(of: user)
-            + normal[1].count(of: user)
+    /// Whether all recipients of a small notification have enough deliveries here already.
+    func isCrowded(_ file: SpoolFile) throws(Failure) -> Bool {
+        guard smallCount >= Self.mostOfOne else { return false }
+        for recipient in try file.recipients() {
+            let count = (urgent + normal).reduce(0) { $0 + $1.count(of: recipient) }
+            if count < Self.mostOfOne { return false }
+        }
+        return true
     }
 
     var bulkCount: Int { bulk.count }
