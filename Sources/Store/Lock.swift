@@ -3,30 +3,45 @@ import Unix
 
 /// The exclusive right to write a document: a lock on a sibling file that is never renamed, and is removed only by
 /// whoever holds it, with the document or where there was never one. It remembers the last committed revision. C: `flock(2)`.
-struct Lock: ~Copyable {
+package struct Lock: ~Copyable {
     private let file: FileDescriptor
+
+    /// For how many milliseconds this process waits for a lock. Only for programs that do this on one thread.
+    nonisolated(unsafe) private static var patience: Int64 = 2000
+
+    /// Waits for no lock longer than this while `body` runs.
+    package static func waiting<Result>(
+        milliseconds: Int64, _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let usual = patience
+        patience = milliseconds
+        defer { patience = usual }
+        return try body()
+    }
 
     /// Runs `body` while holding the lock of the document at `path`.
     ///
-    /// - Throws: `busy` after two seconds without the lock.
+    /// - Throws: `busy` after two seconds without the lock, or those of ``waiting(milliseconds:_:)``.
     static func holding<Result>(
         _ path: String, _ body: (borrowing Lock) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        let lock = try Lock(of: path, patience: 2000)
+        let lock = try Lock(of: path)
         // A use after the body: without one, the descriptor may be closed, and the lock lost, before a body that
         // does not use its argument has begun.
         defer { lock.file.unlock() }
         return try body(lock)
     }
 
-    private init(of path: String, patience: Int64) throws(Failure) {
+    private init(of path: String) throws(Failure) {
         let lockPath = path + ".lock"
         while true {
             let file = try systemCalls { () throws(SystemError) in try Self.open(lockPath) }
-            guard try systemCalls({ () throws(SystemError) in try file.lock(patience: patience) })
+            guard
+                try systemCalls({ () throws(SystemError) in try file.lock(patience: Self.patience) }
+                )
             else {
                 throw Failure(
-                    .later(seconds: 2), "unable to lock \(lockPath): busy for \(patience) ms",
+                    .later(seconds: 2), "unable to lock \(lockPath): busy for \(Self.patience) ms",
                     cause: "busy")
             }
             // Whoever held it before may have removed it with its document: others lock another file by now.

@@ -3,6 +3,7 @@ import JSON
 import TestSupport
 import Testing
 import Turnstone
+import Unix
 
 /// Very many messages to one user, and one each to others who come after that.
 @Suite struct FairnessTests {
@@ -103,6 +104,33 @@ import Turnstone
         let places = try placesOfOthers(among: count * crowd.devices)
         #expect(
             places.count == others.count && places.allSatisfy { $0 < count / 2 * crowd.devices })
+        #expect(world.spooled().isEmpty)
+    }
+
+    @Test("pushes that need a locked document wait for it in hand, and others' do not")
+    func locked() throws {
+        var locks: [FileDescriptor] = []
+        for number in 2...7 {
+            try world.give("user\(number)", devices: [number])
+            _ = try world.sent([
+                "users": [.string("user\(number)")], "title": "Hello", "badge": "+1",
+            ])
+            guard number > 2 else { continue }
+            let document = try #require(
+                world.state.files().keys.first { $0.hasSuffix("/user\(number).json") })
+            let lock = try FileDescriptor.open("\(world.state.path)/\(document).lock", .update)
+            #expect(try lock.tryLock())
+            locks.append(lock)
+        }
+        let drainer = try world.start("deliver")
+        try world.simulator.perform(["do": "wait", "pushes": 1, "ms": 20_000])
+        #expect(try world.simulator.pushes().map { $0["token"] } == [.string(token(2))])
+        let receipts = try world.receipts().map { $0["user"] }
+        for lock in locks { lock.unlock() }
+        #expect(receipts.allSatisfy { $0 == nil || $0 == "user2" })
+        let ended = try drainer.end()
+        #expect(ended.exitCode == 0 && !ended.stderr.contains("unable to lock"), "\(ended.stderr)")
+        #expect(try world.acceptedIDs().count == 6)
         #expect(world.spooled().isEmpty)
     }
 

@@ -13,13 +13,37 @@ extension Drainer {
     func decide(_ push: inout Push) -> Verdict? {
         if intake.isCalledOff(push.delivery, in: push.job.file) { return .cancelled }
         do throws(Failure) {
-            if let verdict = try decideByDocuments(&push) { return verdict }
+            let verdict = try waitingBriefly(for: owner(of: push)) { () throws(Failure) in
+                try decideByDocuments(&push)
+            }
+            if let verdict { return verdict }
         } catch {
+            if error.cause == "busy", busy.canWait(for: owner(of: push)) { return .busy }
             log.failure(error)
             guard push.job.notification.expires > now else { return .expired }
             return .later(error, attempt: push.delivery.attempts + 1)
         }
         return push.expires > now ? nil : .expired
+    }
+
+    /// Reads and changes documents without waiting for anybody who has locked them: everybody else's pushes would wait, too.
+    func waitingBriefly<Result>(
+        for owner: BusyLine.Owner, _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        do throws(Failure) {
+            let result = try Lock.waiting(milliseconds: busy.patience(for: owner), body)
+            busy.noteFree(owner)
+            return result
+        } catch {
+            if error.cause == "busy" { busy.noteLocked(owner) } else { busy.noteFree(owner) }
+            throw error
+        }
+    }
+
+    /// Whose documents decide about a push.
+    private func owner(of push: Push) -> BusyLine.Owner {
+        if let session = push.job.notification.session { return .session(session) }
+        return .recipient(push.job.file.recipient(of: push.delivery))
     }
 
     private func decideByDocuments(_ push: inout Push) throws(Failure) -> Verdict? {

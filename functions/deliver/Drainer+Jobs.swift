@@ -58,11 +58,21 @@ extension Drainer {
         let jobs = ended
         ended = []
         for job in jobs {
-            do throws(Failure) { try letGo(job) } catch {
-                log.failure(error)
-                stubborn.append((job, MonotonicClock.milliseconds + 1000))
+            let owner = owner(of: job)
+            do throws(Failure) {
+                try waitingBriefly(for: owner) { () throws(Failure) in try letGo(job) }
+            } catch {
+                let moment = MonotonicClock.milliseconds
+                let isBusy = error.cause == "busy" && busy.canWait(for: owner)
+                if !isBusy { log.failure(error) }
+                stubborn.append((job, moment + (isBusy ? 20 : 1000), isBusy))
             }
         }
+    }
+
+    /// Whose documents are told of a notification's end.
+    private func owner(of job: Job) -> BusyLine.Owner {
+        job.notification.user.map { .recipient(.user($0)) } ?? .notification(job.notification.id)
     }
 
     private func letGo(_ job: Job) throws(Failure) {
@@ -168,9 +178,10 @@ extension Drainer {
     /// Ends a run: what was taken and not ended is left to the next one.
     func close() throws(Failure) {
         for group in groups.values { putBack(group.releaseAll()) }
+        putBack(busy.takeAll())
         for job in queue.removeAll() { intake.leave(job.file) }
         hasLeftWork = !stubborn.isEmpty || intake.isStuck
-        for (job, _) in stubborn { intake.leave(job.file) }
+        for (job, _, _) in stubborn { intake.leave(job.file) }
         stubborn = []
         groups = [:]
         telling = [:]

@@ -20,6 +20,9 @@ extension Drainer {
         case .behind(let key):
             if let device = push.device { groups[key]?.wait((job, push.original), for: device) }
             return
+        case .busy:
+            busy.wait((job, push.original))
+            return
         case .probing:
             if provider.isOwn(push) { noteAnswer() }
             noteUnderWay(push)

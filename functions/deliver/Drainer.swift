@@ -47,8 +47,10 @@ final class Drainer {
     var inFlight = 0
     /// Jobs whose pass is over, until the receipts say so durably.
     var ended: [Job] = []
-    /// Jobs that could not be put off or ended, and when that is tried again.
-    var stubborn: [(job: Job, moment: Int64)] = []
+    /// Jobs that could not be put off or ended, when that is tried again, and whether only since a document was locked.
+    var stubborn: [(job: Job, moment: Int64, isBusy: Bool)] = []
+    /// Pushes whose decision needs a document that somebody has locked.
+    var busy = BusyLine()
     /// Whether the last round ended with something that is over and still in the spool.
     var hasLeftWork = false
     /// The moment of the present turn.
@@ -138,13 +140,15 @@ final class Drainer {
             election.beat(at: now)
             lookAround()
             try turn()
-            guard inFlight == 0, ended.isEmpty, intake.log.pendingBytes == 0 else {
+            guard inFlight == 0, ended.isEmpty, !stubborn.contains(where: \.isBusy),
+                intake.log.pendingBytes == 0
+            else {
                 idleSince = MonotonicClock.milliseconds
                 continue
             }
             if isEnding { break }
             // What cannot be sent now waits where it is, as if there were nothing.
-            if provider.trouble == nil, !queue.isEmpty {
+            if provider.trouble == nil, !queue.isEmpty || !busy.isEmpty {
                 idleSince = MonotonicClock.milliseconds
             } else {
                 let idle = MonotonicClock.milliseconds - idleSince
@@ -194,6 +198,7 @@ final class Drainer {
                 verdict: { self.note($1, of: $0) })
         }
         for job in queue.takeExhausted() { noteEnd(of: job) }
+        putBack(busy.takeDue())
         retryStubborn()
         try commitIfDue()
         cleanUp.carryOutSome()

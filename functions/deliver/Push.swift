@@ -152,6 +152,8 @@ struct Verdict {
         case probing
         /// It waits in hand until a newer one to the same device has its outcome.
         case behind(key: String)
+        /// It waits in hand until somebody lets go of a document.
+        case busy
         case stop
     }
 }
@@ -201,7 +203,7 @@ extension Verdict {
         case .settled(.accepted): verdict.change = .move(to: environment)
         case .settled(.gone), .later: break
         case .notSent: verdict = Verdict(status: nil, reason: reason, meaning: .later(.minutes(5)))
-        case .settled, .probing, .behind, .stop:
+        case .settled, .probing, .behind, .busy, .stop:
             verdict = Verdict(
                 status: 400, reason: "BadDeviceToken", meaning: .settled(.quarantined))
             verdict.change = .noteRefusal(isBad: true, at: moment)
@@ -268,6 +270,8 @@ extension Verdict {
     }
 
     /// A newer one to the same device is in hand.
+    static let busy = Verdict(status: nil, reason: nil, meaning: .busy)
+
     static func behind(key: String) -> Verdict {
         Verdict(status: nil, reason: nil, meaning: .behind(key: key))
     }
