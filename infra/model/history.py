@@ -283,6 +283,13 @@ class History:
 
     do_notify = do_request = named
 
+    def do_flood(self, step):
+        """So many messages to the same users that `deliver` moves some of them behind others'."""
+        for _ in range(step["count"]):
+            message = {"do": "notify", "users": step["users"], "urgent": step.get("urgent")}
+            self.prepare(message)
+            self.request(message)
+
     def do_again(self, step):
         """Repeats a request with its idempotency key: it is answered as the first one was, and sends nothing."""
         message = self.world.messages.get(step["message"])

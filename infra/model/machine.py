@@ -67,7 +67,8 @@ def beginnings():
 
 # What a history is about: histories of everything find less, as each thing comes too seldom.
 TOPICS = [{"messages", "turns"}, {"messages", "turns"}, {"messages", "turns", "clocks"}, {"messages", "clocks"}, {"activities"},
-          {"activities", "clocks"}, {"messages", "turns", "activities", "clocks"}]
+          {"activities", "clocks"}, {"messages", "turns", "activities", "clocks"},
+          {"messages", "turns", "floods"}]
 
 
 def about(topic):
@@ -207,6 +208,16 @@ class Interleavings(RuleBasedStateMachine):
         if check:
             self.do({"do": "check-turns"})
         self.do({"do": "deliver"})
+
+    @about("floods")
+    @rule(users=st.sampled_from([["ann"], ["101"], ["ann", "101"]]), urgent=st.booleans(), between=st.none() | notifies | unregisters | preferences | claims,
+          how=st.sampled_from([{}, {"kill_at": 1}, {"kill_at": 60, "taken": True}, {"kill_at": 105, "taken": True}, {"kill_us": 30000}]))
+    def flood(self, users, urgent, between, how):
+        """More messages to the same users than `deliver` has in hand for one, a change, and a drainer that may be killed."""
+        self.do({"do": "flood", "users": users, "urgent": urgent, "count": 120})
+        if between is not None:
+            self.do(dict(between))
+        self.do({"do": "deliver", **how})
 
     @about("messages")
     @rule(step=notifies, answer=st.sampled_from(["200", "503", "429", "lost", "drop", "410"]))
