@@ -9,6 +9,9 @@ package struct Lock: ~Copyable {
     /// For how many milliseconds this process waits for a lock. Only for programs that do this on one thread.
     nonisolated(unsafe) private static var patience: Int64 = 2000
 
+    /// How many locks this process has got so far.
+    nonisolated(unsafe) package private(set) static var taken = 0
+
     /// Waits for no lock longer than this while `body` runs.
     package static func waiting<Result>(
         milliseconds: Int64, _ body: () throws(Failure) -> Result
@@ -47,6 +50,7 @@ package struct Lock: ~Copyable {
             // Whoever held it before may have removed it with its document: others lock another file by now.
             if try systemCalls({ () throws(SystemError) in try file.isNamed() }) {
                 self.file = file
+                Self.taken += 1
                 return
             }
         }

@@ -30,12 +30,13 @@ extension Drainer {
     func waitingBriefly<Result>(
         for owner: BusyLine.Owner, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
+        let taken = Lock.taken
         do throws(Failure) {
             let result = try Lock.waiting(milliseconds: busy.patience(for: owner), body)
-            busy.noteFree(owner)
+            if Lock.taken > taken { busy.noteFree(owner) }
             return result
         } catch {
-            if error.cause == "busy" { busy.noteLocked(owner) } else { busy.noteFree(owner) }
+            if error.cause == "busy" { busy.noteLocked(owner) }
             throw error
         }
     }
