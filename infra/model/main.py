@@ -157,6 +157,7 @@ def work(options):
 
 def keep(path, failure):
     """Writes a history, a step a line."""
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     with open(path, "w") as file:
         head = {"violation": failure.kind, "error": failure.error, "spawn": failure.spawn, **failure.begun}
         file.write(json.dumps(head)[:-1] + ', "steps": [\n' + ",\n".join(json.dumps(step) for step in failure.steps) + "\n]}\n")
