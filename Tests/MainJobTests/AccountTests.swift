@@ -29,13 +29,9 @@ import Turnstone
         _ world: World, _ program: String, _ method: String, _ path: String, by player: Int,
         _ body: JSONValue? = nil
     ) throws -> JSONValue? {
-        let signed =
-            base64URL(JSON.text(["alg": "HS256"])) + "."
-            + base64URL(JSON.text(["sub": .string("\(player)"), "exp": 4_102_444_800]))
-        let signature = base64URL(hmacSHA256(Array(signed.utf8), key: Array(jwtSecret.utf8)))
         var event: JSONObject = [
             "method": .string(method), "path": .string(path),
-            "headers": ["Authorization": .string("Bearer \(signed).\(signature)")],
+            "headers": ["Authorization": .string(bearer("\(player)"))],
         ]
         event["body"] = body
         let answer = try Answer(event: world.start(program, .object(event)).end().stdout)
@@ -115,4 +111,13 @@ import Turnstone
     }
 }
 
-private let jwtSecret = "a secret of the tests of 32 bytes"
+let jwtSecret = "a secret of the tests of 32 bytes"
+
+/// The `Authorization` of a user.
+func bearer(_ user: String) -> String {
+    let signed =
+        base64URL(JSON.text(["alg": "HS256"])) + "."
+        + base64URL(JSON.text(["sub": .string(user), "exp": 4_102_444_800]))
+    let signature = base64URL(hmacSHA256(Array(signed.utf8), key: Array(jwtSecret.utf8)))
+    return "Bearer \(signed).\(signature)"
+}

@@ -214,19 +214,23 @@ extension World {
     }
 
     func registerActivity(
-        token number: Int = 1, _ activity: String = "build-7", session: String? = nil,
-        of name: String = "ann"
+        token number: Int = 1, _ activity: String? = "build-7", session: String? = nil,
+        previous: Int? = nil, of name: String = "ann"
     ) throws {
         variables["TURNSTONE_SERVER_KEY"] = World.serverKey
-        var settings = Variables()
-        settings.offer("TURNSTONE_STATE", state.path)
-        guard let token = DeviceToken(token(number)), let user = UserID(name) else {
-            throw TestFailure("no token")
-        }
-        var registration = Registration(token)
-        registration.kind = .liveActivity(activity: activity, session: session)
-        _ = try State(settings).registry.claim(
-            registration, for: user, at: Timestamp(milliseconds: now))
+        variables["JWT_SECRET"] = jwtSecret
+        var body: JSONObject = [
+            "token": .string(token(number)), "tokenType": "live_activity",
+        ]
+        body["activityId"] = activity.map { .string($0) }
+        body["sessionId"] = session.map { .string($0) }
+        body["previousToken"] = previous.map { .string(token($0)) }
+        let event: JSONValue = [
+            "method": "POST", "path": "/api/push/register",
+            "headers": ["Authorization": .string(bearer(name))], "body": .object(body),
+        ]
+        let answer = try Answer(event: start("push-register", event).end().stdout)
+        guard answer.status == 200 else { throw TestFailure("\(answer.status) \(answer.body)") }
     }
 
     func updating(

@@ -7,6 +7,9 @@ import Turnstone
 
 /// What is sent to all listeners of a session at once.
 @Suite struct SessionTests {
+    /// How an activity leaves its session.
+    enum Path: CaseIterable { case otherSession, noSession, newTokens }
+
     @Test("a state is one notification, however many listen, and reaches each of them once")
     func many() throws {
         let world = try World()
@@ -249,6 +252,48 @@ import Turnstone
         #expect(world.spooled().isEmpty)
     }
 
+    @Test(
+        "what a session was sent before an activity came back to it is not for it",
+        arguments: ["update", "end"], [Path.otherSession, .noSession, .newTokens])
+    func cameBack(event: String, path: Path) throws {
+        let world = try World()
+        for number in 1...2 { try world.listen(number) }
+        let stale = JSONValue.integer(world.now / 1000 + 7200)
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 2])
+        #expect(try world.send(2, ["event": .string(event), "staleDate": stale]) == "queued")
+        try world.run("deliver")
+        try world.advance(seconds: 5)
+        let token = try world.leaveAndReturn(path)
+        try world.advance(seconds: 16)
+        #expect(try world.send(3, ["staleDate": stale]) == "queued")
+        try world.run("deliver")
+        for _ in 1...2 {
+            try world.advance(seconds: 1000)
+            try world.run("deliver")
+        }
+        #expect(try world.send(4) == "queued")
+        try world.run("deliver")
+        #expect(try world.shown()[token] == [3, 4])
+        #expect(try world.shown()[2] == (event == "end" ? [2] : [3, 4]))
+        #expect(try world.grows())
+        #expect(world.spooled().isEmpty)
+    }
+
+    @Test("it is not for it either where nothing newer was sent since")
+    func cameBackToNothing() throws {
+        let world = try World()
+        for number in 1...2 { try world.listen(number) }
+        let stale = JSONValue.integer(world.now / 1000 + 7200)
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 2])
+        _ = try world.send(1, ["staleDate": stale])
+        try world.run("deliver")
+        _ = try world.leaveAndReturn(.otherSession)
+        try world.advance(seconds: 3600)
+        try world.run("deliver")
+        #expect(try world.shown() == [2: [1]])
+        #expect(world.spooled().isEmpty)
+    }
+
     @Test("without a timestamp a state is newer than all before, whatever the clock was")
     func clockAhead() throws {
         let world = try World()
@@ -288,9 +333,25 @@ import Turnstone
 
 extension World {
     /// Registers an activity of a user of its own that shows the session.
-    fileprivate func listen(_ number: Int, to session: String = "final") throws {
+    fileprivate func listen(
+        _ number: Int, to session: String? = "final", with token: Int? = nil
+    ) throws {
         try registerActivity(
-            token: number, "activity-\(number)", session: session, of: "user-\(number)")
+            token: token ?? number, "activity-\(number)", session: session, of: "user-\(number)")
+    }
+
+    /// Registers the first activity for something else, and for the session again.
+    ///
+    /// - Returns: the token that it has then.
+    fileprivate func leaveAndReturn(_ path: SessionTests.Path) throws -> Int {
+        switch path {
+        case .otherSession: try listen(1, to: "other")
+        case .noSession: try listen(1, to: nil)
+        case .newTokens: try listen(1, to: "other", with: 101)
+        }
+        let token = path == .newTokens ? 102 : 1
+        try listen(1, with: token)
+        return token
     }
 
     fileprivate func call(_ step: Int?, _ more: JSONObject = [:]) throws -> Answer {

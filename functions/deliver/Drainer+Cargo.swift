@@ -55,6 +55,8 @@ extension Drainer {
         guard let taken = try take(from: session, by: push.job.notification.id) else {
             return .superseded("newer")
         }
+        // It may have left and come back since: what was sent before it came is not for it.
+        guard taken.state.number > device.joined else { return .superseded("unregistered") }
         let verdict = fill(push, taken)
         guard let own = device.activity else { return verdict }
         if let pause = own.pause(before: taken, now: now) { return .behind(for: pause) }
