@@ -101,7 +101,7 @@ let endpoints: [Target] = [
     program("devices-register", links: ["Store", "Callers"]),
     program("devices-list", links: ["Store", "Callers"]),
     program("devices-unregister", links: ["Store", "Callers"]),
-    program("push-register", links: ["Store", "Callers"]),
+    program("push-register", links: ["Store", "Spool", "Callers"]),
     program("push-invalidate", links: ["Store", "Callers"]),
     program("push-status", links: ["Store", "Callers"]),
     program("live-activity", links: ["Store", "Spool", "JSON", "Crypto", "Unix"]),

@@ -169,6 +169,24 @@ package struct Spool {
         return try openNotification(at: path, Progress())
     }
 
+    /// Whether a notification waits for another attempt to reach a device, and cannot have reached it yet.
+    ///
+    /// - Parameter ids: the device's, as receipts name it.
+    package func misses(_ ids: [String], _ id: String) throws(Failure) -> Bool {
+        for path in try paths(of: id) where path.utf8.starts(with: waiting.utf8) {
+            do throws(Failure) {
+                guard let file = try SpoolFile.open(path) else { continue }
+                while let delivery = try file.next() {
+                    guard let device = delivery.device, ids.contains(device) else { continue }
+                    return !delivery.isInDoubt
+                }
+            } catch {
+                guard Damage.explains(error) else { throw error }
+            }
+        }
+        return false
+    }
+
     /// A notification that is not over, as its file and what the receipts tell of it say; `nil` where the file is
     /// gone, or damaged.
     func openNotification(

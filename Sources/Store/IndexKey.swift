@@ -14,6 +14,8 @@ package enum IndexKey: Equatable {
         }
     }
 
+    var isSession: Bool { if case .session = self { true } else { false } }
+
     /// The document of a session that the app calls so.
     package static func session(named id: String) -> DocumentName { IndexKey.session(id).name }
 

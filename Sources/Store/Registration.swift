@@ -14,8 +14,8 @@ package struct Registration {
     package var appVersion: String?
     /// The token that this one takes the place of.
     package var previous: DeviceToken?
-    /// Of a Live Activity: the number of its session's newest state.
-    var joined: Int64 = 0
+    /// Of a Live Activity: the number of its session's newest state, and how many of them were taken.
+    var joined: (number: Int64, turn: Int64) = (0, 0)
 
     package init(_ token: DeviceToken) {
         self.token = token
@@ -72,14 +72,13 @@ extension User {
     private mutating func add(
         _ registration: Registration, at time: Timestamp
     ) -> (device: Device, left: [Device]) {
-        let place =
-            devices.firstIndex { $0.token == registration.token }
-            ?? devices.firstIndex { registration.replaces($0) }
+        let place = place(of: registration)
         let before = place.map { devices[$0] }
         var device = before ?? newDevice(registration.token, at: time)
         if device.kind.session != registration.kind.session || before == nil {
-            device.joined = registration.joined
-            device.activity?.follow(after: registration.joined)
+            device.joined = registration.joined.number
+            device.activity?.follow(
+                after: registration.joined.number, turn: registration.joined.turn)
         }
         device.take(registration, at: time)
         silence = nil
@@ -93,6 +92,12 @@ extension User {
         return (device, left)
     }
 
+    /// The device that a registration renews, or whose token it replaces.
+    func place(of registration: Registration) -> Int? {
+        devices.firstIndex { $0.token == registration.token }
+            ?? devices.firstIndex { registration.replaces($0) }
+    }
+
     /// A device that was not known; its token may once have been another one's that is still here.
     private func newDevice(_ token: DeviceToken, at time: Timestamp) -> Device {
         var device = Device(token, registered: time)
@@ -104,6 +109,26 @@ extension User {
 }
 
 extension Device {
+    /// Leaves its session for another one, or for none, keeping what it has got by it.
+    ///
+    /// - Parameters:
+    ///   - token: with which it is registered now.
+    ///   - isMissed: whether a notification still waits to be sent to the device, and has not been.
+    mutating func leave(
+        _ session: SessionFeeds, with token: DeviceToken, at time: Timestamp,
+        isMissed: (_ carrier: String) throws(Failure) -> Bool
+    ) throws(Failure) {
+        guard let last = session.last(for: joined) else { return }
+        let isMissed = last.state.isEnd ? try isMissed(last.carrier) : false
+        var feed = activity ?? ActivityFeed()
+        if last.state.isEnd, !isMissed, token != self.token, feed.known?.isEnd != true {
+            // The token of an activity that has ended is never replaced: this one is another activity's.
+            return activity = nil
+        }
+        feed.leave(after: last, isMissed: isMissed, now: time)
+        activity = feed
+    }
+
     fileprivate mutating func take(_ registration: Registration, at time: Timestamp) {
         if token != registration.token {
             firstID = id

@@ -29,10 +29,15 @@ extension Registry {
     ///
     /// The others lose it first: a crash before the user has it leaves it with nobody, never with two.
     ///
+    /// - Parameter isMissed: whether a notification of a session still waits to be sent to a device, and has not been. The device
+    ///   leaves the session: it will not be.
     /// - Throws: a conflict where the user has as many as a user may have, or a Live Activity of that name is another
     ///   user's.
     package func claim(
-        _ registration: Registration, for user: UserID, at time: Timestamp
+        _ registration: Registration, for user: UserID, at time: Timestamp,
+        isMissed: (_ carrier: String, _ device: Device) throws(Failure) -> Bool = {
+            (_, _) throws(Failure) in false
+        }
     ) throws(Failure) -> Device {
         let name = DocumentName(registration.token)
         if try state.tokens.read(name)?.users == [user],
@@ -59,7 +64,12 @@ extension Registry {
                 added = try indexing(user, under: keys, of: registration.token) {
                     (joined) throws(Failure) in
                     registration.joined = joined
-                    return try add(registration, to: user, asPlayer: false, at: time)
+                    return try state.users.update(DocumentName(user)) {
+                        (document) throws(Failure) in
+                        try leaveSession(&document, for: registration, at: time, isMissed)
+                        return try add(
+                            registration, to: user, &document, asPlayer: false, at: time)
+                    }
                 }
             } catch {
                 if lost.isEmpty { try undo(error, commit, known, of: user) }
@@ -126,6 +136,27 @@ extension Registry {
             try index.forgetFailures(of: player, hint: record)
         }
         return added
+    }
+
+    /// Lets a Live Activity leave the session that it is not registered for any more.
+    private func leaveSession(
+        _ document: inout User, for registration: Registration, at time: Timestamp,
+        _ isMissed: (_ carrier: String, _ device: Device) throws(Failure) -> Bool
+    ) throws(Failure) {
+        guard registration.kind.isLiveActivity, let place = document.place(of: registration)
+        else { return }
+        let device = document.devices[place]
+        guard let name = device.sessionID, registration.kind.session != name else { return }
+        var session: SessionFeeds?
+        do throws(Failure) { session = try state.session(of: device) } catch {
+            // It keeps nobody from another session.
+            guard error.isOfOneDocument else { throw error }
+            error.noteFile()
+        }
+        guard let session else { return }
+        try document.devices[place].leave(session, with: registration.token, at: time) {
+            (carrier) throws(Failure) in try isMissed(carrier, device)
+        }
     }
 
     /// Refuses what the user's document would not take, without changing anything.
@@ -201,12 +232,12 @@ extension Registry {
     /// Does something with the user named in indices, which nobody clears of the user meanwhile.
     ///
     /// - Parameters:
-    ///   - joined: the newest number of the session among them so far.
-    ///   - body: is told that number.
+    ///   - joined: the newest number of the session among them so far, and how many of its states were taken.
+    ///   - body: is told both.
     private func indexing<Result>(
         _ user: UserID, under keys: ArraySlice<IndexKey>, of token: DeviceToken,
-        joined: Int64 = 0,
-        _ body: (_ joined: Int64) throws(Failure) -> Result
+        joined: (number: Int64, turn: Int64) = (0, 0),
+        _ body: (_ joined: (number: Int64, turn: Int64)) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         guard let key = keys.first else { return try body(joined) }
         return try key.shelf(state).holding(key.name) { (known, commit) throws(Failure) in
@@ -218,7 +249,8 @@ extension Registry {
             do throws(Failure) {
                 return try indexing(
                     user, under: keys.dropFirst(), of: token,
-                    joined: max(joined, known.session.number), body)
+                    joined: key.isSession ? (known.session.number, known.session.turn) : joined,
+                    body)
             } catch {
                 try undo(error, commit, known, of: user)
                 throw error

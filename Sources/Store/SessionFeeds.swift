@@ -43,6 +43,19 @@ package struct SessionFeeds: Equatable {
     /// - Parameter joined: the newest number when it came.
     package func hasEnded(for joined: Int64) -> Bool { joined < present?.base ?? 0 }
 
+    /// What was taken last for a listener that leaves: the end where its activity has ended with the session; `nil` where
+    /// nothing was.
+    ///
+    /// - Parameter joined: the newest number when it came.
+    func last(for joined: Int64) -> ActivityFeed.Taken? {
+        var last = present?.taken
+        if hasEnded(for: joined), let feed = ending.first(where: { joined < $0.number }) {
+            // Its own end has long been sent where only a later one is known.
+            last = feed.base > joined ? feed.end : feed.taken
+        }
+        return last.flatMap { $0.state.number > joined ? $0 : nil }
+    }
+
     /// What a listener whose activity has not ended has got, or is to get; `nil` where that is nothing.
     package func feed(for joined: Int64) -> ActivityFeed? {
         guard let present, present.number > joined, present.known != nil else { return nil }

@@ -186,12 +186,56 @@ package struct ActivityFeed: Equatable, Sendable {
         if let taken { waiting?.takeAlert(of: taken.state, fits: fits) }
     }
 
-    /// Follows a session from now on whose newest state has this number: what the activity was sent alone comes before the
-    /// session's later states.
-    package mutating func follow(after number: Int64) {
+    /// Follows a session from now on: what the activity was sent alone comes before the session's later states.
+    ///
+    /// - Parameters:
+    ///   - number: of the session's newest state.
+    ///   - turn: how many of the session's states were taken.
+    package mutating func follow(after number: Int64, turn: Int64) {
         waiting?.after = number
         taken?.state.after = number
-        taken?.turn = 0
+        taken?.turn = turn
+    }
+
+    /// Leaves a session. What the activity was sent alone before the session's last state does not go out after it.
+    ///
+    /// - Parameters:
+    ///   - last: what the session's carrier took last for the activity.
+    ///   - isMissed: whether that is an end that has not reached the activity, and never will: the activity goes on.
+    package mutating func leave(after last: Taken, isMissed: Bool, now: Timestamp) {
+        guard known?.isEnd != true else { return }
+        let isEnd = last.state.isEnd
+        var aps = last.state.aps
+        if isEnd, let merged = merged(into: last, now: now, fits: { _ in true }) {
+            aps = merged.state.aps
+        }
+        if !isEnd || isMissed {
+            // Nobody sends it again: it tells what was sent before what comes next.
+            aps["event"] = "update"
+            aps["alert"] = nil
+            aps["dismissal-date"] = nil
+        }
+        let state = State(
+            number: number, moment: last.state.moment, expires: last.state.expires,
+            priority: last.state.priority, aps: aps)
+        let seconds = seconds(of: last)
+        if let waiting, isEnd || !waiting.isNewer(than: last.state.place, now: now) {
+            self.waiting = nil
+            carrier = nil
+        }
+        if let taken, !isEnd, taken.state.isNewer(than: last.state.place, now: now) { return }
+        taken = Taken(
+            state: state, carrier: last.carrier, moment: last.moment, seconds: seconds)
+    }
+
+    /// The end that a notification is to take or has taken; `nil` where the newest state is none.
+    package var end: Taken? {
+        guard let known, known.isEnd, let endCarrier else { return nil }
+        return taken?.carrier == endCarrier
+            ? taken
+            : Taken(
+                state: known, carrier: endCarrier, moment: known.moment,
+                seconds: known.moment.seconds)
     }
 
     /// Forgets the notification that is to take what waits, so that the next state gets a new one: it has left the spool, or

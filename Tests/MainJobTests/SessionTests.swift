@@ -294,6 +294,92 @@ import Turnstone
         #expect(world.spooled().isEmpty)
     }
 
+    @Test(
+        "what was put off for one activity alone does not follow its session's newer state, whatever it shows since",
+        arguments: ["other", nil])
+    func leftWhilePutOff(session: String?) throws {
+        let world = try World()
+        try world.listen(1)
+        let stale = JSONValue.integer(world.now / 1000 + 7200)
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
+        _ = try world.send(1, ["activityId": "activity-1", "staleDate": stale])
+        try world.run("deliver")
+        try world.advance(seconds: 16)
+        #expect(try world.send(2, ["staleDate": stale]) == "queued")
+        try world.run("deliver")
+        try world.listen(1, to: session)
+        try world.advance(seconds: 3600)
+        try world.run("deliver")
+        #expect(try world.send(3, ["activityId": "activity-1"]) == "queued")
+        try world.run("deliver")
+        #expect(try world.shown() == [1: [2, 3]])
+        #expect(try world.grows())
+        #expect(world.spooled().isEmpty)
+    }
+
+    @Test("an activity's timestamps grow through all sessions that it is registered for")
+    func sessionAhead() throws {
+        let world = try World()
+        try world.listen(1)
+        _ = try world.send(1, ["timestamp": .integer(world.now / 1000 + 3000)])
+        try world.run("deliver")
+        try world.listen(1, to: "other")
+        for step in 2...4 {
+            try world.advance(seconds: 16)
+            #expect(try world.send(step, ["sessionId": "other"]) == "queued")
+            try world.run("deliver")
+        }
+        try world.advance(seconds: 16)
+        try world.listen(1, to: nil)
+        #expect(try world.send(5, ["activityId": "activity-1"]) == "queued")
+        try world.run("deliver")
+        #expect(try world.shown() == [1: [1, 2, 3, 4, 5]])
+        #expect(try world.grows())
+    }
+
+    @Test(
+        "a token whose activity has ended with its session gets nothing more; a new one does",
+        arguments: ["other", nil])
+    func endedToken(session: String?) throws {
+        let world = try World()
+        for number in 1...2 { try world.listen(number) }
+        _ = try world.send(1, ["event": "end"])
+        try world.run("deliver")
+        try world.advance(seconds: 60)
+        try world.listen(1, to: session)
+        #expect(try world.call(2, ["activityId": "activity-1"]).status == 409)
+        if let session {
+            #expect(try world.call(2, ["sessionId": .string(session)]).status == 409)
+        }
+        try world.listen(1, to: "final")
+        #expect(try world.call(2).status == 409)
+        try world.listen(2, to: session, with: 3)
+        #expect(try world.send(3, ["activityId": "activity-2"]) == "queued")
+        try world.run("deliver")
+        #expect(try world.shown() == [1: [1], 2: [1], 3: [3]])
+        #expect(world.spooled().isEmpty)
+    }
+
+    @Test("an end that may have arrived ends an activity that has left its session since")
+    func endInDoubt() throws {
+        let world = try World()
+        for number in 1...2 { try world.listen(number) }
+        try world.simulator.perform([
+            "do": "apns-fault", "kind": "drop", "accepted": true, "token": .string(token(1)),
+            "count": 1,
+        ])
+        _ = try world.send(1, ["event": "end"])
+        // Without a connection it ends for now.
+        _ = try world.start("deliver").end()
+        try world.listen(1, to: "other")
+        #expect(try world.call(2, ["activityId": "activity-1"]).status == 409)
+        try world.advance(seconds: 3600)
+        try world.run("deliver")
+        #expect(try world.ends() == [1, 1, 2])
+        #expect(try world.shown() == [1: [1, 1], 2: [1]])
+        #expect(world.spooled().isEmpty)
+    }
+
     @Test("without a timestamp a state is newer than all before, whatever the clock was")
     func clockAhead() throws {
         let world = try World()

@@ -48,11 +48,17 @@ extension Drainer {
     private func loadSession(
         _ session: String, _ push: inout Push, to device: Device
     ) throws(Failure) -> Verdict? {
+        let id = push.job.notification.id
+        if let end = device.activity?.taken, end.state.isEnd, end.carrier == id {
+            // It has left since, and may have got the end before.
+            push.load(content(of: end, like: push), expires: end.state.expires)
+            return nil
+        }
         // It may have been registered for another one since.
         guard device.sessionID?.utf8.elementsEqual(session.utf8) == true else {
             return .superseded("unregistered")
         }
-        guard let taken = try take(from: session, by: push.job.notification.id) else {
+        guard let taken = try take(from: session, by: id) else {
             return .superseded("newer")
         }
         // It may have left and come back since: what was sent before it came is not for it.

@@ -9,6 +9,7 @@
 
 import Callers
 import Edge
+import Spool
 import Store
 import Turnstone
 
@@ -16,8 +17,11 @@ serve(
     Route("POST", "/api/push/register") { (request) throws(Failure) in
         let caller = try request.user()
         let registration = try registration(request.members())
-        _ = try State(request.variables, admitting: caller).registry.claim(
-            registration, for: caller, at: request.time)
+        let state = try State(request.variables, admitting: caller)
+        let spool = Spool(state: state.folder)
+        _ = try state.registry.claim(registration, for: caller, at: request.time) {
+            (carrier, device) throws(Failure) in try spool.misses(device.ids, carrier)
+        }
         Log().registered(registration.token, of: caller)
         return .ok(["success": true])
     })
