@@ -157,6 +157,11 @@ extension Device {
     /// misses it.
     fileprivate func isOver(at time: Timestamp) -> Bool {
         if let quarantined, time - quarantined > .days(30) { return true }
+        return isOldActivity(at: time)
+    }
+
+    /// Whether it is a Live Activity's that nobody can see any more.
+    func isOldActivity(at time: Timestamp) -> Bool {
         guard case .liveActivity = kind else { return false }
         // It ends after 8 hours at the latest, and leaves the lock screen 4 hours later.
         return time - registered > .hours(24)

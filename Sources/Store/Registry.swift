@@ -191,9 +191,13 @@ package struct Registry {
     }
 
     /// Takes the user out of the indices that led to devices, unless one of them leads to another device.
-    func forget(_ devices: [Device], of user: UserID) throws(Failure) {
+    ///
+    /// - Parameter isKept: whether an index stays as it is.
+    func forget(
+        _ devices: [Device], of user: UserID, unless isKept: (IndexKey) -> Bool = { _ in false }
+    ) throws(Failure) {
         for device in devices {
-            for key in IndexKey.all(device.token, device.kind) {
+            for key in IndexKey.all(device.token, device.kind) where !isKept(key) {
                 try key.shelf(state).update(key.name) { (holders) throws(Failure) in
                     // Asked under the index's lock: a registration may have come between.
                     if try !has(user, key) { holders.remove(user) }

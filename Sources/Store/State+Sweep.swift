@@ -17,27 +17,39 @@ extension State {
     /// turn.
     private static let turns: Int64 = 1031
 
-    /// Removes indices that lead to nobody and keys that ended 30 days ago, of one shard of one shelf. Each half minute it is
-    /// another one: after nine hours all have had their turn where a run comes each half minute.
+    /// Removes Live Activities that are over, indices that lead to nobody and keys that ended 30 days ago, of one shard of one
+    /// shelf. Each half minute it is another one: after nine hours all have had their turn where a run comes each half minute.
     ///
+    /// - Parameter most: how many users' documents it may read for that.
     /// - Returns: how many documents went.
-    package func sweep(at now: Timestamp) throws(Failure) -> Int {
+    package func sweep(at now: Timestamp, reading most: Int = 5_000) throws(Failure) -> Int {
         let turn = Int(now.seconds / 30 % Self.turns)
         guard turn < 4 * 256 else { return 0 }
         let folder = "\(sweptFolders[turn % 4])/\(hex([UInt8(turn / 4)]))"
         let isOfKeys = turn % 4 == 3
         var count = 0
         let names = try systemCalls { () throws(SystemError) in try Files.names(in: folder) }
-        for name in names where name.utf8.suffix(5).elementsEqual(".json".utf8) {
+        // What one turn does not reach comes first in another: multiples of the golden ratio leave no large gaps.
+        let start =
+            UInt64(truncatingIfNeeded: now.seconds / 30 / Self.turns) &* 0x9E37_79B9_7F4A_7C15
+        let first = start.place(among: names.count)
+        var budget = SweepBudget(users: most)
+        for name in names[first...] + names[..<first]
+        where name.utf8.suffix(5).elementsEqual(".json".utf8) {
             // One that cannot be used keeps no other one.
             do throws(Failure) {
+                let document = DocumentName(
+                    hash: String(decoding: name.utf8.dropLast(5), as: UTF8.self))
+                if turn % 4 == 1 || turn % 4 == 2 {
+                    try registry.endActivities(
+                        in: turn % 4 == 1 ? activities : sessions, document, from: start, at: now,
+                        &budget)
+                }
                 let stamp = try systemCalls { () throws(SystemError) in
                     try Files.stamp(of: "\(folder)/\(name)")
                 }
                 guard let stamp, isOfKeys || stamp.size <= Self.longestEmptyIndex else { continue }
                 let age = Timestamp.systemNow - Timestamp(seconds: stamp.seconds)
-                let document = DocumentName(
-                    hash: String(decoding: name.utf8.dropLast(5), as: UTF8.self))
                 let isGone =
                     switch turn % 4 {
                     // With it goes that somebody had the token, which a message sent to the token alone asks.

@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 import JSON
 import Store
@@ -380,6 +381,24 @@ import Turnstone
         #expect(world.spooled().isEmpty)
     }
 
+    @Test("listeners who never come back give their places and names to others")
+    func neverBack() throws {
+        let world = try World()
+        world.variables["LISTENERS_PER_SESSION"] = "2"
+        for number in 1...2 { try world.listen(number) }
+        _ = try world.send(1, ["event": "end"])
+        try world.run("deliver")
+        #expect(throws: TestFailure.self) { try world.listen(3) }
+        #expect(throws: TestFailure.self) { try world.registerActivity(token: 3, "activity-1") }
+        try world.advance(seconds: 24 * 3600 + 1)
+        try world.sweep("sessions", "final")
+        for number in 3...4 { try world.listen(number) }
+        try world.registerActivity(token: 5, "activity-1")
+        #expect(try world.send(2) == "queued")
+        try world.run("deliver")
+        #expect(try world.shown() == [1: [1], 2: [1], 3: [2], 4: [2]])
+    }
+
     @Test("without a timestamp a state is newer than all before, whatever the clock was")
     func clockAhead() throws {
         let world = try World()
@@ -418,6 +437,15 @@ import Turnstone
 }
 
 extension World {
+    /// Lets a cycle come whose turn it is to look at an index.
+    fileprivate func sweep(_ shelf: String, _ name: String) throws {
+        let place = try #require(["tokens", "activities", "sessions"].firstIndex(of: shelf))
+        let turn = Int64(SHA256.hash(Array(name.utf8))[0]) * 4 + Int64(place)
+        let present = now / 30_000 % 1031
+        try advance(seconds: (turn - present + 1031) % 1031 * 30)
+        try run("check-turns")
+    }
+
     /// Registers an activity of a user of its own that shows the session.
     fileprivate func listen(
         _ number: Int, to session: String? = "final", with token: Int? = nil

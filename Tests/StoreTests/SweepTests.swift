@@ -20,11 +20,13 @@ import Turnstone
     ///
     /// - Parameter distance: between two cycles.
     private func sweep(
-        after interval: Interval = .seconds(0), every distance: Int64 = 30
+        after interval: Interval = .seconds(0), every distance: Int64 = 30,
+        reading most: Int = 5_000
     ) throws -> Int {
         try (0..<1031).reduce(0) { (count, turn) in
             try count
-                + scratch.state.sweep(at: time + interval + .seconds(Int64(turn) * distance))
+                + scratch.state.sweep(
+                    at: time + interval + .seconds(Int64(turn) * distance), reading: most)
         }
     }
 
@@ -103,6 +105,116 @@ import Turnstone
         #expect(files("sessions").isEmpty)
     }
 
+    @Test("Live Activities that are over give back their names and their places, and leave nothing")
+    func oldActivities() throws {
+        // Those that came a day ago and those that come later take turns.
+        let users = (0..<40).map { UserID("user-\($0)")! }
+        func kind(_ number: Int) -> TokenKind {
+            .liveActivity(activity: "a-\(number)", session: "s")
+        }
+        func claim(_ number: Int, after interval: Interval) throws {
+            var registration = Registration(DeviceToken("\(1000 + number)")!)
+            registration.kind = kind(number)
+            _ = try scratch.state.registry.claim(
+                registration, for: users[number], at: time + interval)
+        }
+        for number in 0..<40 {
+            try claim(number, after: .hours(number.isMultiple(of: 2) ? 0 : 20))
+        }
+        // One has registered again meanwhile, and one has a phone besides.
+        try claim(0, after: .hours(20))
+        _ = try scratch.state.registry.claim(
+            Registration(DeviceToken("eeee")!), for: users[2], at: time)
+        // It takes until 32 hours after the first ones.
+        _ = try sweep(after: .minutes(24 * 60 + 1))
+        let left = [users[0]] + (0..<40).filter { !$0.isMultiple(of: 2) }.map { users[$0] }
+        #expect(try scratch.state.registry.users(ofSession: "s") == left)
+        #expect(
+            try scratch.state.sessions.read(IndexKey.session(named: "s"))?.users == left)
+        for number in 0..<40 {
+            let isLeft = left.contains(users[number])
+            let devices = try scratch.state.users.read(DocumentName(users[number]))?.devices ?? []
+            #expect(devices.contains { $0.kind == kind(number) } == isLeft)
+            #expect(devices.contains { $0.kind == .device } == (number == 2))
+            let token = DocumentName(DeviceToken("\(1000 + number)")!)
+            #expect(try scratch.state.tokens.read(token)?.users == (isLeft ? [users[number]] : []))
+            let holders = try scratch.state.registry.devices(ofActivity: "a-\(number)")
+            #expect(holders.map(\.user) == (isLeft ? [users[number]] : []))
+        }
+        // Another user may have the name.
+        var registration = Registration(DeviceToken("ffff")!)
+        registration.kind = kind(2)
+        _ = try scratch.state.registry.claim(registration, for: ann, at: time + .hours(33))
+        _ = try sweep(after: .days(3))
+        age(days: 2)
+        _ = try sweep(after: .days(3))
+        #expect(files("sessions").isEmpty && files("activities").isEmpty)
+        age(days: 62)
+        _ = try sweep(after: .days(3))
+        #expect(files("tokens").count == 2, "the phone's, and its lock")
+    }
+
+    @Test("each turn looks at a part of many listeners, and in some turns at all of them")
+    func parts() throws {
+        let name = IndexKey.session(named: "s")
+        func listen(_ numbers: some Sequence<Int>, after interval: Interval) throws {
+            for number in numbers {
+                var registration = Registration(DeviceToken("\(1000 + number)")!)
+                registration.kind = .liveActivity(activity: nil, session: "s")
+                _ = try scratch.state.registry.claim(
+                    registration, for: UserID("user-\(number)")!, at: time + interval)
+            }
+        }
+        // Those that are over come last.
+        try listen(0..<30, after: .days(9))
+        try listen(30..<40, after: .seconds(0))
+        _ = try sweep(after: .days(2), reading: 8)
+        let left = try #require(try scratch.state.sessions.read(name)?.users.count)
+        #expect(left >= 32)
+        for turn in 1...12 { _ = try sweep(after: .hours(48 + 9 * Int64(turn)), reading: 8) }
+        #expect(try scratch.state.sessions.read(name)?.users.count == 30)
+    }
+
+    @Test("an activity without a session gives back its name")
+    func nameAlone() throws {
+        try claim("aaaa", .liveActivity(activity: "a", session: nil))
+        var registration = Registration(DeviceToken("bbbb")!)
+        registration.kind = .liveActivity(activity: "a", session: nil)
+        let bob = UserID("bob")!
+        #expect(throws: Failure.self) {
+            try scratch.state.registry.claim(registration, for: bob, at: time + .hours(23))
+        }
+        _ = try sweep(after: .hours(14))
+        #expect(try scratch.state.registry.devices(ofActivity: "a").count == 1)
+        _ = try sweep(after: .hours(25))
+        _ = try scratch.state.registry.claim(registration, for: bob, at: time + .hours(34))
+        #expect(try scratch.state.registry.devices(ofActivity: "a").map(\.user) == [bob])
+    }
+
+    @Test("a place is given back that somebody has without listening, as a crash may leave it")
+    func withoutDevice() throws {
+        try claim("aaaa", .liveActivity(activity: nil, session: "s"))
+        let name = IndexKey.session(named: "s")
+        try scratch.state.sessions.update(name) { $0.users.append(UserID("nobody")!) }
+        _ = try sweep()
+        #expect(try scratch.state.sessions.read(name)?.users == [ann])
+    }
+
+    @Test(
+        "a listener whose document is damaged keeps its place, and no other one from losing theirs")
+    func damagedListener() throws {
+        for user in ["bob", "cy"] {
+            var registration = Registration(DeviceToken("\(user.utf8.count)\(user.utf8.count)")!)
+            registration.kind = .liveActivity(activity: nil, session: "s")
+            _ = try scratch.state.registry.claim(registration, for: UserID(user)!, at: time)
+        }
+        let file = try #require(files("users").first { $0.hasSuffix("/bob.json") })
+        try scratch.folder.write("{", to: file)
+        _ = try sweep(after: .days(2))
+        let name = IndexKey.session(named: "s")
+        #expect(try scratch.state.sessions.read(name)?.users == [UserID("bob")!])
+    }
+
     @Test("the lock of a document that was never made goes, and that of one that is missed stays")
     func locks() throws {
         let name = "tokens/7d/\(String(repeating: "7d", count: 32)).json"
@@ -135,6 +247,25 @@ import Turnstone
         #expect(user?.keys.count == 1)
         let working = [first, second].filter { (try? keys.owner(of: $0, at: time)) != nil }
         #expect(working.count == 1)
+    }
+
+    @Test("whoever registers an activity while the old one goes is found")
+    func activityMeanwhile() async throws {
+        let kind = TokenKind.liveActivity(activity: "a", session: "s")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for turn in 0..<300 {
+                    // By its clock the activity is two days old at once.
+                    try claim(turn.isMultiple(of: 2) ? "aaaa" : "bbbb", kind)
+                }
+            }
+            group.addTask { for _ in 0..<20 { _ = try sweep(after: .days(2)) } }
+            try await group.waitForAll()
+        }
+        try claim("aaaa", kind)
+        #expect(try scratch.state.registry.users(ofSession: "s") == [ann])
+        #expect(try scratch.state.registry.devices(ofActivity: "a").map(\.user) == [ann])
+        #expect(try scratch.state.sessions.read(IndexKey.session(named: "s"))?.users == [ann])
     }
 
     @Test("whoever registers while it is swept is found")

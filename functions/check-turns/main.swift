@@ -24,19 +24,20 @@ run("Looks for players whose turn it is on Online-Go.com, and queues a notificat
     do throws(Failure) {
         try state.noteCycle(at: schedule.time, isAnswered: cycle.isAnswered)
     } catch { schedule.log.failure(error) }
-    do throws(Failure) {
-        _ = try state.sweep(at: schedule.time)
-        try spool.sweepSeries(at: schedule.time)
-    } catch { schedule.log.failure(error) }
+    var fault: Failure?
     if try spool.hasWork(at: schedule.time) {
         // Without a push service the pushes are printed, and so waited for.
         let isPrinting = !schedule.variables.namesPushService
-        var fault: Failure?
         let drainer = spool.startDrainer(
             schedule.variables, output: isPrinting ? .inherited : .null
         ) { fault = $0 }
         if isPrinting { drainer?.wait() }
-        if let fault { throw fault }
     }
+    // Last, as it may take some seconds.
+    do throws(Failure) {
+        _ = try state.sweep(at: schedule.time)
+        try spool.sweepSeries(at: schedule.time)
+    } catch { schedule.log.failure(error) }
+    if let fault { throw fault }
     return summary
 }

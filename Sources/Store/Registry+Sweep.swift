@@ -1,0 +1,90 @@
+import Turnstone
+import Unix
+
+/// What one run of a sweep may still do.
+struct SweepBudget {
+    /// How many users' documents it may read.
+    var users: Int
+    /// A user takes some milliseconds to write; what is left has its turn later.
+    var end = MonotonicClock.milliseconds + 5_000
+
+    mutating func take() -> Bool {
+        guard users > 0, MonotonicClock.milliseconds < end else { return false }
+        users -= 1
+        return true
+    }
+}
+
+// An app that was deleted does not say so, and APNs tells of its tokens only when something is pushed to them. Without a
+// sweep, its activities would keep their names and their places in sessions until the user registers something again.
+
+extension Registry {
+    /// Removes the Live Activities that are over from an index of activities or of sessions, and from their users.
+    ///
+    /// - Parameter start: which user comes first: a fraction of those in the index, in 2^64ths.
+    func endActivities(
+        in shelf: Shelf<Holders>, _ name: DocumentName, from start: UInt64, at now: Timestamp,
+        _ budget: inout SweepBudget
+    ) throws(Failure) {
+        guard let users = try shelf.read(name)?.users, !users.isEmpty else { return }
+        let first = start.place(among: users.count)
+        var left: [UserID] = []
+        for user in users[first...] + users[..<first] {
+            guard budget.take() else { break }
+            do throws(Failure) {
+                try endActivities(of: user, at: now, besides: (shelf, name))
+                if try !has(user, in: shelf, name) { left.append(user) }
+            } catch {
+                // Others are no worse off.
+                guard error.isOfOneDocument || error.cause == "busy" else { throw error }
+                error.noteFile()
+            }
+        }
+        guard !left.isEmpty else { return }
+        try shelf.update(name) { (holders) throws(Failure) in
+            for user in left {
+                // Asked under the index's lock: a registration may have come between.
+                if try !has(user, in: shelf, name) { holders.remove(user) }
+            }
+        }
+    }
+
+    /// - Parameter index: an index that stays as it is.
+    private func endActivities(
+        of user: UserID, at now: Timestamp,
+        besides index: (shelf: Shelf<Holders>, name: DocumentName)
+    ) throws(Failure) {
+        let name = DocumentName(user)
+        guard let known = try state.users.read(name),
+            known.devices.contains(where: { $0.isOldActivity(at: now) })
+        else { return }
+        let ended = try state.users.update(name) { document in
+            let ended = document.devices.filter { $0.isOldActivity(at: now) }
+            document.devices.removeAll { $0.isOldActivity(at: now) }
+            return ended
+        }
+        try forget(ended, of: user) { $0.isAt(index.name, in: index.shelf, of: state) }
+    }
+
+    /// Whether an index leads to one of the user's devices.
+    private func has(
+        _ user: UserID, in shelf: Shelf<Holders>, _ name: DocumentName
+    ) throws(Failure) -> Bool {
+        try state.users.read(DocumentName(user))?.devices.contains { device in
+            IndexKey.all(device.token, device.kind).contains { $0.isAt(name, in: shelf, of: state) }
+        } ?? false
+    }
+}
+
+extension IndexKey {
+    fileprivate func isAt(
+        _ name: DocumentName, in shelf: Shelf<Holders>, of state: State
+    ) -> Bool {
+        self.shelf(state).folder == shelf.folder && self.name.file == name.file
+    }
+}
+
+extension UInt64 {
+    /// The place in a list that begins after as many 2^64ths of it.
+    func place(among count: Int) -> Int { Int(multipliedFullWidth(by: UInt64(count)).high) }
+}
