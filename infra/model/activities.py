@@ -129,9 +129,9 @@ class Activities:
         return next((listener for listener in self.listeners if listener.token == token), None)
 
     def doubt_old(self, user, now):
-        """The user registers something, perhaps: tokens that are a day old may go."""
+        """The user registers something, perhaps, or (None) check-turns runs: tokens that are a day old may go."""
         for listener in self.listeners:
-            if listener.user == user and not listener.starts and now - listener.registered >= DAY:
+            if user in (None, listener.user) and not listener.starts and now - listener.registered >= DAY:
                 listener.doubtful = True
 
     def end_old(self, user, now):

@@ -337,7 +337,9 @@ class History:
 
     def doubt_old_activities(self, steps):
         for step in steps:
-            if step["do"] in ("register", "claim", "listen"):
+            if step["do"] == "check-turns":
+                self.world.activities.doubt_old(None, self.world.now)
+            elif step["do"] in ("register", "claim", "listen"):
                 self.world.activities.doubt_old(step["user"], self.world.now)
 
     def world_after(self, steps, results, ended=None):
@@ -447,6 +449,7 @@ class History:
     def do_check_turns(self, step):
         """A cycle, so much later that every player is due."""
         self.advance(step.get("later", 31) * 1000)
+        self.doubt_old_activities([{"do": "check-turns"}])
         process = self.programs.start("check-turns", {})
         if step.get("kill_us") is not None:
             time.sleep(step["kill_us"] / 1e6)
