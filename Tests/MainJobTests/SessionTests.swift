@@ -361,6 +361,27 @@ import Turnstone
         #expect(world.spooled().isEmpty)
     }
 
+    @Test(
+        "an ended token stays so though its session has ended again for others since",
+        arguments: [true, false])
+    func endedTwice(isDelivered: Bool) throws {
+        let world = try World()
+        try world.listen(1)
+        _ = try world.send(1, ["event": "end"])
+        try world.run("deliver")
+        try world.listen(2)
+        _ = try world.send(2)
+        try world.run("deliver")
+        try world.advance(seconds: 60)
+        _ = try world.send(3, ["event": "end"])
+        if isDelivered { try world.run("deliver") }
+        try world.listen(1, to: "other")
+        #expect(try world.call(4, ["activityId": "activity-1"]).status == 409)
+        try world.run("deliver")
+        #expect(try world.shown() == [1: [1], 2: [2, 3]])
+        #expect(world.spooled().isEmpty)
+    }
+
     @Test("an end that may have arrived ends an activity that has left its session since")
     func endInDoubt() throws {
         let world = try World()
