@@ -15,9 +15,11 @@ package struct Holders: Document {
 
     package init() {}
 
-    /// Takes a user out. What was sent to a session is for those who listened: it goes with the last of them.
-    mutating func remove(_ user: UserID) {
-        users.removeAll { $0 == user }
+    mutating func remove(_ user: UserID) { remove([user]) }
+
+    /// Takes users out. What was sent to a session is for those who listened: it goes with the last of them.
+    mutating func remove(_ gone: Set<UserID>) {
+        users.removeAll { gone.contains($0) }
         if users.isEmpty { session = SessionFeeds() }
     }
 

@@ -32,7 +32,7 @@ extension Registry {
         for user in users[first...] + users[..<first] {
             guard budget.take() else { break }
             do throws(Failure) {
-                try endActivities(of: user, at: now, besides: (shelf, name))
+                try endActivities(of: user, at: now)
                 if try !has(user, in: shelf, name) { left.append(user) }
             } catch {
                 // Others are no worse off.
@@ -40,20 +40,20 @@ extension Registry {
                 error.noteFile()
             }
         }
-        guard !left.isEmpty else { return }
-        try shelf.update(name) { (holders) throws(Failure) in
-            for user in left {
-                // Asked under the index's lock: a registration may have come between.
-                if try !has(user, in: shelf, name) { holders.remove(user) }
+        // In parts: nobody is to wait long for the lock.
+        for first in stride(from: 0, to: left.count, by: 1000) {
+            try shelf.update(name) { (holders) throws(Failure) in
+                // Asked under the lock: a registration may have come between.
+                var gone: Set<UserID> = []
+                for user in left[first...].prefix(1000) where try !has(user, in: shelf, name) {
+                    gone.insert(user)
+                }
+                holders.remove(gone)
             }
         }
     }
 
-    /// - Parameter index: an index that stays as it is.
-    private func endActivities(
-        of user: UserID, at now: Timestamp,
-        besides index: (shelf: Shelf<Holders>, name: DocumentName)
-    ) throws(Failure) {
+    private func endActivities(of user: UserID, at now: Timestamp) throws(Failure) {
         let name = DocumentName(user)
         guard let known = try state.users.read(name),
             known.devices.contains(where: { $0.isOldActivity(at: now) })
@@ -63,7 +63,8 @@ extension Registry {
             document.devices.removeAll { $0.isOldActivity(at: now) }
             return ended
         }
-        try forget(ended, of: user) { $0.isAt(index.name, in: index.shelf, of: state) }
+        // The other indices have turns of their own: a session's is written once for all who leave it.
+        try forget(ended, of: user) { if case .token = $0 { true } else { false } }
     }
 
     /// Whether an index leads to one of the user's devices.

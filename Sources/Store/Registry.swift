@@ -192,12 +192,12 @@ package struct Registry {
 
     /// Takes the user out of the indices that led to devices, unless one of them leads to another device.
     ///
-    /// - Parameter isKept: whether an index stays as it is.
+    /// - Parameter isMeant: whether to take the user out of an index.
     func forget(
-        _ devices: [Device], of user: UserID, unless isKept: (IndexKey) -> Bool = { _ in false }
+        _ devices: [Device], of user: UserID, where isMeant: (IndexKey) -> Bool = { _ in true }
     ) throws(Failure) {
         for device in devices {
-            for key in IndexKey.all(device.token, device.kind) where !isKept(key) {
+            for key in IndexKey.all(device.token, device.kind) where isMeant(key) {
                 try key.shelf(state).update(key.name) { (holders) throws(Failure) in
                     // Asked under the index's lock: a registration may have come between.
                     if try !has(user, key) { holders.remove(user) }

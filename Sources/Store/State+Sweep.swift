@@ -22,7 +22,7 @@ extension State {
     ///
     /// - Parameter most: how many users' documents it may read for that.
     /// - Returns: how many documents went.
-    package func sweep(at now: Timestamp, reading most: Int = 5_000) throws(Failure) -> Int {
+    package func sweep(at now: Timestamp, reading most: Int = 20_000) throws(Failure) -> Int {
         let turn = Int(now.seconds / 30 % Self.turns)
         guard turn < 4 * 256 else { return 0 }
         let folder = "\(sweptFolders[turn % 4])/\(hex([UInt8(turn / 4)]))"

@@ -21,7 +21,7 @@ import Turnstone
     /// - Parameter distance: between two cycles.
     private func sweep(
         after interval: Interval = .seconds(0), every distance: Int64 = 30,
-        reading most: Int = 5_000
+        reading most: Int = 20_000
     ) throws -> Int {
         try (0..<1031).reduce(0) { (count, turn) in
             try count
