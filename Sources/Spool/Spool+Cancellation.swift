@@ -19,8 +19,13 @@ extension Spool {
     ///
     /// Where a drainer is at work, it is waited for, for 2 s at the most.
     ///
+    /// - Parameter takeBack: called before a notification is over that has reached nobody, with the users it was called off
+    ///   for: may be called again after a crash.
     /// - Returns: whether the receipts say what became of it; else they soon will.
-    package func cancel(_ id: String, at now: Timestamp) throws(Failure) -> Bool {
+    package func cancel(
+        _ id: String, at now: Timestamp,
+        takeBack: (Notification, Set<UserID>) throws(Failure) -> Void
+    ) throws(Failure) -> Bool {
         guard try contains(id) else { return true }
         try systemCalls { () throws(SystemError) in
             try Files.makeFolder(cancelled)
@@ -33,7 +38,7 @@ extension Spool {
                 defer { election.end() }
                 let intake = Intake(
                     spool: self, log: ReceiptLog(state: Files.parent(of: folder)))
-                try intake.callOff(id, at: now)
+                try intake.callOff(id, at: now, takeBack)
                 return true
             }
             MonotonicClock.sleep(milliseconds: 10)
@@ -92,16 +97,21 @@ extension Intake {
     }
 
     /// Does for one notification what a drainer does for all that is called off.
-    fileprivate func callOff(_ id: String, at now: Timestamp) throws(Failure) {
+    fileprivate func callOff(
+        _ id: String, at now: Timestamp,
+        _ takeBack: (Notification, Set<UserID>) throws(Failure) -> Void
+    ) throws(Failure) {
         try recover(at: now)
         callOffs = [id]
         guard let file = try take(id) else { return removeCallOff(of: id) }
         var isSomethingLeft = false
+        var users: Set<UserID> = []
         while let delivery = try file.next() {
             guard isCalledOff(delivery, in: file) else {
                 isSomethingLeft = true
                 continue
             }
+            if let user = file.user(of: delivery) { users.insert(user) }
             log.append(Attempt(at: now, pushID: nil, outcome: .cancelled), of: delivery, in: file)
             if log.pendingBytes >= 1 << 19 { try log.commit() }
         }
@@ -109,6 +119,7 @@ extension Intake {
         if isSomethingLeft {
             leave(file)
         } else {
+            if !file.isReached, file.count(.held) == 0 { try takeBack(file.notification, users) }
             finish(file, at: now)
             try log.commit()
         }

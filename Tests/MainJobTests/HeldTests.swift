@@ -243,6 +243,20 @@ import Turnstone
         #expect(badges == badges.sorted() && badges.last == 4 && badges.count == 4, "\(badges)")
     }
 
+    @Test("what was called off after it was put off counts in no badge")
+    func badgeOfCalledOff() throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
+        let id = try send(world, ["title": "A", "badge": "+1"])
+        try world.run("deliver")
+        #expect(try world.callOff(id).status == 200)
+        _ = try send(world, ["title": "B", "badge": "+1"])
+        try world.run("deliver")
+        let badges = try payloads(world).compactMap { $0["aps"]?.object?["badge"]?.integer }
+        #expect(badges == [1])
+    }
+
     @Test("each device is held for once, however it is named")
     func counted() throws {
         let world = try muted(devices: 1...2)

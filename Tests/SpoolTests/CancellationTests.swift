@@ -24,7 +24,7 @@ import Turnstone
     @Test("without a drainer it is over at once")
     func alone() throws {
         try accept(notBefore: now + .hours(1))
-        #expect(try scratch.spool.cancel("n1", at: now))
+        #expect(try scratch.spool.cancel("n1", at: now) { _, _ in })
         #expect(try outcomes() == [.cancelled, .cancelled])
         #expect(scratch.files.filter { $0.hasPrefix("spool/") } == ["spool/drainer.lock"])
     }
@@ -36,7 +36,7 @@ import Turnstone
         #expect(intake.moveToBacklog(try #require(try intake.next(in: .normal))))
         #expect(try scratch.spool.contains("n1") && scratch.spool.hasReady())
         #expect(try scratch.spool.oldestDue(at: now) == Scratch.notification().accepted)
-        #expect(try scratch.spool.cancel("n1", at: now))
+        #expect(try scratch.spool.cancel("n1", at: now) { _, _ in })
         #expect(try outcomes() == [.cancelled, .cancelled])
         #expect(!scratch.files.contains { $0.hasSuffix(".jsonl") && $0.hasPrefix("spool/") })
     }
@@ -64,7 +64,7 @@ import Turnstone
         intake.log.append(Scratch.accepted(), of: devices[0], in: file)
         try intake.log.commit()
         // That drainer is killed here: nobody knows whether the second push arrived.
-        #expect(try scratch.spool.cancel("n1", at: now))
+        #expect(try scratch.spool.cancel("n1", at: now) { _, _ in })
         #expect(try outcomes() == [.accepted, nil])
 
         let next = try scratch.intake()

@@ -69,7 +69,12 @@ struct Report {
             }
             // A killed drainer may have put it into a box and not said so.
             let mayBeHeld = try spool.contains(id) ? try spool.holdsAnything() : false
-            let isSettled = try spool.cancel(id, at: now)
+            let isSettled = try spool.cancel(id, at: now) {
+                (notification, users) throws(Failure) in
+                // It was counted when it was first tried.
+                guard let change = notification.badge else { return }
+                for user in users { try takeBack(change, of: id, from: user, state) }
+            }
             let report = try Report(id, record, spool)
             guard record.calledOff == nil, !isSettled || mayBeHeld || report.count(.held) > 0
             else { return report }
@@ -78,6 +83,14 @@ struct Report {
             try state.messages.write(record, of: id)
             return try Report(id, record, spool)
         }
+    }
+
+    private static func takeBack(
+        _ change: BadgeChange, of id: String, from user: UserID, _ state: Store.State
+    ) throws(Failure) {
+        let name = DocumentName(user)
+        guard try state.users.read(name)?.badgeMessages.contains(id) == true else { return }
+        try state.users.update(name) { $0.takeBackBadge(change, messageID: id) }
     }
 
     private var deliveries: [DeliveryTrace] { trace.deliveries + trace.released }
