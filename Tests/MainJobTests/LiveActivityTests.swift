@@ -1,8 +1,9 @@
 import JSON
-import Store
 import TestSupport
 import Testing
 import Turnstone
+
+@testable import Store
 
 #if canImport(Glibc)
     import Glibc
@@ -69,6 +70,35 @@ import Turnstone
         try world.run("deliver")
         #expect(try world.activityPushes().map { $0.step } == [0, 8])
         #expect(world.spooled().isEmpty)
+    }
+
+    @Test(
+        "a call that waits while the activity's token goes, or another one takes its place, means what is there then",
+        arguments: [nil, 2])
+    func meanwhile(newToken: Int?) throws {
+        let world = try World()
+        try world.registerActivity()
+        let name = DocumentName(try #require(UserID("ann")))
+        let call = try world.openState().users.update(name) { (document) throws(Failure) in
+            Result { () throws -> RunningProgram in
+                let call = try world.start("live-activity", world.updating(["step": 1]))
+                try world.wait(for: call, toOpen: "users")
+                let former = document.devices.removeFirst()
+                if let newToken {
+                    var device = Device(
+                        try #require(DeviceToken(token(newToken))),
+                        registered: Timestamp(milliseconds: world.now))
+                    device.kind = former.kind
+                    device.firstID = former.id
+                    document.devices.append(device)
+                }
+                return call
+            }
+        }.get()
+        #expect(try Answer(event: call.end().stdout).status == (newToken == nil ? 404 : 202))
+        try world.run("deliver")
+        let pushes = try world.simulator.pushes().map { $0["token"] }
+        #expect(pushes == (newToken.map { [.string(token($0))] } ?? []))
     }
 
     @Test(

@@ -511,7 +511,7 @@ extension World {
     }
 
     /// Waits until a program has opened a lock in a folder.
-    fileprivate func wait(for program: RunningProgram, toOpen folder: String) throws {
+    func wait(for program: RunningProgram, toOpen folder: String) throws {
         let files = "/proc/\(program.id)/fd"
         for _ in 0..<3000 {
             for file in try FileManager.default.contentsOfDirectory(atPath: files) {

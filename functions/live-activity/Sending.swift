@@ -53,10 +53,13 @@ struct Sending {
     /// Changes what the activities show.
     ///
     /// - Throws: too large where one of them is to end with its newest state and does not fit together with that; a
-    ///   conflict where they all have ended.
+    ///   conflict where they all have ended; not found where their users have unregistered them just now.
     private func change(_ devices: [(user: UserID, device: Device)]) throws(Failure) -> Result {
         var additions: [ActivityFeed.Addition] = []
-        for (user, device) in devices { additions.append(try add(to: device.token, of: user)) }
+        for (user, device) in devices {
+            if let addition = try add(to: device, of: user) { additions.append(addition) }
+        }
+        guard !additions.isEmpty else { throw notFound }
         var result: Result?
         guard !additions.contains(.tooLarge) else { throw tooLarge }
         for addition in additions {
@@ -81,15 +84,17 @@ struct Sending {
     }
 
     /// Adds the state to what the device's activity is to get, with a carrier in the spool before that counts.
+    ///
+    /// - Returns: `nil` where the device is not the user's any more, or not one that the call is for. It may have another token.
     private func add(
-        to token: DeviceToken, of user: UserID
-    ) throws(Failure) -> ActivityFeed.Addition {
+        to known: Device, of user: UserID
+    ) throws(Failure) -> ActivityFeed.Addition? {
         let id = try newID(for: user)
         return try state.users.update(DocumentName(user)) { (document) throws(Failure) in
-            guard let index = document.devices.firstIndex(where: { $0.token == token }) else {
-                return .ended
-            }
-            let device = document.devices[index]
+            guard let device = document.device(known.token, id: known.id),
+                call.target.isMeant(device),
+                let index = document.devices.firstIndex(where: { $0.token == device.token })
+            else { return nil }
             let session = try state.session(of: device)
             if session?.hasEnded(for: device.joined) == true { return .ended }
             var feed = device.activity ?? ActivityFeed()
@@ -104,8 +109,8 @@ struct Sending {
                     carrying,
                     to: [
                         Delivery(
-                            token: token, id: document.devices[index].changedID,
-                            environment: document.devices[index].environment)
+                            token: device.token, id: device.changedID,
+                            environment: device.environment)
                     ], notBefore: carrier.due > call.now ? .putOff(until: carrier.due) : nil)
             }
             if case .carried = addition { document.devices[index].activity = feed }

@@ -53,7 +53,8 @@ struct Target {
         return devices.filter { isMeant($0.device) }
     }
 
-    private func isMeant(_ device: Device) -> Bool {
+    /// Whether the call is for a user's device, by what it is registered as.
+    func isMeant(_ device: Device) -> Bool {
         guard device.quarantined == nil else { return false }
         switch device.kind {
         case .device: return false
