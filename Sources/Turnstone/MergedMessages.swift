@@ -2,9 +2,12 @@
 package enum MergedMessages {
     /// The newest message's payload with an alert that says how many messages there are and what they are called.
     ///
-    /// - Parameter payloads: each an object with `aps` in it, the oldest first; at least two.
-    package static func payload(_ payloads: [JSONObject]) -> JSONObject {
+    /// - Parameters:
+    ///   - payloads: each an object with `aps` in it, the oldest first; at least two.
+    ///   - keepsData: whether it has what the newest one has beside `aps`.
+    package static func payload(_ payloads: [JSONObject], keepsData: Bool = true) -> JSONObject {
         var payload = payloads.last ?? [:]
+        if !keepsData { payload = ["aps": payload["aps"] ?? [:]] }
         var aps = payload["aps"]?.object ?? [:]
         var alert: JSONObject = ["title": .string("\(payloads.count) new notifications")]
         let names = payloads.reversed().compactMap(name)

@@ -243,6 +243,23 @@ import Turnstone
         #expect(badges == badges.sorted() && badges.last == 4 && badges.count == 4, "\(badges)")
     }
 
+    @Test("what is merged fits, though the newest one alone left no room for more")
+    func mergedFits() throws {
+        for size in [3900, 4000, 4010, 4020, 4030] {
+            let world = try muted()
+            let data: JSONObject = ["x": .string(String(repeating: "y", count: size))]
+            let ids = [
+                try send(world, ["title": "Taxi is here", "badge": "+1"]),
+                try send(world, ["title": "t", "data": .object(data), "badge": "+1"]),
+            ]
+            try goOn(world)
+            #expect(try titles(world) == ["2 new notifications"])
+            for id in ids { #expect(try world.report(id)["counts"] == ["accepted": 1]) }
+            let payload = try #require(payloads(world).last)
+            #expect(payload["x"] == nil ? size > 3900 : payload["x"] == data["x"])
+        }
+    }
+
     @Test("what was called off after it was put off counts in no badge")
     func badgeOfCalledOff() throws {
         let world = try World()

@@ -1,3 +1,5 @@
+import APNs
+import JSON
 import Spool
 import Store
 import Turnstone
@@ -319,12 +321,22 @@ extension Drainer {
         if messages.count > 1 {
             let payloads = messages.map { $0.notification.push.payload.object ?? [:] }
             content.payload = .object(MergedMessages.payload(payloads))
+            if !fits(content.payload) {
+                content.payload = .object(MergedMessages.payload(payloads, keepsData: false))
+            }
             content.priority = messages.map { $0.notification.push.priority }.max() ?? 10
             content.collapseID = nil
             content.isKept = messages.contains { $0.notification.push.isKept }
         }
         job.load(
             content, expires: messages.map { $0.notification.expires }.max() ?? newest.expires)
+    }
+
+    /// Whether a payload, with any badge and with less text at the worst, is small enough for APNs.
+    private func fits(_ payload: JSONValue) -> Bool {
+        let room = PushType.alert.payloadLimit - #""badge":-9223372036854775808,"#.utf8.count
+        let size = { (payload: JSONValue) in JSON.text(payload).count }
+        return size(payload) <= room || payload.cut(to: room, size) != nil
     }
 
     /// Changes the badge as messages say, each once for each user, and lets the push show it.
