@@ -19,8 +19,8 @@ extension Spool {
     ///
     /// Where a drainer is at work, it is waited for, for 2 s at the most.
     ///
-    /// - Parameter takeBack: called before a notification is over that has reached nobody, with the users it was called off
-    ///   for: may be called again after a crash.
+    /// - Parameter takeBack: called before a notification ends that has reached nobody, with the users for whom it was called
+    ///   off. After a crash it may be called again.
     /// - Returns: whether the receipts say what became of it; else they soon will.
     package func cancel(
         _ id: String, at now: Timestamp,
@@ -115,11 +115,14 @@ extension Intake {
             log.append(Attempt(at: now, pushID: nil, outcome: .cancelled), of: delivery, in: file)
             if log.pendingBytes >= 1 << 19 { try log.commit() }
         }
+        // Before the receipts say that it is over: nobody would do it afterwards.
+        if !isSomethingLeft, !file.isReached, file.count(.held) == 0 {
+            try takeBack(file.notification, users)
+        }
         try log.commit()
         if isSomethingLeft {
             leave(file)
         } else {
-            if !file.isReached, file.count(.held) == 0 { try takeBack(file.notification, users) }
             finish(file, at: now)
             try log.commit()
         }

@@ -172,7 +172,7 @@ package struct Spool {
     /// Whether a notification waits for another attempt to reach a device, and cannot have reached it yet.
     ///
     /// - Parameter ids: the device's, as receipts name it.
-    package func misses(_ ids: [String], _ id: String) throws(Failure) -> Bool {
+    package func isMissed(_ id: String, by ids: [String]) throws(Failure) -> Bool {
         for path in try paths(of: id) where path.utf8.starts(with: waiting.utf8) {
             do throws(Failure) {
                 guard let file = try SpoolFile.open(path) else { continue }

@@ -4,6 +4,7 @@ import Store
 import TestSupport
 import Testing
 import Turnstone
+import Unix
 
 /// A message that is held stays what it is until it is sent: its moment, its life, its place in order.
 @Suite struct HeldTests {
@@ -260,13 +261,23 @@ import Turnstone
         }
     }
 
-    @Test("what was called off after it was put off counts in no badge")
-    func badgeOfCalledOff() throws {
+    @Test(
+        "what was called off after it was put off counts in no badge, though it took two requests",
+        arguments: [false, true])
+    func badgeOfCalledOff(isBusy: Bool) throws {
         let world = try World()
         try world.give("ann", devices: 1...1)
         try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
         let id = try send(world, ["title": "A", "badge": "+1"])
         try world.run("deliver")
+        if isBusy {
+            let document = try #require(
+                world.state.files().keys.first { $0.hasSuffix("/ann.json") })
+            let lock = try FileDescriptor.open("\(world.state.path)/\(document).lock", .update)
+            #expect(try lock.tryLock())
+            #expect(try world.callOff(id).status == 503)
+            lock.unlock()
+        }
         #expect(try world.callOff(id).status == 200)
         _ = try send(world, ["title": "B", "badge": "+1"])
         try world.run("deliver")

@@ -155,13 +155,7 @@ import Turnstone
         let world = try World()
         try world.listen(1)
         try world.listen(2)
-        let stale = JSONValue.integer(world.now / 1000 + 7200)
-        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
-        _ = try world.send(1, ["activityId": "activity-1", "staleDate": stale])
-        try world.run("deliver")
-        try world.advance(seconds: 16)
-        #expect(try world.send(2, ["staleDate": stale]) == "queued")
-        try world.run("deliver")
+        try world.putOffAlone()
         try world.advance(seconds: 3600)
         try world.run("deliver")
         #expect(try world.shown() == [1: [2], 2: [2]])
@@ -301,13 +295,7 @@ import Turnstone
     func leftWhilePutOff(session: String?) throws {
         let world = try World()
         try world.listen(1)
-        let stale = JSONValue.integer(world.now / 1000 + 7200)
-        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
-        _ = try world.send(1, ["activityId": "activity-1", "staleDate": stale])
-        try world.run("deliver")
-        try world.advance(seconds: 16)
-        #expect(try world.send(2, ["staleDate": stale]) == "queued")
-        try world.run("deliver")
+        try world.putOffAlone()
         try world.listen(1, to: session)
         try world.advance(seconds: 3600)
         try world.run("deliver")
@@ -508,6 +496,17 @@ extension World {
             (holders) throws(Failure) in
             Swift.Result { try work(state, &holders) }
         }.get()
+    }
+
+    /// Sends the first activity a state that is put off, and then its session a newer one.
+    fileprivate func putOffAlone() throws {
+        let stale = JSONValue.integer(now / 1000 + 7200)
+        try simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
+        _ = try send(1, ["activityId": "activity-1", "staleDate": stale])
+        try run("deliver")
+        try advance(seconds: 16)
+        #expect(try send(2, ["staleDate": stale]) == "queued")
+        try run("deliver")
     }
 
     /// Waits until a program has opened a lock in a folder.

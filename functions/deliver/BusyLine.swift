@@ -28,7 +28,7 @@ struct BusyLine {
 
     mutating func noteLocked(_ owner: Owner) {
         guard lockedSince[owner] == nil else { return }
-        // Those who were never asked for again since.
+        // Some may be of owners who get no more pushes.
         if lockedSince.count > 10_000 { lockedSince = [:] }
         lockedSince[owner] = MonotonicClock.milliseconds
     }
@@ -45,9 +45,7 @@ struct BusyLine {
 
     /// Those that are to be tried again now.
     mutating func takeDue() -> [PushQueue.Entry] {
-        guard let first = entries.first, first.moment <= MonotonicClock.milliseconds else {
-            return []
-        }
+        guard !isEmpty else { return [] }
         let moment = MonotonicClock.milliseconds
         let due = entries.prefix { $0.moment <= moment }
         entries.removeFirst(due.count)

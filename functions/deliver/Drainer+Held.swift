@@ -303,7 +303,7 @@ extension Drainer {
                 message, _ in
                 message.notification.badge.map { (message.id, $0) }
             }
-            try takeBackBadges(changes, of: user)
+            try state.takeBackBadges(changes, of: user)
         }
         for (message, _) in gone { try spool.forget(message, now: now) }
     }

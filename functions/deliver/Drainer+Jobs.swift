@@ -148,19 +148,7 @@ extension Drainer {
         guard let change = job.notification.badge, !job.file.isReached, !job.isInDoubt, !isHeld
         else { return }
         for user in job.badgeUsers {
-            try takeBackBadges([(job.notification.id, change)], of: user)
-        }
-    }
-
-    func takeBackBadges(
-        _ changes: [(message: String, change: BadgeChange)], of user: UserID
-    ) throws(Failure) {
-        let counted = try document(of: user).badgeMessages
-        guard changes.contains(where: { counted.contains($0.message) }) else { return }
-        try state.users.update(DocumentName(user)) { document in
-            for (message, change) in changes {
-                document.takeBackBadge(change, messageID: message)
-            }
+            try state.takeBackBadges([(job.notification.id, change)], of: user)
         }
     }
 

@@ -269,9 +269,10 @@ extension Verdict {
         Verdict(status: nil, reason: "held", meaning: .later(pause))
     }
 
-    /// A newer one to the same device is in hand.
+    /// Somebody has locked a document that decides about it.
     static let busy = Verdict(status: nil, reason: nil, meaning: .busy)
 
+    /// A newer one to the same device is in hand.
     static func behind(key: String) -> Verdict {
         Verdict(status: nil, reason: nil, meaning: .behind(key: key))
     }

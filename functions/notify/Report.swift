@@ -73,7 +73,7 @@ struct Report {
                 (notification, users) throws(Failure) in
                 // It was counted when it was first tried.
                 guard let change = notification.badge else { return }
-                for user in users { try takeBack(change, of: id, from: user, state) }
+                for user in users { try state.takeBackBadges([(id, change)], of: user) }
             }
             let report = try Report(id, record, spool)
             guard record.calledOff == nil, !isSettled || mayBeHeld || report.count(.held) > 0
@@ -83,14 +83,6 @@ struct Report {
             try state.messages.write(record, of: id)
             return try Report(id, record, spool)
         }
-    }
-
-    private static func takeBack(
-        _ change: BadgeChange, of id: String, from user: UserID, _ state: Store.State
-    ) throws(Failure) {
-        let name = DocumentName(user)
-        guard try state.users.read(name)?.badgeMessages.contains(id) == true else { return }
-        try state.users.update(name) { $0.takeBackBadge(change, messageID: id) }
     }
 
     private var deliveries: [DeliveryTrace] { trace.deliveries + trace.released }

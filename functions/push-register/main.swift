@@ -20,7 +20,7 @@ serve(
         let state = try State(request.variables, admitting: caller)
         let spool = Spool(state: state.folder)
         _ = try state.registry.claim(registration, for: caller, at: request.time) {
-            (carrier, device) throws(Failure) in try spool.misses(device.ids, carrier)
+            (carrier, device) throws(Failure) in try spool.isMissed(carrier, by: device.ids)
         }
         Log().registered(registration.token, of: caller)
         return .ok(["success": true])
