@@ -128,19 +128,23 @@ package struct ActivityFeed: Equatable, Sendable {
         case ended
         /// It is to end with the newest state that is known, and does not fit together with that.
         case tooLarge
+        /// It is to end with the newest state, and none is known.
+        case stateless
     }
 
     /// - Parameters:
-    ///   - aps: as ``State/aps``. An end without `content-state` ends with the newest one. An update without an alert
-    ///     takes over the one of an update that it replaces before that was sent.
+    ///   - aps: as ``State/aps``. An end without `content-state` ends with the newest one; a session's, of which none is
+    ///     known, with what each listener has. An update without an alert takes over the one of an update that it replaces
+    ///     before that was sent.
     ///   - moment: when the state was so; `nil`: now, and it is newer than all before.
     ///   - id: of the notification that carries it, where that has to be a new one.
     ///   - shared: what the activity got by its session, which has not ended.
+    ///   - content: with which an end goes that has none, where no state is known.
     ///   - fits: whether a state can be sent.
     package mutating func add(
         _ aps: JSONObject, priority: Int, at moment: Timestamp?, expires: Timestamp, now: Timestamp,
         id: String, for audience: Audience = .activity, besides shared: ActivityFeed? = nil,
-        fits: (JSONObject) -> Bool = { _ in true }
+        content: JSONValue? = nil, fits: (JSONObject) -> Bool = { _ in true }
     ) -> Addition {
         let known = newest(besides: shared?.known, now: now)
         let isEnd = aps["event"] == .string("end")
@@ -156,7 +160,8 @@ package struct ActivityFeed: Equatable, Sendable {
         var aps = aps
         var shown: Place?
         if aps["content-state"] == nil {
-            aps["content-state"] = known?.aps["content-state"]
+            aps["content-state"] = known?.aps["content-state"] ?? content
+            guard aps["content-state"] != nil || audience == .session else { return .stateless }
             if audience == .session {
                 shown = known?.place ?? Place(number: 0, moment: Timestamp(milliseconds: 0))
             }

@@ -59,6 +59,36 @@ import Turnstone
         #expect(try world.shown() == [1: [1], 2: [2]])
     }
 
+    @Test("an end without a state goes where each activity has one to end with")
+    func endWithoutState() throws {
+        let world = try World()
+        for number in 1...2 { try world.listen(number) }
+        let end: JSONObject = ["event": "end"]
+        let alone: JSONObject = ["event": "end", "activityId": "activity-1"]
+        #expect(try world.call(nil, end).status == 409)
+        #expect(try world.call(nil, alone).status == 409)
+        #expect(try world.call(1, ["activityId": "activity-1"]).status == 202)
+        #expect(try world.call(nil, end).status == 409, "activity 2 has none")
+        #expect(try world.call(2, ["activityId": "activity-2"]).status == 202)
+        #expect(try world.send(nil, end) == "queued")
+        try world.run("deliver")
+        #expect(try world.shown() == [1: [1], 2: [2]])
+        let states = try world.simulator.pushes().map { $0["reason"] }
+        #expect(states.allSatisfy { $0 == nil }, "\(states)")
+    }
+
+    @Test("who came after the session's last state ends with it")
+    func endOfNewcomer() throws {
+        let world = try World()
+        try world.listen(1)
+        _ = try world.send(1)
+        try world.run("deliver")
+        try world.listen(2)
+        #expect(try world.call(nil, ["event": "end", "activityId": "activity-2"]).status == 202)
+        try world.run("deliver")
+        #expect(try world.shown() == [1: [1], 2: [1]])
+    }
+
     @Test("an end is for those who listen by then; who comes later gets what comes later")
     func end() throws {
         let world = try World()

@@ -16,14 +16,11 @@ extension Sending {
             if let end = feed.endCarrier, try spool.contains(end) {
                 throw .refused(.conflict, "an end is still on its way to this channel")
             }
-            guard call.aps["content-state"] != nil || document.feed != nil else {
-                throw .refused(
-                    .conflict, "contentState is required: this channel has none yet")
-            }
             try dropLostCarrier(of: &feed)
             let addition = feed.add(
                 call.aps, priority: call.priority, at: call.moment, expires: call.expires,
                 now: call.now, id: id, for: .channel, fits: call.fits)
+            guard addition != .stateless else { throw stateless("channel") }
             guard addition != .tooLarge else { throw tooLarge }
             guard case .carried(let carrier) = addition else { return .outdated }
             document.feed = feed

@@ -26,6 +26,7 @@ extension Sending {
             if open.contains(where: { $0.device.joined >= holders.session.first }) {
                 feed.dropCarrier()
             }
+            try checkEnd(of: open.map { $0.device }, known: feed.known)
             let addition = feed.add(
                 call.aps, priority: call.priority, at: call.moment, expires: call.expires,
                 now: call.now, id: id, for: .session, fits: call.fits)
@@ -50,6 +51,20 @@ extension Sending {
                 feed, isCarrierNew: carrier.id == id,
                 isOpen: { (id) throws(Failure) in try spool.contains(id) })
             return carrier.due > call.now ? .held : .queued
+        }
+    }
+
+    /// Refuses an end that would show listeners nothing: without a state of its own, where none was sent to the session and
+    /// not to each of them either, or where theirs leave no room.
+    private func checkEnd(
+        of listeners: [Device], known: ActivityFeed.State?
+    ) throws(Failure) {
+        guard call.aps["content-state"] == nil, known == nil else { return }
+        for listener in listeners {
+            var aps = call.aps
+            aps["content-state"] = listener.activity?.known?.aps["content-state"]
+            guard aps["content-state"] != nil else { throw stateless("session") }
+            guard call.fits(aps) else { throw tooLarge }
         }
     }
 }

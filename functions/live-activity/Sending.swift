@@ -53,18 +53,20 @@ struct Sending {
     /// Changes what the activities show.
     ///
     /// - Throws: too large where one of them is to end with its newest state and does not fit together with that; a
-    ///   conflict where they all have ended; not found where their users have unregistered them just now.
+    ///   conflict where it has none, or where they all have ended; not found where their users have unregistered them just now.
     private func change(_ devices: [(user: UserID, device: Device)]) throws(Failure) -> Result {
+        try refuseEndOfUnknown(devices.map { $0.device })
         var additions: [ActivityFeed.Addition] = []
         for (user, device) in devices {
             if let addition = try add(to: device, of: user) { additions.append(addition) }
         }
         guard !additions.isEmpty else { throw notFound }
         var result: Result?
+        guard !additions.contains(.stateless) else { throw stateless("Live Activity") }
         guard !additions.contains(.tooLarge) else { throw tooLarge }
         for addition in additions {
             switch addition {
-            case .ended, .tooLarge: break
+            case .ended, .tooLarge, .stateless: break
             case .outdated: result = result ?? .outdated
             case .carried(let carrier) where carrier.due <= call.now: return .queued
             case .carried: result = .held
@@ -74,7 +76,21 @@ struct Sending {
         return result
     }
 
+    /// Refuses an end without a state where one of the activities has none to end with, before any of them ends.
+    private func refuseEndOfUnknown(_ devices: [Device]) throws(Failure) {
+        guard call.aps["content-state"] == nil else { return }
+        for device in devices where device.activity?.known == nil {
+            let session = try state.session(of: device)
+            if session?.hasEnded(for: device.joined) == true { continue }
+            guard session?.present?.known != nil else { throw stateless("Live Activity") }
+        }
+    }
+
     var hasEnded: Failure { .refused(.conflict, "Live Activity has ended") }
+
+    func stateless(_ target: String) -> Failure {
+        .refused(.conflict, "contentState is required: this \(target) has none yet")
+    }
 
     var tooLarge: Failure {
         .refused(
@@ -99,9 +115,11 @@ struct Sending {
             if session?.hasEnded(for: device.joined) == true { return .ended }
             var feed = device.activity ?? ActivityFeed()
             try dropLostCarrier(of: &feed)
+            // Who came after the session's last state has not got it, and yet it is what the others show.
             let addition = feed.add(
                 call.aps, priority: call.priority, at: call.moment, expires: call.expires,
-                now: call.now, id: id, besides: session?.feed(for: device.joined), fits: call.fits)
+                now: call.now, id: id, besides: session?.feed(for: device.joined),
+                content: session?.present?.known?.aps["content-state"], fits: call.fits)
             if case .carried(let carrier) = addition, carrier.id == id {
                 var carrying = notification(id: id, user: user, call.aps)
                 carrying.cargo = .activity

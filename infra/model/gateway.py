@@ -251,8 +251,7 @@ def fault_of(headers, body):
         if not isinstance(aps, dict):
             return "aps"
         if kind == "liveactivity" and not (aps["event"] in ("start", "update", "end") and isinstance(aps["timestamp"], int)
-                                           and isinstance(aps.get("content-state", {}), dict) and (
-                                               aps["event"] == "end" or "content-state" in aps)):
+                                           and isinstance(aps["content-state"], dict)):
             return f"aps: {aps}"
     except (ValueError, KeyError, TypeError):
         return f"the payload: {body[:200]!r}"
