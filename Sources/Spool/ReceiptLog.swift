@@ -138,9 +138,11 @@ package final class ReceiptLog {
         return try days().last { $0 > today && $0 <= farthest } ?? today
     }
 
-    /// Removes the receipts of days that ended more than 30 days ago.
+    /// Receipts of days that ended longer ago are removed.
+    package static let keeping = Interval.days(30)
+
     package func removeOld(at now: Timestamp) throws(Failure) {
-        let oldest = CalendarDate(now - .days(30)).dayText
+        let oldest = CalendarDate(now - Self.keeping).dayText
         for day in try days() where day < oldest && day < self.day { Files.remove(path(day)) }
     }
 

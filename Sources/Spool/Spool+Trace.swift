@@ -30,6 +30,8 @@ package struct NotificationTrace {
     fileprivate var endedCount = 0
     /// Whether every device has its outcome.
     package internal(set) var isFinished = false
+    /// Whether its file is still in the spool.
+    fileprivate var isInSpool = false
     /// To devices of users for whom it was held, in the order of their first answers.
     package internal(set) var released: [DeliveryTrace] = []
     fileprivate var releasedPlaces: [String: Int] = [:]
@@ -42,6 +44,17 @@ package struct NotificationTrace {
 
     /// Of a message that is for no device.
     package static let nothing = NotificationTrace(isFinished: true)
+
+    /// Leaves out the devices of which nothing is known, where the first receipts are so old that they may have been removed.
+    package mutating func forget() {
+        guard !isInSpool, !isDamaged else { return }
+        let count = deliveries.count
+        deliveries.removeAll { $0.outcome == nil }
+        isForgotten = count > 0 && deliveries.isEmpty && released.isEmpty
+    }
+
+    /// Whether nothing is known any more of any device.
+    package private(set) var isForgotten = false
 }
 
 extension Spool {
@@ -79,13 +92,13 @@ extension Spool {
         var trace = NotificationTrace()
         trace.deliveries = Array(repeating: DeliveryTrace(), count: count)
         // The spool first: what leaves it meanwhile has all its receipts.
-        let isInSpool = try readFile(of: id, into: &trace)
+        trace.isInSpool = try readFile(of: id, into: &trace)
         let log = ReceiptLog(state: Files.parent(of: folder))
         try log.forEachLine(of: id, from: start) { (line) in
             trace.note(line)
             return trace.isComplete && !isHeld && trace.heldPlaces.isEmpty
         }
-        if !trace.isComplete, !isInSpool, count > 0 {
+        if !trace.isComplete, !trace.isInSpool, count > 0 {
             // The clock was set back by days since it was accepted.
             try log.forEachLine(of: id, from: .beginning, before: start.day) { (line) in
                 trace.note(line)

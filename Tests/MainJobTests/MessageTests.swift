@@ -124,6 +124,31 @@ import Turnstone
         #expect(world.state.files().keys.allSatisfy { !$0.hasSuffix(".claim") })
     }
 
+    @Test("a report says nothing of what is not known any more", arguments: [0, 20])
+    func forgotten(daysHeld: Int64) throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        let end = Timestamp(milliseconds: world.now) + .days(daysHeld)
+        try world.change("ann") { $0.preferences.mutedUntil = end }
+        let id = try world.sent(["users": ["ann"], "title": "A"])
+        for _ in 0..<30 {
+            try world.run("deliver")
+            try world.advance(seconds: 86_400)
+        }
+        try world.run("deliver")
+        #expect(try world.report(id)["state"] == "done")
+        try world.advance(seconds: 86_400)
+        try world.run("deliver")
+        if daysHeld > 0 {
+            #expect(try world.report(id)["counts"] == ["accepted": 1])
+            #expect(try world.report(id)["state"] == "done")
+            try world.advance(seconds: 20 * 86_400)
+            try world.run("deliver")
+        }
+        #expect(throws: TestFailure.self) { try world.report(id) }
+        #expect(try world.callOff(id).status == 404)
+    }
+
     @Test("what is called off before its time never goes out", arguments: [false, true])
     func calledOffInTime(isDrainerRunning: Bool) throws {
         let world = try World()

@@ -25,14 +25,16 @@ struct Report {
     }
 
     /// - Throws: not found where no message has this id, or it is forgotten.
-    init(of id: String, _ state: Store.State) throws(Failure) {
+    init(of id: String, _ state: Store.State, at now: Timestamp) throws(Failure) {
         guard let record = try state.messages.find(id) else {
             throw .refused(.notFound, "there is no message with this id")
         }
-        try self.init(id, record, Spool(state: state.folder))
+        try self.init(id, record, Spool(state: state.folder), at: now)
     }
 
-    private init(_ id: String, _ record: MessageRecord, _ spool: Spool) throws(Failure) {
+    private init(
+        _ id: String, _ record: MessageRecord, _ spool: Spool, at now: Timestamp
+    ) throws(Failure) {
         self.id = id
         self.record = record
         guard record.place != nil || record.held > 0,
@@ -42,8 +44,13 @@ struct Report {
             isBeingReleased = false
             return
         }
-        trace = try spool.trace(
+        var trace = try spool.trace(
             id, from: start, devices: record.devices, isHeld: record.held > 0)
+        if now - (record.sendAfter ?? record.accepted) > ReceiptLog.keeping { trace.forget() }
+        guard !trace.isForgotten else {
+            throw .refused(.notFound, "what became of this message is not known any more")
+        }
+        self.trace = trace
         let isHeld = trace.deliveries.contains { $0.outcome == .held }
         isBeingReleased =
             isHeld && record.calledOff != nil ? try spool.isBeingReleased(id) : false
@@ -75,13 +82,13 @@ struct Report {
                 guard let change = notification.badge else { return }
                 for user in users { try state.takeBackBadges([(id, change)], of: user) }
             }
-            let report = try Report(id, record, spool)
+            let report = try Report(id, record, spool, at: now)
             guard record.calledOff == nil, !isSettled || mayBeHeld || report.count(.held) > 0
             else { return report }
             // What is held is asked for this when it is released.
             record.calledOff = now
             try state.messages.write(record, of: id)
-            return try Report(id, record, spool)
+            return try Report(id, record, spool, at: now)
         }
     }
 

@@ -38,7 +38,7 @@ serve(
     Route("GET", "/api/notify/{id}") { (request) throws(Failure) in
         try request.requireServerKey()
         let state = try State(request.variables)
-        return .ok(try Report(of: request[parameter: "id"], state).json)
+        return .ok(try Report(of: request[parameter: "id"], state, at: request.time).json)
     },
     Route("DELETE", "/api/notify/{id}") { (request) throws(Failure) in
         try request.requireServerKey()
