@@ -10,6 +10,8 @@ struct Recipients {
     private let passage: Passage
     private var users: ArraySlice<UserID>
     private var tokens: ArraySlice<DeviceToken>
+    /// Those who get it on their devices, whichever tokens are named besides; empty where no tokens are.
+    private let known: Set<UserID>
     /// Of the last user that was looked up.
     private var found: ArraySlice<Delivery> = []
     /// The devices' numbers by the beginnings of the tokens' SHA-256s: eight bytes tell any number of devices apart that
@@ -28,6 +30,7 @@ struct Recipients {
         self.passage = passage
         users = distinct(audience.users)[...]
         tokens = distinct(audience.tokens)[...]
+        known = tokens.isEmpty ? [] : Set(audience.users)
         onlyUser = audience.onlyUser
     }
 
@@ -82,6 +85,10 @@ struct Recipients {
         var isRegistered = false
         // The index may name users who have not got it any more.
         for user in try state.tokens.read(DocumentName(token))?.users ?? [] {
+            if known.contains(user), numbers[beginning(of: token)] != nil {
+                isRegistered = true
+                continue
+            }
             let name = DocumentName(user)
             let stamp = state.users.stamp(of: name)
             do throws(Failure) {

@@ -47,7 +47,7 @@ package struct Notification: Equatable, Sendable {
     package var badge: BadgeChange?
     /// A message's `send_after`: it is not sent before this moment.
     package var notBefore: Timestamp?
-    /// Whether its sender said when it expires: else it does not expire while it is held.
+    /// Whether its sender said when it expires: else it does not expire while it is held, as ``end(heldUntil:)`` says.
     package var hasOwnLife = false
     /// What it carries in the place of ``push``, as the user's or the channel's document has it when it is sent.
     package var cargo: Cargo?
@@ -78,6 +78,19 @@ package struct Notification: Equatable, Sendable {
             self.turns = turns
         }
     }
+
+    /// When a message is over that is held until a moment: twelve hours after that, where its sender did not say when it
+    /// expires, since nobody said that it is worth nothing in the morning; but no later than its receipts are kept.
+    package func end(heldUntil moment: Timestamp) -> Timestamp {
+        guard !hasOwnLife else { return expires }
+        return max(expires, min(moment + .hours(12), longestHeld))
+    }
+
+    /// No message is held for longer.
+    private var longestHeld: Timestamp { (notBefore ?? accepted) + ReceiptLog.keeping }
+
+    /// When a message is over, however long it is held.
+    var lastEnd: Timestamp { end(heldUntil: longestHeld) }
 
     /// Whether whoever sent it may ask what became of it.
     package var isMessage: Bool { kind != nil || !messageIDs.isEmpty }

@@ -13,15 +13,20 @@ package struct Attempt: Equatable, Sendable {
     package let reason: String?
     /// `nil` where the delivery has not ended with this.
     package let outcome: Outcome?
+    /// Whether it waits though nothing has failed: what comes next is not yet another attempt.
+    package let isPatient: Bool
 
     package init(
-        at: Timestamp, pushID: String?, status: Int? = nil, reason: String? = nil, outcome: Outcome?
+        at: Timestamp, pushID: String?, status: Int? = nil, reason: String? = nil,
+        outcome: Outcome?,
+        isPatient: Bool = false
     ) {
         self.at = at
         self.pushID = pushID
         self.status = status
         self.reason = reason
         self.outcome = outcome
+        self.isPatient = isPatient
     }
 
     /// Whether the push may have arrived though no answer came.
@@ -65,6 +70,7 @@ extension ReceiptLog {
         line.add("n", delivery.number)
         line.add("not_sent", true)
         append(line.end())
+        file.progress.untried.insert(delivery.number)
     }
 
     /// Notes what a push service said of a push.
@@ -78,6 +84,11 @@ extension ReceiptLog {
             file.progress.doubtful.insert(delivery.number)
         }
         if let outcome = attempt.outcome { file.progress.settle(delivery.number, outcome) }
+        if attempt.isPatient {
+            file.progress.untried.insert(delivery.number)
+        } else {
+            file.progress.untried.remove(delivery.number)
+        }
         // Before its own line: a drainer that finds the one finds the others.
         for id in delivery.brings ?? file.notification.messageIDs {
             append(

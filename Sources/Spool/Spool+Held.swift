@@ -78,7 +78,7 @@ extension Spool {
             var number = 0
             try writer.append(delivery, &number)
             if let series = message.series {
-                try countHeld(1, in: series, until: message.expires, now: now)
+                try countHeld(1, in: series, until: message.lastEnd, now: now)
             }
         }
     }
@@ -193,16 +193,22 @@ extension Spool {
         }
     }
 
-    /// Puts what a release was to bring back, for another moment.
-    ///
-    /// - Parameter expires: when the first of its messages does.
+    /// Puts messages that a release was to bring back, for another moment, or until the first of them expires.
     package func putBack(
-        _ release: String, into box: HeldBox, until moment: Timestamp, expires: Timestamp,
+        _ messages: [HeldMessage], of release: String, into box: HeldBox, until moment: Timestamp,
         now: Timestamp
     ) throws(Failure) {
+        let expires = messages.map { $0.notification.end(heldUntil: moment) }.min() ?? moment
         let folder = WaitingFolder(
             .putOff(until: min(moment, expires)), now: now, expires: expires)
-        try move(released(release), to: "\(boxes)/\(folder.name)/\(box.name)")
+        let source = released(release)
+        let target = "\(boxes)/\(folder.name)/\(box.name)"
+        let files = Set(messages.map { Files.name(of: $0.path) })
+        try insist(source) { () throws(SystemError) in
+            let names = try Files.names(in: source).filter(files.contains)
+            if names.isEmpty { return true }
+            return try moveFiles(names, from: source, to: target)
+        }
     }
 
     /// Lets the drainer look at all that is held for a user as soon as it can.
@@ -230,43 +236,51 @@ extension Spool {
     ///
     /// - Throws: later, where something is left in it. Without that it is empty, or gone.
     private func move(_ folder: String, to target: String) throws(Failure) {
-        for _ in 0..<100 {
-            let isMoved = try systemCalls { () throws(SystemError) in
-                try Files.makeFolder(Files.parent(of: target))
-                do throws(SystemError) {
-                    try Files.rename(folder, target)
-                    try Files.synchronizeFolder(Files.parent(of: target))
-                    return true
-                } catch {
-                    switch error.errno {
-                    case .notDirectory: return true  // a file that is none of ours
-                    case .noEntry: return try !Files.exists(folder)
-                    case .exists, .notEmpty: return try moveFiles(folder, to: target)
-                    default: throw error
-                    }
+        try insist(folder) { () throws(SystemError) in
+            try Files.makeFolder(Files.parent(of: target))
+            do throws(SystemError) {
+                try Files.rename(folder, target)
+                try Files.synchronizeFolder(Files.parent(of: target))
+                return true
+            } catch {
+                switch error.errno {
+                case .notDirectory: return true  // a file that is none of ours
+                case .noEntry: return try !Files.exists(folder)
+                case .exists, .notEmpty:
+                    return try moveFiles(Files.names(in: folder), from: folder, to: target)
+                        && Files.removeEmptyFolder(folder)
+                default: throw error
                 }
             }
-            if isMoved { return }
+        }
+    }
+
+    /// Tries again while others are in the way.
+    ///
+    /// - Parameter move: says whether it is done.
+    private func insist(
+        _ folder: String, move: () throws(SystemError) -> Bool
+    ) throws(Failure) {
+        for _ in 0..<100 {
+            if try systemCalls(move) { return }
         }
         throw Failure(
             .later(seconds: 1), "unable to move \(folder): others move it, too", cause: "busy")
     }
 
-    /// - Returns: whether nothing is left.
-    private func moveFiles(_ folder: String, to target: String) throws(SystemError) -> Bool {
-        for name in try Files.names(in: folder) {
-            do throws(SystemError) {
-                try Files.rename("\(folder)/\(name)", "\(target)/\(name)")
-            } catch {
-                guard error.errno == .noEntry else { throw error }
-                return false
-            }
-        }
-        do throws(SystemError) { try Files.synchronizeFolder(target) } catch {
+    /// - Returns: whether all of them were there to be moved.
+    private func moveFiles(
+        _ names: [String], from folder: String, to target: String
+    ) throws(SystemError) -> Bool {
+        do throws(SystemError) {
+            try Files.makeFolder(target)
+            for name in names { try Files.rename("\(folder)/\(name)", "\(target)/\(name)") }
+            try Files.synchronizeFolder(target)
+            return true
+        } catch {
             guard error.errno == .noEntry else { throw error }
             return false
         }
-        return Files.removeEmptyFolder(folder)
     }
 }
 

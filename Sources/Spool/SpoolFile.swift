@@ -184,6 +184,8 @@ struct Progress {
     var unanswered = NumberSet()
     /// Those of which an attempt in this pass has got no answer.
     var doubtful = NumberSet()
+    /// Those that were put off in this pass though nothing has failed.
+    var untried = NumberSet()
     /// Whether the push service took it for a device.
     var isReached = false
     /// Where the receipts first tell of it.

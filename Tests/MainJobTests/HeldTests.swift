@@ -9,19 +9,19 @@ import Unix
 /// A message that is held stays what it is until it is sent: its moment, its life, its place in order.
 @Suite struct HeldTests {
     /// A world in which ann's mute holds messages for an hour.
-    private func muted(devices: ClosedRange<Int> = 1...1) throws -> World {
+    func muted(devices: ClosedRange<Int> = 1...1) throws -> World {
         let world = try World()
         try world.give("ann", devices: devices)
         try mute(world, minutes: 60)
         return world
     }
 
-    private func mute(_ world: World, minutes: Int64?) throws {
+    func mute(_ world: World, minutes: Int64?) throws {
         let end = minutes.map { Timestamp(milliseconds: world.now) + .minutes($0) }
         try world.change("ann") { $0.preferences.mutedUntil = end }
     }
 
-    private func send(_ world: World, _ more: JSONObject) throws -> String {
+    func send(_ world: World, _ more: JSONObject) throws -> String {
         var body: JSONObject = ["users": ["ann"]]
         for member in more.members { body[member.name] = member.value }
         let id = try world.sent(body)
@@ -29,22 +29,22 @@ import Unix
         return id
     }
 
-    private func goOn(_ world: World, minutes: Int64 = 60) throws {
+    func goOn(_ world: World, minutes: Int64 = 60) throws {
         try world.advance(seconds: minutes * 60)
         for _ in 0..<2 { try world.run("deliver") }
     }
 
-    private func payloads(_ world: World) throws -> [JSONObject] {
+    func payloads(_ world: World) throws -> [JSONObject] {
         try world.simulator.pushes().filter { $0["accepted"] == true }.compactMap {
             $0["payload"]?.object
         }
     }
 
-    private func titles(_ world: World) throws -> [JSONValue?] {
+    func titles(_ world: World) throws -> [JSONValue?] {
         try payloads(world).map { $0["aps"]?.object?["alert"]?.object?["title"] }
     }
 
-    private func isEmpty(_ world: World) -> Bool {
+    func isEmpty(_ world: World) -> Bool {
         world.spooled().isEmpty
             && world.state.files().keys.allSatisfy { !$0.hasPrefix("spool/series/") }
     }
@@ -118,6 +118,75 @@ import Unix
         #expect(try titles(world) == ["Hello"])
         let headers = try world.simulator.pushes().last?["headers"]?.object
         #expect(headers?["apns-priority"] == "5")
+        #expect(isEmpty(world))
+    }
+
+    @Test(
+        "without a life of its own, nothing expires while it is held",
+        arguments: [
+            ["users": ["1"]], ["users": ["1", "2"]],
+            ["users": [], "devices": [.string(token(1))]],
+        ] as [JSONObject])
+    func noOwnLife(recipients: JSONObject) throws {
+        let world = try World()
+        for player in Int64(1)...2 { try world.register(token(1), of: player) }
+        let end = Timestamp(milliseconds: world.now) + .days(2)
+        for user in ["1", "2"] { try world.change(user) { $0.preferences.mutedUntil = end } }
+        var message: JSONObject = ["title": "A"]
+        for member in recipients.members { message[member.name] = member.value }
+        let id = try send(world, message)
+        for _ in 0..<4 { try goOn(world, minutes: 8 * 60) }
+        // It is muted for longer, before that is over.
+        for user in ["1", "2"] {
+            try world.change(user) { $0.preferences.mutedUntil = end + .days(2) }
+        }
+        for _ in 0..<7 { try goOn(world, minutes: 9 * 60) }
+        #expect(try titles(world) == [])
+        #expect(try world.report(id)["state"] == "waiting")
+        try goOn(world, minutes: 60)
+        #expect(try titles(world) == ["A"])
+        #expect(try world.report(id)["counts"] == ["accepted": 1])
+        #expect(isEmpty(world))
+    }
+
+    @Test("what is held waits for no scheduled message that a wrong clock has put beside it")
+    func clockWasAhead() throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        let start = world.now
+        let scheduled = try send(
+            world, ["title": "Later", "send_after": .integer(world.now / 1000 + 1200)])
+        try mute(world, minutes: 40)
+        let held = try send(world, ["title": "Held"])
+        try goOn(world, minutes: 30)
+        #expect(try world.report(scheduled)["counts"] == ["held": 1])
+        try world.advance(seconds: (start - world.now) / 1000)
+        try mute(world, minutes: nil)
+        #expect(
+            try Spool(state: world.state.path).lookAgain(
+                at: #require(UserID("ann")), now: Timestamp(milliseconds: world.now)))
+        try goOn(world, minutes: 1)
+        #expect(try titles(world) == ["Held"])
+        #expect(try world.report(held)["counts"] == ["accepted": 1])
+        #expect(try world.report(scheduled)["counts"] == ["held": 1])
+        try goOn(world, minutes: 20)
+        #expect(try titles(world) == ["Held", "Later"])
+        #expect(isEmpty(world))
+    }
+
+    @Test(
+        "a user who is named together with an own device gets what is held when the mute is lifted")
+    func ownDeviceNamed() throws {
+        let world = try World()
+        try world.register(token(1), of: 1)
+        let end = Timestamp(milliseconds: world.now) + .hours(1)
+        try world.change("1") { $0.preferences.mutedUntil = end }
+        let id = try send(
+            world, ["users": ["1"], "title": "A", "devices": [.string(token(1))]])
+        #expect(try world.report(id)["counts"] == ["held": 1])
+        _ = try send(world, ["users": ["1"], "title": "B"])
+        try goOn(world)
+        #expect(try titles(world) == ["2 new notifications"])
         #expect(isEmpty(world))
     }
 

@@ -33,7 +33,9 @@ import Turnstone
                         try spool.release(box, as: release, among: spool.heldMoments())
                         let moment = now + .minutes(Int64(10 + round % 3))
                         try spool.putBack(
-                            release, into: box, until: moment, expires: now + .hours(1), now: now)
+                            spool.messages(of: release) { (_, _, failure) throws(Failure) in
+                                throw failure
+                            }, of: release, into: box, until: moment, now: now)
                         try spool.finishRelease(release, now: now)
                     } catch { Issue.record(error) }
                 }

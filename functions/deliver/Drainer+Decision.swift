@@ -90,13 +90,14 @@ extension Drainer {
             }
             return nil
         }
-        // What may have arrived has to be asked for again under its own id.
-        guard let pause = verdict.heldFor, !push.job.file.isInDoubt(push.delivery) else {
-            return verdict
+        guard let pause = verdict.heldFor else { return verdict }
+        // What may have arrived has to be asked for again under its own id, and where several of the message's users have the
+        // phone, any of them may want it at any time.
+        let isAnybodys = try !push.job.file.alternates(to: push.original).isEmpty
+        if isAnybodys || push.job.file.isInDoubt(push.delivery) {
+            push.job.prolong(for: [push.job.notification], heldUntil: now + pause)
+            return .retained(pause)
         }
-        // A phone of several users of the message: any of them may want it at any time.
-        let alternates = try push.job.file.alternates(to: push.original)
-        guard alternates.isEmpty else { return .waiting(min(pause, .minutes(10))) }
         return try hold(push, for: user, until: now + pause)
     }
 
@@ -211,7 +212,9 @@ extension Drainer {
         switch passage(of: notification, by: document) {
         case .free: return nil
         case .closed: return .superseded("unwanted")
-        case .held(let moment): return .waiting(min(moment, notification.expires) - now)
+        case .held(let moment):
+            return .waiting(
+                (notification.hasOwnLife ? min(moment, notification.expires) : moment) - now)
         }
     }
 

@@ -19,10 +19,7 @@ extension Drainer {
         let notification = push.job.notification
         var message = Notification(
             id: notification.id, user: user, accepted: notification.accepted,
-            // Its sender has not said that it is worth nothing in the morning.
-            expires: notification.hasOwnLife
-                ? notification.expires : max(notification.expires, moment + .hours(12)),
-            push: notification.push)
+            expires: notification.end(heldUntil: moment), push: notification.push)
         message.kind = notification.kind
         message.order = notification.order
         message.series = notification.series
@@ -127,7 +124,7 @@ extension Drainer {
         }
         var notification = Notification(
             id: release, user: user, accepted: now,
-            expires: messages.map { $0.notification.expires }.max() ?? now,
+            expires: messages.map { $0.notification.end(heldUntil: now) }.max() ?? now,
             push: newest.notification.push)
         notification.cargo = .release
         notification.messageIDs = messages.map { $0.id } + damaged.map(idOf)
@@ -151,36 +148,36 @@ extension Drainer {
             try intake.log.commit()
             try spool.setAside(id, path, now: now)
         }
-        // What may have arrived is said again as it was.
-        if !isInDoubt {
-            var pause: Interval?
-            // While it is known what is held for the device under another id.
-            let box = push.device == device.id ? nil : HeldBox(of: user, device.id)
-            let fates = try fates(
-                of: messages, of: release, on: device, document, besides: box, &pause)
-            if let pause { return .behind(for: pause) }
-            let isOnlyDevice = document.devices.count { $0.takesMessages } == 1
-            try drop(messages, fates, push, isOnlyDevice: isOnlyDevice)
-            messages = zip(messages, fates).filter { $0.1.outcome == nil && !$0.1.isVoid }.map {
-                $0.0
-            }
-        }
+        var pause: Interval?
+        // While it is known what is held for the device under another id.
+        let box = push.device == device.id ? nil : HeldBox(of: user, device.id)
+        let fates = try fates(of: messages, by: push, on: device, document, besides: box, &pause)
+        if let pause { return .behind(for: pause) }
+        let isOnlyDevice = document.devices.count { $0.takesMessages } == 1
+        try drop(messages, fates, push, isOnlyDevice: isOnlyDevice)
+        messages = zip(messages, fates).filter { $0.1.outcome == nil && !$0.1.isVoid }.map { $0.0 }
         guard !messages.isEmpty else { return .superseded("released") }
         // Two to one device would be sent in any order.
         guard bringing[device.id] == nil else { return .soon }
-        if !isInDoubt {
-            let passage = document.preferences.passage(nil, at: now, WallClock.minute)
-            if case .held(let moment) = passage {
-                try putBack(messages, of: push, for: user, device, until: moment)
-                try lookAgain(at: user, heldUntil: moment)
-                return .superseded("held")
+        let passage = document.preferences.passage(nil, at: now, WallClock.minute)
+        if case .held(let moment) = passage {
+            if isInDoubt {
+                push.job.prolong(for: messages.map { $0.notification }, heldUntil: moment)
+                let first = messages.map { end(of: $0.notification, in: push.job) }.min()
+                return .retained(min(moment, first ?? moment) - now)
             }
-            // The clock showed a later time when it was put into the box.
-            if let moment = messages.compactMap({ $0.notification.notBefore }).max(), moment > now {
-                try putBack(messages, of: push, for: user, device, until: moment)
-                return .superseded("held")
-            }
+            try putBack(messages, of: push, for: user, device, until: moment)
+            try lookAgain(at: user, heldUntil: moment)
+            return .superseded("held")
         }
+        // The clock showed a later time when it was put into the box: the others do not wait for it.
+        for message in messages {
+            guard let moment = message.notification.notBefore, moment > now else { continue }
+            if isInDoubt { return .early(moment - now) }
+            try putBack([message], of: push, for: user, device, until: moment)
+            messages.removeAll { $0.id == message.id }
+        }
+        guard !messages.isEmpty else { return .superseded("held") }
         load(messages, into: push.job)
         push.bring(messages.map { $0.id })
         push.brought = messages.compactMap { $0.notification.series }
@@ -188,16 +185,14 @@ extension Drainer {
         return nil
     }
 
-    /// Puts what a release was to bring into its box again.
+    /// Puts some of what a release was to bring into the box again.
     private func putBack(
         _ messages: [HeldMessage], of push: Push, for user: UserID, _ device: Device,
         until moment: Timestamp
     ) throws(Failure) {
-        let first = messages.map { $0.notification.expires }.min() ?? moment
         try spool.putBack(
-            push.job.notification.id, into: HeldBox(of: user, device.id), until: moment,
-            expires: first, now: now)
-        push.job.isPutBack = true
+            messages, of: push.job.notification.id, into: HeldBox(of: user, device.id),
+            until: moment, now: now)
     }
 
     /// What becomes of a message that was held.
@@ -242,27 +237,31 @@ extension Drainer {
     }
 
     /// - Parameters:
+    ///   - push: the release's.
     ///   - other: what is held for the device under the id that it has now, where the messages are held under another.
     ///   - pause: is set to how long to wait for a newer state of one of them.
     private func fates(
-        of messages: [HeldMessage], of release: String, on device: Device, _ document: User,
+        of messages: [HeldMessage], by push: Push, on device: Device, _ document: User,
         besides other: HeldBox?, _ pause: inout Interval?
     ) throws(Failure) -> [Fate] {
+        let release = push.job.notification.id
+        let isInDoubt = push.job.file.isInDoubt(push.delivery)
         var fates: [Fate] = []
         var kept: [Series] = []
         for message in messages.reversed() {
             var fate = Fate()
             let notification = message.notification
-            if record(of: message.id)?.calledOff != nil {
+            // What may have arrived is not called off.
+            if !isInDoubt, record(of: message.id)?.calledOff != nil {
                 fate.outcome = .cancelled
-            } else if try isOpen(message.id, for: device) {
+            } else if !isInDoubt, try isOpen(message.id, for: device) {
                 // A drainer was killed between its file and the line that says so: the notification itself brings it.
                 fate.isVoid = true
             } else if try hasGot(message.id, device) {
                 fate = Fate(outcome: .superseded, reason: "delivered", isRepeated: true)
             } else if let other, try spool.isHeld(message.id, in: other, besides: release) {
                 fate = Fate(outcome: .superseded, reason: "delivered", isRepeated: true)
-            } else if notification.expires <= now {
+            } else if end(of: notification, in: push.job) <= now {
                 fate.outcome = .expired
             } else if let kind = notification.kind,
                 document.preferences.kinds[kind] == .bool(false)
@@ -292,13 +291,15 @@ extension Drainer {
     ) throws(Failure) {
         let gone = zip(messages, fates).filter { $0.1.outcome != nil || $0.1.isVoid }
         guard !gone.isEmpty else { return }
+        let isInDoubt = push.job.file.isInDoubt(push.delivery)
         for (message, fate) in gone {
             guard let outcome = fate.outcome else { continue }
             note(outcome, fate.reason, ofMessage: message.id, push)
+            if isInDoubt, let series = message.notification.series { noteReached(series, by: push) }
         }
         // Before their files go: nothing else says so.
         try intake.log.commit()
-        if isOnlyDevice, let user = push.job.notification.user {
+        if isOnlyDevice, !isInDoubt, let user = push.job.notification.user {
             let changes = gone.filter { $0.1.outcome != nil && !$0.1.isRepeated }.compactMap {
                 message, _ in
                 message.notification.badge.map { (message.id, $0) }
@@ -312,7 +313,7 @@ extension Drainer {
         summary.count(outcome)
         intake.log.append(
             Attempt(at: now, pushID: nil, reason: reason, outcome: outcome), ofMessage: id,
-            push.delivery, in: push.job.file)
+            push.delivery, in: push.job.file, isInDoubt: push.job.file.isInDoubt(push.delivery))
     }
 
     private func load(_ messages: [HeldMessage], into job: Job) {
@@ -329,7 +330,12 @@ extension Drainer {
             content.isKept = messages.contains { $0.notification.push.isKept }
         }
         job.load(
-            content, expires: messages.map { $0.notification.expires }.max() ?? newest.expires)
+            content, expires: messages.map { end(of: $0.notification, in: job) }.max() ?? now)
+    }
+
+    /// When a message is over that a release is to bring.
+    private func end(of message: Notification, in release: Job) -> Timestamp {
+        message.hasOwnLife ? message.expires : release.notification.expires
     }
 
     /// Whether a payload, with any badge and with less text at the worst, is small enough for APNs.

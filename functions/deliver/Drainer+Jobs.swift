@@ -117,9 +117,7 @@ extension Drainer {
         if job.left == 0 { try takeBackBadges(of: job) }
         guard let user = job.notification.user else { return }
         if job.notification.cargo == .release {
-            if job.left == 0, !job.isPutBack {
-                try spool.finishRelease(job.notification.id, now: now)
-            }
+            if job.left == 0 { try spool.finishRelease(job.notification.id, now: now) }
         } else if !job.notification.messageIDs.isEmpty {
             // As earlier versions released what was held.
             try state.users.update(DocumentName(user)) { $0.held.finish(job.notification.id) }

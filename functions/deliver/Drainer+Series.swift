@@ -95,17 +95,18 @@ extension Drainer {
 
     /// Records that a device has taken a push, or may have.
     func noteReached(_ push: Push) {
-        guard push.job.series != nil || !push.brought.isEmpty, let device = push.device else {
-            return
-        }
-        for series in push.brought {
-            for key in series.keys { groups[key]?.recordReached(series.order, on: device) }
-        }
-        guard let series = push.job.series else { return }
+        for series in push.brought { noteReached(series, by: push) }
+        guard let series = push.job.series, let device = push.device else { return }
         // A bulk notification that is alone overtakes none: its devices are in the receipts if another one comes.
         for group in push.job.groups where push.job.lane != .bulk || group.inHand.count > 1 {
             group.recordReached(series.order, on: device)
         }
+    }
+
+    /// The same of a message that a release has brought.
+    func noteReached(_ series: Series, by push: Push) {
+        guard let device = push.device else { return }
+        for key in series.keys { groups[key]?.recordReached(series.order, on: device) }
     }
 
     /// Whether the device has taken a newer state of the same thing, or may soon take one.

@@ -84,7 +84,8 @@ extension Drainer {
         intake.log.append(
             Attempt(
                 at: now, pushID: isSent ? push.id : nil, status: verdict.status,
-                reason: verdict.reason, outcome: outcome), of: push.delivery, in: push.job.file)
+                reason: verdict.reason, outcome: outcome, isPatient: verdict.isPatient),
+            of: push.delivery, in: push.job.file)
     }
 
     private func noteAccepted(_ push: Push) {

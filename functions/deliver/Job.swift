@@ -34,8 +34,6 @@ final class Job {
     var isRefused = false
     /// What it says of a player's turns, and when that was found out, by the monotonic clock in milliseconds.
     var notice: (filling: NoticeFilling, at: Int64)?
-    /// Whether what it was to bring is held again.
-    var isPutBack = false
     /// Whether it has begun to bring the user's badge.
     var isBadgeTaken = false
     /// By device, how many games of its other users count in the number that was put on its icon.
@@ -76,6 +74,14 @@ final class Job {
         notification = file.notification
         payload = nil
         badgedPayload = nil
+    }
+
+    /// Lets it live as long as messages do whose user does not want to be told before a moment.
+    func prolong(for messages: [Notification], heldUntil moment: Timestamp) {
+        let end = messages.filter { !$0.hasOwnLife }.map { $0.end(heldUntil: moment) }.max()
+        guard let end, end > notification.expires else { return }
+        file.load(notification.push, expires: end)
+        notification = file.notification
     }
 
     var isPassOver: Bool { open == 0 && (file.isExhausted || damage != nil) }

@@ -142,6 +142,8 @@ struct Verdict {
     var change: CleanUp.Change?
     /// Whether the other environment, which may know the token, refused to look.
     var isUncertain = false
+    /// Whether it waits though nothing has failed.
+    private(set) var isPatient = false
 
     enum Meaning {
         case settled(Outcome)
@@ -261,13 +263,16 @@ extension Verdict {
 
     /// Its `send_after` is still ahead. The clock showed a later time when it came due.
     static func early(_ pause: Interval) -> Verdict {
-        Verdict(status: nil, reason: "before its time", meaning: .later(pause))
+        Verdict(patientlyFor: pause, reason: "before its time")
     }
 
     /// The user does not want to be told yet.
     static func waiting(_ pause: Interval) -> Verdict {
-        Verdict(status: nil, reason: "held", meaning: .later(pause))
+        Verdict(patientlyFor: pause, reason: "held")
     }
+
+    /// The user does not want to be told yet, and it stays where it is. Nobody tells when the user has changed that.
+    static func retained(_ pause: Interval) -> Verdict { .waiting(min(pause, .minutes(1))) }
 
     /// Somebody has locked a document that decides about it.
     static let busy = Verdict(status: nil, reason: nil, meaning: .busy)
@@ -279,12 +284,11 @@ extension Verdict {
 
     /// A newer one to the same device is tried after a pause.
     static func behind(for pause: Interval) -> Verdict {
-        Verdict(status: nil, reason: "behind a newer one", meaning: .later(pause))
+        Verdict(patientlyFor: pause, reason: "behind a newer one")
     }
 
     /// Another push is under way whose verdict tells whether this one is still wanted.
-    static let soon = Verdict(
-        status: nil, reason: "behind another one", meaning: .later(.seconds(1)))
+    static let soon = Verdict(patientlyFor: .seconds(1), reason: "behind another one")
 
     /// How long the user does not want to be told.
     var heldFor: Interval? {
@@ -298,6 +302,11 @@ extension Verdict {
     static let notSent = Verdict(status: nil, reason: nil, meaning: .notSent)
 
     static let written = Verdict(status: 200, reason: nil, meaning: .settled(.accepted))
+
+    private init(patientlyFor pause: Interval, reason: String) {
+        self.init(status: nil, reason: reason, meaning: .later(pause))
+        isPatient = true
+    }
 
     private init(status: Int?, reason: String?, meaning: Meaning) {
         self.status = status
