@@ -199,7 +199,7 @@ class History:
                        expires=(due or now) + life * 1000, collapse_id=step.get("collapse"),
                        urgent=bool(step.get("urgent")) or event == "approval_request",
                        silent=bool(step.get("silent")) or event == "approval_cleared", event=event, request=request,
-                       devices=answer["devices"])
+                       devices=answer["devices"], has_own_life=life != 86400)
 
     def apply(self, world, step, result, again=False):
         """The statuses that are right for a step, after its effects on the model."""
@@ -466,14 +466,24 @@ class History:
         self.looked_by(self.looked())
 
     def looked_by(self, players):
-        before = self.world.copy() if self.spawn else self.world
+        # A drainer may send what one look has found before another one is recorded.
+        worlds = [self.world]
+        if self.spawn:
+            subsets = (some for count in range(len(players)) for some in itertools.combinations(players, count))
+            worlds += [self.world_having_seen(some) for some in subsets]
         for player in players:
             self.world.look(player)
         if players:
             self.say(f"    looked at {', '.join(players)}: {[g for p in players for g in self.world.waiting(p)]} wait")
         if self.spawn:
             self.await_drainer()
-            self.see_pushes([self.world, before])
+            self.see_pushes(worlds)
+
+    def world_having_seen(self, looks):
+        world = self.world.copy()
+        for player in looks:
+            world.look(player)
+        return world
 
     def do_check(self, step):
         result = self.programs.run("check", self.programs.by_key(step["user"], "GET", f"/check/{step['user']}"))
@@ -500,7 +510,7 @@ class History:
             self.fail(Settled(f"deliver: exit {result.exit}; {result.log[-300:]}"))
         self.see_pushes([self.world])
         if result.exit == 0:
-            self.world.drained = self.world.now
+            self.world.note_drained()
         if result.exit == 0 and not self.programs.carries_activities():
             for violation in activity_rules.check_settled(self.world):
                 self.fail(violation)
@@ -533,7 +543,7 @@ class History:
                 for world in {id(world): world for world in [self.world, *worlds]}.values():
                     judge.record(world, push)
         if self.spawn:
-            self.world.drained = self.world.now
+            self.world.note_drained()
         if self.world.stirred:
             self.take_refusals()
         if any(listener.is_gone for listener in self.world.activities.listeners):

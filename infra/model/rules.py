@@ -106,6 +106,15 @@ def message_of(world, push):
                  if m.event == "approval_cleared" and m.request == payload.get("clearApprovalId")), None)
 
 
+def messages_of(world, push):
+    """The messages that a push names: of those that it brings together, the newest three."""
+    if kind_of(push) != "summary":
+        return [message for message in [message_of(world, push)] if message is not None]
+    alert = push.payload["aps"].get("alert")
+    lines = alert.get("body", "").split("\n") if isinstance(alert, dict) else []
+    return [world.messages[line.removeprefix("Message ")] for line in lines if line.removeprefix("Message ") in world.messages]
+
+
 def described(push):
     phone = PHONE_OF.get(push.token, "?")
     return f"push {push.number} to phone {phone} ({push.answer}, apns-id {push.id[:8]}, {push.payload})"
@@ -121,19 +130,21 @@ def check(world, push, unsettled=frozenset()):
         raise Twice(f"{described(push)}: it was taken and answered before")
     match kind_of(push):
         case "message" | "clear":
-            check_message(world, push, phone, repeated=bool(before))
+            message = message_of(world, push)
+            if message is None:
+                raise Report(f"{described(push)}: of no message that was accepted")
+            check_message(world, push, phone, message, repeated=bool(before))
         case "turn":
             check_turn(world, push, phone, repeated=bool(before))
         case "badge":
             check_badge(world, push, phone, repeated=bool(before))
         case "summary":
             check_summary(world, push, phone)
+            for message in messages_of(world, push):
+                check_message(world, push, phone, message, repeated=bool(before))
 
 
-def check_message(world, push, phone, repeated):
-    message = message_of(world, push)
-    if message is None:
-        raise Report(f"{described(push)}: of no message that was accepted")
+def check_message(world, push, phone, message, repeated):
     people = [user for user in message.users if user in world.holders(phone)]
     if not people:
         raise RightPerson(f"{described(push)}: {message.name} is for {', '.join(message.users)}, "
@@ -221,9 +232,10 @@ def check_badge(world, push, phone, repeated):
     if "ann" in people:
         return
     check_number(world, push, phone, push.payload["aps"]["badge"])
-    recent = [owners for moment, where, id, owners in world.corrections
-              if where == phone and world.now - moment < QUARTER_HOUR and id != push.id]
-    if len(recent) >= len(set(people).union(*recent)):
+    # A repeated one is the same correction.
+    recent = {id: owners for moment, where, id, owners in world.corrections
+              if where == phone and world.now - moment < QUARTER_HOUR and id != push.id}
+    if len(recent) >= len(set(people).union(*recent.values())):
         raise Badge(f"{described(push)}: {len(recent)} corrections within a quarter of an hour before it")
 
 
@@ -231,7 +243,7 @@ def check_summary(world, push, phone):
     """What was held comes as one: it must be for somebody who has the phone and wants to hear now."""
     for user in world.holders(phone):
         held = [m for m in world.messages.values() if user in m.held and m.kind not in world.preferences[user].off]
-        if held and not world.preferences[user].is_quiet(world.now):
+        if not world.preferences[user].is_quiet(world.now) and 1 <= push.payload.get("merged", 1) <= len(held):
             return
     raise RightPerson(f"{described(push)}: nothing was held for {', '.join(world.holders(phone)) or 'nobody'}")
 
@@ -247,9 +259,11 @@ def record(world, push):
     if kind == "badge":
         # One counts from when it may have been due: after the drainer before the one that tried it first.
         world.tried.setdefault(push.id, world.drained)
-    message = message_of(world, push) if kind in ("message", "clear") else None
+    messages = messages_of(world, push) if kind in ("message", "clear", "summary") else []
     # What got no answer may have been taken, and nothing older comes after it.
-    if message is not None and message.collapse_id and (push.taken or push.answer == "drop"):
+    for message in messages:
+        if not message.collapse_id or not (push.taken or push.answer == "drop"):
+            continue
         for other in world.messages.values():
             if other.collapse_id == message.collapse_id and not world.is_newer(other, message):
                 for target in other.targets:
@@ -258,7 +272,8 @@ def record(world, push):
                         other.excuses.setdefault(target, "superseded")
     if not push.taken:
         return
-    world.delivered[phone].append(Delivery(push.number, push.id, message.name if message else None, push.answered))
+    for name in [message.name for message in messages] or [None]:
+        world.delivered[phone].append(Delivery(push.number, push.id, name, push.answered))
     number = push.payload["aps"].get("badge")
     if number is not None:
         world.badges[phone] = (number, tuple(world.holders(phone)))

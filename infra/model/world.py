@@ -82,6 +82,7 @@ class Message:
     targets: list = field(default_factory=list)
     held: set = field(default_factory=set)  # users who wanted nothing when it was accepted, or since
     cancelled: str | None = None  # "wholly" or "perhaps"
+    has_own_life: bool = False  # else it does not expire while it is held
     excuses: dict = field(default_factory=dict)  # (user, slot): why it need not arrive
     devices: int = 0  # as the answer said
     phones: int = 0  # how many the users had when it was accepted
@@ -324,15 +325,27 @@ class World:
             if "turn" in self.preferences[player].off and game in self.games:
                 self.deaf_to_turns[(player, game)] = self.games[game]
 
+    def note_drained(self):
+        """A drainer has looked at all there is."""
+        self.drained = self.now
+        for message in self.messages.values():
+            if message.has_own_life or message.urgent or message.silent or message.due is not None and message.due > self.now:
+                continue
+            ends = [self.end_of_quiet(user) for user in message.users if self.is_open(message, user)]
+            if self.now < message.expires:
+                longest = (message.due or message.accepted) + 30 * DAY
+                message.expires = max([message.expires] + [min(end + DAY // 2, longest) for end in ends if end > self.now])
+
+    def end_of_quiet(self, user):
+        """When a user who is quiet now is so no more, to the minute; the present for another one."""
+        wishes, moment = self.preferences[user], self.now
+        while wishes.is_quiet(moment):
+            moment = wishes.muted_until if moment < wishes.muted_until else moment - moment % 60_000 + 60_000
+        return moment
+
     def ends_of_quiet(self):
-        """When each user who is quiet now is so no more, to the minute."""
-        ends = []
-        for wishes in self.preferences.values():
-            moment = self.now
-            while wishes.is_quiet(moment):
-                moment = wishes.muted_until if moment < wishes.muted_until else moment - moment % 60_000 + 60_000
-            if moment > self.now:
-                ends.append(moment)
+        """When each user who is quiet now is so no more."""
+        ends = [end for end in map(self.end_of_quiet, USERS) if end > self.now]
         return ends
 
     def is_open(self, message, user):
