@@ -1,0 +1,259 @@
+import APNs
+import JSON
+import Spool
+import Store
+import Turnstone
+import Unix
+
+// What was held for a device goes out with one push, a release. What it brings is decided when it is sent, as of all pushes.
+
+extension Drainer {
+    /// Decides what a release brings now.
+    func loadRelease(
+        _ push: inout Push, to device: Device, of user: UserID, _ document: User
+    ) throws(Failure) -> Verdict? {
+        push.bring([])
+        var messages = try messages(of: push)
+        if let pause = try dropUnwanted(of: &messages, push, device, user, document) {
+            return .behind(for: pause)
+        }
+        guard !messages.isEmpty else { return .superseded("released") }
+        // Two to one device would be sent in any order.
+        guard bringing[device.id] == nil else { return .soon }
+        if let verdict = try keepBack(some: &messages, of: push, device, user, document) {
+            return verdict
+        }
+        load(messages, into: push.job)
+        push.bring(messages.map { $0.id })
+        push.brought = messages.compactMap { $0.notification.series }
+        try countBadges(of: messages.map { $0.notification }, &push, of: user)
+        return nil
+    }
+
+    /// The messages of a release that can be read; the others are set aside.
+    private func messages(of push: Push) throws(Failure) -> [HeldMessage] {
+        try spool.messages(of: push.job.notification.id) { (id, path, error) throws(Failure) in
+            log.failure(error)
+            note(.damaged, error.cause, ofMessage: id, push)
+            try intake.log.commit()
+            try spool.setAside(id, path, now: now)
+        }
+    }
+
+    /// Ends those of a release's messages that are not to be brought any more.
+    ///
+    /// - Returns: how long to wait for a newer state of one of them, before that can be said.
+    private func dropUnwanted(
+        of messages: inout [HeldMessage], _ push: Push, _ device: Device, _ user: UserID,
+        _ document: User
+    ) throws(Failure) -> Interval? {
+        var pause: Interval?
+        // While it is known what is held for the device under another id.
+        let box = push.device == device.id ? nil : HeldBox(of: user, device.id)
+        let fates = try fates(of: messages, by: push, on: device, document, besides: box, &pause)
+        if pause != nil { return pause }
+        let isOnlyDevice = document.devices.count { $0.takesMessages } == 1
+        try drop(messages, fates, push, isOnlyDevice: isOnlyDevice)
+        messages = zip(messages, fates).filter { $0.1.outcome == nil && !$0.1.isVoid }.map { $0.0 }
+        return nil
+    }
+
+    /// Puts back into the box what is not to be brought yet: all of it where the user wants nothing now, else what a clock
+    /// that was ahead has put there before its time. What may have arrived stays in the release, and is asked for again under
+    /// its own id.
+    ///
+    /// - Returns: the release's verdict, where nothing is left for now.
+    private func keepBack(
+        some messages: inout [HeldMessage], of push: Push, _ device: Device, _ user: UserID,
+        _ document: User
+    ) throws(Failure) -> Verdict? {
+        let isInDoubt = push.job.file.isInDoubt(push.delivery)
+        let release = push.job.notification.id
+        let box = HeldBox(of: user, device.id)
+        let passage = document.preferences.passage(nil, at: now, WallClock.minute)
+        if case .held(let moment) = passage {
+            if isInDoubt {
+                push.job.prolong(for: messages.map { $0.notification }, heldUntil: moment)
+                let first = messages.map { end(of: $0.notification, in: push.job) }.min()
+                return .retained(min(moment, first ?? moment) - now)
+            }
+            try spool.putBack(messages, of: release, into: box, until: moment, now: now)
+            try lookAgain(at: user, heldUntil: moment)
+            return .superseded("held")
+        }
+        for message in messages {
+            guard let moment = message.notification.notBefore, moment > now else { continue }
+            if isInDoubt { return .early(moment - now) }
+            try spool.putBack([message], of: release, into: box, until: moment, now: now)
+            messages.removeAll { $0.id == message.id }
+        }
+        return messages.isEmpty ? .superseded("held") : nil
+    }
+
+    /// What becomes of a message that was held.
+    private struct Fate {
+        /// `nil` where it is still wanted.
+        var outcome: Outcome?
+        var reason: String?
+        /// Whether its file is one too many.
+        var isVoid = false
+        /// Whether the device gets it, or has got it, all the same.
+        var isRepeated = false
+    }
+
+    /// A record that cannot be read says nothing: what else is held must not wait for it.
+    func record(of message: String) -> MessageRecord? {
+        do throws(Failure) { return try state.messages.find(message) } catch {
+            log.failure(error)
+            return nil
+        }
+    }
+
+    /// Whether a notification in the spool is still for a device. Its devices only become fewer: of one with very many, most
+    /// questions are answered by what was read before.
+    private func isOpen(_ message: String, for device: Device) throws(Failure) -> Bool {
+        let ids = device.ids
+        if let known = openDevices[message], !ids.contains(where: known.contains) { return false }
+        let devices = Set(try intake.open(message)?.devices ?? [])
+        let count = openDevices.values.reduce(0) { $0 + $1.count }
+        if count + devices.count > 100_000 { openDevices = [:] }
+        openDevices[message] = devices
+        return ids.contains(where: devices.contains)
+    }
+
+    /// Whether a device has got a message under one of the ids of those that have become one with it.
+    private func hasGot(_ message: String, _ device: Device) throws(Failure) -> Bool {
+        guard device.standsForOthers, let record = record(of: message),
+            let start = ReceiptLog.Position(record.receipts)
+        else { return false }
+        try intake.log.write()
+        return try intake.hasReached(
+            message, from: start, device.token, orAnyOf: device.ids)
+    }
+
+    /// - Parameters:
+    ///   - push: the release's.
+    ///   - other: what is held for the device under the id that it has now, where the messages are held under another.
+    ///   - pause: is set to how long to wait for a newer state of one of them.
+    private func fates(
+        of messages: [HeldMessage], by push: Push, on device: Device, _ document: User,
+        besides other: HeldBox?, _ pause: inout Interval?
+    ) throws(Failure) -> [Fate] {
+        let release = push.job.notification.id
+        let isInDoubt = push.job.file.isInDoubt(push.delivery)
+        var fates: [Fate] = []
+        var kept: [Series] = []
+        for message in messages.reversed() {
+            var fate = Fate()
+            let notification = message.notification
+            // What may have arrived is not called off.
+            if !isInDoubt, record(of: message.id)?.calledOff != nil {
+                fate.outcome = .cancelled
+            } else if !isInDoubt, try isOpen(message.id, for: device) {
+                // A drainer was killed between its file and the line that says so: the notification itself brings it.
+                fate.isVoid = true
+            } else if try hasGot(message.id, device) {
+                fate = Fate(outcome: .superseded, reason: "delivered", isRepeated: true)
+            } else if let other, try spool.isHeld(message.id, in: other, besides: release) {
+                fate = Fate(outcome: .superseded, reason: "delivered", isRepeated: true)
+            } else if end(of: notification, in: push.job) <= now {
+                fate.outcome = .expired
+            } else if let kind = notification.kind,
+                document.preferences.kinds[kind] == .bool(false)
+            {
+                fate = Fate(outcome: .superseded, reason: "unwanted")
+            } else if let series = notification.series {
+                let known = try newer(than: series, on: device)
+                if case .taken = known {
+                    fate = Fate(outcome: .superseded, reason: "newer")
+                } else if kept.contains(where: { $0.replaces(series) }) {
+                    fate = Fate(outcome: .superseded, reason: "newer")
+                } else {
+                    kept.append(series)
+                    if case .expected(let interval) = known { pause = interval }
+                }
+            }
+            fates.append(fate)
+        }
+        return fates.reversed()
+    }
+
+    /// Ends the messages that are not to be brought.
+    ///
+    /// - Parameter isOnlyDevice: whether no other device of the user may have got them.
+    private func drop(
+        _ messages: [HeldMessage], _ fates: [Fate], _ push: Push, isOnlyDevice: Bool
+    ) throws(Failure) {
+        let gone = zip(messages, fates).filter { $0.1.outcome != nil || $0.1.isVoid }
+        guard !gone.isEmpty else { return }
+        let isInDoubt = push.job.file.isInDoubt(push.delivery)
+        for (message, fate) in gone {
+            guard let outcome = fate.outcome else { continue }
+            note(outcome, fate.reason, ofMessage: message.id, push)
+            if isInDoubt, let series = message.notification.series { noteReached(series, by: push) }
+        }
+        // Before their files go: nothing else says so.
+        try intake.log.commit()
+        if isOnlyDevice, !isInDoubt, let user = push.job.notification.user {
+            let changes = gone.filter { $0.1.outcome != nil && !$0.1.isRepeated }.compactMap {
+                message, _ in
+                message.notification.badge.map { (message.id, $0) }
+            }
+            try state.takeBackBadges(changes, of: user)
+        }
+        for (message, _) in gone { try spool.forget(message, now: now) }
+    }
+
+    private func note(_ outcome: Outcome, _ reason: String?, ofMessage id: String, _ push: Push) {
+        summary.count(outcome)
+        intake.log.append(
+            Attempt(at: now, pushID: nil, reason: reason, outcome: outcome), ofMessage: id,
+            push.delivery, in: push.job.file, isInDoubt: push.job.file.isInDoubt(push.delivery))
+    }
+
+    private func load(_ messages: [HeldMessage], into job: Job) {
+        guard let newest = messages.last?.notification else { return }
+        var content = newest.push
+        if messages.count > 1 {
+            let payloads = messages.map { $0.notification.push.payload.object ?? [:] }
+            content.payload = .object(MergedMessages.payload(payloads))
+            if !fits(content.payload) {
+                content.payload = .object(MergedMessages.payload(payloads, keepsData: false))
+            }
+            content.priority = messages.map { $0.notification.push.priority }.max() ?? 10
+            content.collapseID = nil
+            content.isKept = messages.contains { $0.notification.push.isKept }
+        }
+        job.load(
+            content, expires: messages.map { end(of: $0.notification, in: job) }.max() ?? now)
+    }
+
+    /// When a message is over that a release is to bring.
+    private func end(of message: Notification, in release: Job) -> Timestamp {
+        message.hasOwnLife ? message.expires : release.notification.expires
+    }
+
+    /// Whether a payload, with any badge and with less text at the worst, is small enough for APNs.
+    private func fits(_ payload: JSONValue) -> Bool {
+        let room = PushType.alert.payloadLimit - #""badge":-9223372036854775808,"#.utf8.count
+        let size = { (payload: JSONValue) in JSON.text(payload).count }
+        return size(payload) <= room || payload.cut(to: room, size) != nil
+    }
+
+    /// Changes the badge as messages say, each once for each user, and lets the push show it.
+    func countBadges(
+        of messages: [Notification], _ push: inout Push, of user: UserID
+    ) throws(Failure) {
+        let changes = messages.filter { $0.badge != nil }
+        guard !changes.isEmpty else { return }
+        let badge = try state.users.update(DocumentName(user)) { document in
+            for message in changes {
+                if let change = message.badge {
+                    document.changeBadge(change, messageID: message.id)
+                }
+            }
+            return document.badge
+        }
+        push.setBadge(badge)
+    }
+}
