@@ -26,15 +26,13 @@ package struct ActivityFeed: Equatable, Sendable {
         package var after: Int64 = 0
         /// Of a session's end that came without a `content-state`: which state's it shows.
         package var shown: Place?
-        /// Of a session's: whether its sender said no moment. It is newer than all before.
-        package var isUntimed = false
+        /// Of a session's: the number of the newest state up to this one whose sender said no moment; 0 without one. That one is
+        /// newer than all that was known before it.
+        package var untimed: Int64 = 0
 
         package var isEnd: Bool { aps["event"] == .string("end") }
 
-        /// No moment comes after that of a state without one: only its number counts.
-        fileprivate var place: Place {
-            Place(number: number, moment: isUntimed ? Timestamp(milliseconds: .max) : moment)
-        }
+        fileprivate var place: Place { Place(number: number, moment: moment, untimed: untimed) }
 
         /// Takes over the alert of an update that is not sent, if there is none and there is room.
         fileprivate mutating func takeAlert(of other: State, fits: (JSONObject) -> Bool) {
@@ -53,6 +51,8 @@ package struct ActivityFeed: Equatable, Sendable {
     package struct Place: Equatable, Sendable {
         let number: Int64
         let moment: Timestamp
+        /// As ``State/untimed``.
+        let untimed: Int64
     }
 
     /// What waits for its turn.
@@ -163,7 +163,8 @@ package struct ActivityFeed: Equatable, Sendable {
             aps["content-state"] = known?.aps["content-state"] ?? content
             guard aps["content-state"] != nil || audience == .session else { return .stateless }
             if audience == .session {
-                shown = known?.place ?? Place(number: 0, moment: Timestamp(milliseconds: 0))
+                shown =
+                    known?.place ?? Place(number: 0, moment: Timestamp(milliseconds: 0), untimed: 0)
             }
             guard fits(aps) else { return .tooLarge }
         }
@@ -171,7 +172,10 @@ package struct ActivityFeed: Equatable, Sendable {
         var state = State(
             number: number.saturatingAdd(1), moment: latest,
             expires: expires, priority: priority, aps: aps, after: shared?.number ?? 0,
-            shown: shown, isUntimed: audience == .session && moment == nil)
+            shown: shown)
+        if audience == .session {
+            state.untimed = moment == nil ? state.number : self.known?.untimed ?? 0
+        }
         if let waiting { state.takeAlert(of: waiting, fits: fits) }
         waiting = state
         var due = now
@@ -356,8 +360,9 @@ extension ActivityFeed.State {
     /// Of an activity's own state: whether it comes after one of its session that is no end. A moment that is far ahead was
     /// stored while the clock was wrong.
     fileprivate func isNewer(than shared: ActivityFeed.Place, now: Timestamp) -> Bool {
-        after >= shared.number
-            || moment > shared.moment && moment - now <= ActivityFeed.mostAhead
+        if after >= shared.number { return true }
+        return after >= shared.untimed && moment > shared.moment
+            && moment - now <= ActivityFeed.mostAhead
     }
 }
 
@@ -385,7 +390,7 @@ extension ActivityFeed {
     }
 
     /// `{"waiting", "carrier": {"id", "due"}, "taken": {"state", "by", "at", "seconds", "turn"?}, "base"?}`, a state being
-    /// `{"number", "at", "expires", "priority", "aps", "after"?, "shown"?, "untimed"?}`; moments in milliseconds since 1970.
+    /// `{"number", "at", "expires", "priority", "aps", "after"?, "shown"?: {"number", "at", "untimed"?}, "untimed"?}`; moments in milliseconds since 1970.
     package var json: JSONValue {
         var members = JSONObject()
         members["base"] = base == 0 ? nil : .integer(base)
@@ -415,7 +420,8 @@ extension ActivityFeed.State {
             number: number, moment: moment, expires: expires, priority: Int(priority), aps: aps,
             after: members["after"]?.count ?? 0,
             shown: members["shown"].flatMap(ActivityFeed.Place.init),
-            isUntimed: members["untimed"]?.bool ?? false)
+            // An earlier version said `true` of one without a moment, and nothing of those after it.
+            untimed: members["untimed"]?.bool == true ? number : members["untimed"]?.count ?? 0)
     }
 
     fileprivate var json: JSONValue {
@@ -424,10 +430,8 @@ extension ActivityFeed.State {
             "priority": .integer(Int64(priority)), "aps": .object(aps),
         ]
         members["after"] = after == 0 ? nil : .integer(after)
-        members["untimed"] = isUntimed ? true : nil
-        members["shown"] = shown.map {
-            ["number": .integer($0.number), "at": JSONValue($0.moment)]
-        }
+        members["untimed"] = untimed == 0 ? nil : .integer(untimed)
+        members["shown"] = shown?.json
         return .object(members)
     }
 }
@@ -436,6 +440,12 @@ extension ActivityFeed.Place {
     fileprivate init?(_ json: JSONValue) {
         guard let number = json.object?["number"]?.count, let moment = json.object?["at"]?.timestamp
         else { return nil }
-        self.init(number: number, moment: moment)
+        self.init(number: number, moment: moment, untimed: json.object?["untimed"]?.count ?? 0)
+    }
+
+    fileprivate var json: JSONValue {
+        var members: JSONObject = ["number": .integer(number), "at": JSONValue(moment)]
+        members["untimed"] = untimed == 0 ? nil : .integer(untimed)
+        return .object(members)
     }
 }

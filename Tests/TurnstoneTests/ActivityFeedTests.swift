@@ -215,6 +215,32 @@ import Testing
         }
     }
 
+    @Test(
+        "what a state without a moment has overtaken stays overtaken, whatever moment the next one has"
+    )
+    func staysOvertaken() throws {
+        var shared = ActivityFeed()
+        var own = ActivityFeed()
+        let end = start + .hours(1)
+        _ = own.add(
+            aps(1), priority: 5, at: start + .minutes(10), expires: end, now: start, id: "own",
+            besides: shared)
+        #expect(own.take(by: "own", now: start, besides: shared, turn: 0) != nil)
+        _ = shared.add(
+            aps(2), priority: 5, at: nil, expires: end, now: start, id: "2", for: .session)
+        #expect(shared.take(by: "2", now: start) != nil)
+        _ = shared.add(
+            aps(3), priority: 5, at: start + .seconds(5), expires: end, now: start, id: "3",
+            for: .session)
+        let read = try #require(ActivityFeed(shared.json))
+        #expect(read == shared)
+        let next = shared.take(by: "3", now: start + .seconds(15))
+        let third = try #require(next)
+        let now = start + .minutes(1)
+        #expect(own.take(by: "own", now: now, besides: shared, turn: 2) == nil)
+        #expect(own.merged(into: third, now: now) { _ in true } != nil)
+    }
+
     @Test("what is written is read as it was")
     func json() throws {
         var feed = ActivityFeed()
