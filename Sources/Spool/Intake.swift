@@ -172,7 +172,7 @@ package final class Intake {
         log.append(putOff: file, until: moment)
     }
 
-    /// Puts what has no outcome off until a moment, each device that was tried with one attempt more.
+    /// Puts what has no outcome off until a moment, each device that has failed with one failure more.
     package func putOff(_ file: SpoolFile, until moment: Timestamp) throws(Failure) {
         let folder = WaitingFolder(
             .putOff(until: moment), now: now, expires: file.notification.expires)
@@ -186,7 +186,7 @@ package final class Intake {
         try spool.write(path) { (writer) throws(Failure) in
             try writer.append(members)
             while var device = try whole.nextOfAll() {
-                if !whole.progress.untried.contains(device.number) { device.attempts += 1 }
+                if let pause = whole.progress.pause(of: device.number) { device.fail(with: pause) }
                 device.isInDoubt = whole.isInDoubt(device)
                 try writer.append(device.members)
             }

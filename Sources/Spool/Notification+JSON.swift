@@ -106,7 +106,8 @@ extension Delivery {
         setAlternate(to: members["also"]?.bool == true ? number : nil)
         deviceID = members["device_id"]?.string
         stamp = members["stamp"]?.integer
-        attempts = Int(members["attempts"]?.count ?? 0)
+        failures = Int(members["failures"]?.count ?? 0)
+        pause = members["pause"]?.count.map { .milliseconds($0) }
         isInDoubt = members["in_doubt"]?.bool ?? false
     }
 
@@ -123,7 +124,8 @@ extension Delivery {
         members["badge"] = badge.map { .integer(Int64($0)) }
         members["stamp"] = stamp.map { .integer($0) }
         members["proven"] = isProven ? true : nil
-        members["attempts"] = attempts > 0 ? .integer(Int64(attempts)) : nil
+        members["failures"] = failures > 0 ? .integer(Int64(failures)) : nil
+        members["pause"] = pause.map { .integer($0.milliseconds) }
         members["in_doubt"] = isInDoubt ? true : nil
         return members
     }

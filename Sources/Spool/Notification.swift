@@ -139,8 +139,11 @@ package struct Delivery: Equatable, Sendable {
     /// Whether the push service has taken a push to the device before. Such devices go first: a service
     /// lowers its limits after errors.
     package var isProven: Bool
-    /// How often the push service was asked in vain.
-    package internal(set) var attempts = 0
+    /// How often in a row it has failed with the same ``pause``.
+    package internal(set) var failures = 0
+    /// The pause after the last failure, before it was doubled and drawn: tells the kinds of failures apart. `nil` before the
+    /// first.
+    package internal(set) var pause: Interval?
     /// Whether the answer to an attempt was lost, so that the push may have arrived.
     package internal(set) var isInDoubt = false
     /// Which messages of a release the push brings; `nil` where that is what the notification says.
@@ -175,9 +178,18 @@ package struct Delivery: Equatable, Sendable {
         var delivery = alternate
         delivery.number = number
         delivery.isAlternate = false
-        delivery.attempts = attempts
+        delivery.failures = failures
+        delivery.pause = pause
         delivery.isInDoubt = isInDoubt
         return delivery
+    }
+
+    /// How often in a row it has failed with a pause, if it has now.
+    package func failures(with pause: Interval) -> Int { self.pause == pause ? failures + 1 : 1 }
+
+    mutating func fail(with pause: Interval) {
+        failures = failures(with: pause)
+        self.pause = pause
     }
 
     /// The same to the token that took the place of the one it was accepted for.

@@ -13,20 +13,20 @@ package struct Attempt: Equatable, Sendable {
     package let reason: String?
     /// `nil` where the delivery has not ended with this.
     package let outcome: Outcome?
-    /// Whether it waits though nothing has failed: what comes next is not yet another attempt.
-    package let isPatient: Bool
+    /// Where it has failed and is tried again: the pause before that, as ``Delivery/pause``. `nil` where it only waits.
+    package let pause: Interval?
 
     package init(
         at: Timestamp, pushID: String?, status: Int? = nil, reason: String? = nil,
         outcome: Outcome?,
-        isPatient: Bool = false
+        pause: Interval? = nil
     ) {
         self.at = at
         self.pushID = pushID
         self.status = status
         self.reason = reason
         self.outcome = outcome
-        self.isPatient = isPatient
+        self.pause = pause
     }
 
     /// Whether the push may have arrived though no answer came.
@@ -70,7 +70,6 @@ extension ReceiptLog {
         line.add("n", delivery.number)
         line.add("not_sent", true)
         append(line.end())
-        file.progress.untried.insert(delivery.number)
     }
 
     /// Notes what a push service said of a push.
@@ -84,11 +83,7 @@ extension ReceiptLog {
             file.progress.doubtful.insert(delivery.number)
         }
         if let outcome = attempt.outcome { file.progress.settle(delivery.number, outcome) }
-        if attempt.isPatient {
-            file.progress.untried.insert(delivery.number)
-        } else {
-            file.progress.untried.remove(delivery.number)
-        }
+        if let pause = attempt.pause { file.progress.fail(delivery.number, with: pause) }
         // Before its own line: a drainer that finds the one finds the others.
         for id in delivery.brings ?? file.notification.messageIDs {
             append(

@@ -115,11 +115,21 @@ extension State {
             switch error.errno {
             case .noEntry, .notDirectory:
                 return Files.target(ofLink: path) != nil || reason == "missing" && isMissing(path)
-                    || reason == Errno.noAccess.name && !Files.isWritable(Files.parent(of: path))
+                    || reason == Errno.noAccess.name && !Files.isWritable(folder(above: path))
             case .isFolder: return isNameOfFile(name) || !isFolderUsable(path)
             default: return true
             }
         }
+    }
+
+    /// The nearest folder above a file that is there, or that cannot be looked for.
+    private func folder(above path: String) -> String {
+        let parent = Files.parent(of: path)
+        guard parent.utf8.count > folder.utf8.count else { return folder }
+        do throws(SystemError) { if try Files.exists(parent) { return parent } } catch {
+            return parent
+        }
+        return folder(above: parent)
     }
 
     private func isCopy(_ copy: String, of name: String) -> Bool {

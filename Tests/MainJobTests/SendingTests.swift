@@ -562,6 +562,28 @@ import Turnstone
         #expect(pushes.map { $0["payload"]?.object?["clearApprovalId"] } == [nil, "r-1"])
     }
 
+    @Test(
+        "a pause grows with failures of its own kind only",
+        arguments: [["status": 429], ["kind": "drop"]] as [JSONObject])
+    func pauses(other: JSONObject) throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        var fault: JSONObject = ["do": "apns-fault", "count": 5]
+        for member in other.members { fault[member.name] = member.value }
+        try world.simulator.perform(fault)
+        _ = try world.sent(["users": ["ann"], "title": "A"])
+        for _ in 0..<5 {
+            try world.run("deliver")
+            try world.advance(seconds: 240)
+        }
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
+        try world.run("deliver")
+        #expect(try world.acceptedIDs().isEmpty)
+        try world.advance(seconds: 19 * 60)
+        try world.run("deliver")
+        #expect(try world.acceptedIDs().count == 1)
+    }
+
     @Test("nothing older follows a push that may have arrived and has expired since")
     func olderAfterDoubt() throws {
         let world = try World()

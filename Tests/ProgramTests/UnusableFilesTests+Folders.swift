@@ -42,6 +42,29 @@ extension UnusableFilesTests {
         #expect(try !health().contains("users/49"))
     }
 
+    @Test(
+        "a file that was never there is named while the folder above cannot be entered, and not afterwards",
+        arguments: ["users", "keys", "tokens"])
+    func newcomer(folder: String) throws {
+        try state.write("", to: "keys/00/.keep")
+        try state.write("", to: "tokens/00/.keep")
+        try give()
+        takeAway(folder)
+        // The web token is that of somebody who has no document yet.
+        let registration =
+            #"{"method":"POST","path":"/api/push/register","headers":{"Authorization":"Bearer "#
+            + #"\#(Endpoint.webToken)"},"body":{"token":"\#(Endpoint.token)","tokenType":"device"}}"#
+        _ = try Programs.run(
+            "push-register", stdin: registration, environment: installation.environment,
+            timeLimit: 20)
+        let event = #"{"method":"GET","path":"/check/7","headers":{"X-API-Key":"unknown"}}"#
+        _ = try Programs.run(
+            "check", stdin: event, environment: installation.environment, timeLimit: 20)
+        #expect(try health().contains("\(folder)/"))
+        chown("\(state.path)/\(folder)", Self.account, Self.account)
+        #expect(try !health().contains("files unusable"))
+    }
+
     @Test("an index of players that cannot be opened is made again", arguments: Fault.allCases)
     func index(fault: Fault) throws {
         try watchPlayer()

@@ -86,14 +86,16 @@ import Unix
         #expect(try file.rest().map(\.number) == Array(0..<count))
     }
 
-    @Test("what is put off waits in the folder of its moment, with one attempt more")
+    @Test("what is put off waits in the folder of its moment, with one failure more where it has failed")
     func putOff() throws {
         try accept("n1")
         let intake = try scratch.intake()
         let file = try #require(try intake.next(in: .normal))
         let devices = try file.rest()
         intake.log.append(Scratch.accepted(), of: devices[0], in: file)
-        intake.log.append(Scratch.accepted(nil), of: devices[1], in: file)
+        intake.log.append(
+            Attempt(at: now, pushID: nil, outcome: nil, pause: .seconds(10)), of: devices[1],
+            in: file)
         let moment = Spool.moment(
             for: now + .milliseconds(4300), now: now, expires: file.notification.expires)
         intake.endPass(file, until: moment)
@@ -110,7 +112,9 @@ import Unix
         let due = try #require(try intake.allDue(at: now + .seconds(5)).first)
         #expect(due.pass == 2 && due.isReached)
         let rest = try due.rest()
-        #expect(rest.map(\.number) == [1] && rest.map(\.attempts) == [1])
+        #expect(rest.map(\.number) == [1])
+        #expect(rest[0].failures(with: .seconds(10)) == 2)
+        #expect(rest[0].failures(with: .minutes(15)) == 1)
         intake.log.append(Scratch.accepted(.gone), of: rest[0], in: due)
         try intake.log.commit()
         intake.finish(due, at: now)

@@ -81,7 +81,7 @@ final class APNsProvider {
         _ settled: APNsGateway.Settled, at now: Timestamp, _ verdict: (Push, Verdict) -> Void
     ) {
         guard let push = pushes.removeValue(forKey: settled.tag) else { return }
-        var answer = Verdict(settled.verdict, attempt: push.delivery.attempts + 1, at: now)
+        var answer = Verdict(settled.verdict, of: push.delivery, at: now)
         if !isOwn(push) {
             switch settled.verdict.outcome {
             case .stopQueue:

@@ -21,7 +21,7 @@ extension Drainer {
             if error.cause == "busy", busy.canWait(for: owner(of: push)) { return .busy }
             log.failure(error)
             guard push.job.notification.expires > now else { return .expired }
-            return .later(error, attempt: push.delivery.attempts + 1)
+            return .failed(error, push.delivery)
         }
         return push.expires > now ? nil : .expired
     }

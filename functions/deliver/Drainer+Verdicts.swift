@@ -84,7 +84,7 @@ extension Drainer {
         intake.log.append(
             Attempt(
                 at: now, pushID: isSent ? push.id : nil, status: verdict.status,
-                reason: verdict.reason, outcome: outcome, isPatient: verdict.isPatient),
+                reason: verdict.reason, outcome: outcome, pause: verdict.pause),
             of: push.delivery, in: push.job.file)
     }
 

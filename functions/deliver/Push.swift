@@ -142,8 +142,8 @@ struct Verdict {
     var change: CleanUp.Change?
     /// Whether the other environment, which may know the token, refused to look.
     var isUncertain = false
-    /// Whether it waits though nothing has failed.
-    private(set) var isPatient = false
+    /// Where it has failed and is tried again, the pause that grows with each failure of the kind.
+    private(set) var pause: Interval?
 
     enum Meaning {
         case settled(Outcome)
@@ -161,34 +161,28 @@ struct Verdict {
 }
 
 extension Verdict {
-    /// - Parameters:
-    ///   - attempt: which one this was: 1 for the first.
-    init(_ verdict: APNsVerdict, attempt: Int, at moment: Timestamp) {
-        status = verdict.status
-        reason = verdict.reason
+    init(_ verdict: APNsVerdict, of delivery: Delivery, at moment: Timestamp) {
+        let (status, reason) = (verdict.status, verdict.reason)
+        func with(_ meaning: Meaning, _ change: CleanUp.Change? = nil) -> Verdict {
+            var verdict = Verdict(status: status, reason: reason, meaning: meaning)
+            verdict.change = change
+            return verdict
+        }
         switch verdict.outcome {
-        case .accepted: meaning = .settled(.accepted)
-        case .gone(let since):
-            meaning = .settled(.gone)
-            change = .remove(goneSince: since)
-        case .refused:
-            meaning = .settled(.refused)
-            if reason == "DeviceTokenNotForTopic" {
-                change = .noteRefusal(isBad: false, at: moment)
-            }
+        case .accepted: self = with(.settled(.accepted))
+        case .gone(let since): self = with(.settled(.gone), .remove(goneSince: since))
+        case .refused where reason == "DeviceTokenNotForTopic":
+            self = with(.settled(.refused), .noteRefusal(isBad: false, at: moment))
+        case .refused: self = with(.settled(.refused))
         case .quarantined:
-            meaning = .settled(.quarantined)
-            change = .noteRefusal(isBad: true, at: moment)
+            self = with(.settled(.quarantined), .noteRefusal(isBad: true, at: moment))
         case .later where reason == "TooManyProviderTokenUpdates":
             // It lasts for what is left of 20 minutes, and nobody says how much that is.
-            meaning = .later(backOff(.minutes(1), attempt: min(attempt, 2), random: jitter()))
-        case .later(let pause):
-            meaning = .later(backOff(pause, attempt: attempt, random: jitter()))
-        case .noVerdict, .renewToken:
-            meaning = .later(
-                backOff(.seconds(1), attempt: attempt, random: jitter()))
-        case .notSent: meaning = .notSent
-        case .stopQueue: meaning = .stop
+            self.init(status, reason, of: delivery, .minutes(1), most: 2)
+        case .later(let pause): self.init(status, reason, of: delivery, pause)
+        case .noVerdict, .renewToken: self.init(status, reason, of: delivery, .seconds(1))
+        case .notSent: self = with(.notSent)
+        case .stopQueue: self = with(.stop)
         }
     }
 
@@ -254,21 +248,18 @@ extension Verdict {
     static let cancelled = Verdict(status: nil, reason: nil, meaning: .settled(.cancelled))
 
     /// A document or a file that it needs could not be used.
-    ///
-    /// - Parameter attempt: which one this would have been: 1 for the first.
-    static func later(_ failure: Failure, attempt: Int) -> Verdict {
-        let pause = backOff(.seconds(2), attempt: attempt, random: jitter())
-        return Verdict(status: nil, reason: failure.cause, meaning: .later(pause))
+    static func failed(_ failure: Failure, _ delivery: Delivery) -> Verdict {
+        Verdict(nil, failure.cause, of: delivery, .seconds(2))
     }
 
     /// Its `send_after` is still ahead. The clock showed a later time when it came due.
     static func early(_ pause: Interval) -> Verdict {
-        Verdict(patientlyFor: pause, reason: "before its time")
+        Verdict(status: nil, reason: "before its time", meaning: .later(pause))
     }
 
     /// The user does not want to be told yet.
     static func waiting(_ pause: Interval) -> Verdict {
-        Verdict(patientlyFor: pause, reason: "held")
+        Verdict(status: nil, reason: "held", meaning: .later(pause))
     }
 
     /// The user does not want to be told yet, and it stays where it is. Nobody tells when the user has changed that.
@@ -284,11 +275,12 @@ extension Verdict {
 
     /// A newer one to the same device is tried after a pause.
     static func behind(for pause: Interval) -> Verdict {
-        Verdict(patientlyFor: pause, reason: "behind a newer one")
+        Verdict(status: nil, reason: "behind a newer one", meaning: .later(pause))
     }
 
     /// Another push is under way whose verdict tells whether this one is still wanted.
-    static let soon = Verdict(patientlyFor: .seconds(1), reason: "behind another one")
+    static let soon = Verdict(
+        status: nil, reason: "behind another one", meaning: .later(.seconds(1)))
 
     /// How long the user does not want to be told.
     var heldFor: Interval? {
@@ -303,9 +295,20 @@ extension Verdict {
 
     static let written = Verdict(status: 200, reason: nil, meaning: .settled(.accepted))
 
-    private init(patientlyFor pause: Interval, reason: String) {
-        self.init(status: nil, reason: reason, meaning: .later(pause))
-        isPatient = true
+    /// It has failed, and is tried again after a pause.
+    ///
+    /// - Parameters:
+    ///   - pause: doubled with each failure of a delivery that comes after another one with the same pause: what other failures
+    ///     there were says nothing of how long this one lasts.
+    ///   - most: how many failures count.
+    private init(
+        _ status: Int?, _ reason: String?, of delivery: Delivery, _ pause: Interval,
+        most: Int = .max
+    ) {
+        let attempt = min(delivery.failures(with: pause), most)
+        let interval = backOff(pause, attempt: attempt, random: jitter())
+        self.init(status: status, reason: reason, meaning: .later(interval))
+        self.pause = pause
     }
 
     private init(status: Int?, reason: String?, meaning: Meaning) {
