@@ -105,7 +105,7 @@ let endpoints: [Target] = [
     program("push-invalidate", links: ["Store", "Callers"]),
     program("push-status", links: ["Store", "Callers"]),
     program("live-activity", links: ["Store", "Spool", "JSON", "Crypto", "Unix"]),
-    program("badge", links: ["Callers", "Store", "Spool", "Crypto", "Unix"]),
+    program("badge", links: ["Callers", "Messages", "Store", "Spool"]),
     program("preferences", links: ["Callers", "Store", "Spool", "Unix"]),
     program("users", links: ["Store", "Spool"]),
     program("notify", links: ["Messages", "Store", "Spool"]),
@@ -139,7 +139,10 @@ let programs: [Target] = [
         exclude: []),
     program(
         "deliver",
-        links: ["Store", "Spool", "APNs", "PushServices", "Credentials", "Crypto", "JSON", "Unix"],
+        links: [
+            "Messages", "Store", "Spool", "APNs", "PushServices", "Credentials", "Crypto", "JSON",
+            "Unix",
+        ],
         exclude: []),
     program(
         "channels",

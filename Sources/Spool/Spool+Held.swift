@@ -165,16 +165,27 @@ extension Spool {
     /// Whether anything is held for anybody.
     package func holdsAnything() throws(Failure) -> Bool { try !moments().isEmpty }
 
-    /// The earliest moment at which a box is to be looked at.
+    /// The earliest moment at which a box is to be looked at: at once, where a drainer was killed over a release.
     func nextBox(at now: Timestamp) throws(Failure) -> Timestamp? {
+        if try !orphanedReleases().isEmpty { return now }
         let moments = try moments()
         return moments.contains { $0.isDue(at: now) }
             ? min(now, moments.first?.until ?? now) : moments.first?.until
     }
 
-    /// Since when a box is overdue.
+    /// Since when a box is overdue, or a release is not accepted.
     func oldestBox(at now: Timestamp) throws(Failure) -> Timestamp? {
-        try moments().first { $0.until <= now }?.until
+        var oldest = try moments().first { $0.until <= now }?.until
+        for release in try orphanedReleases() {
+            let moved = try systemCalls { () throws(SystemError) in
+                try Files.changed(released(release))
+            }
+            // The file system tells by the system's clock.
+            guard let moved else { continue }
+            let since = now - max(Timestamp.systemNow - moved, .seconds(0))
+            oldest = min(oldest ?? since, since)
+        }
+        return oldest
     }
 
     /// Takes all that is held for a device for what a new notification is to bring, which is not accepted yet.

@@ -210,8 +210,8 @@ package enum Files {
         package let nanoseconds: Int64
     }
 
-    /// The stamp of a file or folder; `nil` where there is none. C: `stat(2)`.
-    package static func stamp(of path: String) throws(SystemError) -> Stamp? {
+    /// `nil` where there is no such file or folder. C: `stat(2)`.
+    private static func status(of path: String) throws(SystemError) -> stat? {
         var status = stat()
         guard retried({ stat(path, &status) }) == 0 else {
             guard [.noEntry, .notDirectory].contains(Errno.current) else {
@@ -219,22 +219,28 @@ package enum Files {
             }
             return nil
         }
+        return status
+    }
+
+    /// The stamp of a file or folder; `nil` where there is none. C: `stat(2)`.
+    package static func stamp(of path: String) throws(SystemError) -> Stamp? {
+        guard let status = try status(of: path) else { return nil }
         let changed = status.st_mtim
         return Stamp(
             inode: Int64(status.st_ino), size: Int64(status.st_size),
             seconds: Int64(changed.tv_sec), nanoseconds: Int64(changed.tv_nsec))
     }
 
+    /// When a file or folder was changed, made or moved last, by the system's clock; `nil` where there is none. C: `stat(2)`.
+    package static func changed(_ path: String) throws(SystemError) -> Timestamp? {
+        guard let status = try status(of: path) else { return nil }
+        return Timestamp(seconds: Int64(status.st_ctim.tv_sec))
+    }
+
     /// Whose it is; `nil` where there is none. C: `stat(2)`.
     package static func owner(of path: String) throws(SystemError) -> (user: UInt32, group: UInt32)?
     {
-        var status = stat()
-        guard retried({ stat(path, &status) }) == 0 else {
-            guard [.noEntry, .notDirectory].contains(Errno.current) else {
-                throw SystemError("find", path)
-            }
-            return nil
-        }
+        guard let status = try status(of: path) else { return nil }
         return (status.st_uid, status.st_gid)
     }
 

@@ -354,6 +354,20 @@ import Unix
         #expect(badges == [1])
     }
 
+    @Test("an icon that shows what was taken back is corrected", arguments: [false, true])
+    func correctedIcon(isCalledOff: Bool) throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
+        let id = try send(world, ["title": "A", "badge": "+1", "collapse_id": "x"])
+        _ = try send(world, ["title": "B", "badge": "+1", "collapse_id": "x"])
+        if isCalledOff { #expect(try world.callOff(id).status == 200) }
+        try goOn(world, minutes: 20)
+        let badges = try payloads(world).compactMap { $0["aps"]?.object?["badge"]?.integer }
+        #expect(badges == [2, 1])
+        #expect(isEmpty(world))
+    }
+
     @Test("each device is held for once, however it is named")
     func counted() throws {
         let world = try muted(devices: 1...2)
@@ -414,6 +428,26 @@ import Unix
         if isLifted { try mute(world, minutes: nil) }
         try world.run("deliver")
         try goOn(world)
+        #expect(try titles(world) == ["A"])
+        #expect(try world.report(id)["counts"] == ["accepted": 1])
+    }
+
+    @Test("what a killed drainer has taken out of its box and not accepted is due at once")
+    func dueAfterKill() throws {
+        let world = try muted()
+        let id = try send(world, ["title": "A"])
+        try world.advance(seconds: 3600)
+        let now = Timestamp(milliseconds: world.now)
+        let spool = Spool(state: world.state.path)
+        let moments = try spool.heldMoments()
+        let box = try #require(try spool.dueBoxes(among: moments, at: now, most: 1).first)
+        try spool.release(box, as: "00000000-0000-4000-8000-000000000001", among: moments)
+        #expect(try spool.nextDue(at: now) == now && spool.hasWork(at: now))
+        #expect(try spool.oldestDue(at: now).map { now - $0 < .minutes(1) } == true)
+        // As the timer starts it.
+        world.variables["TURNSTONE_DELIVER"] = "spawn"
+        try world.run("check-turns")
+        for _ in 0..<500 where try world.acceptedIDs().isEmpty { usleep(10_000) }
         #expect(try titles(world) == ["A"])
         #expect(try world.report(id)["counts"] == ["accepted": 1])
     }

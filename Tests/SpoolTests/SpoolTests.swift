@@ -86,7 +86,9 @@ import Unix
         #expect(try file.rest().map(\.number) == Array(0..<count))
     }
 
-    @Test("what is put off waits in the folder of its moment, with one failure more where it has failed")
+    @Test(
+        "what is put off waits in the folder of its moment, with one failure more where it has failed"
+    )
     func putOff() throws {
         try accept("n1")
         let intake = try scratch.intake()

@@ -8,6 +8,7 @@
 
 import Callers
 import Edge
+import Messages
 import Spool
 import Store
 import Turnstone
@@ -35,7 +36,7 @@ serve(
             let badge = change.applied(to: document.badge)
             guard badge != document.badge else { return badge }
             document.badge = badge
-            try tell(&document, of: user, except: except, state, at: request.time)
+            try BadgeSender(state, now: request.time).send(&document, of: user, except: except)
             return badge
         }
         Spool(state: state.folder).startDrainer(request.variables) { Log().failure($0) }
@@ -59,38 +60,4 @@ func user(_ request: Request, named name: String?) throws(Failure) -> UserID {
     guard name == nil || named != nil else { throw .malformed("userId is no user's id") }
     guard let user = caller ?? named else { throw .malformed("userId is required") }
     return user
-}
-
-/// Sees to it that the other devices get the badge, by an alert that shows nothing: iOS changes the icon, and does not wake
-/// the app for it.
-func tell(
-    _ document: inout User, of user: UserID, except: DeviceToken?, _ state: State, at now: Timestamp
-) throws(Failure) {
-    var devices = document.devices.filter { $0.takesMessages && $0.token != except }
-    guard !devices.isEmpty else { return }
-    let spool = Spool(state: state.folder)
-    var except = except
-    if let pending = document.badgePush, try spool.contains(pending.id) {
-        if pending.reaches(devices) { return }
-        // One to all devices: with another exception, two devices in turn would need one for each change.
-        except = nil
-        devices = document.devices.filter { $0.takesMessages }
-    }
-    var notification = Notification(
-        id: try newID(for: user), user: user, accepted: now,
-        expires: now + .days(1),
-        push: PushContent(
-            type: "alert", priority: 5, collapseID: "badge",
-            payload: ["aps": ["badge": .integer(document.badge)]]))
-    notification.cargo = .badge
-    document.badgePush = BadgePush(
-        id: notification.id, accepted: now,
-        except: document.devices.first { $0.token == except }?.id)
-    try spool.accept(
-        notification,
-        to: devices.map { device in
-            Delivery(
-                token: device.token, id: device.changedID, environment: device.environment,
-                isProven: device.reached != nil)
-        })
 }

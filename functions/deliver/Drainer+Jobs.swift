@@ -1,3 +1,4 @@
+import Messages
 import Spool
 import Store
 import Turnstone
@@ -146,7 +147,7 @@ extension Drainer {
         guard let change = job.notification.badge, !job.file.isReached, !job.isInDoubt, !isHeld
         else { return }
         for user in job.badgeUsers {
-            try state.takeBackBadges([(job.notification.id, change)], of: user)
+            try BadgeSender(state, now: now).takeBack([(job.notification.id, change)], of: user)
         }
     }
 

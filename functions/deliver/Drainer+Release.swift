@@ -1,5 +1,6 @@
 import APNs
 import JSON
+import Messages
 import Spool
 import Store
 import Turnstone
@@ -199,7 +200,7 @@ extension Drainer {
                 message, _ in
                 message.notification.badge.map { (message.id, $0) }
             }
-            try state.takeBackBadges(changes, of: user)
+            try BadgeSender(state, now: now).takeBack(changes, of: user)
         }
         for (message, _) in gone { try spool.forget(message, now: now) }
     }

@@ -1,3 +1,4 @@
+import Messages
 import Spool
 import Store
 import Turnstone
@@ -80,7 +81,8 @@ struct Report {
                 (notification, users) throws(Failure) in
                 // It was counted when it was first tried.
                 guard let change = notification.badge else { return }
-                for user in users { try state.takeBackBadges([(id, change)], of: user) }
+                let badges = BadgeSender(state, now: now)
+                for user in users { try badges.takeBack([(id, change)], of: user) }
             }
             let report = try Report(id, record, spool, at: now)
             guard record.calledOff == nil, !isSettled || mayBeHeld || report.count(.held) > 0

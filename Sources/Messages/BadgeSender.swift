@@ -1,0 +1,72 @@
+import Spool
+import Store
+import Turnstone
+
+/// Keeps the numbers on the icons of a user's devices at what the user's document says.
+package struct BadgeSender {
+    private let state: State
+    private let spool: Spool
+    private let now: Timestamp
+
+    package init(_ state: State, now: Timestamp) {
+        self.state = state
+        spool = Spool(state: state.folder)
+        self.now = now
+    }
+
+    /// Sees to it that devices get the user's badge, by an alert that shows nothing: iOS changes the icon, and does not wake the
+    /// app for it. To be called in the update that changes the badge.
+    ///
+    /// - Parameter except: the device that shows it already.
+    package func send(
+        _ document: inout User, of user: UserID, except: DeviceToken? = nil
+    ) throws(Failure) {
+        var devices = document.devices.filter { $0.takesMessages && $0.token != except }
+        guard !devices.isEmpty else { return }
+        var except = except
+        if let pending = document.badgePush, try spool.contains(pending.id) {
+            if pending.reaches(devices) { return }
+            // One to all devices: with another exception, two devices in turn would need one for each change.
+            except = nil
+            devices = document.devices.filter { $0.takesMessages }
+        }
+        var notification = Notification(
+            id: try newID(for: user), user: user, accepted: now,
+            expires: now + .days(1),
+            push: PushContent(
+                type: "alert", priority: 5, collapseID: "badge",
+                payload: ["aps": ["badge": .integer(document.badge)]]))
+        notification.cargo = .badge
+        document.badgePush = BadgePush(
+            id: notification.id, accepted: now,
+            except: document.devices.first { $0.token == except }?.id)
+        try spool.accept(
+            notification,
+            to: devices.map { device in
+                Delivery(
+                    token: device.token, id: device.changedID, environment: device.environment,
+                    isProven: device.reached != nil)
+            })
+    }
+
+    /// Takes back what messages have added to a user's badge, as no device took them: each once, however often this is called.
+    /// Icons that show it, since another message was counted after it, are corrected.
+    package func takeBack(
+        _ changes: [(message: String, change: BadgeChange)], of user: UserID
+    ) throws(Failure) {
+        let name = DocumentName(user)
+        let counted = try state.users.read(name)?.badgeMessages ?? []
+        guard changes.contains(where: { counted.contains($0.message) }) else { return }
+        try state.users.update(name) { (document) throws(Failure) in
+            let before = document.badge
+            let first = document.badgeMessages.firstIndex { id in
+                changes.contains { $0.message == id }
+            }
+            for (message, change) in changes {
+                document.takeBackBadge(change, messageID: message)
+            }
+            let isShown = first.map { $0 < document.badgeMessages.count } ?? false
+            if isShown, document.badge != before { try send(&document, of: user) }
+        }
+    }
+}
