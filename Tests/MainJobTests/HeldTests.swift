@@ -149,15 +149,22 @@ import Unix
         #expect(isEmpty(world))
     }
 
-    @Test("what is held waits for no scheduled message that a wrong clock has put beside it")
-    func clockWasAhead() throws {
+    @Test(
+        "what is held waits for no scheduled message that a wrong clock has put beside it",
+        arguments: [[:], ["collapse_id": "x"]] as [JSONObject])
+    func clockWasAhead(more: JSONObject) throws {
         let world = try World()
         try world.give("ann", devices: 1...1)
         let start = world.now
-        let scheduled = try send(
-            world, ["title": "Later", "send_after": .integer(world.now / 1000 + 1200)])
+        func message(_ title: String, after seconds: Int64? = nil) -> JSONObject {
+            var message = more
+            message["title"] = .string(title)
+            message["send_after"] = seconds.map { .integer(world.now / 1000 + $0) }
+            return message
+        }
+        let scheduled = try send(world, message("Later", after: 1200))
         try mute(world, minutes: 40)
-        let held = try send(world, ["title": "Held"])
+        let held = try send(world, message("Held"))
         try goOn(world, minutes: 30)
         #expect(try world.report(scheduled)["counts"] == ["held": 1])
         try world.advance(seconds: (start - world.now) / 1000)

@@ -147,6 +147,11 @@ extension Drainer {
         for message in messages.reversed() {
             var fate = Fate()
             let notification = message.notification
+            if let moment = notification.notBefore, moment > now {
+                // It goes back into the box, and replaces nothing before its time.
+                fates.append(fate)
+                continue
+            }
             // What may have arrived is not called off.
             if !isInDoubt, record(of: message.id)?.calledOff != nil {
                 fate.outcome = .cancelled
