@@ -221,10 +221,12 @@ package struct Shelf<Content: Document> {
         let folders = try names(in: folder).sorted()
         var stamps: [(changed: Int64, sign: Int64)] = []
         for shard in folders {
-            let stamp = try systemCalls { () throws(SystemError) in
-                try Files.stamp(of: "\(folder)/\(shard)")
+            var found: Files.Stamp?
+            do throws(SystemError) { found = try Files.stamp(of: "\(folder)/\(shard)") } catch {
+                // `health` names it.
+                guard error.errno.isOfTheFile else { throw error.failure }
             }
-            guard let stamp else { continue }
+            guard let stamp = found else { continue }
             stamps.append(
                 (
                     changed: stamp.milliseconds,

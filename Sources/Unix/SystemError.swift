@@ -22,6 +22,7 @@ package struct Errno: Equatable, Sendable {
     package static let nameTooLong = Errno(rawValue: ENAMETOOLONG)
     package static let noAccess = Errno(rawValue: EACCES)
     package static let isFolder = Errno(rawValue: EISDIR)
+    package static let loop = Errno(rawValue: ELOOP)
     package static let invalid = Errno(rawValue: EINVAL)
     package static let inputOutput = Errno(rawValue: EIO)
     package static let tooLarge = Errno(rawValue: EFBIG)
@@ -69,6 +70,7 @@ extension Errno {
         switch self {
         case .noEntry: "there is none"
         case .notDirectory: "it is not a folder"
+        case .loop: "it is a link that leads back to itself"
         default: name
         }
     }

@@ -65,6 +65,32 @@ extension UnusableFilesTests {
         #expect(try !health().contains("files unusable"))
     }
 
+    @Test(
+        "what is no folder in the place of one is named, and keeps no cycle from the other players",
+        arguments: ["users/49", "looks", "looks/49", "tokens", "messages/2026-11-21", "users"],
+        [Fault.fifo, .loop])
+    func noFolder(folder: String, fault: Fault) throws {
+        try watchPlayer()
+        try state.write("", to: "messages/2026-11-21/x")
+        try give()
+        let path = "\(state.path)/\(folder)"
+        _ = try? FileManager.default.removeItem(atPath: path)
+        try FileManager.default.createDirectory(
+            atPath: URL(fileURLWithPath: path).deletingLastPathComponent().path,
+            withIntermediateDirectories: true)
+        fault.make(path)
+        try give()
+        if folder != "users" {
+            let ended = try Programs.run(
+                "check-turns", environment: installation.environment, timeLimit: 30)
+            #expect(ended.stdout.contains(#""due":1"#), "\(ended.stdout) \(ended.stderr)")
+        }
+        #expect(try health().contains(folder))
+        unlink(path)
+        let body = try health()
+        #expect(!body.contains("no folder") && !body.contains(folder), "\(body)")
+    }
+
     @Test("an index of players that cannot be opened is made again", arguments: Fault.allCases)
     func index(fault: Fault) throws {
         try watchPlayer()

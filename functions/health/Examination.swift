@@ -47,7 +47,7 @@ struct Examination {
         }
         for find in [
             room, cycle, answers, oldest, stops, failures, drainer, pause, failed, setAside,
-            unusable, links,
+            unusable, links, folders,
         ] {
             do throws(Failure) { problems += try find() } catch {
                 problems.append(Problem(stateFault: error))
@@ -223,6 +223,47 @@ struct Examination {
             }
         }
         return problems
+    }
+
+    /// What is no folder in the place of one: what would be in it counts as missing.
+    private func folders() throws(Failure) -> [Problem] {
+        let shelves = ["users", "tokens", "keys", "activities", "sessions", "channels", "looks"]
+        var problems: [Problem] = []
+        for shelf in shelves + ["messages", "receipts", "spool"] {
+            let path = "\(state.folder)/\(shelf)"
+            if let problem = problem(ofFolder: path) {
+                problems.append(problem)
+                continue
+            }
+            // Those of users and the like are named by two digits of a digest, those of messages by the day.
+            guard shelf != "receipts", shelf != "spool" else { continue }
+            let names = try systemCalls { () throws(SystemError) in try Files.names(in: path) }
+            for name in names where [2, 10].contains(name.utf8.count) {
+                let path = "\(path)/\(name)"
+                let isLink = Files.target(ofLink: path) != nil
+                if let problem = problem(ofFolder: path, orLink: isLink) {
+                    problems.append(problem)
+                }
+            }
+        }
+        return problems
+    }
+
+    /// `nil` for a folder, and where there is nothing.
+    ///
+    /// - Parameter isLink: whether it is a link, which may lead nowhere.
+    private func problem(ofFolder path: String, orLink isLink: Bool = false) -> Problem? {
+        do throws(SystemError) {
+            _ = try FileDescriptor.open(path, .folder)
+            return nil
+        } catch {
+            let isMissing = isLink && error.errno == .noEntry
+            guard isMissing || [.notDirectory, .loop].contains(error.errno) else { return nil }
+            return Problem(
+                "no folder", "\(path) cannot be used as a folder: \(error.errno.reasonForFolder).",
+                action: "Put the folder back, or remove what is in its place.",
+                ["file": .string(path)])
+        }
     }
 
     private func failures() throws(Failure) -> [Problem] {

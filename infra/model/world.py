@@ -103,7 +103,7 @@ class Told:
     turn: Turn
     seen_not_waiting: bool = False
     in_doubt: bool = False  # the answer was lost
-    may_repeat: bool = False  # quiet hours or a refusal have ended a notice in doubt: the next one may tell of it again
+    may_repeat: bool = False  # quiet hours, a refusal or a new device have ended a notice in doubt: the next one may tell of it again
 
     def is_told_again_by(self, turn):
         """Whether `turn` is another one than the one that was told."""
@@ -172,6 +172,10 @@ class World:
             # The name of a token that went on to another phone is that phone's.
             is_taken = any(other.name == phone for other in self.devices[user])
             self.devices[user].append(Device(self.slots, phone, "another" if is_taken else phone))
+            # All phones are told with the new one, also those that may have been told.
+            for (_, player), book in self.told_at.items():
+                for told in book.values():
+                    told.may_repeat = told.may_repeat or told.in_doubt and player == user
         else:
             device.doubtful = False
 
