@@ -1,3 +1,4 @@
+import Crypto
 import Turnstone
 
 /// Why nothing is pushed through a push service: it refuses what identifies this installation, or cannot be
@@ -99,6 +100,63 @@ extension State {
             var services = note.content["failing"]?.object ?? [:]
             services[service] = reason.map { ["reason": .string($0), "since": JSONValue(now)] }
             note.content["failing"] = .object(services)
+        }
+    }
+
+    // MARK: Refusals
+
+    /// A service that has refused pushes to many users, and accepted none of theirs: the settings are probably wrong.
+    package struct Refusals: Equatable {
+        package let service: String
+        /// The push service's own word, such as `DeviceTokenNotForTopic`.
+        package let reason: String
+        package let since: Timestamp
+        /// How many users; no more than ``most`` are told apart.
+        package var users: Int { names.count }
+        fileprivate let names: [String]
+
+        package static let most = 20
+        /// So many may be those users' own fault.
+        package static let few = 3
+    }
+
+    package func refusals() throws(Failure) -> [Refusals] {
+        let services = try notes.read(stopName)?.content["refusing"]?.object?.members ?? []
+        return services.compactMap { service in
+            guard let members = service.value.object, let reason = members["reason"]?.string,
+                let since = members["since"]?.timestamp
+            else { return nil }
+            return Refusals(
+                service: service.name, reason: reason, since: since,
+                names: members["users"]?.texts ?? [])
+        }
+    }
+
+    /// Notes the users to whom a service has refused pushes, beside those of earlier runs.
+    package func note(
+        refusal reason: String, to users: Set<UserID>, by service: String, at now: Timestamp
+    ) throws(Failure) {
+        let known = try refusals().first { $0.service == service }
+        let added = users.map { hex(SHA256.hash(Array($0.text.utf8)).prefix(4)) }
+        let names = Array(Set((known?.names ?? []) + added).sorted().prefix(Refusals.most))
+        guard known?.reason != reason || known?.names != names else { return }
+        try notes.update(stopName) { note in
+            var services = note.content["refusing"]?.object ?? [:]
+            services[service] = [
+                "reason": .string(reason), "since": JSONValue(known?.since ?? now),
+                "users": JSONValue(texts: names),
+            ]
+            note.content["refusing"] = .object(services)
+        }
+    }
+
+    /// Notes that a service has accepted a push.
+    package func forgetRefusals(by service: String) throws(Failure) {
+        guard try refusals().contains(where: { $0.service == service }) else { return }
+        try notes.update(stopName) { note in
+            var services = note.content["refusing"]?.object ?? [:]
+            services[service] = nil
+            note.content["refusing"] = services.members.isEmpty ? nil : .object(services)
         }
     }
 

@@ -58,6 +58,11 @@ package struct State {
         try systemCalls { () throws(SystemError) in try Files.contents(path) }
     }
 
+    /// The folders of documents that programs look up by name.
+    package static let shelves = [
+        "users", "tokens", "keys", "activities", "sessions", "channels", "looks",
+    ]
+
     package var users: Shelf<User> { Shelf(folder: "\(folder)/users") }
     package var tokens: Shelf<Holders> { Shelf(folder: "\(folder)/tokens") }
     package var activities: Shelf<Holders> { Shelf(folder: "\(folder)/activities") }

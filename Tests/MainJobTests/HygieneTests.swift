@@ -59,6 +59,34 @@ import Turnstone
         #expect(quarantined.count == (isQuarantined ? bad : 0))
     }
 
+    @Test(
+        "before anything was accepted, what is refused to three users is our fault, in however many runs",
+        arguments: [Kind.bad, .otherTopic])
+    fileprivate func neverAccepted(kind: Kind) throws {
+        let world = try World()
+        let development = try world.beginDevelopment()
+        let users = Dictionary(uniqueKeysWithValues: (1...7).map { ($0, "user-\($0)") })
+        try world.register(users)
+        for number in 1...6 { try world.tell(kind, of: number, development) }
+        var quarantined = 0
+        for number in 1...6 {
+            #expect(try world.problems().contains("pushes refused") == (number > 3))
+            try world.accept([number: users[number] ?? ""])
+            try world.run("deliver")
+            let device = try world.device(number, of: users[number])
+            #expect(device?.refusals != nil || number >= 3)
+            if device?.quarantined != nil { quarantined += 1 }
+        }
+        #expect(quarantined == (kind == .bad ? 2 : 0))
+        // It is known of each of them as soon as somebody else's push was accepted.
+        try world.accept([7: "user-7"])
+        try world.run("deliver")
+        #expect(try !world.problems().contains("pushes refused"))
+        try world.accept([6: "user-6"])
+        try world.run("deliver")
+        #expect(try world.device(6, of: "user-6")?.refusals != nil)
+    }
+
     @Test("one user's dead tokens do not keep other users' dead tokens alive")
     func oneUsersDeadTokens() throws {
         let world = try World()

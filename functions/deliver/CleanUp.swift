@@ -21,6 +21,8 @@ struct CleanUp {
     private var reached = UserCount()
     /// Those with a device that failed, by what it failed for.
     private var failures: [String: UserCount] = [:]
+    /// Some of those to whom pushes were refused for the devices' sake, and the last reason, where nothing was ever accepted.
+    private var refused: (reason: String, users: Set<UserID>, at: Timestamp)?
     /// Where pushes were accepted under these settings in this run.
     private var accepting: Set<APNsEnvironment> = []
     /// The same before this run; `nil` until somebody asks.
@@ -76,6 +78,7 @@ struct CleanUp {
         let reason = verdict.reason ?? ""
         let fault = verdict.isUncertain ? "\(reason), in one environment" : reason
         if verdict.reason != nil { failures[fault, default: UserCount()].insert(user) }
+        if case .noteRefusal(_, let moment) = change { noteRefusal(reason, to: user, at: moment) }
         items.append(
             Item(
                 user: user, token: token, reason: reason, fault: fault, environment: environment,
@@ -85,13 +88,14 @@ struct CleanUp {
     /// Changes the registrations. A document that is busy or damaged is logged: the deliveries count all
     /// the same.
     mutating func carryOut() {
+        noteRefusals()
         var kept: Set<String> = []
         while !items.isEmpty, !ThisProcess.isEndWanted {
             if let item = carryOutOne() { kept.insert(item.fault) }
         }
         for fault in kept.sorted() {
             log.event(
-                "kept the devices of users who failed alike: more than a fifth of all did, so check key, topic and environment",
+                "kept the devices of users who failed alike: so many did that key, topic or environment may be wrong",
                 [
                     "reason": .string(fault),
                     "failed": .integer(Int64(failed(for: fault))),
@@ -100,6 +104,39 @@ struct CleanUp {
         }
         noteAcceptances()
         vouched = nil
+    }
+
+    private mutating func noteRefusal(
+        _ reason: String, to user: UserID, at moment: Timestamp
+    ) {
+        var users = refused?.users ?? []
+        if users.count < State.Refusals.most { users.insert(user) }
+        refused = (reason, users, moment)
+    }
+
+    /// Whether nothing says that key, topic and environment are right.
+    private var isUnproven: Bool {
+        mutating get { accepting.isEmpty && acceptedEarlier.isEmpty }
+    }
+
+    /// Notes for `health` to whom pushes were refused, as long as none was accepted; where that fails, another run notes it.
+    private mutating func noteRefusals() {
+        defer { refused = nil }
+        do throws(Failure) {
+            guard isUnproven else { return try state.forgetRefusals(by: service) }
+            guard let refused else { return }
+            try state.note(
+                refusal: refused.reason, to: refused.users, by: service, at: refused.at)
+        } catch { log.failure(error) }
+    }
+
+    /// To how many users pushes were refused, in this run and earlier ones.
+    private var refusedUsers: Int {
+        var earlier = 0
+        do throws(Failure) {
+            earlier = try state.refusals().first { $0.service == service }?.users ?? 0
+        } catch { log.failure(error) }
+        return max(earlier, refused?.users.count ?? 0)
     }
 
     /// Changes one registration where many wait for it, while pushes go on.
@@ -140,8 +177,11 @@ struct CleanUp {
     }
 
     /// More than 20 % of at least 20 users failed and were reached on no other device, and no earlier acceptance vouches for
-    /// key and topic.
+    /// key and topic. Before anything was accepted at all, three users are enough, in one run or in several.
     private mutating func isOurFault(_ item: Item) -> Bool {
+        if case .noteRefusal = item.change, isUnproven, refusedUsers >= State.Refusals.few {
+            return true
+        }
         guard users.count >= 20, failed(for: item.fault) * 5 > users.count else { return false }
         guard item.isCertain, let environment = item.environment else { return true }
         return !acceptedEarlier.contains(environment)

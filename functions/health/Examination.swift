@@ -46,7 +46,8 @@ struct Examination {
                 ))
         }
         for find in [
-            room, cycle, answers, oldest, stops, failures, drainer, pause, failed, setAside,
+            room, cycle, answers, oldest, stops, failures, refusals, drainer, pause, failed,
+            setAside,
             unusable, links, folders,
         ] {
             do throws(Failure) { problems += try find() } catch {
@@ -210,9 +211,7 @@ struct Examination {
                 var broken: [Problem] = []
                 for name in try Files.names(in: folder) {
                     let path = "\(folder)/\(name)"
-                    guard let target = Files.target(ofLink: path), try !Files.exists(path) else {
-                        continue
-                    }
+                    guard let target = Files.target(ofLink: path), isBroken(path) else { continue }
                     broken.append(
                         Problem(
                             "broken link", "\(path) leads to \(target), which is not there.",
@@ -225,22 +224,30 @@ struct Examination {
         return problems
     }
 
+    private func isBroken(_ path: String) -> Bool {
+        // What cannot be looked for is named elsewhere.
+        do throws(SystemError) { return try !Files.exists(path) } catch { return false }
+    }
+
     /// What is no folder in the place of one: what would be in it counts as missing.
     private func folders() throws(Failure) -> [Problem] {
-        let shelves = ["users", "tokens", "keys", "activities", "sessions", "channels", "looks"]
+        let others = [
+            "receipts", "spool", "spool/held", "spool/waiting", "spool/ready", "spool/ready/urgent",
+            "spool/ready/normal", "spool/ready/backlog", "spool/ready/bulk",
+        ]
         var problems: [Problem] = []
-        for shelf in shelves + ["messages", "receipts", "spool"] {
+        for shelf in State.shelves + ["messages"] + others {
             let path = "\(state.folder)/\(shelf)"
             if let problem = problem(ofFolder: path) {
                 problems.append(problem)
                 continue
             }
             // Those of users and the like are named by two digits of a digest, those of messages by the day.
-            guard shelf != "receipts", shelf != "spool" else { continue }
+            guard !others.contains(shelf) else { continue }
             let names = try systemCalls { () throws(SystemError) in try Files.names(in: path) }
             for name in names where [2, 10].contains(name.utf8.count) {
                 let path = "\(path)/\(name)"
-                let isLink = Files.target(ofLink: path) != nil
+                let isLink = shelf != "messages" && Files.target(ofLink: path) != nil
                 if let problem = problem(ofFolder: path, orLink: isLink) {
                     problems.append(problem)
                 }
@@ -279,6 +286,19 @@ struct Examination {
                 [
                     "service": .string(failure.service), "reason": .string(failure.reason),
                     "since": .string(text(failure.since)),
+                ])
+        }
+    }
+
+    private func refusals() throws(Failure) -> [Problem] {
+        try state.refusals().filter { $0.users >= State.Refusals.few }.map { refusals in
+            Problem(
+                "pushes refused",
+                "\(refusals.service) has accepted no push with these settings, and refused those to \(refusals.users) users or more: \(refusals.reason).",
+                action: "Correct the topic (APNS_BUNDLE_ID), the key's team, or APNS_ENVIRONMENT.",
+                [
+                    "service": .string(refusals.service), "reason": .string(refusals.reason),
+                    "since": .string(text(refusals.since)),
                 ])
         }
     }
