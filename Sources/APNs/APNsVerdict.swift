@@ -111,14 +111,17 @@ extension APNsOutcome {
     }
 }
 
-/// The pause before another attempt: doubled each time up to six hours, and up to a quarter longer by
-/// chance, so that what failed together does not come again together.
+/// The pause before another attempt: doubled each time, and up to a quarter longer by chance, so that what failed together
+/// does not come again together.
 ///
 /// - Parameters:
 ///   - attempt: 1 after the first attempt.
+///   - longest: up to which it is doubled.
 ///   - random: any byte.
-package func backOff(_ pause: Interval, attempt: Int, random: UInt8) -> Interval {
-    let longest = Interval.hours(6).milliseconds
+package func backOff(
+    _ pause: Interval, attempt: Int, longest: Interval = .hours(6), random: UInt8
+) -> Interval {
+    let longest = longest.milliseconds
     let doubled = min(longest, pause.milliseconds << Int64(min(max(attempt - 1, 0), 16)))
     return .milliseconds(doubled + doubled / 4 * Int64(random) / 255)
 }

@@ -50,7 +50,7 @@ package struct BadgeSender {
     }
 
     /// Takes back what messages have added to a user's badge, as no device took them: each once, however often this is called.
-    /// Icons that show it, since another message was counted after it, are corrected.
+    /// Any push since may have shown it: icons get the number as it is now.
     package func takeBack(
         _ changes: [(message: String, change: BadgeChange)], of user: UserID
     ) throws(Failure) {
@@ -59,14 +59,10 @@ package struct BadgeSender {
         guard changes.contains(where: { counted.contains($0.message) }) else { return }
         try state.users.update(name) { (document) throws(Failure) in
             let before = document.badge
-            let first = document.badgeMessages.firstIndex { id in
-                changes.contains { $0.message == id }
-            }
             for (message, change) in changes {
                 document.takeBackBadge(change, messageID: message)
             }
-            let isShown = first.map { $0 < document.badgeMessages.count } ?? false
-            if isShown, document.badge != before { try send(&document, of: user) }
+            if document.badge != before { try send(&document, of: user) }
         }
     }
 }

@@ -186,7 +186,9 @@ package final class Intake {
         try spool.write(path) { (writer) throws(Failure) in
             try writer.append(members)
             while var device = try whole.nextOfAll() {
-                if let pause = whole.progress.pause(of: device.number) { device.fail(with: pause) }
+                if let trouble = whole.progress.trouble(of: device.number) {
+                    device.failures = device.failures(after: trouble)
+                }
                 device.isInDoubt = whole.isInDoubt(device)
                 try writer.append(device.members)
             }

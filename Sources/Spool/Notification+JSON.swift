@@ -106,8 +106,10 @@ extension Delivery {
         setAlternate(to: members["also"]?.bool == true ? number : nil)
         deviceID = members["device_id"]?.string
         stamp = members["stamp"]?.integer
-        failures = Int(members["failures"]?.count ?? 0)
-        pause = members["pause"]?.count.map { .milliseconds($0) }
+        for trouble in Trouble.allCases {
+            guard let count = members["\(trouble.rawValue)_failures"]?.count else { continue }
+            failures = Failures(trouble, count: Int(count))
+        }
         isInDoubt = members["in_doubt"]?.bool ?? false
     }
 
@@ -124,8 +126,9 @@ extension Delivery {
         members["badge"] = badge.map { .integer(Int64($0)) }
         members["stamp"] = stamp.map { .integer($0) }
         members["proven"] = isProven ? true : nil
-        members["failures"] = failures > 0 ? .integer(Int64(failures)) : nil
-        members["pause"] = pause.map { .integer($0.milliseconds) }
+        if let failures {
+            members["\(failures.trouble.rawValue)_failures"] = .integer(Int64(failures.count))
+        }
         members["in_doubt"] = isInDoubt ? true : nil
         return members
     }

@@ -86,6 +86,11 @@ package struct Notification: Equatable, Sendable {
         return max(expires, min(moment + .hours(12), longestHeld))
     }
 
+    /// When a message is over that a notification brings which is over at a moment itself.
+    package func end(within moment: Timestamp) -> Timestamp {
+        hasOwnLife ? expires : max(expires, min(moment, longestHeld))
+    }
+
     /// No message is held for longer.
     private var longestHeld: Timestamp { (notBefore ?? accepted) + ReceiptLog.keeping }
 
@@ -109,6 +114,32 @@ package struct Notification: Equatable, Sendable {
         self.expires = expires
         self.push = push
         self.turns = turns
+    }
+}
+
+/// How long what makes a push fail may last. What one kind has cost says nothing of the other.
+package enum Trouble: String, CaseIterable, Sendable {
+    /// No answer, too many requests: it may be over in a second.
+    case brief
+    /// The service says that it is out of order.
+    case lasting
+
+    /// - Parameter pause: after the first failure.
+    package init(pause: Interval) { self = pause < .minutes(1) ? .brief : .lasting }
+
+    /// No pause is longer, however many failures there were.
+    package var longestPause: Interval { self == .brief ? .minutes(15) : .hours(6) }
+}
+
+/// Failures that follow on each other.
+package struct Failures: Equatable, Sendable {
+    package let trouble: Trouble
+    package let count: Int
+
+    /// - Parameter count: more than a thousand are not told apart.
+    init(_ trouble: Trouble, count: Int) {
+        self.trouble = trouble
+        self.count = min(max(count, 1), 1000)
     }
 }
 
@@ -139,11 +170,8 @@ package struct Delivery: Equatable, Sendable {
     /// Whether the push service has taken a push to the device before. Such devices go first: a service
     /// lowers its limits after errors.
     package var isProven: Bool
-    /// How often in a row it has failed with the same ``pause``.
-    package internal(set) var failures = 0
-    /// The pause after the last failure, before it was doubled and drawn: tells the kinds of failures apart. `nil` before the
-    /// first.
-    package internal(set) var pause: Interval?
+    /// How often in a row it has failed in the same way; `nil` before the first failure.
+    package internal(set) var failures: Failures?
     /// Whether the answer to an attempt was lost, so that the push may have arrived.
     package internal(set) var isInDoubt = false
     /// Which messages of a release the push brings; `nil` where that is what the notification says.
@@ -179,17 +207,14 @@ package struct Delivery: Equatable, Sendable {
         delivery.number = number
         delivery.isAlternate = false
         delivery.failures = failures
-        delivery.pause = pause
         delivery.isInDoubt = isInDoubt
         return delivery
     }
 
-    /// How often in a row it has failed with a pause, if it has now.
-    package func failures(with pause: Interval) -> Int { self.pause == pause ? failures + 1 : 1 }
-
-    mutating func fail(with pause: Interval) {
-        failures = failures(with: pause)
-        self.pause = pause
+    /// The same after another failure.
+    package func failures(after trouble: Trouble) -> Failures {
+        guard let failures, failures.trouble == trouble else { return Failures(trouble, count: 1) }
+        return Failures(trouble, count: failures.count + 1)
     }
 
     /// The same to the token that took the place of the one it was accepted for.

@@ -13,20 +13,20 @@ package struct Attempt: Equatable, Sendable {
     package let reason: String?
     /// `nil` where the delivery has not ended with this.
     package let outcome: Outcome?
-    /// Where it has failed and is tried again: the pause before that, as ``Delivery/pause``. `nil` where it only waits.
-    package let pause: Interval?
+    /// Where it has failed and is tried again. `nil` where it only waits.
+    package let trouble: Trouble?
 
     package init(
         at: Timestamp, pushID: String?, status: Int? = nil, reason: String? = nil,
         outcome: Outcome?,
-        pause: Interval? = nil
+        trouble: Trouble? = nil
     ) {
         self.at = at
         self.pushID = pushID
         self.status = status
         self.reason = reason
         self.outcome = outcome
-        self.pause = pause
+        self.trouble = trouble
     }
 
     /// Whether the push may have arrived though no answer came.
@@ -83,7 +83,7 @@ extension ReceiptLog {
             file.progress.doubtful.insert(delivery.number)
         }
         if let outcome = attempt.outcome { file.progress.settle(delivery.number, outcome) }
-        if let pause = attempt.pause { file.progress.fail(delivery.number, with: pause) }
+        if let trouble = attempt.trouble { file.progress.fail(delivery.number, trouble) }
         // Before its own line: a drainer that finds the one finds the others.
         for id in delivery.brings ?? file.notification.messageIDs {
             append(

@@ -300,11 +300,30 @@ extension Spool {
 extension Spool {
     /// The releases that were taken from their boxes and are not accepted, or are over and not forgotten.
     package func orphanedReleases() throws(Failure) -> [String] {
-        var orphans: [String] = []
-        for name in try names(in: released) where name.utf8.count == 36 {
-            if try !contains(name) { orphans.append(name) }
+        let releases = try names(in: released).filter { $0.utf8.count == 36 }
+        guard releases.count > 64 else {
+            var orphans: [String] = []
+            for name in releases where try !contains(name) { orphans.append(name) }
+            return orphans
         }
-        return orphans
+        // To look for each of thousands would take a walk through all folders each. Twice, since one may be put off meanwhile.
+        var orphans = Set(releases)
+        for _ in 0..<2 where !orphans.isEmpty {
+            for folder in try folders() {
+                let list = FolderList(folder)
+                do throws(SystemError) {
+                    while let name = try list.next() {
+                        if let id = idOfFile(name) { orphans.remove(id) }
+                    }
+                } catch { try skip(error) }
+            }
+        }
+        return orphans.sorted()
+    }
+
+    /// The ids of the messages that a release has still to bring.
+    package func messageIDs(of release: String) throws(Failure) -> [String] {
+        try names(in: released(release)).compactMap { idOfFile($0) }
     }
 
     /// The messages that a release brings, the oldest first.
@@ -371,9 +390,14 @@ extension Spool {
 
     /// Forgets what a release has brought. Before the release itself goes: else it would be brought again.
     package func finishRelease(_ release: String, now: Timestamp) throws(Failure) {
-        for message in try messages(of: release, damaged: { (_, path, _) in Files.remove(path) }) {
-            try forget(message, now: now)
+        let messages = try messages(of: release) { (_, path, _) in Files.remove(path) }
+        for message in messages { Files.remove(message.path) }
+        guard try messageIDs(of: release).isEmpty else {
+            throw Failure(
+                .later(seconds: 5), "unable to remove what is in \(released(release))",
+                cause: "stuck", file: released(release))
         }
+        for message in messages { try noteForgotten(message.notification, now: now) }
         try forgetRelease(release)
     }
 

@@ -184,8 +184,8 @@ struct Progress {
     var unanswered = NumberSet()
     /// Those of which an attempt in this pass has got no answer.
     var doubtful = NumberSet()
-    /// Those that have failed in this pass, by ``Delivery/pause``, of which there are few.
-    private var failed: [Interval: NumberSet] = [:]
+    /// Those that have failed in this pass. No receipt says so: of a drainer that was killed, they count as not tried.
+    private var failed: [Trouble: NumberSet] = [:]
     /// Whether the push service took it for a device.
     var isReached = false
     /// Where the receipts first tell of it.
@@ -197,12 +197,12 @@ struct Progress {
     /// Whether the receipts say that its file could not be read.
     var isSetAside = false
 
-    mutating func fail(_ number: Int, with pause: Interval) {
-        failed[pause, default: NumberSet()].insert(number)
+    mutating func fail(_ number: Int, _ trouble: Trouble) {
+        failed[trouble, default: NumberSet()].insert(number)
     }
 
     /// `nil` where it has not failed.
-    func pause(of number: Int) -> Interval? { failed.first { $0.value.contains(number) }?.key }
+    func trouble(of number: Int) -> Trouble? { failed.first { $0.value.contains(number) }?.key }
 
     mutating func settle(_ number: Int, _ outcome: Outcome) {
         settled.insert(number)

@@ -358,7 +358,39 @@ import Unix
         _ = try send(world, ["title": "B", "badge": "+1"])
         try world.run("deliver")
         let badges = try payloads(world).compactMap { $0["aps"]?.object?["badge"]?.integer }
-        #expect(badges == [1])
+        #expect(badges == [0, 1])
+    }
+
+    @Test("an icon that a repeated push has given too high a number is corrected")
+    func tooHighAfterRepeat() throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        try world.simulator.perform(["do": "apns-fault", "status": 429, "count": 1])
+        _ = try send(world, ["title": "B", "badge": "+1"])
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
+        _ = try send(world, ["title": "M", "badge": "+1", "expires_in": 1200])
+        try goOn(world, minutes: 5)
+        try goOn(world, minutes: 40)
+        let badges = try payloads(world).compactMap { $0["aps"]?.object?["badge"]?.integer }
+        #expect(badges == [2, 1])
+        #expect(isEmpty(world))
+    }
+
+    @Test("nothing is held for more than thirty days, whatever is held beside it")
+    func aMonth() throws {
+        let world = try muted()
+        try mute(world, minutes: 365 * 24 * 60)
+        let old = try send(world, ["title": "Old"])
+        for _ in 0..<20 { try goOn(world, minutes: 24 * 60) }
+        let new = try send(world, ["title": "New"])
+        for _ in 0..<10 { try goOn(world, minutes: 24 * 60) }
+        try goOn(world, minutes: 10)
+        #expect(try world.report(old)["counts"] == ["expired": 1])
+        #expect(try world.report(new)["counts"] == ["held": 1])
+        // It waits for its own end.
+        let box = try #require(world.state.files().keys.first { $0.hasPrefix("spool/held/") })
+        let moment = box.dropFirst("spool/held/".count).prefix { $0 != "-" }
+        #expect(Int64(moment).map { $0 > world.now } == true, "\(box)")
     }
 
     @Test("an icon that shows what was taken back is corrected", arguments: [false, true])

@@ -662,7 +662,8 @@ import Turnstone
         try world.run("deliver")
         let badges = try world.simulator.pushes().filter { $0["accepted"] == true }
             .map { $0["payload"]?.object?["aps"]?.object?["badge"] }
-        #expect(badges == [1])
+        // What was taken back may have been shown by a push in between.
+        #expect(badges.drop { $0 == 0 } == [1])
     }
 
     @Test("a message held for one device goes to no other one")

@@ -96,8 +96,7 @@ import Unix
         let devices = try file.rest()
         intake.log.append(Scratch.accepted(), of: devices[0], in: file)
         intake.log.append(
-            Attempt(at: now, pushID: nil, outcome: nil, pause: .seconds(10)), of: devices[1],
-            in: file)
+            Attempt(at: now, pushID: nil, outcome: nil, trouble: .brief), of: devices[1], in: file)
         let moment = Spool.moment(
             for: now + .milliseconds(4300), now: now, expires: file.notification.expires)
         intake.endPass(file, until: moment)
@@ -115,8 +114,8 @@ import Unix
         #expect(due.pass == 2 && due.isReached)
         let rest = try due.rest()
         #expect(rest.map(\.number) == [1])
-        #expect(rest[0].failures(with: .seconds(10)) == 2)
-        #expect(rest[0].failures(with: .minutes(15)) == 1)
+        #expect(rest[0].failures(after: .brief).count == 2)
+        #expect(rest[0].failures(after: .lasting).count == 1)
         intake.log.append(Scratch.accepted(.gone), of: rest[0], in: due)
         try intake.log.commit()
         intake.finish(due, at: now)

@@ -12,7 +12,6 @@ import Messages
 import Spool
 import Store
 import Turnstone
-import Unix
 
 serve(
     Route("GET", "/api/badge") { (request) throws(Failure) in

@@ -58,6 +58,10 @@ extension Drainer {
         guard let user = push.job.file.user(of: push.delivery) else { return nil }
         if push.job.notification.cargo == .messages { return try takeOverHeld(of: user) }
         let document = try document(of: user)
+        if push.job.notification.cargo == .release {
+            // Of what went back into its box, this release says nothing.
+            push.bring(try spool.messageIDs(of: push.job.notification.id))
+        }
         guard let device = try aim(&push, at: document) else { return .superseded("unregistered") }
         if try isRepeated(push) { return .superseded("delivered") }
         if let told = push.job.notification.turns {
@@ -96,7 +100,7 @@ extension Drainer {
         let isAnybodys = try !push.job.file.alternates(to: push.original).isEmpty
         if isAnybodys || push.job.file.isInDoubt(push.delivery) {
             push.job.prolong(for: [push.job.notification], heldUntil: now + pause)
-            return .retained(pause)
+            return isAnybodys ? .waiting(min(pause, .minutes(10))) : .retained(pause)
         }
         return try hold(push, for: user, until: now + pause)
     }

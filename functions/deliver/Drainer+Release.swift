@@ -84,7 +84,10 @@ extension Drainer {
         }
         for message in messages {
             guard let moment = message.notification.notBefore, moment > now else { continue }
-            if isInDoubt { return .early(moment - now) }
+            if isInDoubt {
+                push.job.prolong(for: messages.map { $0.notification }, heldUntil: moment)
+                return .early(min(moment - now, .minutes(1)))
+            }
             try spool.putBack([message], of: release, into: box, until: moment, now: now)
             messages.removeAll { $0.id == message.id }
         }
@@ -236,7 +239,7 @@ extension Drainer {
 
     /// When a message is over that a release is to bring.
     private func end(of message: Notification, in release: Job) -> Timestamp {
-        message.hasOwnLife ? message.expires : release.notification.expires
+        message.end(within: release.notification.expires)
     }
 
     /// Whether a payload, with any badge and with less text at the worst, is small enough for APNs.

@@ -61,7 +61,10 @@ extension Drainer {
             if isSent, verdict.status != nil, provider.isOwn(push) {
                 noteRefusalToAnswer(verdict, to: push)
             }
-            append(verdict, of: push, nil, isSent: isSent)
+            // Of what waits for hours the receipts say so once.
+            if verdict.heldFor == nil || job.file.pass == 1 || job.file.isInDoubt(push.delivery) {
+                append(verdict, of: push, nil, isSent: isSent)
+            }
             job.retry(notBefore: now + interval, because: verdict.reason)
         case .stop:
             append(verdict, of: push, nil, isSent: isSent)
@@ -84,7 +87,7 @@ extension Drainer {
         intake.log.append(
             Attempt(
                 at: now, pushID: isSent ? push.id : nil, status: verdict.status,
-                reason: verdict.reason, outcome: outcome, pause: verdict.pause),
+                reason: verdict.reason, outcome: outcome, trouble: verdict.trouble),
             of: push.delivery, in: push.job.file)
     }
 

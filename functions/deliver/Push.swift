@@ -142,8 +142,8 @@ struct Verdict {
     var change: CleanUp.Change?
     /// Whether the other environment, which may know the token, refused to look.
     var isUncertain = false
-    /// Where it has failed and is tried again, the pause that grows with each failure of the kind.
-    private(set) var pause: Interval?
+    /// Where it has failed and is tried again.
+    private(set) var trouble: Trouble?
 
     enum Meaning {
         case settled(Outcome)
@@ -298,17 +298,18 @@ extension Verdict {
     /// It has failed, and is tried again after a pause.
     ///
     /// - Parameters:
-    ///   - pause: doubled with each failure of a delivery that comes after another one with the same pause: what other failures
-    ///     there were says nothing of how long this one lasts.
+    ///   - pause: doubled with each failure that comes after one of its kind.
     ///   - most: how many failures count.
     private init(
         _ status: Int?, _ reason: String?, of delivery: Delivery, _ pause: Interval,
         most: Int = .max
     ) {
-        let attempt = min(delivery.failures(with: pause), most)
-        let interval = backOff(pause, attempt: attempt, random: jitter())
+        let trouble = Trouble(pause: pause)
+        let interval = backOff(
+            pause, attempt: min(delivery.failures(after: trouble).count, most),
+            longest: max(pause, trouble.longestPause), random: jitter())
         self.init(status: status, reason: reason, meaning: .later(interval))
-        self.pause = pause
+        self.trouble = trouble
     }
 
     private init(status: Int?, reason: String?, meaning: Meaning) {

@@ -47,7 +47,7 @@ unregisters = st.builds(lambda user, phone, by: {"do": "unregister", "user": use
 preferences = st.builds(
     lambda user, off, mute, quiet: {"do": "preferences", "user": user, "off": off, "mute": mute, "quiet": quiet},
     users, st.lists(st.sampled_from(["turn", "news", "message", "approval_request"]), max_size=1),
-    st.sampled_from([0, 0, 30, 90, 3000]), st.sampled_from([0, 0, 45, 45, 600]))
+    st.sampled_from([0, 0, 30, 90, 3000, 50_000]), st.sampled_from([0, 0, 45, 45, 600]))
 notifies = st.builds(
     lambda who, kind, collapse, after, expires, how: {
         name: value for name, value in {"do": "notify", "users": who, "kind": kind, "collapse": collapse, "after": after,
