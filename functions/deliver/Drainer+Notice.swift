@@ -171,7 +171,10 @@ extension Drainer {
             document.noteShown(shown, on: others)
         }
         if let shown = job.waitingGames ?? job.queuedGames {
-            document.noteShown(shown, on: job.doubtful)
+            // A newer notice that was taken meanwhile has changed the number again.
+            let newest = job.notification.turns?.notice ?? .max
+            let overtaken = document.devices.filter { $0.notice > newest }.map(\.token)
+            document.noteShown(shown, on: job.doubtful.filter { !overtaken.contains($0) })
         }
         try state.forgetJudgement(of: player, hint: document.record)
     }

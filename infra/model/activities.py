@@ -111,6 +111,7 @@ class Activities:
         self.calls = {}  # number: (step, group) of each call
         self.owners = {}  # activity: users who ever had it
         self.repeated = set()  # numbers of calls that were asked for again, after a killed program may have done them
+        self.left = set()  # (user, token): unregistered once
         self.complaint = None
         self.is_set_back = False  # whether the clock ever was
 
@@ -182,6 +183,7 @@ class Activities:
         if listener is None or listener.user != step["user"]:
             return {200, 403, 404} if again else {403, 404}
         self.listeners.remove(listener)
+        self.left.add((listener.user, listener.token))
         return {200, 403, 404} if listener.doubtful or again else {200}
 
     def call(self, step, status, answer, now, group, again=False):

@@ -82,7 +82,9 @@ def check(world, push, unsettled=frozenset()):
 
 
 def check_start(book, listener, push, shown, state):
-    if state is None and unsettled_state(book, listener, shown) is None and not listener.doubtful:
+    # Who leaves and comes back with the same token may get what was meant for it before.
+    is_back = (listener.user, listener.token) in book.left
+    if state is None and unsettled_state(book, listener, shown) is None and not listener.doubtful and not is_back:
         raise RightPerson(f"{described(push)}: start {shown.number} was not asked for here")
     aps = push.payload["aps"]
     if (aps.get("attributes-type"), aps.get("attributes"), shown.alert) != (TYPE, {"n": shown.number}, shown.number):
