@@ -60,9 +60,14 @@ package struct PlayerIndex {
         try systemCalls { () throws(SystemError) in try FileDescriptor.open(path, .update) }
     }
 
+    /// Records of 16 million players: a cycle reads all of them, so a larger file is none that cycles have made.
+    private static let largest = recordSize << 24
+
     private static func isSound(_ file: FileDescriptor) throws(Failure) -> Bool {
-        let header = try systemCalls { () throws(SystemError) in try file.read(upTo: 8, at: 0) }
-        return header == words([magic])
+        try systemCalls { () throws(SystemError) in
+            guard try file.size() <= largest else { return false }
+            return try file.read(upTo: 8, at: 0) == words([magic])
+        }
     }
 
     /// Makes the index from the users' documents, with the lock held.

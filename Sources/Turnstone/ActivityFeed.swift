@@ -311,9 +311,12 @@ extension ActivityFeed {
     /// What a session's carrier has taken, as one of the listeners has to get it, whose own feed this is; `nil` where the
     /// listener got something newer, or will get it.
     ///
-    /// - Parameter fits: whether a state can be sent.
+    /// - Parameters:
+    ///   - isPutOff: whether what was taken last waits for another attempt: its push will not go out after this one, and leaves its
+    ///     alert to it.
+    ///   - fits: whether a state can be sent.
     package func merged(
-        into shared: Taken, now: Timestamp, fits: (JSONObject) -> Bool
+        into shared: Taken, now: Timestamp, isPutOff: Bool = false, fits: (JSONObject) -> Bool
     ) -> Taken? {
         guard let known else { return shared }
         let isNewer = known.isNewer(than: shared.state.place, now: now)
@@ -326,6 +329,9 @@ extension ActivityFeed {
             var aps = state.aps
             aps["content-state"] = content
             if fits(aps) { state.aps = aps }
+        }
+        if let missed = waiting ?? (isPutOff ? taken?.state : nil) {
+            state.takeAlert(of: missed, fits: fits)
         }
         return Taken(
             state: state, carrier: shared.carrier, moment: shared.moment,

@@ -77,6 +77,28 @@ import Turnstone
         #expect(states.allSatisfy { $0 == nil }, "\(states)")
     }
 
+    @Test("an alert of one activity that was put off goes with its session's next state")
+    func alertPutOff() throws {
+        let world = try World()
+        try world.listen(1)
+        _ = try world.send(1)
+        try world.run("deliver")
+        let alert: JSONObject = ["title": "T", "body": "B"]
+        let alone: JSONObject = ["activityId": "activity-1", "alert": .object(alert)]
+        #expect(try world.send(2, alone) == "held")
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
+        try world.advance(seconds: 16)
+        try world.run("deliver")
+        try world.advance(seconds: 16)
+        _ = try world.send(3)
+        try world.run("deliver")
+        try world.advance(seconds: 3600)
+        try world.run("deliver")
+        #expect(try world.shown() == [1: [1, 3]])
+        let last = try world.simulator.pushes().last { $0["accepted"] == true }
+        #expect(last?["payload"]?.object?["aps"]?.object?["alert"] == .object(alert))
+    }
+
     @Test("who came after the session's last state ends with it")
     func endOfNewcomer() throws {
         let world = try World()

@@ -54,6 +54,16 @@ import Unix
         }
     }
 
+    @Test("an index that is larger than any is made again")
+    func huge() throws {
+        try bind(7, 8)
+        let path = "\(scratch.folder.path)/players.index"
+        let file = try FileDescriptor.open(path, .update)
+        try file.write([0], at: 1 << 40)
+        #expect(try due(at: time).sorted() == [7, 8])
+        #expect(try Files.stamp(of: path)?.size ?? 0 < 1 << 20)
+    }
+
     @Test("a timer that drifts or is moved begins a new count and loses no more than one slot")
     func drift() throws {
         try bind(7)

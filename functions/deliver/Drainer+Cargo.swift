@@ -66,7 +66,13 @@ extension Drainer {
         let verdict = fill(push, taken)
         guard let own = device.activity else { return verdict }
         if let pause = own.pause(before: taken, now: now) { return .behind(for: pause) }
-        guard let merged = own.merged(into: taken, now: now, fits: fits) else {
+        var isPutOff = false
+        if let last = own.taken, last.state.aps["alert"] != nil {
+            isPutOff = try spool.putOff(last.carrier) != nil
+        }
+        let merged = own.merged(
+            into: taken, now: now, isPutOff: isPutOff, fits: fits)
+        guard let merged else {
             return .superseded("newer")
         }
         push.load(content(of: merged, like: push), expires: merged.state.expires)
