@@ -208,6 +208,11 @@ class Activities:
             right = {202, 409} if stateless or again else {202}
         elif doubtful:
             right = {202, 404, 409}
+        if again and status == 409 and stateless:
+            # It was refused for want of a state, or a killed call has ended them with their session's.
+            for listener in able:
+                listener.doubtful = True
+            return right
         # A killed call may have ended them all, so that its repetition finds nothing to end.
         if status != 202 and not (again and status == 409 and step["event"] == "end"):
             return right
