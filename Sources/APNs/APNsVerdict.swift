@@ -21,7 +21,7 @@ package enum APNsOutcome: Equatable, Sendable {
     case refused
     /// `BadDeviceToken`: no token, or one of the other environment.
     case quarantined
-    /// The same push may be taken later, the first time after `pause`; see ``backOff(_:attempt:random:)``.
+    /// The same push may be taken later, the first time after `pause`; see ``backOff(_:attempt:longest:random:)``.
     case later(pause: Interval)
     /// Nothing that is sent with this key, topic or certificate will be taken until somebody mends it.
     case stopQueue

@@ -5,9 +5,9 @@ import Unix
 
 /// Where messages are accepted.
 package struct Outbox {
-    private let state: State
-    private let spool: Spool
-    private let now: Timestamp
+    let state: State
+    let spool: Spool
+    let now: Timestamp
 
     package init(_ state: State, now: Timestamp) {
         self.state = state

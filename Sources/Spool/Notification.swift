@@ -119,9 +119,9 @@ package struct Notification: Equatable, Sendable {
 
 /// How long what makes a push fail may last. What one kind has cost says nothing of the other.
 package enum Trouble: String, CaseIterable, Sendable {
-    /// No answer, too many requests: it may be over in a second.
+    /// No answer, or one that asks for less than a minute, such as 429: it may be over in a second.
     case brief
-    /// The service says that it is out of order.
+    /// The service is out of order, or asks for a longer pause.
     case lasting
 
     /// - Parameter pause: after the first failure.

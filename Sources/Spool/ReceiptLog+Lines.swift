@@ -18,8 +18,7 @@ package struct Attempt: Equatable, Sendable {
 
     package init(
         at: Timestamp, pushID: String?, status: Int? = nil, reason: String? = nil,
-        outcome: Outcome?,
-        trouble: Trouble? = nil
+        outcome: Outcome?, trouble: Trouble? = nil
     ) {
         self.at = at
         self.pushID = pushID

@@ -59,19 +59,27 @@ extension State {
     package func note(_ stop: DeliveryStop?, of service: String) throws(Failure) {
         let known = try deliveryStop(of: service)
         guard known != stop else { return }
+        let value: JSONValue? = stop.map { stop in
+            let isSame = known?.reason == stop.reason
+            var members: JSONObject = [
+                "reason": .string(stop.reason),
+                "since": JSONValue(isSame ? known?.since ?? stop.since : stop.since),
+                "settings": .string(stop.settings),
+            ]
+            members["until"] = stop.until.map { JSONValue($0) }
+            return .object(members)
+        }
+        try note("stopped", service, value)
+    }
+
+    /// Changes what one member of `delivery.json` says of a service.
+    private func note(
+        _ member: String, _ service: String, _ value: JSONValue?
+    ) throws(Failure) {
         try notes.update(stopName) { note in
-            var services = note.content["stopped"]?.object ?? [:]
-            services[service] = stop.map { stop in
-                let isSame = known?.reason == stop.reason
-                var members: JSONObject = [
-                    "reason": .string(stop.reason),
-                    "since": JSONValue(isSame ? known?.since ?? stop.since : stop.since),
-                    "settings": .string(stop.settings),
-                ]
-                members["until"] = stop.until.map { JSONValue($0) }
-                return .object(members)
-            }
-            note.content["stopped"] = .object(services)
+            var services = note.content[member]?.object ?? [:]
+            services[service] = value
+            note.content[member] = .object(services)
         }
     }
 
@@ -96,11 +104,8 @@ extension State {
     ) throws(Failure) {
         let isKnown = try deliveryFailures().contains { $0.service == service }
         guard isKnown != (reason != nil) else { return }
-        try notes.update(stopName) { note in
-            var services = note.content["failing"]?.object ?? [:]
-            services[service] = reason.map { ["reason": .string($0), "since": JSONValue(now)] }
-            note.content["failing"] = .object(services)
-        }
+        try note(
+            "failing", service, reason.map { ["reason": .string($0), "since": JSONValue(now)] })
     }
 
     // MARK: Refusals
@@ -111,6 +116,7 @@ extension State {
         /// The push service's own word, such as `DeviceTokenNotForTopic`.
         package let reason: String
         package let since: Timestamp
+        fileprivate let settings: String
         /// How many users; no more than ``most`` are told apart.
         package var users: Int { names.count }
         fileprivate let names: [String]
@@ -128,36 +134,37 @@ extension State {
             else { return nil }
             return Refusals(
                 service: service.name, reason: reason, since: since,
+                settings: members["settings"]?.string ?? "",
                 names: members["users"]?.texts ?? [])
         }
     }
 
-    /// Notes the users to whom a service has refused pushes, beside those of earlier runs.
+    /// What a service has refused under these settings.
+    package func refusals(by service: String, under settings: String) throws(Failure) -> Refusals? {
+        try refusals().first { $0.service == service && $0.settings == settings }
+    }
+
+    /// Notes the users to whom a service has refused pushes under these settings, beside those of earlier runs.
     package func note(
-        refusal reason: String, to users: Set<UserID>, by service: String, at now: Timestamp
+        refusal reason: String, to users: Set<UserID>, by service: String, under settings: String,
+        at now: Timestamp
     ) throws(Failure) {
-        let known = try refusals().first { $0.service == service }
+        let known = try refusals(by: service, under: settings)
         let added = users.map { hex(SHA256.hash(Array($0.text.utf8)).prefix(4)) }
         let names = Array(Set((known?.names ?? []) + added).sorted().prefix(Refusals.most))
         guard known?.reason != reason || known?.names != names else { return }
-        try notes.update(stopName) { note in
-            var services = note.content["refusing"]?.object ?? [:]
-            services[service] = [
+        try note(
+            "refusing", service,
+            [
                 "reason": .string(reason), "since": JSONValue(known?.since ?? now),
-                "users": JSONValue(texts: names),
-            ]
-            note.content["refusing"] = .object(services)
-        }
+                "settings": .string(settings), "users": JSONValue(texts: names),
+            ])
     }
 
     /// Notes that a service has accepted a push.
     package func forgetRefusals(by service: String) throws(Failure) {
         guard try refusals().contains(where: { $0.service == service }) else { return }
-        try notes.update(stopName) { note in
-            var services = note.content["refusing"]?.object ?? [:]
-            services[service] = nil
-            note.content["refusing"] = services.members.isEmpty ? nil : .object(services)
-        }
+        try note("refusing", service, nil)
     }
 
     // MARK: Acceptances
@@ -178,12 +185,8 @@ extension State {
         let known = try self.acceptances(of: service, under: settings)
         guard !acceptances.isSubset(of: known) else { return }
         let names = known.union(acceptances).map { $0.rawValue }.sorted()
-        try notes.update(stopName) { note in
-            var services = note.content["accepted"]?.object ?? [:]
-            services[service] = [
-                "settings": .string(settings), "environments": JSONValue(texts: names),
-            ]
-            note.content["accepted"] = .object(services)
-        }
+        try note(
+            "accepted", service,
+            ["settings": .string(settings), "environments": JSONValue(texts: names)])
     }
 }

@@ -40,6 +40,10 @@ import Unix
         }
     }
 
+    func badges(_ world: World) throws -> [Int64] {
+        try payloads(world).compactMap { $0["aps"]?.object?["badge"]?.integer }
+    }
+
     func titles(_ world: World) throws -> [JSONValue?] {
         try payloads(world).map { $0["aps"]?.object?["alert"]?.object?["title"] }
     }
@@ -316,7 +320,7 @@ import Unix
         _ = try send(world, ["title": "D", "badge": "+1"])
         _ = try send(world, ["title": "E", "badge": "+1"])
         try goOn(world)
-        let badges = try payloads(world).compactMap { $0["aps"]?.object?["badge"]?.integer }
+        let badges = try self.badges(world)
         #expect(badges == badges.sorted() && badges.last == 4 && badges.count == 4, "\(badges)")
     }
 
@@ -357,7 +361,7 @@ import Unix
         #expect(try world.callOff(id).status == 200)
         _ = try send(world, ["title": "B", "badge": "+1"])
         try world.run("deliver")
-        let badges = try payloads(world).compactMap { $0["aps"]?.object?["badge"]?.integer }
+        let badges = try self.badges(world)
         #expect(badges == [0, 1])
     }
 
@@ -371,7 +375,7 @@ import Unix
         _ = try send(world, ["title": "M", "badge": "+1", "expires_in": 1200])
         try goOn(world, minutes: 5)
         try goOn(world, minutes: 40)
-        let badges = try payloads(world).compactMap { $0["aps"]?.object?["badge"]?.integer }
+        let badges = try self.badges(world)
         #expect(badges == [2, 1])
         #expect(isEmpty(world))
     }
@@ -402,7 +406,7 @@ import Unix
         _ = try send(world, ["title": "B", "badge": "+1", "collapse_id": "x"])
         if isCalledOff { #expect(try world.callOff(id).status == 200) }
         try goOn(world, minutes: 20)
-        let badges = try payloads(world).compactMap { $0["aps"]?.object?["badge"]?.integer }
+        let badges = try self.badges(world)
         #expect(badges == [2, 1])
         #expect(isEmpty(world))
     }

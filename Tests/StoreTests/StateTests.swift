@@ -80,6 +80,26 @@ import Unix
         #expect(try state.deliveryStops() == [stop("other", since: 3)])
     }
 
+    @Test("refusals count for the settings under which they were, until a push is accepted")
+    func refusals() throws {
+        let state = try state([("TURNSTONE_STATE", folder.path)])
+        let moment = Timestamp(milliseconds: 1000)
+        func refuse(_ users: Set<UserID>, under settings: String) throws -> Int? {
+            try state.note(
+                refusal: "DeviceTokenNotForTopic", to: users, by: "apns", under: settings,
+                at: moment)
+            return try state.refusals(by: "apns", under: settings)?.users
+        }
+        let users = try ["ann", "bob", "cy"].map { try #require(UserID($0)) }
+        #expect(try refuse([users[0], users[1]], under: "a") == 2)
+        #expect(try refuse([users[1], users[2]], under: "a") == 3)
+        #expect(try state.refusals(by: "apns", under: "b") == nil)
+        #expect(try refuse([users[0]], under: "b") == 1)
+        #expect(try state.refusals().map(\.users) == [1])
+        try state.forgetRefusals(by: "apns")
+        #expect(try state.refusals().isEmpty)
+    }
+
     @Test(
         "a deleted note counts as an empty one, and is written again",
         arguments: ["delivery", "ogs"])

@@ -35,7 +35,8 @@ serve(
             let badge = change.applied(to: document.badge)
             guard badge != document.badge else { return badge }
             document.badge = badge
-            try BadgeSender(state, now: request.time).send(&document, of: user, except: except)
+            let outbox = Outbox(state, now: request.time)
+            try outbox.sendBadge(of: &document, to: user, except: except)
             return badge
         }
         Spool(state: state.folder).startDrainer(request.variables) { Log().failure($0) }

@@ -21,11 +21,13 @@ struct CleanUp {
     private var reached = UserCount()
     /// Those with a device that failed, by what it failed for.
     private var failures: [String: UserCount] = [:]
-    /// Some of those to whom pushes were refused for the devices' sake, and the last reason, where nothing was ever accepted.
+    /// Some of those to whom pushes were refused for the devices' sake, and the last reason.
     private var refused: (reason: String, users: Set<UserID>, at: Timestamp)?
     /// Where pushes were accepted under these settings in this run.
     private var accepting: Set<APNsEnvironment> = []
-    /// The same before this run; `nil` until somebody asks.
+    /// To how many users pushes were refused under these settings by earlier runs; `nil` until somebody asks.
+    private var refusedEarlier: Int?
+    /// Where pushes were accepted before this run; `nil` until somebody asks.
     private var vouched: Set<APNsEnvironment>?
     private var items: [Item] = []
 
@@ -59,6 +61,7 @@ struct CleanUp {
     /// Goes on with a provider that has other settings.
     mutating func follow(_ provider: Provider) {
         guard provider.settings != settings else { return }
+        noteRefusals()
         noteAcceptances()
         settings = provider.settings
         vouched = nil
@@ -121,22 +124,31 @@ struct CleanUp {
 
     /// Notes for `health` to whom pushes were refused, as long as none was accepted; where that fails, another run notes it.
     private mutating func noteRefusals() {
-        defer { refused = nil }
+        defer {
+            refused = nil
+            refusedEarlier = nil
+        }
         do throws(Failure) {
             guard isUnproven else { return try state.forgetRefusals(by: service) }
             guard let refused else { return }
             try state.note(
-                refusal: refused.reason, to: refused.users, by: service, at: refused.at)
+                refusal: refused.reason, to: refused.users, by: service, under: settings,
+                at: refused.at)
         } catch { log.failure(error) }
     }
 
     /// To how many users pushes were refused, in this run and earlier ones.
     private var refusedUsers: Int {
-        var earlier = 0
-        do throws(Failure) {
-            earlier = try state.refusals().first { $0.service == service }?.users ?? 0
-        } catch { log.failure(error) }
-        return max(earlier, refused?.users.count ?? 0)
+        mutating get {
+            var earlier = refusedEarlier
+            if earlier == nil {
+                do throws(Failure) {
+                    earlier = try state.refusals(by: service, under: settings)?.users
+                } catch { log.failure(error) }
+                refusedEarlier = earlier ?? 0
+            }
+            return max(earlier ?? 0, refused?.users.count ?? 0)
+        }
     }
 
     /// Changes one registration where many wait for it, while pushes go on.

@@ -67,14 +67,12 @@ extension Drainer {
         guard let own = device.activity else { return verdict }
         if let pause = own.pause(before: taken, now: now) { return .behind(for: pause) }
         var isPutOff = false
-        if let last = own.taken, last.state.aps["alert"] != nil {
+        // Only the next one has to look: thousands may have been sent an alert some day.
+        if let last = own.taken, last.state.aps["alert"] != nil, taken.turn - last.turn <= 1 {
             isPutOff = try spool.putOff(last.carrier) != nil
         }
-        let merged = own.merged(
-            into: taken, now: now, isPutOff: isPutOff, fits: fits)
-        guard let merged else {
-            return .superseded("newer")
-        }
+        let merged = own.merged(into: taken, now: now, isPutOff: isPutOff, fits: fits)
+        guard let merged else { return .superseded("newer") }
         push.load(content(of: merged, like: push), expires: merged.state.expires)
         return nil
     }

@@ -217,8 +217,7 @@ extension Drainer {
         case .free: return nil
         case .closed: return .superseded("unwanted")
         case .held(let moment):
-            return .waiting(
-                (notification.hasOwnLife ? min(moment, notification.expires) : moment) - now)
+            return .waiting(min(moment, notification.end(heldUntil: moment)) - now)
         }
     }
 

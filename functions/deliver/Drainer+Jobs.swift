@@ -147,7 +147,7 @@ extension Drainer {
         guard let change = job.notification.badge, !job.file.isReached, !job.isInDoubt, !isHeld
         else { return }
         for user in job.badgeUsers {
-            try BadgeSender(state, now: now).takeBack([(job.notification.id, change)], of: user)
+            try Outbox(state, now: now).takeBackBadges([(job.notification.id, change)], of: user)
         }
     }
 

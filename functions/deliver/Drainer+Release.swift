@@ -208,7 +208,7 @@ extension Drainer {
                 message, _ in
                 message.notification.badge.map { (message.id, $0) }
             }
-            try BadgeSender(state, now: now).takeBack(changes, of: user)
+            try Outbox(state, now: now).takeBackBadges(changes, of: user)
         }
         for (message, _) in gone { try spool.forget(message, now: now) }
     }

@@ -78,7 +78,7 @@ final class Job {
 
     /// Lets it live as long as messages do whose user does not want to be told before a moment.
     func prolong(for messages: [Notification], heldUntil moment: Timestamp) {
-        let end = messages.filter { !$0.hasOwnLife }.map { $0.end(heldUntil: moment) }.max()
+        let end = messages.map { $0.end(heldUntil: moment) }.max()
         guard let end, end > notification.expires else { return }
         file.load(notification.push, expires: end)
         notification = file.notification

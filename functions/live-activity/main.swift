@@ -9,7 +9,8 @@
 //         "channel" in the place of "activityId": to all activities that listen to it
 //   out   202 {"success": true, "state": "queued"}, "held" until 15 s after the last update, or "outdated"
 //   else  400 malformed, 401 no or an unknown server key, 404 nobody has such a token, no such channel, 409 it has
-//         ended, 413 more than 4096 bytes (to a channel 5120), 422 a timestamp in the future, 503 the store is busy
+//         ended, or is to end and has no state, 413 more than 4096 bytes (to a channel 5120), 422 a timestamp in the
+//         future, 503 the store is busy
 
 import Edge
 import Spool

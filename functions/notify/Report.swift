@@ -81,8 +81,8 @@ struct Report {
                 (notification, users) throws(Failure) in
                 // It was counted when it was first tried.
                 guard let change = notification.badge else { return }
-                let badges = BadgeSender(state, now: now)
-                for user in users { try badges.takeBack([(id, change)], of: user) }
+                let outbox = Outbox(state, now: now)
+                for user in users { try outbox.takeBackBadges([(id, change)], of: user) }
             }
             let report = try Report(id, record, spool, at: now)
             guard record.calledOff == nil, !isSettled || mayBeHeld || report.count(.held) > 0

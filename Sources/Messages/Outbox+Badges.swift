@@ -2,24 +2,15 @@ import Spool
 import Store
 import Turnstone
 
-/// Keeps the numbers on the icons of a user's devices at what the user's document says.
-package struct BadgeSender {
-    private let state: State
-    private let spool: Spool
-    private let now: Timestamp
+// The numbers on the icons of a user's devices stay what the user's document says.
 
-    package init(_ state: State, now: Timestamp) {
-        self.state = state
-        spool = Spool(state: state.folder)
-        self.now = now
-    }
-
+extension Outbox {
     /// Sees to it that devices get the user's badge, by an alert that shows nothing: iOS changes the icon, and does not wake the
     /// app for it. To be called in the update that changes the badge.
     ///
     /// - Parameter except: the device that shows it already.
-    package func send(
-        _ document: inout User, of user: UserID, except: DeviceToken? = nil
+    package func sendBadge(
+        of document: inout User, to user: UserID, except: DeviceToken? = nil
     ) throws(Failure) {
         var devices = document.devices.filter { $0.takesMessages && $0.token != except }
         guard !devices.isEmpty else { return }
@@ -51,7 +42,7 @@ package struct BadgeSender {
 
     /// Takes back what messages have added to a user's badge, as no device took them: each once, however often this is called.
     /// Any push since may have shown it: icons get the number as it is now.
-    package func takeBack(
+    package func takeBackBadges(
         _ changes: [(message: String, change: BadgeChange)], of user: UserID
     ) throws(Failure) {
         let name = DocumentName(user)
@@ -62,7 +53,7 @@ package struct BadgeSender {
             for (message, change) in changes {
                 document.takeBackBadge(change, messageID: message)
             }
-            if document.badge != before { try send(&document, of: user) }
+            if document.badge != before { try sendBadge(of: &document, to: user) }
         }
     }
 }
