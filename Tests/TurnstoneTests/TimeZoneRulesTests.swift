@@ -56,7 +56,7 @@ import Turnstone
         ).end()
         var rules: [String: TimeZoneRules] = [:]
         for zone in Self.zones {
-            rules[zone] = try TimeZoneRules(Self.bytes(of: zone))
+            rules[zone] = TimeZoneRules(Self.bytes(of: zone))
         }
         var count = 0
         for text in ended.stdout.split(separator: "\n") {
