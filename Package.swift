@@ -83,11 +83,12 @@ let foundation: [Target] = [
     module("JWT", on: ["Signatures", "Crypto", "JSON", "Unix"]),
     module("Edge", on: ["Unix", "JSON", "Crypto"]),
     module("Callers", on: ["Edge", "JWT"]),
-    module("Store", on: ["Unix", "JSON", "Crypto"], exclude: ["FORMAT.md"]),
+    module("Documents", on: ["Unix", "JSON", "Crypto"]),
+    module("Store", on: ["Documents", "Unix", "JSON", "Crypto"], exclude: ["FORMAT.md"]),
     module("Spool", on: ["Unix", "JSON", "Crypto"], exclude: ["FORMAT.md"]),
     // What configures the push services, apart from what speaks to them: `health` checks it, too.
     module("PushServices", on: ["Signatures", "Crypto", "Unix"]),
-    module("Messages", on: ["Edge", "Store", "Spool", "Unix", "JSON", "Crypto"]),
+    module("Messages", on: ["Edge", "Documents", "Store", "Spool", "Unix", "JSON", "Crypto"]),
 ]
 
 let endpoints: [Target] = [
@@ -99,15 +100,15 @@ let endpoints: [Target] = [
     program("register", links: ["Store"]),
     program("users-by-token", links: ["Store"]),
     program("devices-register", links: ["Store", "Callers"]),
-    program("devices-list", links: ["Store", "Callers"]),
+    program("devices-list", links: ["Documents", "Store", "Callers"]),
     program("devices-unregister", links: ["Store", "Callers"]),
     program("push-register", links: ["Store", "Spool", "Callers"]),
     program("push-invalidate", links: ["Store", "Callers"]),
-    program("push-status", links: ["Store", "Callers"]),
-    program("live-activity", links: ["Store", "Spool", "JSON", "Crypto", "Unix"]),
-    program("badge", links: ["Callers", "Messages", "Store", "Spool"]),
-    program("preferences", links: ["Callers", "Store", "Spool", "Unix"]),
-    program("users", links: ["Store", "Spool"]),
+    program("push-status", links: ["Documents", "Store", "Callers"]),
+    program("live-activity", links: ["Documents", "Store", "Spool", "JSON", "Crypto", "Unix"]),
+    program("badge", links: ["Callers", "Messages", "Documents", "Store", "Spool"]),
+    program("preferences", links: ["Callers", "Documents", "Store", "Spool", "Unix"]),
+    program("users", links: ["Documents", "Store", "Spool"]),
     program("notify", links: ["Messages", "Store", "Spool"]),
     program(
         "events", links: ["Messages", "Store", "Spool", "JSON", "Unix"],
@@ -127,26 +128,29 @@ let modules: [Target] = [
     module("HTTP2", on: ["CNGHTTP2", "COpenSSL", "Unix"]),
     module("OGS", on: ["HTTP", "Unix", "JSON"]),
     module("APNs", on: ["PushServices", "HTTP2", "Signatures", "Crypto", "JSON", "Unix"]),
-    module("Turns", on: ["Store", "Spool", "OGS", "Crypto", "Unix"]),
-    module("Credentials", on: ["Store", "APNs", "PushServices"]),
+    module("Turns", on: ["Documents", "Store", "Spool", "OGS", "Crypto", "Unix"]),
+    module("Credentials", on: ["Documents", "Store", "APNs", "PushServices"]),
 ]
 
 let programs: [Target] = [
     program("check", links: ["Store", "Spool", "Turns"], dynamicLibraries),
-    program("diagnostics", links: ["Store", "Spool", "Turns"], dynamicLibraries),
+    program("diagnostics", links: ["Documents", "Store", "Spool", "Turns"], dynamicLibraries),
     program(
         "check-turns", links: ["Store", "Spool", "Turns", "OGS", "Unix"], dynamicLibraries,
         exclude: []),
     program(
         "deliver",
         links: [
-            "Messages", "Store", "Spool", "APNs", "PushServices", "Credentials", "Crypto", "JSON",
+            "Messages", "Documents", "Store", "Spool", "APNs", "PushServices", "Credentials",
+            "Crypto", "JSON",
             "Unix",
         ],
         exclude: []),
     program(
         "channels",
-        links: ["Store", "Spool", "APNs", "PushServices", "Credentials", "Crypto", "Unix"]),
+        links: [
+            "Documents", "Store", "Spool", "APNs", "PushServices", "Credentials", "Crypto", "Unix",
+        ]),
 ]
 
 /// Stands in for OGS and APNs on loopback; nothing links it.
@@ -164,7 +168,9 @@ let simulator: [Target] = [
 let bench: [Target] = [
     .executableTarget(
         name: "bench-tool",
-        dependencies: ["Store", "Spool", "HTTP", "JSON", "Crypto", "Unix", "Turnstone"],
+        dependencies: [
+            "Documents", "Store", "Spool", "HTTP", "JSON", "Crypto", "Unix", "Turnstone",
+        ],
         path: "infra/bench/tool", linkerSettings: dynamicLibraries)
 ]
 

@@ -1,4 +1,5 @@
 import APNs
+import Documents
 import PushServices
 import Store
 import Turnstone
@@ -11,8 +12,8 @@ extension State {
     package func providerToken(
         _ settings: APNsSettings, rejected: String?, now: Timestamp
     ) throws(Failure) -> ProviderToken {
-        let name = DocumentName(single: "apns-\(settings.teamID)-\(settings.keyID)")
-        return try credentials.update(name) { (document) throws(Failure) in
+        let shared = credentials[DocumentName(single: "apns-\(settings.teamID)-\(settings.keyID)")]
+        return try shared.update { (document) throws(Failure) in
             let shared = ProviderToken(document.content)
             let decision = ProviderToken.decide(
                 shared, for: settings, rejected: rejected, now: now)

@@ -1,3 +1,4 @@
+import Documents
 import Spool
 import Store
 import Turnstone
@@ -45,10 +46,10 @@ extension Outbox {
     package func takeBackBadges(
         _ changes: [(message: String, change: BadgeChange)], of user: UserID
     ) throws(Failure) {
-        let name = DocumentName(user)
-        let counted = try state.users.read(name)?.badgeMessages ?? []
+        let document = state.users[user]
+        let counted = try document.read()?.badgeMessages ?? []
         guard changes.contains(where: { counted.contains($0.message) }) else { return }
-        try state.users.update(name) { (document) throws(Failure) in
+        try document.update { (document) throws(Failure) in
             let before = document.badge
             for (message, change) in changes {
                 document.takeBackBadge(change, messageID: message)

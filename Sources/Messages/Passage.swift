@@ -1,4 +1,5 @@
 import Crypto
+import Documents
 import Spool
 import Store
 import Turnstone

@@ -1,4 +1,5 @@
 import Crypto
+import Documents
 import Spool
 import Store
 import Turnstone
@@ -62,9 +63,9 @@ struct Recipients {
     }
 
     private mutating func deliveries(to user: UserID) throws(Failure) -> [Delivery] {
-        let name = DocumentName(user)
-        let stamp = state.users.stamp(of: name)
-        guard let document = try state.users.read(name) else { return [] }
+        let file = state.users[user]
+        let stamp = file.stamp
+        guard let document = try file.read() else { return [] }
         skip(passage.skipped(of: document))
         return passage.deliveries(to: user, document, stamp: stamp)
     }
@@ -80,19 +81,19 @@ struct Recipients {
 
     /// To the device for each user who has registered it. A device that is not registered is sent to as it is.
     private mutating func deliveries(to token: DeviceToken) throws(Failure) -> [Delivery] {
-        let tokenStamp = state.tokens.stamp(of: DocumentName(token))
+        let tokenStamp = state.tokens[token].stamp
         var deliveries: [Delivery] = []
         var isRegistered = false
         // The index may name users who have not got it any more.
-        for user in try state.tokens.read(DocumentName(token))?.users ?? [] {
+        for user in try state.tokens[token].read()?.users ?? [] {
             if known.contains(user), numbers[beginning(of: token)] != nil {
                 isRegistered = true
                 continue
             }
-            let name = DocumentName(user)
-            let stamp = state.users.stamp(of: name)
+            let file = state.users[user]
+            let stamp = file.stamp
             do throws(Failure) {
-                guard let document = try state.users.read(name),
+                guard let document = try file.read(),
                     let device = document.devices.first(where: { $0.token == token })
                 else { continue }
                 isRegistered = true

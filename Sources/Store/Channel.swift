@@ -1,3 +1,4 @@
+import Documents
 import JSON
 import Turnstone
 
@@ -44,12 +45,12 @@ package struct Channel: Document {
     }
 }
 
-extension Shelf<Channel> {
+extension Shelf<ChannelID, Channel> {
     /// Notes what APNs says of a channel.
     package func note(
         _ id: ChannelID, keeping policy: StoragePolicy, in environment: APNsEnvironment
     ) throws(Failure) {
-        try update(DocumentName(id)) { channel in
+        try self[id].update { channel in
             channel.id = id
             channel.policy = policy
             channel.environment = environment

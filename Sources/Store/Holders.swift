@@ -1,3 +1,4 @@
+import Documents
 import Turnstone
 
 /// Who is found by a token, a Live Activity or a session: an index of the users' documents.

@@ -1,3 +1,4 @@
+import Documents
 import Turnstone
 
 /// By what a device's user can be found.
@@ -6,25 +7,16 @@ package enum IndexKey: Equatable {
     case activity(String)
     case session(String)
 
-    func shelf(_ state: State) -> Shelf<Holders> {
+    /// The document that lists the users.
+    func document(in state: State) -> StoredDocument<Holders> {
         switch self {
-        case .token: state.tokens
-        case .activity: state.activities
-        case .session: state.sessions
+        case .token(let token): state.tokens[token]
+        case .activity(let id): state.activities[id]
+        case .session(let id): state.sessions[id]
         }
     }
 
     var isSession: Bool { if case .session = self { true } else { false } }
-
-    /// The document of a session that the app calls so.
-    package static func session(named id: String) -> DocumentName { IndexKey.session(id).name }
-
-    var name: DocumentName {
-        switch self {
-        case .token(let token): DocumentName(token)
-        case .activity(let id), .session(let id): DocumentName(hashOf: id)
-        }
-    }
 
     /// Whether it leads to the device.
     func finds(_ device: Device) -> Bool {

@@ -1,3 +1,4 @@
+import Documents
 import Turnstone
 
 /// What the store knows of an API key: everything but the key.

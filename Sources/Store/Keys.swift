@@ -1,4 +1,5 @@
 import Crypto
+import Documents
 import Turnstone
 import Unix
 
@@ -28,12 +29,12 @@ package struct Keys {
     ) throws(Failure) -> String {
         let text = hex(try randomBytes(32))
         let hash = Self.hash(text)
-        try state.users.update(DocumentName(UserID(owner))) { (document) throws(Failure) in
+        try state.users[owner].update { (document) throws(Failure) in
             if let most, try list(document.keys, of: owner).count >= most {
                 throw .refused(.conflict, "a user may have \(most) API keys; revoke one first")
             }
             // Its lock is nobody else's: nobody knows the key.
-            try state.keyDocuments.update(DocumentName(hash: hash)) { key in
+            try state.keyDocuments[DocumentName(hash: hash)].update { key in
                 key.owner = owner.description
                 key.description = description
                 key.created = time
@@ -46,32 +47,32 @@ package struct Keys {
     /// The owner of a key that works.
     /// - Throws: unauthenticated where there is none.
     package func owner(of text: String, at time: Timestamp) throws(Failure) -> PlayerID {
-        let name = DocumentName(hash: Self.hash(text))
-        guard let key = try state.keyDocuments.read(name), key.revoked == nil,
+        let document = state.keyDocuments[DocumentName(hash: Self.hash(text))]
+        guard let key = try document.read(), key.revoked == nil,
             let owner = PlayerID(key.owner)
         else { throw .refused(.unauthenticated, "Invalid API key") }
         try state.admit(UserID(owner))
-        note(use: name, of: key, on: CalendarDate(time).dayText)
+        recordUse(of: key, in: document, on: CalendarDate(time).dayText)
         return owner
     }
 
-    /// Notes the day, once a day. A key works even where that cannot be written.
-    private func note(use name: DocumentName, of key: Key, on day: String) {
+    /// Records the day of a key's use, once a day. A key works even where that cannot be written.
+    private func recordUse(of key: Key, in document: StoredDocument<Key>, on day: String) {
         guard key.lastUsed != day else { return }
         do throws(Failure) {
-            try state.keyDocuments.update(name) { $0.lastUsed = day }
+            try document.update { $0.lastUsed = day }
         } catch {}
     }
 
     /// The owner's keys that work, oldest first.
     package func list(of owner: PlayerID) throws(Failure) -> [Listed] {
-        try list(state.users.read(DocumentName(UserID(owner)))?.keys ?? [], of: owner)
+        try list(state.users[owner].read()?.keys ?? [], of: owner)
     }
 
     private func list(_ hashes: [String], of owner: PlayerID) throws(Failure) -> [Listed] {
         var listed: [Listed] = []
         for hash in hashes {
-            guard let key = try state.keyDocuments.read(DocumentName(hash: hash)),
+            guard let key = try state.keyDocuments[DocumentName(hash: hash)].read(),
                 key.revoked == nil, key.owner == owner.description
             else { continue }
             listed.append(Listed(id: firstDigits(16, of: hash), key: key))
@@ -84,7 +85,7 @@ package struct Keys {
     package func revoke(
         _ id: String, of owner: PlayerID, at time: Timestamp
     ) throws(Failure) -> Bool {
-        let user = try state.users.read(DocumentName(UserID(owner)))
+        let user = try state.users[owner].read()
         guard let hash = user?.keys.first(where: { firstDigits(16, of: $0) == id }) else {
             return false
         }
@@ -96,7 +97,7 @@ package struct Keys {
         _ text: String, of owner: PlayerID, at time: Timestamp
     ) throws(Failure) -> (text: String, description: String) {
         let hash = Self.hash(text)
-        let description = try state.keyDocuments.read(DocumentName(hash: hash))?.description ?? ""
+        let description = try state.keyDocuments[DocumentName(hash: hash)].read()?.description ?? ""
         let new = try make(for: owner, description: description, at: time)
         guard try revoke(hash: hash, of: owner, at: time) else {
             // Somebody rotated or revoked it meanwhile: one key must not become two.
@@ -110,12 +111,12 @@ package struct Keys {
     private func revoke(
         hash: String, of owner: PlayerID, at time: Timestamp
     ) throws(Failure) -> Bool {
-        let ended = try state.keyDocuments.update(DocumentName(hash: hash)) { key in
+        let ended = try state.keyDocuments[DocumentName(hash: hash)].update { key in
             guard key.revoked == nil, key.owner == owner.description else { return false }
             key.revoked = time
             return true
         }
-        try state.users.update(DocumentName(UserID(owner))) { $0.keys.removeAll { $0 == hash } }
+        try state.users[owner].update { $0.keys.removeAll { $0 == hash } }
         return ended
     }
 

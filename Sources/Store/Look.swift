@@ -1,3 +1,4 @@
+import Documents
 import Turnstone
 
 /// What the last look at a player's games found: a cache, from which `/check` and `/diagnostics` answer.

@@ -1,4 +1,5 @@
 import Crypto
+import Documents
 import Turnstone
 import Unix
 
@@ -38,7 +39,7 @@ package struct MessageRecords {
         for day in recent {
             let id = id(key: key, on: day)
             for other in recent {
-                guard let record = try shelf(other).readAlone(id),
+                guard let record = try record(id, other).readUnlocked(),
                     now - record.accepted < Self.memory
                 else { continue }
                 return (id, record)
@@ -86,7 +87,7 @@ package struct MessageRecords {
         for day in try days().reversed() {
             // It may be in another day's folder than in one that cannot be entered.
             do throws(Failure) {
-                if let record = try shelf(day).readAlone(id) { return record }
+                if let record = try record(id, day).readUnlocked() { return record }
             } catch {
                 guard error.isOfOneFile else { throw error }
                 unreadable = error
@@ -98,7 +99,7 @@ package struct MessageRecords {
 
     /// Writes a record, or writes it anew.
     package func write(_ record: MessageRecord, of id: String) throws(Failure) {
-        try shelf(CalendarDate(record.accepted).dayText).writeAlone(record, id)
+        try self.record(id, CalendarDate(record.accepted).dayText).writeUnlocked(record)
         guard record.fingerprint != nil else { return }
         for day in try recentDays(at: record.accepted) { Files.remove(claimPath(id, day)) }
     }
@@ -111,8 +112,8 @@ package struct MessageRecords {
         }
     }
 
-    private func shelf(_ day: String) -> Shelf<MessageRecord> {
-        Shelf(folder: "\(folder)/\(day)")
+    private func record(_ id: String, _ day: String) -> StoredDocument<MessageRecord> {
+        Shelf(folder: "\(folder)/\(day)")[DocumentName(single: id)]
     }
 
     private func days() throws(Failure) -> [String] {

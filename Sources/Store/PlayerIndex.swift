@@ -1,3 +1,4 @@
+import Documents
 import Turnstone
 import Unix
 
@@ -78,7 +79,7 @@ package struct PlayerIndex {
             guard let player = PlayerID(name) else { return }
             let isWatched: Bool
             do throws(Failure) {
-                isWatched = try state.users.read(DocumentName(UserID(player)))?.isWatched == true
+                isWatched = try state.users[player].read()?.isWatched == true
             } catch {
                 isWatched = true  // a damaged document must not hide the others, nor be forgotten
             }
@@ -219,7 +220,7 @@ extension PlayerIndex {
                 return
             }
             guard known.unwatched.contains(player.number) else { return doubtful.append(player) }
-            if try state.users.changed(DocumentName(UserID(player))) ?? .max > edge {
+            if try state.users[player].changed() ?? .max > edge {
                 doubtful.append(player)
             }
         }

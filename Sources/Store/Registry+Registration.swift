@@ -1,3 +1,4 @@
+import Documents
 import Turnstone
 
 extension Registry {
@@ -11,7 +12,7 @@ extension Registry {
         let user = UserID(player)
         var registration = Registration(token)
         registration.environment = environment
-        let known = try state.tokens.read(DocumentName(token))?.users
+        let known = try state.tokens[token].read()?.users
         if known?.contains(user) == true,
             try renew(registration, of: user, asPlayer: true, at: time) != nil
         {
@@ -39,8 +40,8 @@ extension Registry {
             (_, _) throws(Failure) in false
         }
     ) throws(Failure) -> Device {
-        let name = DocumentName(registration.token)
-        if try state.tokens.read(name)?.users == [user],
+        let index = state.tokens[registration.token]
+        if try index.read()?.users == [user],
             let renewed = try renew(registration, of: user, asPlayer: false, at: time)
         {
             return renewed
@@ -49,7 +50,7 @@ extension Registry {
         try checkQuota(registration, for: user, at: time)
         try checkNames(registration, for: user)
         var lost: [(devices: [Device], user: UserID)] = []
-        let added = try state.tokens.holding(name) { (known, commit) throws(Failure) in
+        let added = try index.holding { (known, commit) throws(Failure) in
             var holders = known
             holders.add(user)
             try commit(holders)
@@ -64,7 +65,7 @@ extension Registry {
                 added = try indexing(user, under: keys, of: registration.token) {
                     (joined) throws(Failure) in
                     registration.joined = joined
-                    return try state.users.update(DocumentName(user)) {
+                    return try state.users[user].update {
                         (document) throws(Failure) in
                         try leaveSession(&document, for: registration, at: time, isMissed)
                         return try add(
@@ -96,7 +97,7 @@ extension Registry {
     private func renew(
         _ registration: Registration, of user: UserID, asPlayer: Bool, at time: Timestamp
     ) throws(Failure) -> Device? {
-        let added = try state.users.update(DocumentName(user)) {
+        let added = try state.users[user].update {
             (document) throws(Failure) -> Added? in
             // Asked under the user's lock: who claims a token takes it from the user before the indices change.
             guard document.devices.contains(where: { registration.renews($0) }) else { return nil }
@@ -110,7 +111,7 @@ extension Registry {
     private func add(
         _ registration: Registration, to user: UserID, asPlayer: Bool, at time: Timestamp
     ) throws(Failure) -> Added {
-        try state.users.update(DocumentName(user)) { (document) throws(Failure) in
+        try state.users[user].update { (document) throws(Failure) in
             try add(registration, to: user, &document, asPlayer: asPlayer, at: time)
         }
     }
@@ -163,13 +164,13 @@ extension Registry {
     private func checkQuota(
         _ registration: Registration, for user: UserID, at time: Timestamp
     ) throws(Failure) {
-        guard var document = try state.users.read(DocumentName(user)) else { return }
+        guard var document = try state.users[user].read() else { return }
         _ = try document.add(registration, within: state.quotas(), at: time)
     }
 
     private func checkNames(_ registration: Registration, for user: UserID) throws(Failure) {
         for key in IndexKey.all(registration.token, registration.kind) {
-            let holders = try key.shelf(state).read(key.name) ?? Holders()
+            let holders = try key.document(in: state).read() ?? Holders()
             try check(key, of: registration.token, holders, for: user)
         }
     }
@@ -183,7 +184,7 @@ extension Registry {
         case .token: break
         case .activity:
             for other in holders.users where other != user {
-                let devices = try state.users.read(DocumentName(other))?.devices ?? []
+                let devices = try state.users[other].read()?.devices ?? []
                 guard !devices.contains(where: { key.finds($0) && $0.token != token }) else {
                     throw .refused(
                         .conflict,
@@ -209,11 +210,11 @@ extension Registry {
     }
 
     func repair(_ player: PlayerID, in index: PlayerIndex) throws(Failure) -> Bool {
-        let name = DocumentName(UserID(player))
-        guard let user = try state.users.read(name), user.isWatched,
+        let document = state.users[UserID(player)]
+        guard let user = try document.read(), user.isWatched,
             try !index.isWatching(player, hint: user.record)
         else { return false }
-        return try state.users.update(name) { (document) throws(Failure) in
+        return try document.update { (document) throws(Failure) in
             guard document.isWatched else { return false }
             document.record = try index.watch(player, hint: document.record ?? 0)
             return true
@@ -240,7 +241,7 @@ extension Registry {
         _ body: (_ joined: (number: Int64, turn: Int64)) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         guard let key = keys.first else { return try body(joined) }
-        return try key.shelf(state).holding(key.name) { (known, commit) throws(Failure) in
+        return try key.document(in: state).holding { (known, commit) throws(Failure) in
             // Again, as others may have come at the same time.
             try check(key, of: token, known, for: user)
             var holders = known

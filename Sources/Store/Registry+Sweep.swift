@@ -1,3 +1,4 @@
+import Documents
 import Turnstone
 import Unix
 
@@ -23,17 +24,17 @@ extension Registry {
     ///
     /// - Parameter start: which user comes first: a fraction of those in the index, in 2^64ths.
     func endActivities(
-        in shelf: Shelf<Holders>, _ name: DocumentName, from start: UInt64, at now: Timestamp,
+        in index: StoredDocument<Holders>, from start: UInt64, at now: Timestamp,
         _ budget: inout SweepBudget
     ) throws(Failure) {
-        guard let users = try shelf.read(name)?.users, !users.isEmpty else { return }
+        guard let users = try index.read()?.users, !users.isEmpty else { return }
         let first = start.place(among: users.count)
         var left: [UserID] = []
         for user in users[first...] + users[..<first] {
             guard budget.take() else { break }
             do throws(Failure) {
                 try endActivities(of: user, at: now)
-                if try !has(user, in: shelf, name) { left.append(user) }
+                if try !has(user, in: index) { left.append(user) }
             } catch {
                 // Others are no worse off.
                 guard error.isOfOneDocument || error.cause == "busy" else { throw error }
@@ -42,10 +43,10 @@ extension Registry {
         }
         // In parts: nobody is to wait long for the lock.
         for first in stride(from: 0, to: left.count, by: 1000) {
-            try shelf.update(name) { (holders) throws(Failure) in
+            try index.update { (holders) throws(Failure) in
                 // Asked under the lock: a registration may have come between.
                 var gone: Set<UserID> = []
-                for user in left[first...].prefix(1000) where try !has(user, in: shelf, name) {
+                for user in left[first...].prefix(1000) where try !has(user, in: index) {
                     gone.insert(user)
                 }
                 holders.remove(gone)
@@ -54,11 +55,10 @@ extension Registry {
     }
 
     private func endActivities(of user: UserID, at now: Timestamp) throws(Failure) {
-        let name = DocumentName(user)
-        guard let known = try state.users.read(name),
+        guard let known = try state.users[user].read(),
             known.devices.contains(where: { $0.isOldActivity(at: now) })
         else { return }
-        let ended = try state.users.update(name) { document in
+        let ended = try state.users[user].update { document in
             let ended = document.devices.filter { $0.isOldActivity(at: now) }
             document.devices.removeAll { $0.isOldActivity(at: now) }
             return ended
@@ -69,19 +69,13 @@ extension Registry {
 
     /// Whether an index leads to one of the user's devices.
     private func has(
-        _ user: UserID, in shelf: Shelf<Holders>, _ name: DocumentName
+        _ user: UserID, in index: StoredDocument<Holders>
     ) throws(Failure) -> Bool {
-        try state.users.read(DocumentName(user))?.devices.contains { device in
-            IndexKey.all(device.token, device.kind).contains { $0.isAt(name, in: shelf, of: state) }
+        try state.users[user].read()?.devices.contains { device in
+            IndexKey.all(device.token, device.kind).contains {
+                $0.document(in: state).path == index.path
+            }
         } ?? false
-    }
-}
-
-extension IndexKey {
-    fileprivate func isAt(
-        _ name: DocumentName, in shelf: Shelf<Holders>, of state: State
-    ) -> Bool {
-        self.shelf(state).folder == shelf.folder && self.name.file == name.file
     }
 }
 

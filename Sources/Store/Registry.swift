@@ -1,3 +1,4 @@
+import Documents
 import Turnstone
 import Unix
 
@@ -46,7 +47,7 @@ package struct Registry {
     package func noteRefusal(
         _ reason: String, of token: DeviceToken, of user: UserID, isBad: Bool, at moment: Timestamp
     ) throws(Failure) {
-        try state.users.update(DocumentName(user)) { document in
+        try state.users[user].update { document in
             for index in document.devices.indices where document.devices[index].token == token {
                 guard document.devices[index].registered <= moment else { continue }
                 document.devices[index].noteRefusal(reason, at: moment)
@@ -61,7 +62,7 @@ package struct Registry {
     package func move(
         _ token: DeviceToken, of user: UserID, to environment: APNsEnvironment
     ) throws(Failure) {
-        try state.users.update(DocumentName(user)) { document in
+        try state.users[user].update { document in
             for index in document.devices.indices where document.devices[index].token == token {
                 document.devices[index].environment = environment
             }
@@ -70,8 +71,8 @@ package struct Registry {
 
     /// Whether another user has one of the user's devices as well.
     package func sharesDevice(_ user: UserID) throws(Failure) -> Bool {
-        for device in try state.users.read(DocumentName(user))?.devices ?? [] {
-            let holders = try state.tokens.read(DocumentName(device.token))?.users ?? []
+        for device in try state.users[user].read()?.devices ?? [] {
+            let holders = try state.tokens[device.token].read()?.users ?? []
             if holders.contains(where: { $0 != user }) { return true }
         }
         return false
@@ -105,9 +106,9 @@ package struct Registry {
     private func devices(by key: IndexKey) throws(Failure) -> [(user: UserID, device: Device)] {
         var found: [(user: UserID, device: Device)] = []
         var fault: Failure?
-        for user in try key.shelf(state).read(key.name)?.users ?? [] {
+        for user in try key.document(in: state).read()?.users ?? [] {
             do throws(Failure) {
-                let devices = try state.users.read(DocumentName(user))?.devices ?? []
+                let devices = try state.users[user].read()?.devices ?? []
                 for device in devices where key.finds(device) { found.append((user, device)) }
             } catch {
                 guard error.isOfOneDocument else { throw error }
@@ -136,7 +137,7 @@ package struct Registry {
     package func handOverBadges(of devices: [Device], from user: UserID) throws(Failure) {
         for device in devices {
             guard let shown = device.shownTurns, shown > 0 else { continue }
-            try state.tokens.update(DocumentName(device.token)) {
+            try state.tokens[device.token].update {
                 $0.shownTurns = shown.saturatingAdd($0.shownTurns ?? 0)
             }
             var others: [UserID] = []
@@ -154,12 +155,11 @@ package struct Registry {
     /// - Returns: whether the user is a player who has the device.
     @discardableResult
     func takeOverBadge(of token: DeviceToken, by user: UserID) throws(Failure) -> Bool {
-        let name = DocumentName(token)
-        guard let shown = try state.tokens.read(name)?.shownTurns,
+        guard let shown = try state.tokens[token].read()?.shownTurns,
             try handOver(shown, on: token, to: user)
         else { return false }
         // A crash before this has it corrected once more.
-        try state.tokens.update(name) { $0.shownTurns = nil }
+        try state.tokens[token].update { $0.shownTurns = nil }
         return true
     }
 
@@ -168,7 +168,7 @@ package struct Registry {
         _ shown: Int64, on token: DeviceToken, to user: UserID
     ) throws(Failure) -> Bool {
         guard let player = user.player else { return false }
-        return try state.users.update(DocumentName(user)) { (document) throws(Failure) in
+        return try state.users[user].update { (document) throws(Failure) in
             let place = document.devices.firstIndex { $0.token == token && $0.takesMessages }
             guard let place else { return false }
             document.devices[place].shownTurns =
@@ -183,7 +183,7 @@ package struct Registry {
         _ token: DeviceToken, from user: UserID, where condition: (Device) -> Bool = { _ in true }
     ) throws(Failure) -> [Device] {
         guard try has(user, .token(token)) else { return [] }
-        return try state.users.update(DocumentName(user)) { document in
+        return try state.users[user].update { document in
             let taken = document.devices.filter { $0.token == token && condition($0) }
             document.devices.removeAll { $0.token == token && condition($0) }
             return taken
@@ -198,7 +198,7 @@ package struct Registry {
     ) throws(Failure) {
         for device in devices {
             for key in IndexKey.all(device.token, device.kind) where isMeant(key) {
-                try key.shelf(state).update(key.name) { (holders) throws(Failure) in
+                try key.document(in: state).update { (holders) throws(Failure) in
                     // Asked under the index's lock: a registration may have come between.
                     if try !has(user, key) { holders.remove(user) }
                 }
@@ -207,6 +207,6 @@ package struct Registry {
     }
 
     func has(_ user: UserID, _ key: IndexKey) throws(Failure) -> Bool {
-        try state.users.read(DocumentName(user))?.devices.contains { key.finds($0) } ?? false
+        try state.users[user].read()?.devices.contains { key.finds($0) } ?? false
     }
 }

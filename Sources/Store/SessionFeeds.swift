@@ -1,3 +1,4 @@
+import Documents
 import Turnstone
 
 /// What the listeners of a session are to get: all that was sent to the session as a whole.
@@ -110,6 +111,6 @@ extension State {
     /// What was sent to the session that a Live Activity shows; `nil` where it shows none.
     package func session(of device: Device) throws(Failure) -> SessionFeeds? {
         guard let session = device.sessionID else { return nil }
-        return try sessions.read(IndexKey.session(named: session))?.session
+        return try sessions[session].read()?.session
     }
 }

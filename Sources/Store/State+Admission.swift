@@ -1,4 +1,5 @@
 import Crypto
+import Documents
 import Turnstone
 import Unix
 

@@ -1,15 +1,16 @@
+import Documents
 import Turnstone
 
 extension State {
-    private var ogsName: DocumentName { DocumentName(single: "ogs") }
+    private var ogs: StoredDocument<Opaque> { notes[DocumentName(single: "ogs")] }
 
     /// How long OGS is to be left alone; `nil` since it last answered sensibly.
     package func backOff() throws(Failure) -> BackOff? {
-        try notes.read(ogsName).flatMap { BackOff($0.content) }
+        try ogs.read().flatMap { BackOff($0.content) }
     }
 
     package func note(backOff: BackOff?) throws(Failure) {
-        try notes.update(ogsName) { note in
+        try ogs.update { note in
             note.content["until"] = backOff?.members["until"]
             note.content["step"] = backOff?.members["step"]
             note.content["since"] = backOff?.members["since"]

@@ -1,4 +1,5 @@
 import Crypto
+import Documents
 import Turnstone
 
 /// Why nothing is pushed through a push service: it refuses what identifies this installation, or cannot be
@@ -36,11 +37,11 @@ package struct DeliveryStop: Equatable, Sendable {
 }
 
 extension State {
-    private var stopName: DocumentName { DocumentName(single: "delivery") }
+    private var stops: StoredDocument<Opaque> { notes[DocumentName(single: "delivery")] }
 
     /// The push services that nothing goes to now.
     package func deliveryStops() throws(Failure) -> [DeliveryStop] {
-        let services = try notes.read(stopName)?.content["stopped"]?.object?.members ?? []
+        let services = try stops.read()?.content["stopped"]?.object?.members ?? []
         return services.compactMap { service in
             guard let members = service.value.object, let reason = members["reason"]?.string,
                 let since = members["since"]?.timestamp
@@ -76,7 +77,7 @@ extension State {
     private func note(
         _ member: String, _ service: String, _ value: JSONValue?
     ) throws(Failure) {
-        try notes.update(stopName) { note in
+        try stops.update { note in
             var services = note.content[member]?.object ?? [:]
             services[service] = value
             note.content[member] = .object(services)
@@ -89,7 +90,7 @@ extension State {
     package func deliveryFailures() throws(Failure) -> [(
         service: String, reason: String, since: Timestamp
     )] {
-        let services = try notes.read(stopName)?.content["failing"]?.object?.members ?? []
+        let services = try stops.read()?.content["failing"]?.object?.members ?? []
         return services.compactMap { service in
             guard let members = service.value.object, let reason = members["reason"]?.string,
                 let since = members["since"]?.timestamp
@@ -127,7 +128,7 @@ extension State {
     }
 
     package func refusals() throws(Failure) -> [Refusals] {
-        let services = try notes.read(stopName)?.content["refusing"]?.object?.members ?? []
+        let services = try stops.read()?.content["refusing"]?.object?.members ?? []
         return services.compactMap { service in
             guard let members = service.value.object, let reason = members["reason"]?.string,
                 let since = members["since"]?.timestamp
@@ -173,7 +174,7 @@ extension State {
     package func acceptances(
         of service: String, under settings: String
     ) throws(Failure) -> Set<APNsEnvironment> {
-        let known = try notes.read(stopName)?.content["accepted"]?.object?[service]?.object
+        let known = try stops.read()?.content["accepted"]?.object?[service]?.object
         guard let known, known["settings"]?.string == settings else { return [] }
         return Set(known["environments"]?.texts?.compactMap { APNsEnvironment(rawValue: $0) } ?? [])
     }

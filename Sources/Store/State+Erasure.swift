@@ -1,4 +1,5 @@
 import Crypto
+import Documents
 import JSON
 import Turnstone
 import Unix
@@ -26,10 +27,10 @@ extension State {
     ///
     /// - Returns: the devices.
     package func takeDevices(of user: UserID) throws(Failure) -> [Device] {
-        users.clearLock(of: DocumentName(user))
+        users[user].clearLock()
         do throws(Failure) {
-            guard try users.read(DocumentName(user)) != nil else { return [] }
-            return try users.update(DocumentName(user)) { document in
+            guard try users[user].read() != nil else { return [] }
+            return try users[user].update { document in
                 let devices = document.devices
                 document.devices = []
                 return devices
@@ -71,7 +72,7 @@ extension State {
                 guard isNamed else { continue }
                 players.append(UserID(player))
                 try unreadable.skip { () throws(Failure) in
-                    _ = try looks.erase(DocumentName(UserID(player)))
+                    _ = try looks[player].erase()
                 }
             }
         }
@@ -88,30 +89,37 @@ extension State {
     ) throws(Failure) -> Erased {
         var erased = Erased()
         var unreadable = Skipped(report)
-        for shelf in [tokens, activities, sessions] {
-            try eraseFiles(shelf.folder, naming: user, &erased, &unreadable) {
-                (name) throws(Failure) in
-                try shelf.update(DocumentName(hash: name)) { $0.remove(user) }
-            }
-        }
+        try eraseUser(user, from: tokens, &erased, &unreadable)
+        try eraseUser(user, from: activities, &erased, &unreadable)
+        try eraseUser(user, from: sessions, &erased, &unreadable)
         var keys = 0
         try eraseFiles(keyDocuments.folder, naming: user, &erased, &unreadable) {
             (name) throws(Failure) in
-            guard try keyDocuments.read(DocumentName(hash: name))?.owner == user.text else {
+            guard try keyDocuments[DocumentName(hash: name)].read()?.owner == user.text else {
                 return
             }
-            _ = try keyDocuments.erase(DocumentName(hash: name))
+            _ = try keyDocuments[DocumentName(hash: name)].erase()
             keys += 1
         }
         erased.keys = keys
         try unreadable.skip { () throws(Failure) in
-            erased.files += try looks.erase(DocumentName(user))
+            erased.files += try looks[named: user.documentName].erase()
         }
         try unreadable.skip { () throws(Failure) in erased.files += try eraseRecords(of: user) }
         erased.files += try eraseOutgoing(of: user, devices, &unreadable)
         erased.files += try eraseLogs(of: user, &unreadable)
         erased.unreadable = unreadable.count
         return erased
+    }
+
+    private func eraseUser<Key>(
+        _ user: UserID, from indices: Shelf<Key, Holders>, _ erased: inout Erased,
+        _ unreadable: inout Skipped
+    ) throws(Failure) {
+        try eraseFiles(indices.folder, naming: user, &erased, &unreadable) {
+            (name) throws(Failure) in
+            try indices[named: DocumentName(hash: name)].update { $0.remove(user) }
+        }
     }
 
     /// As a text of JSON or of the log: a bare number may be anything.
@@ -144,7 +152,7 @@ extension State {
         of user: UserID, _ unreadable: inout Skipped
     ) throws(Failure) -> Int {
         // The lines of notes stay JSON: only the name of the user's file goes.
-        let file = Array("/\(DocumentName(user).file).json".utf8)
+        let file = Array("/\(user.documentName.file).json".utf8)
         let logs = ["deliver.log", "deliver.log.1"].map { ($0, [quoted(user), file]) }
         var count = 0
         for (name, words) in logs + UnusableFiles.names.map({ ($0, [file]) }) {
@@ -163,7 +171,7 @@ extension State {
     ///
     /// - Returns: how many files there were.
     package func eraseDocument(of user: UserID) throws(Failure) -> Int {
-        try users.erase(DocumentName(user))
+        try users[user].erase()
     }
 
     /// Does something with each document below a folder that names the user. Damaged copies lose the name, and what
@@ -262,40 +270,6 @@ extension State {
                 if count > 0 { try file.synchronize() }
                 return count
             }
-        }
-    }
-}
-
-extension Shelf {
-    /// Removes a document, its lock and what lies beside them. Erasing again finishes what a crash has left.
-    ///
-    /// - Returns: how many files there were.
-    func erase(_ name: DocumentName) throws(Failure) -> Int {
-        let path = path(name)
-        let folder = Files.parent(of: path)
-        let document = Files.name(of: path)
-        func files() throws(Failure) -> [String] {
-            try systemCalls { () throws(SystemError) in try Files.names(in: folder) }.filter {
-                $0 == document || $0.utf8.starts(with: "\(document).".utf8)
-            }
-        }
-        guard try !files().isEmpty else { return 0 }
-        return try Lock.holding(path) { (lock) throws(Failure) in
-            // The number first: with it a missing document would count as lost.
-            lock.remember(0)
-            let files = try files()
-            for file in files where file != "\(document).lock" {
-                let path = "\(folder)/\(file)"
-                guard !Files.remove(path), !Files.removeAll(path) else { continue }
-                let errno = Errno.current
-                throw Failure(
-                    .broken, "unable to remove \(path): \(errno.name)", cause: errno.name,
-                    file: path)
-            }
-            // Whoever waits for the lock finds that it has no name any more, and makes a new one.
-            Files.remove("\(path).lock")
-            try systemCalls { () throws(SystemError) in try Files.synchronizeFolder(folder) }
-            return files.count { $0 != "\(document).lock" }
         }
     }
 }

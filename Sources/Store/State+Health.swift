@@ -1,3 +1,4 @@
+import Documents
 import JSON
 import Turnstone
 import Unix

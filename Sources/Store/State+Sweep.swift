@@ -1,3 +1,4 @@
+import Documents
 import Turnstone
 import Unix
 
@@ -42,7 +43,8 @@ extension State {
                     hash: String(decoding: name.utf8.dropLast(5), as: UTF8.self))
                 if turn % 4 == 1 || turn % 4 == 2 {
                     try registry.endActivities(
-                        in: turn % 4 == 1 ? activities : sessions, document, from: start, at: now,
+                        in: (turn % 4 == 1 ? activities : sessions)[named: document], from: start,
+                        at: now,
                         &budget)
                 }
                 let stamp = try systemCalls { () throws(SystemError) in
@@ -53,9 +55,14 @@ extension State {
                 let isGone =
                     switch turn % 4 {
                     // With it goes that somebody had the token, which a message sent to the token alone asks.
-                    case 0: try tokens.remove(document) { $0.users.isEmpty && age > .days(61) }
-                    case 1: try activities.remove(document) { $0.users.isEmpty && age > .days(1) }
-                    case 2: try sessions.remove(document) { $0.users.isEmpty && age > .days(1) }
+                    case 0:
+                        try tokens[named: document].remove { $0.users.isEmpty && age > .days(61) }
+                    case 1:
+                        try activities[named: document].remove {
+                            $0.users.isEmpty && age > .days(1)
+                        }
+                    case 2:
+                        try sessions[named: document].remove { $0.users.isEmpty && age > .days(1) }
                     default: try removeKey(document, at: now)
                     }
                 if isGone { count += 1 }
@@ -97,12 +104,12 @@ extension State {
 
     private func removeKey(_ name: DocumentName, at now: Timestamp) throws(Failure) -> Bool {
         var owner: PlayerID?
-        let isGone = try keyDocuments.remove(name) { key in
+        let isGone = try keyDocuments[name].remove { key in
             owner = PlayerID(key.owner)
             return isWorn(key, at: now)
         }
         guard isGone, let owner else { return isGone }
-        try users.update(DocumentName(UserID(owner))) { user in
+        try users[owner].update { user in
             user.keys.removeAll { DocumentName(hash: $0).file == name.file }
         }
         return true
@@ -111,26 +118,5 @@ extension State {
     private func isWorn(_ key: Key, at now: Timestamp) -> Bool {
         guard let end = key.revoked else { return false }
         return now - end > .days(30)
-    }
-}
-
-extension Shelf {
-    /// Removes a document and its lock if that is right.
-    ///
-    /// - Parameter condition: asked before the document is locked, and again then.
-    fileprivate func remove(
-        _ name: DocumentName, where condition: (Content) -> Bool
-    ) throws(Failure) -> Bool {
-        guard let known = try read(name), condition(known) else { return false }
-        let path = path(name)
-        return try Lock.holding(path) { (lock) throws(Failure) in
-            guard let content = try read(name), condition(content) else { return false }
-            // The number first: with it a missing document would count as lost.
-            lock.remember(0)
-            guard Files.remove(path) else { return false }
-            // Whoever waits for the lock finds that it has no name any more, and makes a new one.
-            Files.remove("\(path).lock")
-            return true
-        }
     }
 }

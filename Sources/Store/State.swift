@@ -1,3 +1,4 @@
+import Documents
 import JSON
 import Turnstone
 import Unix
@@ -63,21 +64,22 @@ package struct State {
         "users", "tokens", "keys", "activities", "sessions", "channels", "looks",
     ]
 
-    package var users: Shelf<User> { Shelf(folder: "\(folder)/users") }
-    package var tokens: Shelf<Holders> { Shelf(folder: "\(folder)/tokens") }
-    package var activities: Shelf<Holders> { Shelf(folder: "\(folder)/activities") }
-    package var sessions: Shelf<Holders> { Shelf(folder: "\(folder)/sessions") }
-    package var channels: Shelf<Channel> { Shelf(folder: "\(folder)/channels") }
-    package var keyDocuments: Shelf<Key> { Shelf(folder: "\(folder)/keys") }
-    package var looks: Shelf<Look> {
+    package var users: Shelf<UserID, User> { Shelf(folder: "\(folder)/users") }
+    package var tokens: Shelf<DeviceToken, Holders> { Shelf(folder: "\(folder)/tokens") }
+    /// By the names that apps give to Live Activities and to sessions.
+    package var activities: Shelf<String, Holders> { Shelf(folder: "\(folder)/activities") }
+    package var sessions: Shelf<String, Holders> { Shelf(folder: "\(folder)/sessions") }
+    package var channels: Shelf<ChannelID, Channel> { Shelf(folder: "\(folder)/channels") }
+    package var keyDocuments: Shelf<DocumentName, Key> { Shelf(folder: "\(folder)/keys") }
+    package var looks: Shelf<PlayerID, Look> {
         Shelf(folder: "\(folder)/looks", durable: false, isCache: true)
     }
     /// Tokens that all processes share.
-    package var credentials: Shelf<Opaque> {
+    package var credentials: Shelf<DocumentName, Opaque> {
         Shelf(folder: "\(folder)/credentials", isCache: true)
     }
     /// What the whole installation has to remember, such as a back-off: `ogs.json`.
-    package var notes: Shelf<Opaque> { Shelf(folder: folder, mayVanish: true) }
+    package var notes: Shelf<DocumentName, Opaque> { Shelf(folder: folder, mayVanish: true) }
 
     package var messages: MessageRecords { MessageRecords(folder: "\(folder)/messages") }
     package var keys: Keys { Keys(state: self) }

@@ -1,4 +1,5 @@
 import Crypto
+import Documents
 import Turnstone
 
 /// A user's document: the truth about the user's devices, and what a player was notified of.
@@ -328,4 +329,9 @@ extension User {
         ledger.forget(notice)
         if isRefused { silence = Silence(after: silence, at: moment) }
     }
+}
+
+extension Shelf<UserID, User> {
+    /// The document of the player's user.
+    package subscript(player: PlayerID) -> StoredDocument<User> { self[UserID(player)] }
 }

@@ -1,3 +1,4 @@
+import Documents
 import Spool
 import Store
 import Turnstone
@@ -28,7 +29,7 @@ package struct LookBook {
         began: Timestamp
     ) throws(Failure) -> TurnNotifier.Told? {
         guard let record else {
-            try state.looks.update(DocumentName(UserID(player))) { $0 = Look(found, at: began) }
+            try state.looks[player].update { $0 = Look(found, at: began) }
             return try tell(player, of: found, record: nil, began: began)
         }
         if let own = try self.record(of: player), own != record {
@@ -36,14 +37,14 @@ package struct LookBook {
             records.unwatch(record)
             return nil
         }
-        guard try state.users.read(DocumentName(UserID(player))) != nil else {
+        guard try state.users[player].read() != nil else {
             // Erased meanwhile.
             records.unwatch(record)
             return nil
         }
         let fingerprint = found.fingerprint
         if records.found(record) != fingerprint {
-            try state.looks.update(DocumentName(UserID(player))) { $0 = Look(found, at: began) }
+            try state.looks[player].update { $0 = Look(found, at: began) }
         } else if records.judged(record) == mark(fingerprint) {
             records.note(record, lookBegan: began, found: fingerprint, tag: entityTag)
             return nil
@@ -71,7 +72,7 @@ package struct LookBook {
     /// What the last look found, and when it was last found to be so; `nil` where there was none, or where its document is
     /// lost: OGS is then asked for all of it.
     package func look(of player: PlayerID) throws(Failure) -> Look? {
-        let look = try state.looks.read(DocumentName(UserID(player)))
+        let look = try state.looks[player].read()
         guard let record = try record(of: player) else { return look }
         let found = records.found(record)
         guard var look else {
@@ -90,7 +91,7 @@ package struct LookBook {
 
     /// Where the player is in the index; `nil` where the player is not watched.
     package func record(of player: PlayerID) throws(Failure) -> Int64? {
-        guard let hint = try state.users.read(DocumentName(UserID(player)))?.record else {
+        guard let hint = try state.users[player].read()?.record else {
             return nil
         }
         return records.record(of: player, hint: hint)

@@ -1,4 +1,5 @@
 import Crypto
+import Documents
 import Spool
 import Store
 import Turnstone
@@ -49,7 +50,7 @@ package struct TurnNotifier {
         _ player: PlayerID, of found: ActiveGames, unless isOutdated: () -> Bool,
         unwatch: () -> Void, settled: () -> Void
     ) throws(Failure) -> Told {
-        try state.users.update(DocumentName(UserID(player))) { (user) throws(Failure) in
+        try state.users[player].update { (user) throws(Failure) in
             try adopt(&user, player)
             try forgetLost(&user, player)
             var judged = user

@@ -1,3 +1,4 @@
+import Documents
 import JSON
 import Store
 import TestSupport
@@ -76,7 +77,7 @@ extension World {
         settings.offer("TURNSTONE_STATE", state.path)
         guard let id = UserID(user) else { throw TestFailure("\(user) is no user's id") }
         let registered = Timestamp(milliseconds: now - 60_000)
-        try State(settings).users.update(DocumentName(id)) { document in
+        try State(settings).users[id].update { document in
             for number in devices {
                 guard let token = DeviceToken(token(number)) else { continue }
                 document.devices.append(Device(token, registered: registered))

@@ -1,3 +1,4 @@
+import Documents
 import JSON
 import Store
 import TestSupport
@@ -87,11 +88,11 @@ import Turnstone
     func badge(badge: Int64) throws {
         let world = try World()
         try world.give("ann", devices: 1...1)
-        let user = try DocumentName(#require(UserID("ann")))
+        let user = try #require(UserID("ann"))
         for field in ["title", "body"] {
             var accepted = 0
             for size in 4020...4070 {
-                try world.openState().users.update(user) { $0.badge = badge }
+                try world.openState().users[user].update { $0.badge = badge }
                 let text = JSONValue.string(String(repeating: "a", count: size))
                 let answer = try world.notify(["users": ["ann"], field: text, "badge": "+1"])
                 guard answer.status == 202 else {

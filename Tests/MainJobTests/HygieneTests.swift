@@ -1,3 +1,4 @@
+import Documents
 import Spool
 import Store
 import TestSupport
@@ -276,7 +277,7 @@ extension World {
     fileprivate func register(_ users: [Int: String]) throws {
         let state = try store
         for (user, numbers) in Dictionary(grouping: users.keys, by: { users[$0] ?? "" }) {
-            try state.users.update(DocumentName(#require(UserID(user)))) { document in
+            try state.users[#require(UserID(user))].update { document in
                 document.devices = numbers.sorted().compactMap { DeviceToken(token($0)) }.map {
                     Device($0, registered: Timestamp(milliseconds: now))
                 }
@@ -314,7 +315,7 @@ extension World {
     }
 
     fileprivate func device(_ number: Int, of user: String?) throws -> Device? {
-        let document = try store.users.read(DocumentName(#require(user.flatMap { UserID($0) })))
+        let document = try store.users[#require(user.flatMap { UserID($0) })].read()
         return document?.devices.first { $0.token == DeviceToken(token(number)) }
     }
 
@@ -324,7 +325,7 @@ extension World {
         var devices: [String: Device] = [:]
         for number in 0..<100 {
             let user = try #require(UserID("user-\(number)"))
-            let document = try state.users.read(DocumentName(user))
+            let document = try state.users[user].read()
             for device in document?.devices ?? [] { devices[device.token.hex] = device }
         }
         return devices

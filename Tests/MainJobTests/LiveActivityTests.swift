@@ -78,8 +78,8 @@ import Turnstone
     func meanwhile(newToken: Int?) throws {
         let world = try World()
         try world.registerActivity()
-        let name = DocumentName(try #require(UserID("ann")))
-        let call = try world.openState().users.update(name) { (document) throws(Failure) in
+        let name = try #require(UserID("ann"))
+        let call = try world.openState().users[name].update { (document) throws(Failure) in
             Result { () throws -> RunningProgram in
                 let call = try world.start("live-activity", world.updating(["step": 1]))
                 try world.wait(for: call, toOpen: "users")

@@ -1,3 +1,4 @@
+import Documents
 import JSON
 import Store
 import TestSupport
@@ -119,8 +120,8 @@ import Turnstone
         #expect(try world.notify(body, key: "order-1").body == first.body)
         try world.run("deliver")
         #expect(try world.acceptedIDs().count == others + 1)
-        let user = try DocumentName(#require(UserID("ann")))
-        #expect(try world.openState().users.read(user)?.badge == Int64(others + 1))
+        let user = try #require(UserID("ann"))
+        #expect(try world.openState().users[user].read()?.badge == Int64(others + 1))
         #expect(world.state.files().keys.allSatisfy { !$0.hasSuffix(".claim") })
     }
 

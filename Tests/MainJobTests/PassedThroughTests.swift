@@ -1,3 +1,4 @@
+import Documents
 import JSON
 import Store
 import TestSupport
@@ -37,7 +38,7 @@ import Turnstone
     private func quieten(_ world: World) throws {
         var settings = Variables()
         settings.offer("TURNSTONE_STATE", world.state.path)
-        try State(settings).users.update(DocumentName(UserID("ann")!)) { document in
+        try State(settings).users[UserID("ann")!].update { document in
             document.preferences.quietHours = QuietHours([
                 "from": "11:00", "to": "13:00", "timeZone": "UTC",
             ])

@@ -1,3 +1,4 @@
+import Documents
 import JSON
 import Store
 import TestSupport
@@ -111,8 +112,8 @@ import Turnstone
         try world.prefer(Self.nights[0])
         let id = try world.sent(["users": ["ann"], "title": "One", "badge": "+1"])
         try world.run("deliver")
-        let user = try DocumentName(#require(UserID("ann")))
-        try world.openState().users.update(user) { $0.badge = 7 }
+        let user = try #require(UserID("ann"))
+        try world.openState().users[user].update { $0.badge = 7 }
         try world.claim(2, for: "ann", insteadOf: 1)
         try world.give("ann", devices: 3...3)
         try world.advance(seconds: 8 * 3600)
@@ -233,7 +234,7 @@ extension World {
         let hours = QuietHours([
             "from": .string(night.from), "to": .string(night.to), "timeZone": .string(night.zone),
         ])
-        try openState().users.update(DocumentName(user)) { document in
+        try openState().users[user].update { document in
             document.preferences.kinds = kinds
             document.preferences.quietHours = hours
         }

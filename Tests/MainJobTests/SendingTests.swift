@@ -1,3 +1,4 @@
+import Documents
 import JSON
 import Store
 import TestSupport
@@ -727,7 +728,7 @@ extension World {
     /// Changes a user's document as a program would.
     func change(_ name: String, _ change: (inout User) -> Void) throws {
         guard let user = UserID(name) else { throw TestFailure("\(name) is no user's id") }
-        try openState().users.update(DocumentName(user)) { change(&$0) }
+        try openState().users[user].update { change(&$0) }
     }
 
     /// Registers the token of a number for a user alone.
@@ -739,7 +740,7 @@ extension World {
         var registration = Registration(token)
         registration.previous = before
         // What `give` wrote, no index knows.
-        try openState().tokens.update(DocumentName(before ?? token)) { holders in
+        try openState().tokens[before ?? token].update { holders in
             if holders.users.isEmpty { holders.users = UserID("ann").map { [$0] } ?? [] }
         }
         _ = try openState().registry.claim(

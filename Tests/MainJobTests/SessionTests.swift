@@ -1,4 +1,5 @@
 import Crypto
+import Documents
 import Foundation
 import JSON
 import Store
@@ -152,7 +153,7 @@ import Turnstone
                 try #require(DeviceToken(token(2))),
                 registered: Timestamp(milliseconds: world.now))
             device.kind = .liveActivity(activity: "activity-2", session: "final")
-            try state.users.update(DocumentName(user)) { $0.devices.append(device) }
+            try state.users[user].update { $0.devices.append(device) }
             holders.users.append(user)
             return call
         }
@@ -544,7 +545,7 @@ extension World {
         _ work: (State, inout Holders) throws -> Result
     ) throws -> Result {
         let state = try openState()
-        return try state.sessions.update(IndexKey.session(named: "final")) {
+        return try state.sessions["final"].update {
             (holders) throws(Failure) in
             Swift.Result { try work(state, &holders) }
         }.get()

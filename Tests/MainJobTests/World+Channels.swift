@@ -1,3 +1,4 @@
+import Documents
 import JSON
 import Store
 import TestSupport
@@ -66,7 +67,7 @@ extension World {
         var settings = Variables()
         settings.offer("TURNSTONE_STATE", state.path)
         guard let id = ChannelID(channel) else { throw TestFailure("no id: \(channel)") }
-        try State(settings).channels.update(DocumentName(id)) {
+        try State(settings).channels[id].update {
             $0.deleted = Timestamp(milliseconds: now)
         }
     }

@@ -1,3 +1,4 @@
+import Documents
 import Foundation
 import JSON
 import Store
@@ -54,7 +55,7 @@ import Unix
     }
 
     private func badge(of user: String) throws -> Int64? {
-        try store.users.read(DocumentName(#require(UserID(user))))?.badge
+        try store.users[#require(UserID(user))].read()?.badge
     }
 
     @Test("users whose documents are damaged, busy or have long ids keep a message from nobody")

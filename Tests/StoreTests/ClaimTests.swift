@@ -1,3 +1,4 @@
+import Documents
 import Store
 import TestSupport
 import Testing
@@ -31,13 +32,13 @@ import Turnstone
     }
 
     private func devices(_ user: UserID) throws -> [Device] {
-        try scratch.state.users.read(DocumentName(user))?.devices ?? []
+        try scratch.state.users[user].read()?.devices ?? []
     }
 
     private func tokens(_ user: UserID) throws -> [String] { try devices(user).map(\.token.text) }
 
     private func holders(_ token: String) throws -> [String]? {
-        try scratch.state.tokens.read(DocumentName(DeviceToken(token)!))?.users.map(\.text)
+        try scratch.state.tokens[DeviceToken(token)!].read()?.users.map(\.text)
     }
 
     @Test("a token that a user claims leaves all others, and takes its environment along")
@@ -113,7 +114,8 @@ import Turnstone
         #expect(try registry.users(ofActivity: "a1").isEmpty)
         #expect(try registry.users(ofSession: "s") == [bob])
         #expect(
-            try scratch.state.activities.read(DocumentName(hash: Self.hashOfA1))?.users == [])
+            try scratch.state.activities[named: DocumentName(hash: Self.hashOfA1)].read()?.users
+                == [])
     }
 
     private static let hashOfA1 = "f55ff16f66f43360266b95db6f8fec01d76031054306ae4a4b380598f6cfd114"
@@ -225,7 +227,7 @@ import Turnstone
     func players() throws {
         let number = UserID(Scratch.player)
         try claim("ab", number)
-        #expect(try scratch.state.users.read(scratch.user)?.record == nil)
+        #expect(try scratch.state.users[scratch.user].read()?.record == nil)
         #expect(try !registry.repair(Scratch.player))
         #expect(try scratch.state.playerIndex().repair { _ in } == 0)
         func due() throws -> Int {
@@ -237,7 +239,7 @@ import Turnstone
         #expect(try due() == 1)
         // And stays one, whatever else registers.
         try claim("ef", number)
-        #expect(try scratch.state.users.read(scratch.user)?.isWatched == true)
+        #expect(try scratch.state.users[scratch.user].read()?.isWatched == true)
     }
 
     @Test("a taken over activity is found by its new user alone")
@@ -246,7 +248,8 @@ import Turnstone
         try claim("ab", bob, activity("a1"))
         #expect(try registry.users(ofActivity: "a1") == [bob])
         #expect(
-            try scratch.state.activities.read(DocumentName(hash: Self.hashOfA1))?.users == [bob])
+            try scratch.state.activities[named: DocumentName(hash: Self.hashOfA1)].read()?.users
+                == [bob])
     }
 
     @Test("only messages to an iOS app make a player watched")
@@ -256,9 +259,9 @@ import Turnstone
         #expect(try registry.unbind(Scratch.token, from: player))
         try claim("ab", player, activity("a1"))
         try claim("cd", player) { $0.platform = .android }
-        #expect(try scratch.state.users.read(scratch.user)?.isWatched == false)
+        #expect(try scratch.state.users[scratch.user].read()?.isWatched == false)
         try claim("ef", player)
-        #expect(try scratch.state.users.read(scratch.user)?.isWatched == true)
+        #expect(try scratch.state.users[scratch.user].read()?.isWatched == true)
     }
 
     @Test("every kind of device is on disk as FORMAT.md says, and read again")

@@ -1,3 +1,4 @@
+import Documents
 import JSON
 import Store
 import TestSupport
@@ -14,7 +15,7 @@ import Unix
 
     private func update(_ change: (inout User) throws(Failure) -> Void = { $0.notices += 1 }) throws
     {
-        try scratch.state.users.update(scratch.user, change)
+        try scratch.state.users[scratch.user].update(change)
     }
 
     @Test("each commit counts the revision, and the lock remembers it")
@@ -24,7 +25,7 @@ import Unix
             #expect(try scratch.members(file)?["revision"] == .integer(Int64(revision)))
             #expect(scratch.remembered(file) == Int64(revision))
         }
-        #expect(try scratch.state.users.read(scratch.user)?.notices == 3)
+        #expect(try scratch.state.users[scratch.user].read()?.notices == 3)
     }
 
     @Test("whoever reads while the first commit comes finds it or nothing")
@@ -33,12 +34,12 @@ import Unix
         let found = try await atOnce(2) { number in
             let state = try Scratch.open(path)
             return try (1...500).count { round in
-                let name = DocumentName(UserID("user\(round)")!)
+                let name = UserID("user\(round)")!
                 guard number == 0 else {
-                    try state.users.update(name) { $0.notices = 1 }
+                    try state.users[name].update { $0.notices = 1 }
                     return true
                 }
-                while try state.users.read(name) == nil {}
+                while try state.users[name].read() == nil {}
                 return true
             }
         }
@@ -50,7 +51,7 @@ import Unix
         for id in ["a", "b", "a", "c", "b"] {
             try update { $0.changeBadge(.add(1), messageID: id) }
         }
-        #expect(try scratch.state.users.read(scratch.user)?.badge == 3)
+        #expect(try scratch.state.users[scratch.user].read()?.badge == 3)
     }
 
     @Test("a message is remembered while a hundred others change the badge")
@@ -97,7 +98,7 @@ import Unix
         try scratch.write(["version": 2, "revision": 1, "gadgets": []], to: file)
         let before = scratch.folder.read(file)
         #expect(cause { try update() } == "newer")
-        #expect(cause { _ = try scratch.state.users.read(scratch.user) } == "newer")
+        #expect(cause { _ = try scratch.state.users[scratch.user].read() } == "newer")
         #expect(scratch.folder.read(file) == before)
     }
 
@@ -113,7 +114,7 @@ import Unix
         try scratch.folder.write(text, to: file)
         try scratch.remember(1, for: file)
         func touch() throws {
-            if byWriting { try update() } else { _ = try scratch.state.users.read(scratch.user) }
+            if byWriting { try update() } else { _ = try scratch.state.users[scratch.user].read() }
         }
         #expect(cause { try touch() } == "corrupt")
         let copies = scratch.files.filter { $0.hasPrefix("\(file).corrupt-") }
@@ -122,7 +123,7 @@ import Unix
         #expect(scratch.folder.read(file) == nil)
 
         #expect(cause { try update() } == "missing")
-        #expect(cause { _ = try scratch.state.users.read(scratch.user) } == "missing")
+        #expect(cause { _ = try scratch.state.users[scratch.user].read() } == "missing")
         #expect(scratch.folder.read(file) == nil)
     }
 
@@ -141,7 +142,7 @@ import Unix
         try update()
         try update()
         try scratch.remember(1, for: file)
-        #expect(try scratch.state.users.read(scratch.user)?.notices == 2)
+        #expect(try scratch.state.users[scratch.user].read()?.notices == 2)
         try update()
         #expect(try scratch.members(file)?["revision"] == 3)
         #expect(scratch.remembered(file) == 3)
@@ -152,9 +153,9 @@ import Unix
         try update()
         try scratch.folder.write(
             #"{"version":1,"revision":2,"notices":1000,"and more"#, to: "\(file).new")
-        #expect(try scratch.state.users.read(scratch.user)?.notices == 1)
+        #expect(try scratch.state.users[scratch.user].read()?.notices == 1)
         try update()
-        #expect(try scratch.state.users.read(scratch.user)?.notices == 2)
+        #expect(try scratch.state.users[scratch.user].read()?.notices == 2)
         #expect(scratch.folder.read("\(file).new") == nil)
     }
 
@@ -172,7 +173,7 @@ import Unix
     @Test("a document that was committed and is gone is not begun anew")
     func gone() throws {
         try scratch.remember(3, for: file)
-        #expect(cause { _ = try scratch.state.users.read(scratch.user) } == "missing")
+        #expect(cause { _ = try scratch.state.users[scratch.user].read() } == "missing")
         #expect(cause { try update() } == "stale")
         #expect(scratch.folder.read(file) == nil)
     }
@@ -191,7 +192,7 @@ import Unix
                 cause: "busy")
         ) { try update() }
         #expect(scratch.folder.files() == before)
-        #expect(try scratch.state.users.read(scratch.user)?.notices == 1)
+        #expect(try scratch.state.users[scratch.user].read()?.notices == 1)
         lock.unlock()
         try update()
     }
@@ -202,10 +203,10 @@ import Unix
         let name = scratch.user
         _ = try await atOnce(8) { _ in
             for _ in 0..<10 {
-                try patiently { try Scratch.open(path).users.update(name) { $0.notices += 1 } }
+                try patiently { try Scratch.open(path).users[name].update { $0.notices += 1 } }
             }
         }
-        #expect(try scratch.state.users.read(scratch.user)?.notices == 80)
+        #expect(try scratch.state.users[scratch.user].read()?.notices == 80)
         #expect(try scratch.members(file)?["revision"] == 80)
     }
 
@@ -217,8 +218,8 @@ import Unix
         let seen = try await atOnce(2) { number in
             try (0..<200).map { _ in
                 let users = try Scratch.open(path).users
-                if number == 0 { try patiently { try users.update(name) { $0.notices += 1 } } }
-                return try users.read(name)?.notices ?? 0
+                if number == 0 { try patiently { try users[name].update { $0.notices += 1 } } }
+                return try users[name].read()?.notices ?? 0
             }
         }
         for notices in seen {

@@ -1,3 +1,4 @@
+import Documents
 import Store
 import TestSupport
 import Testing

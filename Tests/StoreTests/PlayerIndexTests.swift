@@ -1,3 +1,4 @@
+import Documents
 import Store
 import TestSupport
 import Testing
@@ -335,7 +336,7 @@ import Unix
     func unwatched() throws {
         #expect(try repair() == 0)
         try scratch.state.playerIndex().records().unwatch(1)
-        try scratch.state.users.update(DocumentName(UserID(player))) { $0.badge = 1 }
+        try scratch.state.users[player].update { $0.badge = 1 }
         #expect(try repair() == 1)
         #expect(try watched() == [7, 8])
     }

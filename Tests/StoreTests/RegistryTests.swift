@@ -1,3 +1,4 @@
+import Documents
 import JSON
 import Store
 import TestSupport
@@ -24,7 +25,7 @@ import Unix
     }
 
     private func devices() throws -> [Device] {
-        try scratch.state.users.read(scratch.user)?.devices ?? []
+        try scratch.state.users[scratch.user].read()?.devices ?? []
     }
 
     @Test("a device is the player's until it is unbound")
@@ -54,7 +55,7 @@ import Unix
         try bind(environment: .production)
         try registry.noteRefusal("BadDeviceToken", of: token, of: id, isBad: true, at: time)
         #expect(try devices()[0].quarantined == time)
-        #expect(try scratch.state.users.read(scratch.user)?.hasDevice == false)
+        #expect(try scratch.state.users[scratch.user].read()?.hasDevice == false)
         try bind(at: time + .minutes(1))
         #expect(try devices()[0].quarantined == nil)
         #expect(try devices()[0].environment == .production)
@@ -99,7 +100,7 @@ import Unix
         try bind()
         #expect(try registry.users(of: token) == [id])
         // A crash after the user's document, before the token index.
-        try scratch.state.users.update(scratch.user) { $0.devices = [] }
+        try scratch.state.users[scratch.user].update { $0.devices = [] }
         #expect(try registry.users(of: token).isEmpty)
         try bind()
         #expect(try registry.unbind(token, from: id))
@@ -121,8 +122,8 @@ import Unix
         }
         #expect(try Set(registry.users(of: token).map(\.text)) == ["1", "2", "3", "4"])
         for number in 1...4 {
-            let name = DocumentName(UserID(PlayerID(number: Int64(number))!))
-            #expect(try scratch.state.users.read(name)?.devices.count == 3)
+            let name = UserID(PlayerID(number: Int64(number))!)
+            #expect(try scratch.state.users[name].read()?.devices.count == 3)
         }
         let records = try scratch.state.playerIndex().records()
         #expect(records.count == 5)

@@ -1,4 +1,5 @@
 import Dispatch
+import Documents
 import JSON
 import Store
 import TestSupport
@@ -30,7 +31,7 @@ struct Scratch {
         return try State(variables)
     }
 
-    var user: DocumentName { DocumentName(UserID(Self.player)) }
+    var user: UserID { UserID(Self.player) }
 
     /// The document's members on disk.
     func members(_ file: String) throws -> JSONObject? {

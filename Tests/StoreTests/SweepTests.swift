@@ -1,3 +1,4 @@
+import Documents
 import Foundation
 import Store
 import TestSupport
@@ -89,8 +90,8 @@ import Turnstone
     @Test("what was sent to a session goes with its last listener who is erased")
     func erasedListener() throws {
         try claim("aaaa", .liveActivity(activity: "a", session: "s"))
-        let name = IndexKey.session(named: "s")
-        try scratch.state.sessions.update(name) { (holders) throws(Failure) in
+        let name = "s"
+        try scratch.state.sessions[name].update { (holders) throws(Failure) in
             var feed = ActivityFeed()
             _ = feed.add(
                 ["event": "update", "content-state": ["score": "3-2"]], priority: 5, at: time,
@@ -99,7 +100,7 @@ import Turnstone
         }
         let devices = try scratch.state.takeDevices(of: ann)
         _ = try scratch.state.eraseTraces(of: ann, devices) { Issue.record("\($0)") }
-        #expect(try scratch.state.sessions.read(name) == Holders())
+        #expect(try scratch.state.sessions[name].read() == Holders())
         age(days: 2)
         _ = try sweep()
         #expect(files("sessions").isEmpty)
@@ -130,14 +131,15 @@ import Turnstone
         let left = [users[0]] + (0..<40).filter { !$0.isMultiple(of: 2) }.map { users[$0] }
         #expect(try scratch.state.registry.users(ofSession: "s") == left)
         #expect(
-            try scratch.state.sessions.read(IndexKey.session(named: "s"))?.users == left)
+            try scratch.state.sessions["s"].read()?.users == left)
         for number in 0..<40 {
             let isLeft = left.contains(users[number])
-            let devices = try scratch.state.users.read(DocumentName(users[number]))?.devices ?? []
+            let devices = try scratch.state.users[users[number]].read()?.devices ?? []
             #expect(devices.contains { $0.kind == kind(number) } == isLeft)
             #expect(devices.contains { $0.kind == .device } == (number == 2))
-            let token = DocumentName(DeviceToken("\(1000 + number)")!)
-            #expect(try scratch.state.tokens.read(token)?.users == (isLeft ? [users[number]] : []))
+            let token = DeviceToken("\(1000 + number)")!
+            #expect(
+                try scratch.state.tokens[token].read()?.users == (isLeft ? [users[number]] : []))
             let holders = try scratch.state.registry.devices(ofActivity: "a-\(number)")
             #expect(holders.map(\.user) == (isLeft ? [users[number]] : []))
         }
@@ -156,7 +158,7 @@ import Turnstone
 
     @Test("each turn looks at a part of many listeners, and in some turns at all of them")
     func parts() throws {
-        let name = IndexKey.session(named: "s")
+        let name = "s"
         func listen(_ numbers: some Sequence<Int>, after interval: Interval) throws {
             for number in numbers {
                 var registration = Registration(DeviceToken("\(1000 + number)")!)
@@ -169,10 +171,10 @@ import Turnstone
         try listen(0..<30, after: .days(9))
         try listen(30..<40, after: .seconds(0))
         _ = try sweep(after: .days(2), reading: 8)
-        let left = try #require(try scratch.state.sessions.read(name)?.users.count)
+        let left = try #require(try scratch.state.sessions[name].read()?.users.count)
         #expect(left >= 32)
         for turn in 1...12 { _ = try sweep(after: .hours(48 + 9 * Int64(turn)), reading: 8) }
-        #expect(try scratch.state.sessions.read(name)?.users.count == 30)
+        #expect(try scratch.state.sessions[name].read()?.users.count == 30)
     }
 
     @Test("an activity without a session gives back its name")
@@ -194,10 +196,10 @@ import Turnstone
     @Test("a place is given back that somebody has without listening, as a crash may leave it")
     func withoutDevice() throws {
         try claim("aaaa", .liveActivity(activity: nil, session: "s"))
-        let name = IndexKey.session(named: "s")
-        try scratch.state.sessions.update(name) { $0.users.append(UserID("nobody")!) }
+        let name = "s"
+        try scratch.state.sessions[name].update { $0.users.append(UserID("nobody")!) }
         _ = try sweep()
-        #expect(try scratch.state.sessions.read(name)?.users == [ann])
+        #expect(try scratch.state.sessions[name].read()?.users == [ann])
     }
 
     @Test(
@@ -211,8 +213,8 @@ import Turnstone
         let file = try #require(files("users").first { $0.hasSuffix("/bob.json") })
         try scratch.folder.write("{", to: file)
         _ = try sweep(after: .days(2))
-        let name = IndexKey.session(named: "s")
-        #expect(try scratch.state.sessions.read(name)?.users == [UserID("bob")!])
+        let name = "s"
+        #expect(try scratch.state.sessions[name].read()?.users == [UserID("bob")!])
     }
 
     @Test("the lock of a document that was never made goes, and that of one that is missed stays")
@@ -243,7 +245,7 @@ import Turnstone
         #expect(try sweep(after: .days(29)) == 0)
         #expect(try sweep(after: .days(31)) == 1)
         #expect(try keys.list(of: player).count == 1)
-        let user = try scratch.state.users.read(scratch.user)
+        let user = try scratch.state.users[scratch.user].read()
         #expect(user?.keys.count == 1)
         let working = [first, second].filter { (try? keys.owner(of: $0, at: time)) != nil }
         #expect(working.count == 1)
@@ -265,7 +267,7 @@ import Turnstone
         try claim("aaaa", kind)
         #expect(try scratch.state.registry.users(ofSession: "s") == [ann])
         #expect(try scratch.state.registry.devices(ofActivity: "a").map(\.user) == [ann])
-        #expect(try scratch.state.sessions.read(IndexKey.session(named: "s"))?.users == [ann])
+        #expect(try scratch.state.sessions["s"].read()?.users == [ann])
     }
 
     @Test("whoever registers while it is swept is found")

@@ -1,3 +1,4 @@
+import Documents
 import Foundation
 import JSON
 import Store
@@ -62,7 +63,7 @@ final class Ground {
     private func hold(_ trial: Trial, _ state: State) throws {
         for player in 1...players {
             guard let id = UserID(String(player)) else { continue }
-            try state.users.update(DocumentName(id)) { user in
+            try state.users[id].update { user in
                 user.preferences.mutedUntil = Timestamp(milliseconds: begin + 2000)
             }
         }
@@ -89,7 +90,7 @@ final class Ground {
         let time = Timestamp(milliseconds: begin)
         guard let id = PlayerID(String(player)), let first = devices.first else { return }
         try state.registry.bind(first, environment: nil, to: id, at: time)
-        try state.users.update(DocumentName(UserID(id))) { user in
+        try state.users[UserID(id)].update { user in
             user.devices += devices.dropFirst().map { Device($0, registered: time) }
         }
     }

@@ -7,6 +7,7 @@
 //   else  400 malformed, 401 unknown caller, 403 a page of another site, 422 a number that is none, 503 busy
 
 import Callers
+import Documents
 import Edge
 import Messages
 import Spool
@@ -17,7 +18,7 @@ serve(
     Route("GET", "/api/badge") { (request) throws(Failure) in
         let user = try user(request, named: request.query("userId"))
         let state = try state(request, for: user)
-        return answer(try state.users.read(DocumentName(user))?.badge ?? 0)
+        return answer(try state.users[user].read()?.badge ?? 0)
     },
     Route("PUT", "/api/badge") { (request) throws(Failure) in
         let members = try request.members()
@@ -31,7 +32,7 @@ serve(
         }
         let state = try state(request, for: user)
         let except = try members.optionalText("deviceToken").flatMap { DeviceToken($0) }
-        let badge = try state.users.update(DocumentName(user)) { (document) throws(Failure) in
+        let badge = try state.users[user].update { (document) throws(Failure) in
             let badge = change.applied(to: document.badge)
             guard badge != document.badge else { return badge }
             document.badge = badge

@@ -1,5 +1,6 @@
 import APNs
 import Credentials
+import Documents
 import Edge
 import PushServices
 import Spool
@@ -23,7 +24,7 @@ struct Desk {
     init(_ request: Request, of id: ChannelID) throws(Failure) {
         let state = try State(request.variables)
         let named = try request.environment()
-        let known = try state.channels.read(DocumentName(id))?.environment
+        let known = try state.channels[id].read()?.environment
         try self.init(request, state, named ?? known)
     }
 
@@ -64,7 +65,7 @@ struct Desk {
         if let service { return try service.list() }
         var known: [ChannelID] = []
         try state.channels.forEachName(unlisted: { Log().failure($0) }) { (name) throws(Failure) in
-            guard let channel = try state.channels.read(DocumentName(hash: name)),
+            guard let channel = try state.channels[named: DocumentName(hash: name)].read(),
                 channel.deleted == nil, channel.environment == environment, let id = channel.id
             else { return }
             known.append(id)
@@ -75,7 +76,7 @@ struct Desk {
     /// Notes what APNs says, so that updates can be sent to a channel that was made elsewhere.
     func policy(of id: ChannelID) throws(Failure) -> StoragePolicy {
         guard let service else {
-            let known = try state.channels.read(DocumentName(id))
+            let known = try state.channels[id].read()
             guard let policy = known?.policy, known?.deleted == nil else { throw notFound }
             return policy
         }
@@ -93,7 +94,7 @@ struct Desk {
         }
         do throws(Failure) { try service.delete(id) } catch {
             if wasThere, error.disposition != notFound.disposition {
-                try state.channels.update(DocumentName(id)) { $0.deleted = nil }
+                try state.channels[id].update { $0.deleted = nil }
             }
             throw error
         }
@@ -102,7 +103,7 @@ struct Desk {
     /// - Returns: whether it was known and not deleted.
     private func markDeleted(_ id: ChannelID) throws(Failure) -> Bool {
         let spool = Spool(state: state.folder)
-        return try state.channels.update(DocumentName(id)) { (channel) throws(Failure) in
+        return try state.channels[id].update { (channel) throws(Failure) in
             guard channel.policy != nil, channel.deleted == nil else { return false }
             for carrier in channel.feed?.carriers ?? [] where try spool.contains(carrier) {
                 throw .refused(.conflict, "an update is still on its way to this channel")

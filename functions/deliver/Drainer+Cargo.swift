@@ -1,5 +1,6 @@
 import APNs
 import Crypto
+import Documents
 import JSON
 import Spool
 import Store
@@ -10,7 +11,7 @@ extension Drainer {
     /// What a channel is to get now: an older state never follows a newer one.
     func loadBroadcast(_ push: Push, to channel: ChannelID) throws(Failure) -> Verdict? {
         let id = push.job.notification.id
-        let taken = try state.channels.update(DocumentName(channel)) { document in
+        let taken = try state.channels[channel].update { document in
             document.feed?.take(by: id, now: now, turn: 0)
         }
         return fill(push, taken)
@@ -35,7 +36,7 @@ extension Drainer {
         if let pause = device.activity?.pause(of: id, after: shared, now: now) {
             return .behind(for: pause)
         }
-        let taken = try state.users.update(DocumentName(user)) { (document) throws(Failure) in
+        let taken = try state.users[user].update { (document) throws(Failure) in
             try document.takeActivity(
                 of: device.token, by: id, now: now, besides: shared, turn: session?.turn ?? 0,
                 isPutOff: { (carrier) throws(Failure) in try spool.putOff(carrier) != nil },
@@ -87,15 +88,14 @@ extension Drainer {
         if let taken = known?.taken(by: id, now: now) { return taken }
         // Thousands of pushes may ask for a state that another one has replaced.
         guard known?.waits(for: id) == true else { return nil }
-        return try state.sessions.update(IndexKey.session(named: session)) {
+        return try state.sessions[session].update {
             $0.session.take(by: id, now: now)
         }
     }
 
     /// What was sent to a session as a whole: its document names thousands of listeners.
     private func session(named session: String) throws(Failure) -> SessionFeeds? {
-        let name = IndexKey.session(named: session)
-        let (known, snapshot) = try state.sessions.read(name, unless: lastSession)
+        let (known, snapshot) = try state.sessions[session].read(unless: lastSession)
         lastSession = snapshot
         return known?.session
     }
@@ -104,7 +104,7 @@ extension Drainer {
     func loadBadge(_ push: Push, of user: UserID) throws(Failure) -> Verdict? {
         if !push.job.isBadgeTaken {
             // Under the lock: whoever changes it accepts the push first. From now on another change needs another push.
-            try state.users.update(DocumentName(user)) { document in
+            try state.users[user].update { document in
                 if document.badgePush?.id == push.job.notification.id { document.badgePush = nil }
             }
             push.job.isBadgeTaken = true

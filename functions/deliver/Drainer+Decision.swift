@@ -1,3 +1,4 @@
+import Documents
 import Spool
 import Store
 import Turnstone
@@ -120,11 +121,11 @@ extension Drainer {
     /// registered it since. Without one it is sent to as it is, unless somebody had it in between.
     private func decideForToken(_ push: inout Push) throws(Failure) -> Verdict? {
         guard let token = push.delivery.token else { return try overtaken(push) }
-        let name = DocumentName(token)
-        if let stamp = push.delivery.stamp, state.tokens.stamp(of: name) == stamp {
+        let index = state.tokens[token]
+        if let stamp = push.delivery.stamp, index.stamp == stamp {
             return try overtaken(push)
         }
-        guard let known = try state.tokens.read(name) else { return try overtaken(push) }
+        guard let known = try index.read() else { return try overtaken(push) }
         // Those who have not got it any more are none of them: their documents say so.
         let holders = known.users.map { Delivery(token: token, environment: nil, user: $0) }
         return try decide(&push, else: .superseded("unregistered"), among: holders)
@@ -180,7 +181,7 @@ extension Drainer {
     }
 
     func document(of user: UserID) throws(Failure) -> User {
-        let (known, snapshot) = try state.users.read(DocumentName(user), unless: lastUser)
+        let (known, snapshot) = try state.users[user].read(unless: lastUser)
         lastUser = snapshot
         return known ?? User()
     }
@@ -192,7 +193,7 @@ extension Drainer {
         if let last = lastStamp, last.moment == moment, last.user == user {
             return last.stamp == stamp
         }
-        let present = state.users.stamp(of: DocumentName(user))
+        let present = state.users[user].stamp
         lastStamp = (user, moment, present)
         return present == stamp
     }

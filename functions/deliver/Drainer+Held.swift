@@ -1,3 +1,4 @@
+import Documents
 import Spool
 import Store
 import Turnstone
@@ -135,7 +136,7 @@ extension Drainer {
 
     /// Takes over what an earlier version has held in the user's document.
     func takeOverHeld(of user: UserID) throws(Failure) -> Verdict {
-        try state.users.update(DocumentName(user)) { (document) throws(Failure) in
+        try state.users[user].update { (document) throws(Failure) in
             let messages = try document.held.messages + lostReleases(of: document)
             for message in messages {
                 let devices = document.devices.filter {

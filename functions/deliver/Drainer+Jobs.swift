@@ -1,3 +1,4 @@
+import Documents
 import Messages
 import Spool
 import Store
@@ -121,12 +122,12 @@ extension Drainer {
             if job.left == 0 { try spool.finishRelease(job.notification.id, now: now) }
         } else if !job.notification.messageIDs.isEmpty {
             // As earlier versions released what was held.
-            try state.users.update(DocumentName(user)) { $0.held.finish(job.notification.id) }
+            try state.users[user].update { $0.held.finish(job.notification.id) }
         }
         if let told = job.notification.turns {
             try tellPlayer(told, of: job, isOver: job.left == 0)
         } else if job.notification.cargo == .turnBadge, job.changesIcons {
-            try state.users.update(DocumentName(user)) { (document) throws(Failure) in
+            try state.users[user].update { (document) throws(Failure) in
                 if let waiting = job.waitingGames { document.noteShown(waiting, on: job.reached) }
                 try recordDoubt(of: job, in: &document)
             }
@@ -134,7 +135,7 @@ extension Drainer {
             job.file.count(.expired) > 0, let player = user.player
         {
             // The clock was ahead, or nothing was sent for a day: the next look makes another one.
-            try state.users.update(DocumentName(user)) { (document) throws(Failure) in
+            try state.users[user].update { (document) throws(Failure) in
                 try state.forgetJudgement(of: player, hint: document.record)
             }
         }

@@ -1,3 +1,4 @@
+import Documents
 import Spool
 import Store
 import Turnstone
@@ -47,8 +48,7 @@ extension Drainer {
         _ job: Job, _ told: Notification.TurnsTold, of player: PlayerID
     ) throws(Failure) -> NoticeFilling {
         let settings = try TurnSettings(configuration.variables)
-        let name = DocumentName(UserID(player))
-        return try state.users.update(name) { (document) throws(Failure) in
+        return try state.users[UserID(player)].update { (document) throws(Failure) in
             document.adopt(told.turns, notice: told.notice)
             switch document.preferences.passage(Preferences.turn, at: now, WallClock.minute) {
             case .free: break
@@ -59,7 +59,7 @@ extension Drainer {
             case .held: return .nothing("held")
             }
             // A cache: without it the notice stays what it was when it was queued.
-            guard let look = try state.looks.read(name) else {
+            guard let look = try state.looks[player].read() else {
                 return .turns(waiting: job.queuedGames ?? document.turnBadge.waiting)
             }
             let judgement = document.judge(look.found, of: player, liveToo: settings.liveToo)
@@ -78,10 +78,9 @@ extension Drainer {
         _ push: inout Push, to device: Device, of user: UserID
     ) throws(Failure) -> Verdict? {
         guard let player = user.player else { return .superseded("unregistered") }
-        let name = DocumentName(user)
         let settings = try TurnSettings(configuration.variables)
-        let (badge, preferences) = try state.users.update(name) { (document) throws(Failure) in
-            if let look = try state.looks.read(name) {
+        let (badge, preferences) = try state.users[user].update { (document) throws(Failure) in
+            if let look = try state.looks[player].read() {
                 _ = document.judge(look.found, of: player, liveToo: settings.liveToo)
             }
             return (document.turnBadge, document.preferences)
@@ -119,7 +118,7 @@ extension Drainer {
                 guard let device = known(user)?.devices.first(where: { $0.token == token }),
                     device.shownTurns ?? 0 != waiting
                 else { continue }
-                try state.users.update(DocumentName(user)) { (document) throws(Failure) in
+                try state.users[user].update { (document) throws(Failure) in
                     document.noteShown(waiting, on: [token])
                 }
             }
@@ -128,8 +127,7 @@ extension Drainer {
 
     /// The users who may have a device. An index that cannot be read must not keep this player's notices.
     private func holders(of token: DeviceToken) -> [UserID] {
-        do throws(Failure) { return try state.tokens.read(DocumentName(token))?.users ?? [] } catch
-        {
+        do throws(Failure) { return try state.tokens[token].read()?.users ?? [] } catch {
             log.failure(error)
             return []
         }
@@ -137,7 +135,7 @@ extension Drainer {
 
     /// Another user's document; `nil` also where it cannot be read.
     private func known(_ other: UserID) -> User? {
-        do throws(Failure) { return try state.users.read(DocumentName(other)) } catch {
+        do throws(Failure) { return try state.users[other].read() } catch {
             log.failure(error)
             return nil
         }
@@ -147,7 +145,7 @@ extension Drainer {
     /// again, and the next cycle tells of them.
     func tellPlayer(_ told: Notification.TurnsTold, of job: Job, isOver: Bool) throws(Failure) {
         guard let user = job.notification.user, let player = user.player else { return }
-        try state.users.update(DocumentName(user)) { (document) throws(Failure) in
+        try state.users[user].update { (document) throws(Failure) in
             document.adopt(told.turns, notice: told.notice)
             if job.file.isReached {
                 document.noteTold(

@@ -1,4 +1,5 @@
 import APNs
+import Documents
 import JSON
 import Messages
 import Spool
@@ -255,7 +256,7 @@ extension Drainer {
     ) throws(Failure) {
         let changes = messages.filter { $0.badge != nil }
         guard !changes.isEmpty else { return }
-        let badge = try state.users.update(DocumentName(user)) { document in
+        let badge = try state.users[user].update { document in
             for message in changes {
                 if let change = message.badge {
                     document.changeBadge(change, messageID: message.id)

@@ -1,3 +1,4 @@
+import Documents
 import Edge
 import PushServices
 import Spool
@@ -38,9 +39,9 @@ final class Drainer {
     /// When this run began, where boxes had something in them then: see ``isHeldAlready(_:for:)``.
     var heldBefore: Timestamp?
     /// The user whose document was looked at last: many pushes in a row may be for the same.
-    var lastUser: Shelf<User>.Snapshot?
+    var lastUser: StoredDocument<User>.Snapshot?
     /// The session that was looked at last: thousands of pushes in a row may be for its listeners.
-    var lastSession: Shelf<Holders>.Snapshot?
+    var lastSession: StoredDocument<Holders>.Snapshot?
     /// The stamp of the document that was looked at last, and when, by the monotonic clock: it holds for a millisecond.
     var lastStamp: (user: UserID, moment: Int64, stamp: Int64?)?
     /// Pushes that the provider has.

@@ -5,6 +5,7 @@
 //   else  401 unknown caller
 
 import Callers
+import Documents
 import Edge
 import Store
 import Turnstone
@@ -13,7 +14,7 @@ serve(
     Route("GET", "/api/devices") { (request) throws(Failure) in
         let caller = try request.user()
         let user =
-            try State(request.variables, admitting: caller).users.read(DocumentName(caller))
+            try State(request.variables, admitting: caller).users[caller].read()
             ?? User()
         let devices = user.devices.filter { $0.kind == .device }
             .sorted { $0.registered > $1.registered }

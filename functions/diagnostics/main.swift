@@ -8,6 +8,7 @@
 //   else  400 malformed, 401 unknown key, 403 another user's key, 404 unknown to Online-Go.com,
 //         503 Online-Go.com does not answer or wants to be left alone
 
+import Documents
 import Edge
 import Spool
 import Store
@@ -29,7 +30,7 @@ serve(
         if found.told.hasQueued {
             Spool(state: state.folder).startDrainer(request.variables) { Log().failure($0) }
         }
-        let user = try state.users.read(DocumentName(UserID(player))) ?? User()
+        let user = try state.users[player].read() ?? User()
         let devices = user.devices.filter { $0.kind == .device }
 
         var answer: JSONObject = [

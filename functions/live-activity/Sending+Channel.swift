@@ -1,3 +1,4 @@
+import Documents
 import Spool
 import Store
 import Turnstone
@@ -8,7 +9,7 @@ extension Sending {
     /// - Throws: a conflict while an end is on its way: what comes after it could take its place.
     func broadcast(to channel: ChannelID) throws(Failure) -> Result {
         let id = try newID(for: nil)
-        return try state.channels.update(DocumentName(channel)) { (document) throws(Failure) in
+        return try state.channels[channel].update { (document) throws(Failure) in
             guard let policy = document.policy, document.deleted == nil else {
                 throw .refused(.notFound, "Channel not found")
             }

@@ -1,3 +1,4 @@
+import Documents
 import Spool
 import Store
 import Turnstone
@@ -9,11 +10,11 @@ extension Sending {
     /// - Throws: not found where nobody listens; a conflict where they all have ended.
     func change(_ session: String) throws(Failure) -> Result {
         let id = try newID(for: nil)
-        let name = IndexKey.session(named: session)
+        let document = state.sessions[session]
         // Without a lock's file for each name that somebody makes up.
-        guard try state.sessions.read(name)?.users.isEmpty == false else { throw notFound }
+        guard try document.read()?.users.isEmpty == false else { throw notFound }
         let erasures = try spool.erasures()
-        return try state.sessions.update(name) { (holders) throws(Failure) in
+        return try document.update { (holders) throws(Failure) in
             // Under the lock: whoever registers meanwhile is either among them, or gets what comes later.
             let open = try devices().filter { (_, device) in
                 !holders.session.hasEnded(for: device.joined)

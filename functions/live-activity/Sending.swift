@@ -1,3 +1,4 @@
+import Documents
 import Spool
 import Store
 import Turnstone
@@ -106,7 +107,7 @@ struct Sending {
         to known: Device, of user: UserID
     ) throws(Failure) -> ActivityFeed.Addition? {
         let id = try newID(for: user)
-        return try state.users.update(DocumentName(user)) { (document) throws(Failure) in
+        return try state.users[user].update { (document) throws(Failure) in
             guard let device = document.device(known.token, id: known.id),
                 call.target.isMeant(device),
                 let index = document.devices.firstIndex(where: { $0.token == device.token })

@@ -1,3 +1,4 @@
+import Documents
 import Edge
 import Store
 import Turnstone
@@ -40,11 +41,11 @@ struct Target {
 
     /// The tokens and their users.
     func devices(
-        _ registry: Registry, _ users: Shelf<User>
+        _ registry: Registry, _ users: Shelf<UserID, User>
     ) throws(Failure) -> [(user: UserID, device: Device)] {
         var devices: [(user: UserID, device: Device)] = []
         if let user {
-            devices = try users.read(DocumentName(user))?.devices.map { (user, $0) } ?? []
+            devices = try users[user].read()?.devices.map { (user, $0) } ?? []
         } else if let activity {
             devices = try registry.devices(ofActivity: activity)
         } else if let session {

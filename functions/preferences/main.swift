@@ -9,6 +9,7 @@
 //         since If-Match, 422 no such time zone or time, 503 busy
 
 import Callers
+import Documents
 import Edge
 import Spool
 import Store
@@ -18,14 +19,14 @@ serve(
     Route("GET", "/api/preferences") { (request) throws(Failure) in
         let state = try State(request.variables)
         let user = try caller(request, state)
-        return answer(try state.users.read(DocumentName(user))?.preferences ?? Preferences())
+        return answer(try state.users[user].read()?.preferences ?? Preferences())
     },
     Route("PUT", "/api/preferences") { (request) throws(Failure) in
         let state = try State(request.variables)
         let user = try caller(request, state)
         let wanted = try preferences(request.members())
         let spool = Spool(state: state.folder)
-        let preferences = try state.users.update(DocumentName(user)) {
+        let preferences = try state.users[user].update {
             (document) throws(Failure) in
             try request.checkMatch(document.preferences)
             var changed = wanted

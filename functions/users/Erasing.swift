@@ -1,3 +1,4 @@
+import Documents
 import Edge
 import Spool
 import Store
@@ -48,7 +49,7 @@ private func callOff(
     let devices = try state.takeDevices(of: user)
     var isKnown = true
     // One that cannot be read is one.
-    do throws(Failure) { isKnown = try state.users.read(DocumentName(user)) != nil } catch {}
+    do throws(Failure) { isKnown = try state.users[user].read() != nil } catch {}
     if isKnown { try spool.countErasure() }
     try state.registry.handOverBadges(of: devices, from: user)
     let sent = try spool.erase(user, opponents: opponents, elected: election, at: now) {

@@ -8,6 +8,7 @@
 //   else  400 not a user's id, 401 no or an unknown server key, 404 nothing is known of the user, 503 the store or the
 //         drainer is busy: what was not erased yet is erased by the next DELETE
 
+import Documents
 import Edge
 import Spool
 import Store
@@ -18,7 +19,7 @@ serve(
         try request.requireServerKey()
         let user = try user(request)
         let state = try State(request.variables)
-        guard let document = try state.users.read(DocumentName(user)) else { throw unknown }
+        guard let document = try state.users[user].read() else { throw unknown }
         return .ok(["success": true, "user": description(of: user, document)])
     },
     Route("DELETE", "/api/users/{id}") { (request) throws(Failure) in

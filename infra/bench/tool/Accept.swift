@@ -1,4 +1,5 @@
 import Crypto
+import Documents
 import Spool
 import Store
 import Turnstone
@@ -135,7 +136,7 @@ func delivery(
     var delivery = Delivery(
         token: token, environment: nil, user: user, badge: Int((badge ?? number) % 90 + 1),
         isProven: true)
-    delivery.stamp = state.users.stamp(of: DocumentName(user))
+    delivery.stamp = state.users[user].stamp
     return delivery
 }
 

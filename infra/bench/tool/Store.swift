@@ -1,4 +1,5 @@
 import Crypto
+import Documents
 import Store
 import Turnstone
 import Unix
@@ -24,10 +25,10 @@ private func user(_ number: Int64, devices: Int) -> User {
 func commit(in folder: String, count: Int64, user number: Int64) throws(Failure) {
     let users = try state(in: folder).users
     guard let player = PlayerID(number: number) else { throw .malformed("no such user") }
-    let name = DocumentName(UserID(player))
-    try users.update(name) { (document) throws(Failure) in document = user(number, devices: 7) }
+    let name = UserID(player)
+    try users[name].update { (document) throws(Failure) in document = user(number, devices: 7) }
     for turn in 1..<max(2, count) {
-        try users.update(name) { (document) throws(Failure) in
+        try users[name].update { (document) throws(Failure) in
             document.devices[0].registered = Timestamp(milliseconds: turn)
         }
     }

@@ -3,10 +3,10 @@ import Unix
 
 extension Failure {
     /// Whether one document is damaged, missing, of a newer version or of another account, and the others are not.
-    var isOfOneDocument: Bool { isOfOneFile || cause == "corrupt" }
+    package var isOfOneDocument: Bool { isOfOneFile || cause == "corrupt" }
 
     /// Records the file that cannot be used, for `health`. A damaged one is recorded where it is set aside.
-    func noteFile() {
+    package func noteFile() {
         if let file { UnusableFiles.note(file, cause) }
     }
 }

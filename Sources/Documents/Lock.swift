@@ -25,7 +25,7 @@ package struct Lock: ~Copyable {
     /// Runs `body` while holding the lock of the document at `path`.
     ///
     /// - Throws: `busy` after two seconds without the lock, or those of ``waiting(milliseconds:_:)``.
-    static func holding<Result>(
+    package static func holding<Result>(
         _ path: String, _ body: (borrowing Lock) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         let lock = try Lock(of: path)
@@ -67,12 +67,12 @@ package struct Lock: ~Copyable {
     }
 
     /// The last revision that this lock's holders committed; 0 before the first.
-    func committedRevision() throws(Failure) -> Int64 {
+    package func committedRevision() throws(Failure) -> Int64 {
         try systemCalls { () throws(SystemError) in try Self.committedRevision(in: file) }
     }
 
     /// The same of the document at `path`, for who does not hold its lock.
-    static func committedRevision(of path: String) throws(Failure) -> Int64 {
+    package static func committedRevision(of path: String) throws(Failure) -> Int64 {
         try systemCalls { () throws(SystemError) in
             do throws(SystemError) {
                 return try committedRevision(in: FileDescriptor.open(path + ".lock", .read))
@@ -100,7 +100,7 @@ package struct Lock: ~Copyable {
 
     /// Remembers a commit. The document itself is committed already: where this fails, the next
     /// writer finds the document newer than the number, and accepts it.
-    func remember(_ revision: Int64) {
+    package func remember(_ revision: Int64) {
         do throws(SystemError) {
             let own = try file.identity()
             let words = [revision, own.inode, own.birth].map { padded($0) }

@@ -1,0 +1,22 @@
+import Turnstone
+import Unix
+
+extension Files.Stamp {
+    /// FNV-1a over whole words, in 59 bits: such a number is quick to read.
+    package var sum: Int64 {
+        var sum: UInt64 = 0xcbf2_9ce4_8422_2325
+        func add(_ word: Int64) {
+            sum = (sum ^ UInt64(bitPattern: word)) &* 0x100_0000_01b3
+            sum ^= sum >> 29
+        }
+        add(inode)
+        add(size)
+        add(seconds)
+        add(nanoseconds)
+        return Int64(sum >> 5)
+    }
+
+    package var milliseconds: Int64 {
+        seconds.saturatingMultiply(1000).saturatingAdd(nanoseconds / 1_000_000)
+    }
+}

@@ -1,0 +1,71 @@
+import Turnstone
+import Unix
+
+/// All documents of one kind; where there are many, in 256 folders by the first byte of a SHA-256.
+package struct Shelf<Key: DocumentKey, Content: Document> {
+    package let folder: String
+    private let keeping: Keeping
+
+    package init(
+        folder: String, durable: Bool = true, isCache: Bool = false, mayVanish: Bool = false
+    ) {
+        self.folder = folder
+        keeping = Keeping(durable: durable, isCache: isCache, mayVanish: mayVanish)
+    }
+
+    /// The document of a key, whether it is there or not.
+    package subscript(key: Key) -> StoredDocument<Content> { self[named: key.documentName] }
+
+    /// The document of that name, whether it is there or not.
+    package subscript(named name: DocumentName) -> StoredDocument<Content> {
+        let file = "\(name.file).json"
+        return StoredDocument(
+            path: name.shard.map { "\(folder)/\($0)/\(file)" } ?? "\(folder)/\(file)",
+            keeping: keeping)
+    }
+
+    /// Calls `body` with each document's file name without its ending, in no order.
+    ///
+    /// - Parameter unlisted: gets each folder that cannot be listed. The names in the other folders follow.
+    package func forEachName(
+        unlisted: (Failure) -> Void, _ body: (String) throws(Failure) -> Void
+    ) throws(Failure) {
+        for shard in try names(in: folder) {
+            var names: [String] = []
+            do throws(Failure) { names = try self.names(in: "\(folder)/\(shard)") } catch {
+                guard error.isOfOneFile else { throw error }
+                unlisted(error)
+            }
+            for name in names {
+                guard name.utf8.count > 5, name.utf8.suffix(5).elementsEqual(".json".utf8) else {
+                    continue
+                }
+                try body(String(decoding: name.utf8.dropLast(5), as: UTF8.self))
+            }
+        }
+    }
+
+    /// The stamps of the shelf's folders. A commit changes the stamp of the folder it is in.
+    package func folderStamps() throws(Failure) -> [(changed: Int64, sign: Int64)] {
+        var stamps: [(changed: Int64, sign: Int64)] = []
+        for shard in try names(in: folder).sorted() {
+            var found: Files.Stamp?
+            do throws(SystemError) { found = try Files.stamp(of: "\(folder)/\(shard)") } catch {
+                // `health` reports it.
+                guard error.errno.isOfTheFile else { throw error.failure }
+            }
+            guard let stamp = found else { continue }
+            stamps.append((changed: stamp.milliseconds, sign: stamp.sum))
+        }
+        return stamps
+    }
+
+    private func names(in folder: String) throws(Failure) -> [String] {
+        try systemCalls { () throws(SystemError) in
+            do throws(SystemError) { return try Files.names(in: folder) } catch {
+                guard error.errno == .notDirectory else { throw error }
+                return []
+            }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+import Turnstone
+import Unix
+
+extension StoredDocument {
+    /// Removes the document, its lock and the files beside them. Erasing again finishes what a crash has left.
+    ///
+    /// - Returns: how many files there were.
+    package func erase() throws(Failure) -> Int {
+        let folder = Files.parent(of: path)
+        let document = Files.name(of: path)
+        func files() throws(Failure) -> [String] {
+            try systemCalls { () throws(SystemError) in try Files.names(in: folder) }.filter {
+                $0 == document || $0.utf8.starts(with: "\(document).".utf8)
+            }
+        }
+        guard try !files().isEmpty else { return 0 }
+        return try Lock.holding(path) { (lock) throws(Failure) in
+            // The number first: with it, a missing document would count as lost.
+            lock.remember(0)
+            let files = try files()
+            for file in files where file != "\(document).lock" {
+                let path = "\(folder)/\(file)"
+                guard !Files.remove(path), !Files.removeAll(path) else { continue }
+                let errno = Errno.current
+                throw Failure(
+                    .broken, "unable to remove \(path): \(errno.name)", cause: errno.name,
+                    file: path)
+            }
+            // A process that waits for the lock finds that it has no name any more, and makes a new one.
+            Files.remove("\(path).lock")
+            try systemCalls { () throws(SystemError) in try Files.synchronizeFolder(folder) }
+            return files.count { $0 != "\(document).lock" }
+        }
+    }
+
+    /// Removes the document and its lock if `condition` holds.
+    ///
+    /// - Parameter condition: is asked before the document is locked, and again under the lock.
+    package func remove(where condition: (Content) -> Bool) throws(Failure) -> Bool {
+        guard let known = try read(), condition(known) else { return false }
+        return try Lock.holding(path) { (lock) throws(Failure) in
+            guard let content = try read(), condition(content) else { return false }
+            // The number first: with it, a missing document would count as lost.
+            lock.remember(0)
+            guard Files.remove(path) else { return false }
+            // A process that waits for the lock finds that it has no name any more, and makes a new one.
+            Files.remove("\(path).lock")
+            return true
+        }
+    }
+}
