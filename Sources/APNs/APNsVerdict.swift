@@ -23,6 +23,8 @@ package enum APNsOutcome: Equatable, Sendable {
     case quarantined
     /// The same push may be taken later, the first time after `pause`; see ``backOff(_:attempt:longest:random:)``.
     case later(pause: Interval)
+    /// The same push may be taken after a pause that the service has named (`retry-after`): it does not grow.
+    case laterAsAsked(pause: Interval)
     /// Nothing that is sent with this key, topic or certificate will be taken until somebody mends it.
     case stopQueue
     /// The provider token is too old. The gateway renews it by itself, so that callers only ever see
@@ -64,7 +66,7 @@ extension APNsVerdict {
         if case .later = outcome, let seconds = answer.fields["retry-after"].flatMap(Int64.init),
             (1...86_400).contains(seconds)
         {
-            self.outcome = .later(pause: .seconds(seconds))
+            self.outcome = .laterAsAsked(pause: .seconds(seconds))
         } else {
             self.outcome = outcome
         }

@@ -28,7 +28,7 @@ struct SendingWindow: Equatable {
                 isProven = true
                 own = Self.most
             }
-        case .refused, .quarantined, .later:
+        case .refused, .quarantined, .later, .laterAsAsked:
             errors += 1
             if errors.isMultiple(of: Self.run) { shrink() }
         case .stopQueue, .renewToken, .noVerdict, .notSent: break

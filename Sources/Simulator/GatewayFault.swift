@@ -38,7 +38,9 @@ struct GatewayFault {
             let status = try command.needed("status", command.number("status"))
             let reason = try command.text("reason") ?? standardReason(status)
             let timestamp = command["timestamp"]?.timestamp
-            return .refuse(PushRefusal(Int(status), reason, "as told", since: timestamp))
+            var refusal = PushRefusal(Int(status), reason, "as told", since: timestamp)
+            refusal.retryAfter = try command.number("retry_after")
+            return .refuse(refusal)
         case "stall": return .stall
         case "reset":
             let code = try command.number("code") ?? 7  // REFUSED_STREAM

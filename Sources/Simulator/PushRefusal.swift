@@ -10,6 +10,8 @@ struct PushRefusal: Error, Equatable {
     let reason: String
     /// With 410: since when the token is dead.
     var timestamp: Timestamp?
+    /// Seconds, for the field `retry-after`.
+    var retryAfter: Int64?
     /// What exactly is wrong; APNs does not say, the report does.
     var detail = ""
 

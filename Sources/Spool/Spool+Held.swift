@@ -391,13 +391,14 @@ extension Spool {
     /// Forgets what a release has brought. Before the release itself goes: else it would be brought again.
     package func finishRelease(_ release: String, now: Timestamp) throws(Failure) {
         let messages = try messages(of: release) { (_, path, _) in Files.remove(path) }
-        for message in messages { Files.remove(message.path) }
+        for message in messages where Files.remove(message.path) {
+            try noteForgotten(message.notification, now: now)
+        }
         guard try messageIDs(of: release).isEmpty else {
             throw Failure(
-                .later(seconds: 5), "unable to remove what is in \(released(release))",
+                .later(seconds: 5), "unable to remove the files in \(released(release))",
                 cause: "stuck", file: released(release))
         }
-        for message in messages { try noteForgotten(message.notification, now: now) }
         try forgetRelease(release)
     }
 

@@ -117,13 +117,21 @@ extension State {
         /// The push service's own word, such as `DeviceTokenNotForTopic`.
         package let reason: String
         package let since: Timestamp
-        fileprivate let settings: String
+        /// Tells the settings that were in use from others.
+        package let settings: String
         /// How many users; no more than ``most`` are told apart.
         package var users: Int { names.count }
-        fileprivate let names: [String]
+        fileprivate var names: [String]
+
+        fileprivate var json: JSONValue {
+            [
+                "reason": .string(reason), "since": JSONValue(since),
+                "settings": .string(settings), "users": JSONValue(texts: names),
+            ]
+        }
 
         package static let most = 20
-        /// So many may be those users' own fault.
+        /// From this number of users on, the settings are the likely cause.
         package static let few = 3
     }
 
@@ -151,15 +159,32 @@ extension State {
         at now: Timestamp
     ) throws(Failure) {
         let known = try refusals(by: service, under: settings)
-        let added = users.map { hex(SHA256.hash(Array($0.text.utf8)).prefix(4)) }
+        let added = users.map { digest(of: $0) }
         let names = Array(Set((known?.names ?? []) + added).sorted().prefix(Refusals.most))
         guard known?.reason != reason || known?.names != names else { return }
-        try note(
-            "refusing", service,
-            [
-                "reason": .string(reason), "since": JSONValue(known?.since ?? now),
-                "settings": .string(settings), "users": JSONValue(texts: names),
-            ])
+        let refusals = Refusals(
+            service: service, reason: reason, since: known?.since ?? now, settings: settings,
+            names: names)
+        try note("refusing", service, refusals.json)
+    }
+
+    private func digest(of user: UserID) -> String {
+        hex(SHA256.hash(Array(user.text.utf8)).prefix(4))
+    }
+
+    /// Removes a user from those to whom pushes were refused.
+    ///
+    /// - Returns: how many places there were.
+    func eraseRefusals(of user: UserID) throws(Failure) -> Int {
+        let digest = digest(of: user)
+        var count = 0
+        for known in try refusals() where known.names.contains(digest) {
+            var rest = known
+            rest.names.removeAll { $0 == digest }
+            try note("refusing", known.service, rest.json)
+            count += 1
+        }
+        return count
     }
 
     /// Notes that a service has accepted a push.

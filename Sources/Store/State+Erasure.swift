@@ -106,6 +106,7 @@ extension State {
             erased.files += try looks[named: user.documentName].erase()
         }
         try unreadable.skip { () throws(Failure) in erased.files += try eraseRecords(of: user) }
+        try unreadable.skip { () throws(Failure) in erased.files += try eraseRefusals(of: user) }
         erased.files += try eraseOutgoing(of: user, devices, &unreadable)
         erased.files += try eraseLogs(of: user, &unreadable)
         erased.unreadable = unreadable.count

@@ -330,9 +330,8 @@ extension ActivityFeed {
             aps["content-state"] = content
             if fits(aps) { state.aps = aps }
         }
-        if let missed = waiting ?? (isPutOff ? taken?.state : nil) {
-            state.takeAlert(of: missed, fits: fits)
-        }
+        if let waiting { state.takeAlert(of: waiting, fits: fits) }
+        if isPutOff, let taken { state.takeAlert(of: taken.state, fits: fits) }
         return Taken(
             state: state, carrier: shared.carrier, moment: shared.moment,
             seconds: seconds(of: shared))

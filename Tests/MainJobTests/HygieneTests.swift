@@ -1,4 +1,5 @@
 import Documents
+import Foundation
 import Spool
 import Store
 import TestSupport
@@ -86,6 +87,26 @@ import Turnstone
         try world.accept([6: "user-6"])
         try world.run("deliver")
         #expect(try world.device(6, of: "user-6")?.refusals != nil)
+    }
+
+    @Test("health says so while deliver still runs, and no more once the settings are others")
+    func refusedDuringRun() throws {
+        let world = try World()
+        let development = try world.beginDevelopment()
+        let users = Dictionary(uniqueKeysWithValues: (1...3).map { ($0, "user-\($0)") })
+        try world.register(users)
+        for number in 1...3 { try world.tell(.otherTopic, of: number, development) }
+        try world.accept(users)
+        world.variables["DELIVER_LINGER_SECONDS"] = "3600"
+        let drainer = try world.start("deliver")
+        defer { drainer.send(SIGTERM) }
+        for _ in 0..<500 where try !world.problems().contains("pushes refused") { usleep(20_000) }
+        #expect(try world.problems().contains("pushes refused"))
+        drainer.send(SIGTERM)
+        _ = try drainer.end()
+        #expect(try world.problems().contains("pushes refused"))
+        world.variables["APNS_BUNDLE_ID"] = "com.example.corrected"
+        #expect(try !world.problems().contains("pushes refused"))
     }
 
     @Test("one user's dead tokens do not keep other users' dead tokens alive")

@@ -565,7 +565,10 @@ import Turnstone
 
     @Test(
         "a pause grows with failures of its own kind only",
-        arguments: [["status": 429], ["kind": "drop"]] as [JSONObject])
+        arguments: [
+            ["status": 429], ["kind": "drop"], ["status": 503, "retry_after": 90],
+            ["status": 429, "reason": "TooManyProviderTokenUpdates"],
+        ] as [JSONObject])
     func pauses(other: JSONObject) throws {
         let world = try World()
         try world.give("ann", devices: 1...1)

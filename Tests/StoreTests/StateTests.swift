@@ -97,6 +97,8 @@ import Unix
         #expect(try state.refusals(by: "apns", under: "b") == nil)
         #expect(try refuse([users[0]], under: "b") == 1)
         #expect(try state.refusals().map(\.users) == [1])
+        #expect(try state.eraseTraces(of: users[0], [], report: { _ in }).files == 1)
+        #expect(try state.refusals(by: "apns", under: "b")?.users == 0)
         try state.forgetRefusals(by: "apns")
         #expect(try state.refusals().isEmpty)
     }

@@ -241,6 +241,33 @@ import Testing
         #expect(own.merged(into: third, now: now) { _ in true } != nil)
     }
 
+    @Test(
+        "a put-off alert goes with the session's state though a newer one of the activity's own waits"
+    )
+    func putOffBesideWaiting() throws {
+        var shared = ActivityFeed()
+        var own = ActivityFeed()
+        let end = start + .hours(1)
+        var alerting = aps(1)
+        alerting["alert"] = ["title": "Look"]
+        for (id, aps) in [("1", alerting), ("2", aps(2))] {
+            _ = own.add(
+                aps, priority: 10, at: nil, expires: end, now: start, id: id, besides: shared)
+            if id == "1" {
+                #expect(own.take(by: "1", now: start, besides: shared, turn: 0) != nil)
+            }
+        }
+        _ = shared.add(
+            aps(3), priority: 5, at: nil, expires: end, now: start, id: "3", for: .session)
+        let taken = shared.take(by: "3", now: start + .seconds(15))
+        let sent = try #require(taken)
+        let now = start + .seconds(15)
+        for isPutOff in [false, true] {
+            let merged = own.merged(into: sent, now: now, isPutOff: isPutOff) { _ in true }
+            #expect((merged?.state.aps["alert"] != nil) == isPutOff)
+        }
+    }
+
     @Test("what is written is read as it was")
     func json() throws {
         var feed = ActivityFeed()

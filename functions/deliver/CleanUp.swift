@@ -30,6 +30,9 @@ struct CleanUp {
     /// Where pushes were accepted before this run; `nil` until somebody asks.
     private var vouched: Set<APNsEnvironment>?
     private var items: [Item] = []
+    /// Whether `health` has been told of this run's refusals, or of its acceptances.
+    private var isRefusalReported = false
+    private var isAcceptanceReported = false
 
     private struct Item {
         let user: UserID
@@ -58,13 +61,13 @@ struct CleanUp {
         settings = provider.settings
     }
 
-    /// Goes on with a provider that has other settings.
+    /// Goes on with a provider that has other settings. The verdicts under the old ones count no more: the next pushes to those
+    /// devices have verdicts of their own.
     mutating func follow(_ provider: Provider) {
         guard provider.settings != settings else { return }
         noteRefusals()
         noteAcceptances()
-        settings = provider.settings
-        vouched = nil
+        self = CleanUp(state: state, provider: provider, log: log)
     }
 
     /// - Parameter environment: where the push's device was looked for first; `nil` where there is no push service.
@@ -107,6 +110,10 @@ struct CleanUp {
         }
         noteAcceptances()
         vouched = nil
+        refused = nil
+        refusedEarlier = nil
+        isRefusalReported = false
+        isAcceptanceReported = false
     }
 
     private mutating func noteRefusal(
@@ -122,12 +129,19 @@ struct CleanUp {
         mutating get { accepting.isEmpty && acceptedEarlier.isEmpty }
     }
 
-    /// Notes for `health` to whom pushes were refused, as long as none was accepted; where that fails, another run notes it.
+    /// Tells `health` at once: a run on a busy installation may go on for days.
+    private mutating func report() {
+        let isNews =
+            !isAcceptanceReported && !accepting.isEmpty
+            || !isRefusalReported && (refused?.users.count ?? 0) >= State.Refusals.few
+        guard isNews else { return }
+        isAcceptanceReported = !accepting.isEmpty
+        isRefusalReported = true
+        noteRefusals()
+    }
+
+    /// Records for `health` to whom pushes were refused, as long as none was accepted. Where that fails, another run does.
     private mutating func noteRefusals() {
-        defer {
-            refused = nil
-            refusedEarlier = nil
-        }
         do throws(Failure) {
             guard isUnproven else { return try state.forgetRefusals(by: service) }
             guard let refused else { return }
@@ -153,6 +167,7 @@ struct CleanUp {
 
     /// Changes one registration where many wait for it, while pushes go on.
     mutating func carryOutSome() {
+        report()
         if items.count > 1000 { carryOutOne() }
     }
 

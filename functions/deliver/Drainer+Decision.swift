@@ -58,11 +58,11 @@ extension Drainer {
         }
         guard let user = push.job.file.user(of: push.delivery) else { return nil }
         if push.job.notification.cargo == .messages { return try takeOverHeld(of: user) }
-        let document = try document(of: user)
         if push.job.notification.cargo == .release {
-            // Of what went back into its box, this release says nothing.
+            // The receipts of this release do not mention messages that went back into their box.
             push.bring(try spool.messageIDs(of: push.job.notification.id))
         }
+        let document = try document(of: user)
         guard let device = try aim(&push, at: document) else { return .superseded("unregistered") }
         if try isRepeated(push) { return .superseded("delivered") }
         if let told = push.job.notification.turns {

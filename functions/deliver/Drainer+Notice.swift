@@ -164,15 +164,14 @@ extension Drainer {
     func recordDoubt(of job: Job, in document: inout User) throws(Failure) {
         guard !job.doubtful.isEmpty || job.wasReached, let player = job.notification.user?.player
         else { return }
+        // On other devices, a newer notice that was taken meanwhile has changed the number again.
+        let newest = job.notification.turns?.notice ?? .max
+        let devices = document.devices.filter { $0.notice <= newest }.map(\.token)
         if job.wasReached, let shown = job.queuedGames {
-            let others = document.devices.map(\.token).filter { !job.reached.contains($0) }
-            document.noteShown(shown, on: others)
+            document.noteShown(shown, on: devices.filter { !job.reached.contains($0) })
         }
         if let shown = job.waitingGames ?? job.queuedGames {
-            // A newer notice that was taken meanwhile has changed the number again.
-            let newest = job.notification.turns?.notice ?? .max
-            let overtaken = document.devices.filter { $0.notice > newest }.map(\.token)
-            document.noteShown(shown, on: job.doubtful.filter { !overtaken.contains($0) })
+            document.noteShown(shown, on: devices.filter { job.doubtful.contains($0) })
         }
         try state.forgetJudgement(of: player, hint: document.record)
     }

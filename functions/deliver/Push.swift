@@ -177,8 +177,9 @@ extension Verdict {
         case .quarantined:
             self = with(.settled(.quarantined), .noteRefusal(isBad: true, at: moment))
         case .later where reason == "TooManyProviderTokenUpdates":
-            // It lasts for what is left of 20 minutes, and nobody says how much that is.
-            self.init(status, reason, of: delivery, .minutes(1), most: 2)
+            // It lasts for the rest of 20 minutes, and APNs does not say how long that is.
+            self.init(status, reason, pause: .minutes(1))
+        case .laterAsAsked(let pause): self.init(status, reason, pause: pause)
         case .later(let pause): self.init(status, reason, of: delivery, pause)
         case .noVerdict, .renewToken: self.init(status, reason, of: delivery, .seconds(1))
         case .notSent: self = with(.notSent)
@@ -299,17 +300,19 @@ extension Verdict {
     ///
     /// - Parameters:
     ///   - pause: doubled with each failure that comes after one of its kind.
-    ///   - most: how many failures count.
-    private init(
-        _ status: Int?, _ reason: String?, of delivery: Delivery, _ pause: Interval,
-        most: Int = .max
-    ) {
+    private init(_ status: Int?, _ reason: String?, of delivery: Delivery, _ pause: Interval) {
         let trouble = Trouble(pause: pause)
         let interval = backOff(
-            pause, attempt: min(delivery.failures(after: trouble).count, most),
+            pause, attempt: delivery.failures(after: trouble).count,
             longest: max(pause, trouble.longestPause), random: jitter())
         self.init(status: status, reason: reason, meaning: .later(interval))
         self.trouble = trouble
+    }
+
+    /// It has failed, and is tried again after a pause that does not grow, nor lets others grow.
+    private init(_ status: Int?, _ reason: String?, pause: Interval) {
+        let interval = backOff(pause, attempt: 1, longest: pause, random: jitter())
+        self.init(status: status, reason: reason, meaning: .later(interval))
     }
 
     private init(status: Int?, reason: String?, meaning: Meaning) {

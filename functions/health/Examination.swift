@@ -291,10 +291,15 @@ struct Examination {
     }
 
     private func refusals() throws(Failure) -> [Problem] {
-        try state.refusals().filter { $0.users >= State.Refusals.few }.map { refusals in
+        var settings: String?
+        // Another problem says what is wrong with the configuration.
+        do throws(Failure) { settings = try DeliverySettings(variables).apns?.fingerprint } catch {}
+        return try state.refusals().filter {
+            $0.settings == settings && $0.users >= State.Refusals.few
+        }.map { refusals in
             Problem(
                 "pushes refused",
-                "\(refusals.service) has accepted no push with these settings, and refused those to \(refusals.users) users or more: \(refusals.reason).",
+                "\(refusals.service) has accepted no push with these settings, and refused those to \(refusals.users) users: \(refusals.reason).",
                 action: "Correct the topic (APNS_BUNDLE_ID), the key's team, or APNS_ENVIRONMENT.",
                 [
                     "service": .string(refusals.service), "reason": .string(refusals.reason),
