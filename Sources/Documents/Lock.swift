@@ -38,17 +38,16 @@ package struct Lock: ~Copyable {
     private init(of path: String) throws(Failure) {
         let lockPath = path + ".lock"
         while true {
-            let file = try systemCalls { () throws(SystemError) in try Self.open(lockPath) }
+            let file = try systemCalls(Self.open(lockPath))
             guard
-                try systemCalls({ () throws(SystemError) in try file.lock(patience: Self.patience) }
-                )
+                try systemCalls(file.lock(patience: Self.patience))
             else {
                 throw Failure(
                     .later(seconds: 2), "unable to lock \(lockPath): busy for \(Self.patience) ms",
                     cause: "busy")
             }
             // Whoever held it before may have removed it with its document: others lock another file by now.
-            if try systemCalls({ () throws(SystemError) in try file.isNamed() }) {
+            if try systemCalls(file.isNamed()) {
                 self.file = file
                 Self.taken += 1
                 return
@@ -68,7 +67,7 @@ package struct Lock: ~Copyable {
 
     /// The last revision that this lock's holders committed; 0 before the first.
     package func committedRevision() throws(Failure) -> Int64 {
-        try systemCalls { () throws(SystemError) in try Self.committedRevision(in: file) }
+        try systemCalls(Self.committedRevision(in: file))
     }
 
     /// The same of the document at `path`, for who does not hold its lock.

@@ -9,7 +9,7 @@ extension StoredDocument {
         let folder = Files.parent(of: path)
         let document = Files.name(of: path)
         func files() throws(Failure) -> [String] {
-            try systemCalls { () throws(SystemError) in try Files.names(in: folder) }.filter {
+            try systemCalls(Files.names(in: folder)).filter {
                 $0 == document || $0.utf8.starts(with: "\(document).".utf8)
             }
         }
@@ -28,7 +28,7 @@ extension StoredDocument {
             }
             // A process that waits for the lock finds that it has no name any more, and makes a new one.
             Files.remove("\(path).lock")
-            try systemCalls { () throws(SystemError) in try Files.synchronizeFolder(folder) }
+            try systemCalls(Files.synchronizeFolder(folder))
             return files.count { $0 != "\(document).lock" }
         }
     }

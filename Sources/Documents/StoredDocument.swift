@@ -109,9 +109,7 @@ package struct StoredDocument<Content: Document> {
                 guard content != stored.content else { return }
                 let next = Stored(content: content, revision: stored.revision.saturatingAdd(1))
                 let text = try next.checkedText()
-                try systemCalls { () throws(SystemError) in
-                    try Files.replace(path, with: text, durably: keeping.durable)
-                }
+                try systemCalls(Files.replace(path, with: text, durably: keeping.durable))
                 lock.remember(next.revision)
                 stored = next
             }
@@ -145,23 +143,19 @@ package struct StoredDocument<Content: Document> {
 
     /// Writes the content, where the caller holds the other lock that guards it.
     package func writeUnlocked(_ content: Content) throws(Failure) {
-        try systemCalls { () throws(SystemError) in
-            try Files.makeFolder(Files.parent(of: path))
-        }
+        try systemCalls(Files.makeFolder(Files.parent(of: path)))
         let bytes = try bytes()
         let revision = try bytes.flatMap { (bytes) throws(Failure) in
             try Stored<Content>(bytes, path)?.revision
         }
         let next = Stored(content: content, revision: (revision ?? 0).saturatingAdd(1))
         let text = try next.checkedText()
-        try systemCalls { () throws(SystemError) in
-            try Files.replace(path, with: text, durably: keeping.durable)
-        }
+        try systemCalls(Files.replace(path, with: text, durably: keeping.durable))
     }
 
     /// When the document was last written, in milliseconds since 1970 by the file system's clock.
     package func changed() throws(Failure) -> Int64? {
-        try systemCalls { () throws(SystemError) in try Files.stamp(of: path)?.milliseconds }
+        try systemCalls(Files.stamp(of: path)?.milliseconds)
     }
 
     private func cached(_ bytes: [UInt8]) -> Stored<Content>? {
@@ -230,9 +224,9 @@ package struct StoredDocument<Content: Document> {
 
     private func isSetAside() throws(Failure) -> Bool {
         let prefix = Files.name(of: path) + ".corrupt-"
-        return try systemCalls { () throws(SystemError) in
-            try Files.names(in: Files.parent(of: path))
-        }.contains { $0.utf8.starts(with: prefix.utf8) }
+        return try systemCalls(Files.names(in: Files.parent(of: path))).contains {
+            $0.utf8.starts(with: prefix.utf8)
+        }
     }
 
     private var missing: Failure {

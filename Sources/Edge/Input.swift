@@ -53,9 +53,8 @@ struct Input {
 
     private mutating func readMore() throws(Failure) -> Bool {
         guard !ended else { return false }
-        let isReady = try systemCalls { () throws(SystemError) in
-            try StandardStreams.inputIsReady(within: deadline - MonotonicClock.milliseconds)
-        }
+        let isReady = try systemCalls(
+            StandardStreams.inputIsReady(within: deadline - MonotonicClock.milliseconds))
         guard isReady else { throw tooSlow }
         if isLooking { return try look() }
         let bytes = try brokenOff { () throws(SystemError) in
@@ -81,9 +80,7 @@ struct Input {
             let left = deadline - MonotonicClock.milliseconds
             guard left > 0 else { throw tooSlow }
             // What has been seen is still there, so that waiting for input would not wait.
-            isLast = try systemCalls { () throws(SystemError) in
-                try StandardStreams.inputEnds(within: min(left, 5))
-            }
+            isLast = try systemCalls(StandardStreams.inputEnds(within: min(left, 5)))
         }
         ended = true
         return false
@@ -100,7 +97,7 @@ struct Input {
     /// Lets standard input begin again with all that was read from it.
     func putBack() throws(Failure) {
         guard !isLooking else { return }
-        try systemCalls { () throws(SystemError) in try StandardStreams.replaceInput(with: buffer) }
+        try systemCalls(StandardStreams.replaceInput(with: buffer))
     }
 
     /// Takes exactly `count` bytes.

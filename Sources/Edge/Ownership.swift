@@ -8,7 +8,7 @@ import Unix
 func becomeOwner(ofStateIn variables: Variables, _ log: Log) throws(Failure) {
     let folder = variables.stateFolder
     guard ThisProcess.isRoot else { return }
-    let found = try systemCalls { () throws(SystemError) in try Files.owner(of: folder) }
+    let found = try systemCalls(Files.owner(of: folder))
     guard let owner = found, owner.user != 0 else { return }
     let account = Accounts.account(of: owner.user)
     let name = account?.name ?? "uid \(owner.user)"

@@ -24,7 +24,7 @@ struct Workshop {
         }
         self.folder = path
         self.bundle = bundle
-        try systemCalls { () throws(SystemError) in try Files.makeFolder(path) }
+        try systemCalls(Files.makeFolder(path))
         let isComplete = try systemCalls { () throws(SystemError) in
             for file in [authority, certificate, certificateKey] where try !Files.exists(file) {
                 return false
@@ -44,7 +44,7 @@ struct Workshop {
     /// The public half of a key, which is made where it is missing.
     func publicKey(_ id: String) throws(Failure) -> ES256PublicKey {
         let path = keyPath(id)
-        let text = try systemCalls { () throws(SystemError) in try Files.contents(path) }
+        let text = try systemCalls(Files.contents(path))
         if let text { return try ES256PrivateKey(pem: text).publicKey }
         let made = try ES256PrivateKey.generate()
         try write(made.pem, to: path)
@@ -69,8 +69,6 @@ struct Workshop {
     var environmentPath: String { "\(folder)/simulator.env" }
 
     private func write(_ bytes: [UInt8], to path: String) throws(Failure) {
-        try systemCalls { () throws(SystemError) in
-            try Files.replace(path, with: bytes, durably: false)
-        }
+        try systemCalls(Files.replace(path, with: bytes, durably: false))
     }
 }

@@ -143,14 +143,13 @@ final class Checkpoint {
     }
 
     func write(_ position: ReceiptLog.Position) throws(Failure) {
-        try systemCalls { () throws(SystemError) in
-            try Files.replace(
+        try systemCalls(
+            Files.replace(
                 path,
                 with: line([
                     "version": 1, "day": .string(position.day),
                     "offset": .integer(Int64(position.offset)),
-                ]))
-        }
+                ])))
         last = position
     }
 }

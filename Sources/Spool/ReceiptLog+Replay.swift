@@ -33,7 +33,7 @@ extension ReceiptLog {
         do throws(SystemError) { return try FileDescriptor.open(path(day), .read) } catch {
             guard error.errno.isOfTheFile else { throw error.failure }
             let copy = "\(path(day)).unreadable-\(Timestamp.systemNow.milliseconds)"
-            try systemCalls { () throws(SystemError) in try Files.rename(path(day), copy) }
+            try systemCalls(Files.rename(path(day), copy))
             report(
                 Failure(
                     .broken,
@@ -48,13 +48,11 @@ extension ReceiptLog {
         _ note: (_ id: String, Event, Position) throws(Failure) -> Void
     ) throws(Failure) {
         // A power cut may have taken what was not durable, and a checkpoint from outside may say anything.
-        let size = try systemCalls { () throws(SystemError) in try file.size() }
+        let size = try systemCalls(file.size())
         var offset = start <= size ? start : 0
         var rest: [UInt8] = []
         while true {
-            let more = try systemCalls { () throws(SystemError) in
-                try file.read(upTo: 1 << 18, at: offset + rest.count)
-            }
+            let more = try systemCalls(file.read(upTo: 1 << 18, at: offset + rest.count))
             if more.isEmpty { return }
             rest += more
             var lineStart = 0
@@ -70,7 +68,7 @@ extension ReceiptLog {
             // No line of ours: what follows it may be.
             offset += rest.count
             rest = []
-            offset = try systemCalls { () throws(SystemError) in try file.nextData(from: offset) }
+            offset = try systemCalls(file.nextData(from: offset))
         }
     }
 

@@ -29,17 +29,13 @@ extension ReceiptLog {
         }
         // Days are removed, and a power cut may have taken what was not durable.
         var offset = start
-        if try systemCalls({ () throws(SystemError) in try file.size() }) < start { offset = 0 }
+        if try systemCalls(file.size()) < start { offset = 0 }
         while true {
-            let piece = try systemCalls { () throws(SystemError) in
-                try file.read(upTo: 1 << 20, at: offset)
-            }
+            let piece = try systemCalls(file.read(upTo: 1 << 20, at: offset))
             guard let end = piece.lastIndex(of: UInt8(ascii: "\n")) else {
                 guard piece.count == 1 << 20 else { return false }
                 // No line of ours: what follows it may be.
-                offset = try systemCalls { () throws(SystemError) in
-                    try file.nextData(from: offset + piece.count)
-                }
+                offset = try systemCalls(file.nextData(from: offset + piece.count))
                 continue
             }
             for place in lines(of: piece[...end], beginningWith: beginning) {

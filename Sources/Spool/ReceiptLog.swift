@@ -53,7 +53,7 @@ package final class ReceiptLog {
         self.day = day
         end = 0
         file = nil
-        let isThere = try systemCalls { () throws(SystemError) in try Files.exists(path(day)) }
+        let isThere = try systemCalls(Files.exists(path(day)))
         if isThere { try open() }
         reserved = end
     }
@@ -97,9 +97,7 @@ package final class ReceiptLog {
         flushSending()
         guard written < pending.count else { return }
         if file == nil { try open() }
-        try systemCalls { () throws(SystemError) in
-            try file?.write(Array(pending[written...]), at: end + written)
-        }
+        try systemCalls(file?.write(Array(pending[written...]), at: end + written))
         written = pending.count
     }
 
@@ -110,7 +108,7 @@ package final class ReceiptLog {
         do throws(Failure) {
             try write()
             guard !pending.isEmpty else { return }
-            try systemCalls { () throws(SystemError) in try file?.synchronizeData() }
+            try systemCalls(file?.synchronizeData())
         } catch {
             // After a failed sync nobody knows what is on the disk.
             written = 0
@@ -148,7 +146,7 @@ package final class ReceiptLog {
 
     /// The days of which there are receipts, the oldest first.
     func days() throws(Failure) -> [String] {
-        let names = try systemCalls { () throws(SystemError) in try Files.names(in: folder) }
+        let names = try systemCalls(Files.names(in: folder))
         return names.compactMap { idOfFile($0) }.filter { $0.utf8.count == 10 }.sorted()
     }
 }

@@ -11,7 +11,7 @@ extension Spool {
 
     /// What is called off.
     func callOffs() throws(Failure) -> [String] {
-        try systemCalls { () throws(SystemError) in try Files.names(in: cancelled) }
+        try systemCalls(Files.names(in: cancelled))
     }
 
     /// Calls off what has not gone out of a notification. A push that may have arrived, since its answer was lost, has

@@ -35,11 +35,10 @@ extension Spool {
         guard try Self.startsDrainers(variables) else { return nil }
         guard let executable = ThisProcess.executable else { return nil }
         let deliver = "\(Files.parent(of: executable))/deliver"
-        return try systemCalls { () throws(SystemError) in
-            try ChildProcess.start(
+        return try systemCalls(
+            ChildProcess.start(
                 deliver, environment: ThisProcess.environment.filter { !isOfRequest($0.name) },
-                output: output, errors: isLogUsable() ? .file(log) : .null)
-        }
+                output: output, errors: isLogUsable() ? .file(log) : .null))
     }
 
     /// Whether the log can be written: without one, a drainer delivers all the same.

@@ -82,15 +82,13 @@ extension Spool {
     }
 
     private func silentDrainer(at now: Timestamp) throws(Failure) -> StuckDrainer? {
-        let bytes = try systemCalls { () throws(SystemError) in try Files.contents(lockPath) }
+        let bytes = try systemCalls(Files.contents(lockPath))
         guard let members = bytes.flatMap({ members(of: $0[...]) }),
             let beat = members["beat"]?.timestamp,
             let process = members["pid"]?.integer,
             now - beat > StuckDrainer.patience || beat - now > StuckDrainer.patience
         else { return nil }
-        let isHeld = try systemCalls { () throws(SystemError) in
-            try FileDescriptor.open(lockPath, .read).isLocked()
-        }
+        let isHeld = try systemCalls(FileDescriptor.open(lockPath, .read).isLocked())
         return isHeld ? StuckDrainer(process: Int(process), since: beat) : nil
     }
 }

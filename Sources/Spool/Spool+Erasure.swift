@@ -26,9 +26,7 @@ extension Spool {
     /// How many users were erased, as a number that grows. Whoever accepts something for users without holding their
     /// documents' locks takes it before looking at the documents: a user who is erased meanwhile must not be named again.
     package func erasures() throws(Failure) -> Int64 {
-        let bytes = try systemCalls { () throws(SystemError) in
-            try Files.contents(erasuresPath, limit: 64)
-        }
+        let bytes = try systemCalls(Files.contents(erasuresPath, limit: 64))
         return bytes.flatMap { Int64(String(decoding: $0.dropLast(), as: UTF8.self)) } ?? 0
     }
 
@@ -72,9 +70,7 @@ extension Spool {
 
     /// The process that is at work as a drainer: another one may have its number by now.
     private func drainer() throws(Failure) -> Int? {
-        let bytes = try systemCalls { () throws(SystemError) in
-            try Files.contents("\(folder)/drainer.lock")
-        }
+        let bytes = try systemCalls(Files.contents("\(folder)/drainer.lock"))
         guard let process = bytes.flatMap({ members(of: $0[...]) })?["pid"]?.integer, process > 1,
             let path = Files.target(ofLink: "/proc/\(process)/exe")
         else { return nil }
@@ -167,9 +163,7 @@ extension Spool {
         for (folder, file) in young {
             if try !isGone("\(folder)/\(file)", naming: name) { erased.isUnfinished = true }
             let accepted = String(decoding: file.utf8.dropLast(4), as: UTF8.self)
-            let isNamed = try systemCalls { () throws(SystemError) in
-                try Files.contains(name, in: "\(folder)/\(accepted)")
-            }
+            let isNamed = try systemCalls(Files.contains(name, in: "\(folder)/\(accepted)"))
             guard isNamed else { continue }
             isFound = true
             erased.pushes += try intake.erase(user, folder, accepted, at: now)
@@ -202,9 +196,7 @@ extension Spool {
     private func isGone(_ path: String, naming name: [UInt8]) throws(Failure) -> Bool {
         let start = MonotonicClock.milliseconds
         while true {
-            let isThere = try systemCalls { () throws(SystemError) in
-                try Files.contains(name, in: path)
-            }
+            let isThere = try systemCalls(Files.contains(name, in: path))
             guard isThere else { return true }
             guard MonotonicClock.milliseconds - start < 2000 else { return false }
             MonotonicClock.sleep(milliseconds: 20)
@@ -235,7 +227,7 @@ extension Spool {
 
     /// Whether a file that was never accepted is older than any program that might still be writing it.
     private func isLeftover(_ path: String, at now: Timestamp) throws(Failure) -> Bool {
-        let stamp = try systemCalls { () throws(SystemError) in try Files.stamp(of: path) }
+        let stamp = try systemCalls(Files.stamp(of: path))
         guard let seconds = stamp?.seconds else { return false }
         return now - Timestamp(seconds: seconds) > .minutes(1)
     }

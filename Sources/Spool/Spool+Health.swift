@@ -4,7 +4,7 @@ import Unix
 extension Spool {
     /// What was set aside in `failed/`.
     package func failed() throws(Failure) -> [String] {
-        try systemCalls { () throws(SystemError) in try Files.names(in: "\(folder)/failed") }
+        try systemCalls(Files.names(in: "\(folder)/failed"))
     }
 
     /// Since when the oldest notification waits that could be sent now. Looks at a hundred files of each lane: where
@@ -15,7 +15,7 @@ extension Spool {
             let list = FolderList(ready(lane))
             var count = 0
             while count < 100,
-                let name = try systemCalls({ () throws(SystemError) in try list.next() })
+                let name = try systemCalls(list.next())
             {
                 guard idOfFile(name) != nil else { continue }
                 count += 1

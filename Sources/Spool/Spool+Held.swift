@@ -177,9 +177,7 @@ extension Spool {
     func oldestBox(at now: Timestamp) throws(Failure) -> Timestamp? {
         var oldest = try moments().first { $0.until <= now }?.until
         for release in try orphanedReleases() {
-            let moved = try systemCalls { () throws(SystemError) in
-                try Files.changed(released(release))
-            }
+            let moved = try systemCalls(Files.changed(released(release)))
             // The file system tells by the system's clock.
             guard let moved else { continue }
             let since = now - max(Timestamp.systemNow - moved, .seconds(0))
@@ -357,16 +355,14 @@ extension Spool {
     package func isBeingReleased(_ message: String) throws(Failure) -> Bool {
         for release in try names(in: released) where release.utf8.count == 36 {
             let path = "\(released(release))/\(message).jsonl"
-            if try systemCalls({ () throws(SystemError) in try Files.exists(path) }) { return true }
+            if try systemCalls(Files.exists(path)) { return true }
         }
         return false
     }
 
     /// Moves the file of a message that cannot be read to `failed/`.
     package func setAside(_ message: String, _ path: String, now: Timestamp) throws(Failure) {
-        try systemCalls { () throws(SystemError) in
-            try moveToFailed(path, as: "\(message)-held.jsonl", now: now)
-        }
+        try systemCalls(moveToFailed(path, as: "\(message)-held.jsonl", now: now))
     }
 
     /// Forgets a message that was held: the receipts say durably what became of it.
@@ -385,7 +381,7 @@ extension Spool {
     /// Forgets a release that brings nothing.
     package func forgetRelease(_ release: String) throws(Failure) {
         let folder = released(release)
-        try systemCalls { () throws(SystemError) in try Files.removeFolder(folder) }
+        try systemCalls(Files.removeFolder(folder))
     }
 
     /// Forgets what a release has brought. Before the release itself goes: else it would be brought again.

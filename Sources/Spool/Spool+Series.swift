@@ -120,7 +120,7 @@ extension Spool {
         let folder = folder(key)
         try removeMarks(
             among: marks(of: key, concerning: scope), of: key, in: scope, without: id, now: now)
-        let scopes = try systemCalls { () throws(SystemError) in try Files.names(in: folder) }
+        let scopes = try systemCalls(Files.names(in: folder))
         if scope == Series.everybody {
             // What waited for this one goes with it; of very many users, with the next one of theirs.
             let all = try marks(of: key, Series.everybody)

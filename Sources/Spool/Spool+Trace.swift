@@ -72,9 +72,7 @@ extension Spool {
         }
         // A clock that was far ahead has left receipts that come after those of now.
         last = min(last, try log.page(at: now))
-        let size = try systemCalls { () throws(SystemError) in
-            try Files.stamp(of: log.path(last))?.size ?? 0
-        }
+        let size = try systemCalls(Files.stamp(of: log.path(last))?.size ?? 0)
         // Half a line at the end goes when the next drainer begins.
         return ReceiptLog.Position(day: last, offset: max(0, Int(size) - 4096))
     }

@@ -85,7 +85,7 @@ package struct Spool {
             }
             guard let note else { return }
             try writer.synchronize()
-            try systemCalls { () throws(SystemError) in try Files.synchronizeFolder(place) }
+            try systemCalls(Files.synchronizeFolder(place))
             let inside = place.utf8.dropFirst(self.folder.utf8.count + 1)
             isNoted = true
             try note(String(decoding: Array(inside), as: UTF8.self), number)
@@ -115,9 +115,7 @@ package struct Spool {
         for isLast in [false, false, true] {
             var hasBegun = false
             do throws(Failure) {
-                try systemCalls { () throws(SystemError) in
-                    try Files.makeFolder(Files.parent(of: path))
-                }
+                try systemCalls(Files.makeFolder(Files.parent(of: path)))
                 return try Files.replace(path, isKept: isKept) { (file) throws(Failure) in
                     hasBegun = true
                     var writer = LineWriter(file)
@@ -242,7 +240,7 @@ package struct Spool {
 
     /// Where something waits, what comes first before the rest.
     func waitingFolders() throws(Failure) -> [WaitingFolder] {
-        let names = try systemCalls { () throws(SystemError) in try Files.names(in: waiting) }
+        let names = try systemCalls(Files.names(in: waiting))
         return names.compactMap { WaitingFolder(name: $0) }.sorted { $0.until < $1.until }
     }
 
@@ -342,11 +340,11 @@ struct LineWriter {
     /// Makes durable what was written so far.
     mutating func synchronize() throws(Failure) {
         try flush()
-        try systemCalls { () throws(SystemError) in try file.synchronize() }
+        try systemCalls(file.synchronize())
     }
 
     mutating func flush() throws(Failure) {
-        try systemCalls { () throws(SystemError) in try file.write(bytes) }
+        try systemCalls(file.write(bytes))
         bytes.removeAll(keepingCapacity: true)
     }
 }

@@ -109,9 +109,7 @@ package final class SpoolFile {
         than delivery: Delivery, for token: DeviceToken
     ) throws(Failure) -> [Delivery] {
         let name = Array("\"device\":\"\(token.hex)\"".utf8)
-        let isNamed = try systemCalls { () throws(SystemError) in
-            try Files.contains(name, in: path)
-        }
+        let isNamed = try systemCalls(Files.contains(name, in: path))
         guard isNamed, let whole = try SpoolFile.open(path) else { return [] }
         var others: [Delivery] = []
         while let other = try whole.nextOfAll() {

@@ -58,9 +58,7 @@ package struct MessageRecords {
 
     /// When an id was given that has no record yet.
     private func claim(of id: String, on day: String) throws(Failure) -> Timestamp? {
-        let bytes = try systemCalls { () throws(SystemError) in
-            try Files.contents(claimPath(id, day))
-        }
+        let bytes = try systemCalls(Files.contents(claimPath(id, day)))
         guard let text = bytes.map({ String(decoding: $0, as: UTF8.self) }) else { return nil }
         return Int64(text).map { Timestamp(milliseconds: $0) }
     }
@@ -108,7 +106,7 @@ package struct MessageRecords {
     package func removeOld(at now: Timestamp) throws(Failure) {
         let oldest = CalendarDate(now - Self.keeping).dayText
         for day in try days() where day < oldest {
-            try systemCalls { () throws(SystemError) in try Files.removeFolder("\(folder)/\(day)") }
+            try systemCalls(Files.removeFolder("\(folder)/\(day)"))
         }
     }
 
@@ -117,7 +115,7 @@ package struct MessageRecords {
     }
 
     private func days() throws(Failure) -> [String] {
-        let names = try systemCalls { () throws(SystemError) in try Files.names(in: folder) }
+        let names = try systemCalls(Files.names(in: folder))
         return names.filter { $0.utf8.count == 10 }.sorted()
     }
 }

@@ -53,12 +53,12 @@ package struct PlayerIndex {
     /// Moves an index that cannot be opened, such as root's file or a FIFO, out of the way: it can be made again.
     private static func setAside(_ path: String) throws(Failure) {
         let copy = "\(path).corrupt-\(Timestamp.systemNow.milliseconds)"
-        try systemCalls { () throws(SystemError) in try Files.rename(path, copy) }
+        try systemCalls(Files.rename(path, copy))
         UnusableFiles.note(copy, nil)
     }
 
     private static func open(_ path: String) throws(Failure) -> FileDescriptor {
-        try systemCalls { () throws(SystemError) in try FileDescriptor.open(path, .update) }
+        try systemCalls(FileDescriptor.open(path, .update))
     }
 
     /// Records of 16 million players: a cycle reads all of them, so a larger file is none that cycles have made.
@@ -85,7 +85,7 @@ package struct PlayerIndex {
             }
             if isWatched { bytes += record([player.number, 1]) }
         }
-        try systemCalls { () throws(SystemError) in try Files.replace(path, with: bytes) }
+        try systemCalls(Files.replace(path, with: bytes))
     }
 
     /// Sees to it that the player is looked at, soon and with fresh eyes, and durably.
@@ -117,7 +117,7 @@ package struct PlayerIndex {
         let (file, number) = try Lock.holding(path) { (_) throws(Failure) in
             // Opened again: somebody may have made the index anew since.
             let file = try Self.openedLocked(path, state)
-            let size = try systemCalls { () throws(SystemError) in try file.size() }
+            let size = try systemCalls(file.size())
             // A player's first device has no record, unless a crash left one. Looking for that takes longer than
             // all else in a large index, and two records cost no more than a second look.
             if !isNew || size < 1 << 20, let found = try Self.records(file, path).first(of: player)
@@ -132,7 +132,7 @@ package struct PlayerIndex {
             return (file, number)
         }
         // Without the lock: of a crowd that comes at once, nobody waits for more than one turn of the disk.
-        try systemCalls { () throws(SystemError) in try file.synchronize() }
+        try systemCalls(file.synchronize())
         return number
     }
 
@@ -141,12 +141,10 @@ package struct PlayerIndex {
         guard try start(of: hint).player == player.number else { return }
         let place = Int(hint) * Self.recordSize + PlayerRecords.Field.notBefore.rawValue
         let none = words([0, 0])
-        let known = try systemCalls { () throws(SystemError) in
-            try file.read(upTo: 16, at: place)
-        }
+        let known = try systemCalls(file.read(upTo: 16, at: place))
         guard known != none else { return }
         try write(none, at: place, in: file)
-        try systemCalls { () throws(SystemError) in try file.synchronize() }
+        try systemCalls(file.synchronize())
     }
 
     /// Marks the record as watched and not judged yet, durably.
@@ -155,20 +153,18 @@ package struct PlayerIndex {
         try write(words([0, 0]), at: place + PlayerRecords.Field.notBefore.rawValue, in: file)
         try write(words([1]), at: place + PlayerRecords.Field.watched.rawValue, in: file)
         try write(words([0]), at: place + PlayerRecords.Field.judged.rawValue, in: file)
-        try systemCalls { () throws(SystemError) in try file.synchronize() }
+        try systemCalls(file.synchronize())
     }
 
     private func start(of record: Int64) throws(Failure) -> (player: Int64?, watched: Int64?) {
         guard record > 0, record < 1 << 40 else { return (nil, nil) }
-        let bytes = try systemCalls { () throws(SystemError) in
-            try file.read(upTo: 16, at: Int(record) * Self.recordSize)
-        }
+        let bytes = try systemCalls(file.read(upTo: 16, at: Int(record) * Self.recordSize))
         guard bytes.count == 16 else { return (nil, nil) }
         return (word(bytes[..<8]), word(bytes[8...]))
     }
 
     private func write(_ bytes: [UInt8], at place: Int, in file: FileDescriptor) throws(Failure) {
-        try systemCalls { () throws(SystemError) in try file.write(bytes, at: place) }
+        try systemCalls(file.write(bytes, at: place))
     }
 
     /// The index as memory, as long as it is now.

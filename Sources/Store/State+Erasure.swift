@@ -246,7 +246,7 @@ extension State {
     /// Fills the player's records with zeros: no player has the number 0.
     private func eraseRecords(of user: UserID) throws(Failure) -> Int {
         let path = "\(folder)/players.index"
-        let isThere = try systemCalls { () throws(SystemError) in try Files.exists(path) }
+        let isThere = try systemCalls(Files.exists(path))
         guard let player = user.player, isThere else { return 0 }
         return try Lock.holding(path) { (_) throws(Failure) in
             try systemCalls { () throws(SystemError) in

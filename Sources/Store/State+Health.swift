@@ -21,11 +21,10 @@ extension State {
             case false?: note["unanswered_since"] = JSONValue(min(unanswered ?? now, now))
             case nil: note["unanswered_since"] = unanswered.map { JSONValue($0) }
             }
-            try systemCalls { () throws(SystemError) in
-                try Files.replace(
+            try systemCalls(
+                Files.replace(
                     cyclePath, with: JSON.text(.object(note)) + [UInt8(ascii: "\n")],
-                    durably: false)
-            }
+                    durably: false))
         }
     }
 
@@ -40,7 +39,7 @@ extension State {
     }
 
     private func cycleNote() throws(Failure) -> JSONObject {
-        let bytes = try systemCalls { () throws(SystemError) in try Files.contents(cyclePath) }
+        let bytes = try systemCalls(Files.contents(cyclePath))
         do throws(JSONError) {
             return try bytes.flatMap { (bytes) throws(JSONError) in try JSON.parse(bytes) }?
                 .object ?? [:]
@@ -86,9 +85,7 @@ extension State {
     private func fileNotes() throws(Failure) -> [(file: String, reason: String?)] {
         var notes: [(file: String, reason: String?)] = []
         for name in UnusableFiles.names.reversed() {
-            let bytes = try systemCalls { () throws(SystemError) in
-                try Files.contents("\(folder)/\(name)")
-            }
+            let bytes = try systemCalls(Files.contents("\(folder)/\(name)"))
             for line in (bytes ?? []).split(separator: UInt8(ascii: "\n")).suffix(10_000) {
                 var members: JSONObject?
                 do throws(JSONError) { members = try JSON.parse(Array(line)).object } catch {}
@@ -169,9 +166,7 @@ extension State {
             .map { String(decoding: Array($0), as: UTF8.self) }
         for count in 1...3 where parts.count >= count {
             let name = parts.suffix(count).joined(separator: "/")
-            let isThere = try systemCalls { () throws(SystemError) in
-                try Files.exists("\(folder)/\(name)")
-            }
+            let isThere = try systemCalls(Files.exists("\(folder)/\(name)"))
             if isThere { return name }
         }
         return nil
@@ -181,8 +176,6 @@ extension State {
     package func tryToWrite() throws(Failure) {
         let path = "\(folder)/trial.\(ThisProcess.id)"
         defer { Files.remove(path) }
-        try systemCalls { () throws(SystemError) in
-            try FileDescriptor.open(path, .anew).write([UInt8(ascii: "\n")])
-        }
+        try systemCalls(FileDescriptor.open(path, .anew).write([UInt8(ascii: "\n")]))
     }
 }

@@ -29,7 +29,7 @@ extension State {
         let folder = "\(sweptFolders[turn % 4])/\(hex([UInt8(turn / 4)]))"
         let isOfKeys = turn % 4 == 3
         var count = 0
-        let names = try systemCalls { () throws(SystemError) in try Files.names(in: folder) }
+        let names = try systemCalls(Files.names(in: folder))
         // What one turn does not reach comes first in another: multiples of the golden ratio leave no large gaps.
         let start =
             UInt64(truncatingIfNeeded: now.seconds / 30 / Self.turns) &* 0x9E37_79B9_7F4A_7C15
@@ -47,9 +47,7 @@ extension State {
                         at: now,
                         &budget)
                 }
-                let stamp = try systemCalls { () throws(SystemError) in
-                    try Files.stamp(of: "\(folder)/\(name)")
-                }
+                let stamp = try systemCalls(Files.stamp(of: "\(folder)/\(name)"))
                 guard let stamp, isOfKeys || stamp.size <= Self.longestEmptyIndex else { continue }
                 let age = Timestamp.systemNow - Timestamp(seconds: stamp.seconds)
                 let isGone =
@@ -83,17 +81,13 @@ extension State {
             guard !documents.contains(document) else { continue }
             let path = "\(folder)/\(document)"
             do throws(Failure) {
-                let stamp = try systemCalls { () throws(SystemError) in
-                    try Files.stamp(of: "\(path).lock")
-                }
+                let stamp = try systemCalls(Files.stamp(of: "\(path).lock"))
                 guard let stamp, Timestamp.systemNow - Timestamp(seconds: stamp.seconds) > .days(1)
                 else { continue }
                 try Lock.holding(path) { (lock) throws(Failure) in
                     // With a number, the document has been there, and is missed.
                     guard try lock.committedRevision() == 0 else { return }
-                    let isThere = try systemCalls { () throws(SystemError) in
-                        try Files.exists(path)
-                    }
+                    let isThere = try systemCalls(Files.exists(path))
                     if !isThere { Files.remove("\(path).lock") }
                 }
             } catch {

@@ -49,14 +49,13 @@ package struct State {
         }
         try Lock.holding(path) { (_) throws(Failure) in
             guard try contents(path) == nil else { return }
-            try systemCalls { () throws(SystemError) in
-                try Files.replace(path, with: JSON.text(["version": .integer(Self.version)]))
-            }
+            try systemCalls(
+                Files.replace(path, with: JSON.text(["version": .integer(Self.version)])))
         }
     }
 
     private func contents(_ path: String) throws(Failure) -> [UInt8]? {
-        try systemCalls { () throws(SystemError) in try Files.contents(path) }
+        try systemCalls(Files.contents(path))
     }
 
     /// The folders of documents that programs look up by name.
@@ -91,9 +90,7 @@ package struct State {
     /// - Parameter hint: where the player's record may be.
     package func forgetJudgement(of player: PlayerID, hint: Int64?) throws(Failure) {
         // Without an index everybody is looked at anew.
-        let hasIndex = try systemCalls { () throws(SystemError) in
-            try Files.exists("\(folder)/players.index")
-        }
+        let hasIndex = try systemCalls(Files.exists("\(folder)/players.index"))
         guard hasIndex else { return }
         let records = try playerIndex().records()
         if let record = records.record(of: player, hint: hint) { records.noteJudged(record, 0) }

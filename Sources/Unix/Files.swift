@@ -73,11 +73,9 @@ package enum Files {
     ) throws(Failure) {
         let temporary = path + ".new"
         do throws(Failure) {
-            let file = try systemCalls { () throws(SystemError) in
-                try openTemporary(temporary)
-            }
+            let file = try systemCalls(openTemporary(temporary))
             try write(file)
-            try systemCalls { () throws(SystemError) in try file.synchronize() }
+            try systemCalls(file.synchronize())
         } catch {
             if !isKept() { remove(temporary) }
             throw error

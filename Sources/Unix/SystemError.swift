@@ -122,7 +122,14 @@ package struct SystemError: Error, Equatable, Sendable {
     }
 }
 
-/// Lets the error of system calls cross a module's boundary.
+/// Turns the errors of system calls into failures, which cross a module's boundary: `try systemCalls(Files.names(in: folder))`.
+package func systemCalls<Result>(
+    _ work: @autoclosure () throws(SystemError) -> Result
+) throws(Failure) -> Result {
+    do throws(SystemError) { return try work() } catch { throw error.failure }
+}
+
+/// The same for several statements.
 package func systemCalls<Result>(
     _ work: () throws(SystemError) -> Result
 ) throws(Failure) -> Result {

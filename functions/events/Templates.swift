@@ -63,7 +63,7 @@ struct Templates {
         var names = shipped.map { $0.event }
         try checkFolder()
         if let folder {
-            let files = try systemCalls { () throws(SystemError) in try Files.names(in: folder) }
+            let files = try systemCalls(Files.names(in: folder))
             for file in files where file.utf8.suffix(5).elementsEqual(".json".utf8) {
                 let name = String(decoding: Array(file.utf8.dropLast(5)), as: UTF8.self)
                 if !names.contains(name) { names.append(name) }

@@ -123,7 +123,7 @@ struct Examination {
     }
 
     private func room() throws(Failure) -> [Problem] {
-        let room = try systemCalls { () throws(SystemError) in try Files.room(at: state.folder) }
+        let room = try systemCalls(Files.room(at: state.folder))
         guard room.bytes < Self.leastRoom || room.files < 100 else { return [] }
         return [
             Problem(
@@ -244,7 +244,7 @@ struct Examination {
             }
             // Those of users and the like are named by two digits of a digest, those of messages by the day.
             guard !others.contains(shelf) else { continue }
-            let names = try systemCalls { () throws(SystemError) in try Files.names(in: path) }
+            let names = try systemCalls(Files.names(in: path))
             for name in names where [2, 10].contains(name.utf8.count) {
                 let path = "\(path)/\(name)"
                 let isLink = shelf != "messages" && Files.target(ofLink: path) != nil

@@ -48,7 +48,7 @@ private func quietHours(_ value: JSONValue) throws(Failure) -> QuietHours {
     guard let hours = QuietHours(value) else {
         throw unacceptable("from and to must be two times such as 22:00 and 07:00")
     }
-    let isKnown = try systemCalls { () throws(SystemError) in try WallClock.knows(hours.zone) }
+    let isKnown = try systemCalls(WallClock.knows(hours.zone))
     guard isKnown else {
         throw unacceptable("timeZone must be a name such as Europe/Berlin")
     }

@@ -48,7 +48,7 @@ func accept(in folder: String, count: Int64, _ crowd: Crowd) throws(Failure) {
     }
     let gone = MonotonicClock.milliseconds - start
     let line = Array("\(gone) \(ThisProcess.mostMemory)\n".utf8)
-    try systemCalls { () throws(SystemError) in try StandardStreams.writeOutput(line) }
+    try systemCalls(StandardStreams.writeOutput(line))
 }
 
 /// Copies of an accepted notification's file under other ids: a million `fsync` would take ten minutes.
@@ -57,16 +57,12 @@ private func acceptEach(
 ) throws(Failure) {
     try spool.accept(first, to: [delivery(0, of: state)])
     let folder = "\(spool.folder)/ready/normal"
-    let text = try systemCalls { () throws(SystemError) in
-        try Files.contents("\(folder)/\(first.id).jsonl")
-    }
+    let text = try systemCalls(Files.contents("\(folder)/\(first.id).jsonl"))
     guard let text else { return }
     for _ in 1..<max(1, count) {
         let id = try newID(for: first.user)
         let copy = replacing(first.id, by: id, in: text)
-        try systemCalls { () throws(SystemError) in
-            try FileDescriptor.open("\(folder)/\(id).jsonl", .anew).write(copy)
-        }
+        try systemCalls(FileDescriptor.open("\(folder)/\(id).jsonl", .anew).write(copy))
     }
 }
 
