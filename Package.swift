@@ -126,6 +126,8 @@ let runners: [Target] = [
 let modules: [Target] = [
     module("HTTP", on: ["CCurl"]),
     module("HTTP2", on: ["CNGHTTP2", "COpenSSL", "Unix"]),
+    // The other side, which errs on purpose, for the simulator and the tests.
+    module("HTTP2Server", on: ["HTTP2", "CNGHTTP2", "COpenSSL", "Unix"]),
     module("OGS", on: ["HTTP", "Unix", "JSON"]),
     module("APNs", on: ["PushServices", "HTTP2", "Signatures", "Crypto", "JSON", "Unix"]),
     module("Turns", on: ["Documents", "Store", "Spool", "OGS", "Crypto", "Unix"]),
@@ -158,7 +160,7 @@ let simulator: [Target] = [
     .executableTarget(
         name: "simulator",
         dependencies: [
-            "HTTP2", "Signatures", "Crypto", "JSON", "Unix", "Turnstone",
+            "HTTP2", "HTTP2Server", "Signatures", "Crypto", "JSON", "Unix", "Turnstone",
             .product(name: "ArgumentParser", package: "swift-argument-parser"),
         ],
         path: "Sources/Simulator", exclude: ["README.md"])
@@ -207,7 +209,7 @@ let checks: [Target] = [
     tests("Crypto"),
     tests("Signatures", and: ["Crypto", "JSON", "TestSupport"]),
     tests("JWT", and: ["Signatures", "Crypto", "JSON", "TestSupport"]),
-    tests("HTTP2", and: ["TestSupport", "Unix"]),
+    tests("HTTP2", and: ["HTTP2Server", "TestSupport", "Unix"]),
     tests("APNs", and: ["TestSupport", "PushServices", "JSON", "Signatures", "Crypto"]),
     tests("OGS", and: ["TestSupport", "JSON"]),
     tests("Edge", and: ["JSON", "Crypto"]),

@@ -194,5 +194,5 @@ final class ClientSession {
     }
 }
 
-let outOfMemory = Failure(
+package let outOfMemory = Failure(
     .later(seconds: 5), "unable to set up HTTP/2: no memory", cause: "ENOMEM")

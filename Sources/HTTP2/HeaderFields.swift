@@ -3,13 +3,13 @@ import CNGHTTP2
 /// The header fields of one message, pseudo-header fields first, in one block of bytes: a request a
 /// microsecond leaves no time for a string each.
 package struct HeaderFields: Equatable, Sendable {
-    private(set) var bytes: [UInt8] = []
-    private(set) var entries: [Entry] = []
+    package private(set) var bytes: [UInt8] = []
+    package private(set) var entries: [Entry] = []
 
-    struct Entry: Equatable, Sendable {
-        let start: Int32
-        let nameLength: Int32
-        let valueLength: Int32
+    package struct Entry: Equatable, Sendable {
+        package let start: Int32
+        package let nameLength: Int32
+        package let valueLength: Int32
         let isIndexed: Bool
     }
 
@@ -29,7 +29,7 @@ package struct HeaderFields: Equatable, Sendable {
                 valueLength: Int32(value.utf8.count), isIndexed: indexed))
     }
 
-    mutating func append(
+    package mutating func append(
         _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>
     ) {
         let start = bytes.count
@@ -66,7 +66,7 @@ package struct HeaderFields: Equatable, Sendable {
     /// Lends the fields in nghttp2's form, which points into `bytes`.
     ///
     /// `scratch` saves making an array each time.
-    func withPairs<Result>(
+    package func withPairs<Result>(
         _ scratch: inout [nghttp2_nv], _ body: (UnsafePointer<nghttp2_nv>, Int) -> Result
     ) -> Result {
         bytes.withUnsafeBufferPointer { bytes in

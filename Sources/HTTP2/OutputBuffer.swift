@@ -1,5 +1,5 @@
 /// Frames gathered for large TLS records: a write for each frame would cost more than all else.
-struct OutputBuffer: ~Copyable {
+package struct OutputBuffer: ~Copyable {
     /// Four of the largest TLS records.
     private static let capacity = 65_536
     private let buffer = UnsafeMutableRawBufferPointer.allocate(
@@ -7,13 +7,17 @@ struct OutputBuffer: ~Copyable {
     private var start = 0
     private var end = 0
 
+    package init() {}
+
     deinit { buffer.deallocate() }
 
-    var isEmpty: Bool { start == end }
+    package var isEmpty: Bool { start == end }
 
-    var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: buffer[start..<end]) }
+    package var bytes: UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: buffer[start..<end])
+    }
 
-    mutating func drop(_ count: Int) {
+    package mutating func drop(_ count: Int) {
         start += count
     }
 
@@ -22,7 +26,7 @@ struct OutputBuffer: ~Copyable {
     ///
     /// - Parameter next: the session's next bytes, at most a frame: 9 bytes and what
     ///   `SETTINGS_MAX_FRAME_SIZE` starts at, 16 KiB.
-    mutating func fill(from next: () -> UnsafeRawBufferPointer) {
+    package mutating func fill(from next: () -> UnsafeRawBufferPointer) {
         guard isEmpty else { return }
         start = 0
         end = 0

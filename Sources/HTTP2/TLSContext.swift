@@ -4,13 +4,11 @@ import Unix
 
 /// What all TLS connections of one kind share: TLS 1.2 or newer, and HTTP/2 agreed on by ALPN (RFC 7301).
 package final class TLSContext {
-    let context: OpaquePointer
-    let isServer: Bool
+    package let context: OpaquePointer
 
-    private init(_ method: OpaquePointer?, isServer: Bool) throws(Failure) {
+    package init(_ method: OpaquePointer?) throws(Failure) {
         guard let context = SSL_CTX_new(method) else { throw tlsFailure("set up TLS") }
         self.context = context
-        self.isServer = isServer
         ThisProcess.ignoreBrokenPipes()
         SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
         // Partial writes let one buffer of frames be written in turns, as far as the socket takes them.
@@ -29,7 +27,7 @@ package final class TLSContext {
     ///   trusts the system's, which are looked up one by one in their folder: reading the whole bundle
     ///   costs 16 ms.
     package static func client(authorities: String? = nil) throws(Failure) -> TLSContext {
-        let made = try TLSContext(TLS_client_method(), isServer: false)
+        let made = try TLSContext(TLS_client_method())
         defer { withExtendedLifetime(made) {} }
         SSL_CTX_set_verify(made.context, SSL_VERIFY_PEER, nil)
         if let authorities {
@@ -54,48 +52,18 @@ package final class TLSContext {
         }
         return made
     }
-
-    /// For connections that are accepted.
-    ///
-    /// - Parameters:
-    ///   - certificate: a file with our certificate and those above it, in PEM form.
-    ///   - key: a file with its key.
-    package static func server(certificate: String, key: String) throws(Failure) -> TLSContext {
-        let made = try TLSContext(TLS_server_method(), isServer: true)
-        defer { withExtendedLifetime(made) {} }
-        guard SSL_CTX_use_certificate_chain_file(made.context, certificate) == 1,
-            SSL_CTX_use_PrivateKey_file(made.context, key, SSL_FILETYPE_PEM) == 1
-        else { throw tlsFailure("use the certificate \(certificate)") }
-        SSL_CTX_set_alpn_select_cb(
-            made.context,
-            { _, chosen, length, offered, count, _ in
-                var rest = UnsafeBufferPointer(start: offered, count: Int(count))[...]
-                // Each name comes after its length.
-                while let size = rest.popFirst(), rest.count >= Int(size) {
-                    let name = rest.prefix(Int(size))
-                    if name.elementsEqual(h2[1...]) {
-                        chosen?.pointee = UnsafePointer(offered! + name.startIndex)
-                        length?.pointee = size
-                        return SSL_TLSEXT_ERR_OK
-                    }
-                    rest = rest.dropFirst(Int(size))
-                }
-                return SSL_TLSEXT_ERR_ALERT_FATAL
-            }, nil)
-        return made
-    }
 }
 
 /// HTTP/2's name in ALPN, after its length.
-private let h2: [UInt8] = [2, UInt8(ascii: "h"), UInt8(ascii: "2")]
+package let h2: [UInt8] = [2, UInt8(ascii: "h"), UInt8(ascii: "2")]
 
 /// Empties OpenSSL's queue of errors into a failure.
-func tlsFailure(_ action: String) -> Failure {
+package func tlsFailure(_ action: String) -> Failure {
     .misconfigured("unable to \(action): \(tlsReason())")
 }
 
 /// The innermost of the errors that OpenSSL has queued, and none stays there.
-func tlsReason() -> String {
+package func tlsReason() -> String {
     let code = ERR_get_error()
     ERR_clear_error()
     guard code != 0, let text = ERR_reason_error_string(code) else { return "TLS error" }

@@ -18,8 +18,8 @@ package enum TLSResult: Equatable, Sendable {
 
 /// One TLS connection over a socket that never blocks.
 package struct TLSStream: ~Copyable {
-    private let session: OpaquePointer
-    private let socket: Socket
+    package let session: OpaquePointer
+    package let socket: Socket
 
     /// The descriptor, for ``PollSet``: whoever waits keeps the stream until then.
     package var number: Int32 { socket.number }
@@ -45,16 +45,7 @@ package struct TLSStream: ~Copyable {
         return stream
     }
 
-    /// A connection that a client made.
-    package static func accepted(
-        _ socket: consuming Socket, _ context: TLSContext
-    ) throws(Failure) -> TLSStream {
-        let stream = try TLSStream(socket, context)
-        SSL_set_accept_state(stream.session)
-        return stream
-    }
-
-    private init(_ socket: consuming Socket, _ context: TLSContext) throws(Failure) {
+    package init(_ socket: consuming Socket, _ context: TLSContext) throws(Failure) {
         defer { withExtendedLifetime(context) {} }
         guard let session = SSL_new(context.context) else { throw tlsFailure("set up TLS") }
         guard SSL_set_fd(session, socket.number) == 1 else {
@@ -85,7 +76,7 @@ package struct TLSStream: ~Copyable {
     }
 
     /// Reads at most one TLS record, 16 KiB.
-    func read(into buffer: UnsafeMutableRawBufferPointer) -> TLSResult {
+    package func read(into buffer: UnsafeMutableRawBufferPointer) -> TLSResult {
         defer { withExtendedLifetime(self) {} }
         ERR_clear_error()
         let code = SSL_read(session, buffer.baseAddress, Int32(clamping: buffer.count))
@@ -93,13 +84,13 @@ package struct TLSStream: ~Copyable {
     }
 
     /// Whether bytes have arrived that no poll will tell of.
-    var hasBuffered: Bool {
+    package var hasBuffered: Bool {
         defer { withExtendedLifetime(self) {} }
         return SSL_has_pending(session) == 1
     }
 
     /// Writes as much as the socket takes.
-    func write(_ bytes: UnsafeRawBufferPointer) -> TLSResult {
+    package func write(_ bytes: UnsafeRawBufferPointer) -> TLSResult {
         defer { withExtendedLifetime(self) {} }
         ERR_clear_error()
         let code = SSL_write(session, bytes.baseAddress, Int32(clamping: bytes.count))
@@ -114,17 +105,6 @@ package struct TLSStream: ~Copyable {
         SSL_shutdown(session)
         ERR_clear_error()
     }
-
-    // MARK: What no honest peer does
-
-    /// Lets the connection end with a TCP reset.
-    func resetAtEnd() { socket.resetAtEnd() }
-
-    /// Answers whatever has come with what is no TLS.
-    func speakPlainly(_ bytes: [UInt8]) { socket.send(bytes) }
-
-    /// Takes in what has come without a look at it: with unread bytes the end would be a TCP reset.
-    func discardInput() { socket.discardInput() }
 
     private func explain(_ code: Int32) -> TLSResult {
         defer { withExtendedLifetime(self) {} }

@@ -1,4 +1,5 @@
 import HTTP2
+import HTTP2Server
 import Turnstone
 
 /// Trouble that APNs is told to make with pushes that are in order.

@@ -1,4 +1,5 @@
 import HTTP2
+import HTTP2Server
 import Turnstone
 
 /// A push's header fields, as far as they are what APNs wants.

@@ -1,4 +1,5 @@
 import HTTP2
+import HTTP2Server
 import Turnstone
 
 /// What came to APNs, and what it answered.

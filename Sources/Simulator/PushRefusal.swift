@@ -1,4 +1,5 @@
 import HTTP2
+import HTTP2Server
 import JSON
 import Turnstone
 

@@ -1,4 +1,5 @@
 import HTTP2
+import HTTP2Server
 
 /// What a client gets to its request.
 enum Reaction {

@@ -1,4 +1,5 @@
 import HTTP2
+import HTTP2Server
 import Turnstone
 
 /// Trouble that OGS is told to make.

@@ -1,5 +1,6 @@
 import Crypto
 import HTTP2
+import HTTP2Server
 import Signatures
 import Turnstone
 import Unix

@@ -1,3 +1,4 @@
+import HTTP2Server
 import Turnstone
 import Unix
 

@@ -1,4 +1,5 @@
 import CNGHTTP2
+import HTTP2
 import Turnstone
 
 /// The server's side of HTTP/2 as such: bytes in, bytes out, and requests.

@@ -1,4 +1,5 @@
 import COpenSSL
+import HTTP2
 import Turnstone
 
 /// A certificate authority of our own and one server that it vouches for, for use on loopback.

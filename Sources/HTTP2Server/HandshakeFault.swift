@@ -1,3 +1,5 @@
+import HTTP2
+
 /// What a server does wrong on purpose while a connection is being made.
 package enum HandshakeFault: String, Sendable {
     /// Ends the TCP connection instead of a first answer.

@@ -1,4 +1,5 @@
 import CNGHTTP2
+import HTTP2
 
 extension ServerSession {
     func install(_ callbacks: OpaquePointer?) {
