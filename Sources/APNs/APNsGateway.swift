@@ -22,10 +22,10 @@ package final class APNsGateway {
         package let verdict: APNsVerdict
     }
 
-    /// Why nothing can be pushed for now, and until when (the ``MonotonicClock``'s milliseconds).
+    /// Why nothing can be pushed for now, and until when.
     package struct Trouble: Equatable, Sendable {
         package let reason: String
-        package let until: Int64
+        package let until: Instant
     }
 
     private struct Item {
@@ -82,7 +82,7 @@ package final class APNsGateway {
 
     /// What stands in the way: the gateway cannot be reached, or refuses the newest token that we may have.
     package var trouble: Trouble? {
-        guard connection == nil, retry.isFailing, retry.moment > MonotonicClock.milliseconds else {
+        guard connection == nil, retry.isFailing, retry.moment > Instant.now else {
             return nil
         }
         return Trouble(reason: retry.reason, until: retry.moment)
@@ -105,7 +105,7 @@ package final class APNsGateway {
     package func close() {
         giveBackUnsent("closed")
         connection?.close()
-        takeEvents(now: MonotonicClock.milliseconds)
+        takeEvents(now: Instant.now)
         connection = nil
     }
 
@@ -114,8 +114,8 @@ package final class APNsGateway {
     /// - Parameter until: is made earlier if this must be called again earlier though nothing arrives.
     /// - Returns: the pushes that got their verdict.
     /// - Throws: what the token source throws, as nothing can be sent without a token.
-    package func step(until: inout Int64) throws(Failure) -> [Settled] {
-        let now = MonotonicClock.milliseconds
+    package func step(until: inout Instant) throws(Failure) -> [Settled] {
+        let now = Instant.now
         if let connection {
             until = min(until, connection.step(now: now))
             takeEvents(now: now)
@@ -128,7 +128,7 @@ package final class APNsGateway {
 
     // MARK: Sending
 
-    private func send(now: Int64, until: inout Int64) throws(Failure) {
+    private func send(now: Instant, until: inout Instant) throws(Failure) {
         if connection == nil {
             guard retry.moment <= now else {
                 // Whoever waits on disk may wait longer than we may wait here.
@@ -151,7 +151,7 @@ package final class APNsGateway {
         connection.flush()
     }
 
-    private func connect(now: Int64) throws(Failure) {
+    private func connect(now: Instant) throws(Failure) {
         try bearer.renew(now: now, token)
         if bearer.isRejected {
             // There is no newer token than the one that APNs refuses: somebody's clock is wrong.
@@ -168,7 +168,7 @@ package final class APNsGateway {
         }
     }
 
-    private func fly(_ item: Item, on connection: ClientConnection, now: Int64) -> Bool {
+    private func fly(_ item: Item, on connection: ClientConnection, now: Instant) -> Bool {
         item.request.writeFields(&fields, authority: address.authority, bearer: bearer.text)
         let place = freePlaces.last ?? flying.count
         guard
@@ -181,7 +181,7 @@ package final class APNsGateway {
 
     // MARK: Answers
 
-    private func takeEvents(now: Int64) {
+    private func takeEvents(now: Instant) {
         guard let events = connection?.takeEvents(), !events.isEmpty else { return }
         let moment = Timestamp.systemNow
         for event in events {
@@ -239,7 +239,7 @@ package final class APNsGateway {
 
     // MARK: The connection's end
 
-    private func noteState(of connection: ClientConnection, now: Int64) {
+    private func noteState(of connection: ClientConnection, now: Instant) {
         switch connection.state {
         case .closed(let reason):
             retry.noteEnd(reason, now: now)
@@ -256,8 +256,8 @@ package final class APNsGateway {
 
 extension APNsGateway {
     /// Sends what was submitted, and waits until one of the gateways hears something or the time is over.
-    package static func wait(for gateways: [APNsGateway], milliseconds: Int64) {
+    package static func wait(for gateways: [APNsGateway], upTo pause: Interval) {
         ClientConnection.wait(
-            for: gateways.compactMap(\.connection), milliseconds: max(0, milliseconds))
+            for: gateways.compactMap(\.connection), upTo: max(.seconds(0), pause))
     }
 }

@@ -6,10 +6,10 @@ import Unix
 /// Pushes to both of APNs' environments, in one loop.
 ///
 ///     while sender.room > 0, let push = … { sender.submit(push.request, in: push.environment, tag: …) }
-///     for settled in try sender.step(milliseconds: 100) { note(settled.verdict, of: settled.tag) }
+///     for settled in try sender.step(pause: .milliseconds(100)) { note(settled.verdict, of: settled.tag) }
 ///
 /// Whoever wants to use at once what was received uses the parts of a step: ``exchange()`` and
-/// ``wait(milliseconds:)``.
+/// ``wait(upTo:)``.
 ///
 /// To end: submit no more, go on until ``backlog`` is 0, ``close()``. To end in a hurry,
 /// ``giveBackUnsent(_:)`` first: what is in flight still gets its verdict.
@@ -18,8 +18,8 @@ package final class APNsSender {
     private let context: TLSContext
     private let limits: ClientLimits
     private let token: APNsGateway.TokenSource
-    /// When something has to be done though nothing arrives (the ``MonotonicClock``'s milliseconds).
-    private var moment = Int64.max
+    /// When something has to be done though nothing arrives.
+    private var moment = Instant.last
     private var gateways: [(environment: APNsEnvironment, gateway: APNsGateway)] = []
 
     /// - Parameter token: is asked for each connection. It takes the shared record's lock, decides by
@@ -67,21 +67,21 @@ package final class APNsSender {
 
     /// Sends and receives.
     ///
-    /// - Parameter milliseconds: how long it may wait for something to happen. A signal ends the wait.
+    /// - Parameter pause: how long it may wait for something to happen. A signal ends the wait.
     /// - Returns: the pushes that got their verdict.
     /// - Throws: what the token source throws.
-    package func step(milliseconds: Int64) throws(Failure) -> [APNsGateway.Settled] {
+    package func step(pause: Interval) throws(Failure) -> [APNsGateway.Settled] {
         let settled = try exchange()
         guard settled.isEmpty else { return settled }
-        wait(milliseconds: milliseconds)
+        wait(upTo: pause)
         return try exchange()
     }
 
     /// Waits until there is something to receive, or to be done.
-    package func wait(milliseconds: Int64) {
-        let until = min(moment, MonotonicClock.milliseconds + milliseconds)
+    package func wait(upTo pause: Interval) {
+        let until = min(moment, Instant.now + pause)
         APNsGateway.wait(
-            for: gateways.map(\.gateway), milliseconds: until - MonotonicClock.milliseconds)
+            for: gateways.map(\.gateway), upTo: until - Instant.now)
     }
 
     /// Sends and receives what can be without waiting.
@@ -89,12 +89,12 @@ package final class APNsSender {
     /// - Returns: the pushes that got their verdict.
     /// - Throws: what the token source throws.
     package func exchange() throws(Failure) -> [APNsGateway.Settled] {
-        moment = .max
+        moment = .last
         return try stepAll(until: &moment)
     }
 
     /// A gateway's failure waits for the next call where verdicts have come from another.
-    private func stepAll(until: inout Int64) throws(Failure) -> [APNsGateway.Settled] {
+    private func stepAll(until: inout Instant) throws(Failure) -> [APNsGateway.Settled] {
         var settled: [APNsGateway.Settled] = []
         var failure: Failure?
         for (_, gateway) in gateways {

@@ -9,8 +9,8 @@ struct ChannelLine {
     let context: TLSContext
     let token: APNsGateway.TokenSource
 
-    /// So long may a question take, in milliseconds: whoever asked us waits as well.
-    private static let patience: Int64 = 8000
+    /// The longest that a question may take: the caller waits, too.
+    private static let patience = Interval.seconds(8)
 
     /// Ten thousand channels' ids, and a little.
     private static let longestAnswer = 4 << 20
@@ -19,7 +19,7 @@ struct ChannelLine {
     func ask(
         _ method: String, _ path: String, _ more: [(String, String)], _ body: [UInt8]
     ) throws(Failure) -> ClientEvent.Answer {
-        let deadline = MonotonicClock.milliseconds + Self.patience
+        let deadline = Instant.now + Self.patience
         var rejected: String?
         while true {
             let bearer = try token(rejected).text
@@ -43,12 +43,12 @@ struct ChannelLine {
     }
 
     private func exchange(
-        _ fields: HeaderFields, _ body: [UInt8], until deadline: Int64
+        _ fields: HeaderFields, _ body: [UInt8], until deadline: Instant
     ) throws(Failure) -> ClientEvent.Answer {
         var limits = ClientLimits()
-        limits.connect = 5000
+        limits.connect = .seconds(5)
         limits.answerBody = Self.longestAnswer
-        var now = MonotonicClock.milliseconds
+        var now = Instant.now
         let connection = try ClientConnection(
             to: address.host, port: address.port, context, limits: limits, now: now)
         defer { connection.close() }
@@ -64,9 +64,9 @@ struct ChannelLine {
                 }
             }
             if case .closed(let reason) = connection.state { throw unreachable(reason) }
-            let pause = max(0, min(moment, deadline) - now)
-            ClientConnection.wait(for: [connection], milliseconds: pause)
-            now = MonotonicClock.milliseconds
+            let pause = max(.seconds(0), min(moment, deadline) - now)
+            ClientConnection.wait(for: [connection], upTo: pause)
+            now = Instant.now
         }
         throw unreachable("no answer")
     }

@@ -6,12 +6,12 @@ struct ProviderBearer {
     /// Whether APNs called it too old.
     private(set) var isRejected = false
     private var token = ""
-    private var asked: Int64 = 0
+    private var asked = Instant.first
 
     mutating func reject() { isRejected = true }
 
     /// Asks for the shared token, which may be another one by now.
-    mutating func renew(now: Int64, _ source: APNsGateway.TokenSource) throws(Failure) {
+    mutating func renew(now: Instant, _ source: APNsGateway.TokenSource) throws(Failure) {
         asked = now
         let rejected = isRejected ? token : nil
         token = try source(rejected).text
@@ -28,8 +28,8 @@ struct ProviderBearer {
 
     /// The same while a connection goes on: once a minute, and with the token that there is if no other is
     /// to be had now.
-    mutating func refresh(now: Int64, _ source: APNsGateway.TokenSource) {
-        guard now - asked >= 60_000 else { return }
+    mutating func refresh(now: Instant, _ source: APNsGateway.TokenSource) {
+        guard now - asked >= .minutes(1) else { return }
         do throws(Failure) { try renew(now: now, source) } catch {}
     }
 }

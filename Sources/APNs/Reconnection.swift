@@ -4,8 +4,7 @@ import Turnstone
 ///
 /// APNs may take many in quick succession for an attack.
 struct Reconnection {
-    /// The ``MonotonicClock``'s milliseconds.
-    private(set) var moment: Int64 = 0
+    private(set) var moment = Instant.first
     private(set) var reason = ""
     private var failures = 0
     private var hadAnswer = false
@@ -18,24 +17,24 @@ struct Reconnection {
         hadAnswer = true
     }
 
-    mutating func noteEnd(_ reason: String, now: Int64) {
+    mutating func noteEnd(_ reason: String, now: Instant) {
         guard hadAnswer else { return noteFailure(reason, now: now) }
         hadAnswer = false
         self.reason = reason
-        moment = now + 200
+        moment = now + .milliseconds(200)
     }
 
     /// Waits as long as somebody else says.
-    mutating func notePause(_ reason: String, _ pause: Interval, now: Int64) {
+    mutating func notePause(_ reason: String, _ pause: Interval, now: Instant) {
         self.reason = reason
-        moment = now + pause.milliseconds
+        moment = now + pause
         failures += 1
     }
 
     /// Doubles the pause, from a second up to a minute.
-    mutating func noteFailure(_ reason: String, now: Int64) {
+    mutating func noteFailure(_ reason: String, now: Instant) {
         self.reason = reason
-        moment = now + min(60, 1 << Int64(min(failures, 6))) * 1000
+        moment = now + .seconds(min(60, 1 << Int64(min(failures, 6))))
         failures += 1
     }
 }

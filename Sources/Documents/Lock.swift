@@ -6,25 +6,25 @@ import Unix
 package struct Lock: ~Copyable {
     private let file: FileDescriptor
 
-    /// For how many milliseconds this process waits for a lock. Only for programs that do this on one thread.
-    nonisolated(unsafe) private static var patience: Int64 = 2000
+    /// How long this process waits for a lock. Only for programs that do this on one thread.
+    nonisolated(unsafe) private static var patience = Interval.seconds(2)
 
     /// How many locks this process has got so far.
     nonisolated(unsafe) package private(set) static var taken = 0
 
     /// Waits for no lock longer than this while `body` runs.
     package static func waiting<Result>(
-        milliseconds: Int64, _ body: () throws(Failure) -> Result
+        upTo longest: Interval, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
         let usual = patience
-        patience = milliseconds
+        patience = longest
         defer { patience = usual }
         return try body()
     }
 
     /// Runs `body` while holding the lock of the document at `path`.
     ///
-    /// - Throws: `busy` after two seconds without the lock, or those of ``waiting(milliseconds:_:)``.
+    /// - Throws: `busy` after two seconds without the lock, or those of ``waiting(upTo:_:)``.
     package static func holding<Result>(
         _ path: String, _ body: (borrowing Lock) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -43,7 +43,7 @@ package struct Lock: ~Copyable {
                 try systemCalls(file.lock(patience: Self.patience))
             else {
                 throw Failure(
-                    .later(seconds: 2), "unable to lock \(lockPath): busy for \(Self.patience) ms",
+                    .later(seconds: 2), "unable to lock \(lockPath): busy for \(Self.patience.milliseconds) ms",
                     cause: "busy")
             }
             // Whoever held it before may have removed it with its document: others lock another file by now.

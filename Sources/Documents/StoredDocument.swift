@@ -173,7 +173,7 @@ package struct StoredDocument<Content: Document> {
     /// The document under its lock. A cluster file system may show an older one for a while.
     private func current(committed: Int64) throws(Failure) -> Stored<Content> {
         guard !keeping.isCache else { return try currentCached(committed: committed) }
-        let start = MonotonicClock.milliseconds
+        let start = Instant.now
         while true {
             let bytes = try bytes()
             if let bytes {
@@ -186,13 +186,13 @@ package struct StoredDocument<Content: Document> {
             } else if try isSetAside() {
                 throw missing
             }
-            guard MonotonicClock.milliseconds - start < 3000 else {
+            guard Instant.now - start < .milliseconds(3000) else {
                 throw Failure(
                     .later(seconds: 5),
                     "unable to read \(path): a revision older than \(committed)",
                     cause: "stale")
             }
-            MonotonicClock.sleep(milliseconds: 50)
+            sleep(for: .milliseconds(50))
         }
     }
 

@@ -8,7 +8,7 @@ import Unix
 package func dispatch(_ routes: [ProgramRoute]) -> Never {
     ThisProcess.begin()
     Usage(routes.map { ($0.method, $0.pattern) }).answerArguments()
-    var input = Input(patience: 10_000, looking: true)
+    var input = Input(patience: .seconds(10), looking: true)
     let front = Front.detected(by: &input)
     var response: Response
     var isAPI = false
@@ -29,9 +29,9 @@ package func dispatch(_ routes: [ProgramRoute]) -> Never {
     ThisProcess.exit(isWritten ? 0 : 111)
 }
 
-private func become(_ program: String, until deadline: Int64) -> SystemError {
+private func become(_ program: String, until deadline: Instant) -> SystemError {
     let folder = Files.parent(of: ThisProcess.executable ?? ".")
-    return ThisProcess.become("\(folder)/\(program)", adding: (deadlineVariable, "\(deadline)"))
+    return ThisProcess.become("\(folder)/\(program)", adding: (deadlineVariable, "\(deadline.milliseconds)"))
 }
 
 extension Front {

@@ -9,15 +9,14 @@ struct Input {
     /// Why nothing can be read. It stays so: what came first would be missing.
     private var fault: Failure?
     private var isLooking: Bool
-    /// By the monotonic clock.
-    let deadline: Int64
+    let deadline: Instant
 
     /// - Parameters:
-    ///   - patience: milliseconds until a client that sends no more is given up; fewer where the program
-    ///     that was this process before has waited already.
+    ///   - patience: how long a client may take to send all; less where the program that was this process before has
+    ///     waited already.
     ///   - looking: whether what is read stays there for whoever reads standard input next.
-    init(patience: Int64, looking: Bool = false) {
-        let latest = MonotonicClock.milliseconds + patience
+    init(patience: Interval, looking: Bool = false) {
+        let latest = Instant.now + patience
         deadline = min(latest, inheritedDeadline ?? latest)
         isLooking = looking
     }
@@ -26,7 +25,7 @@ struct Input {
     init(_ bytes: [UInt8]) {
         buffer = bytes
         ended = true
-        deadline = 0
+        deadline = .first
         isLooking = false
     }
 
@@ -54,7 +53,7 @@ struct Input {
     private mutating func readMore() throws(Failure) -> Bool {
         guard !ended else { return false }
         let isReady = try systemCalls(
-            StandardStreams.inputIsReady(within: deadline - MonotonicClock.milliseconds))
+            StandardStreams.inputIsReady(within: deadline - Instant.now))
         guard isReady else { throw tooSlow }
         if isLooking { return try look() }
         let bytes = try brokenOff { () throws(SystemError) in
@@ -77,10 +76,10 @@ struct Input {
                 return true
             }
             if isLast { break }
-            let left = deadline - MonotonicClock.milliseconds
-            guard left > 0 else { throw tooSlow }
+            let left = deadline - Instant.now
+            guard left > .seconds(0) else { throw tooSlow }
             // What has been seen is still there, so that waiting for input would not wait.
-            isLast = try systemCalls(StandardStreams.inputEnds(within: min(left, 5)))
+            isLast = try systemCalls(StandardStreams.inputEnds(within: min(left, .milliseconds(5))))
         }
         ended = true
         return false
@@ -136,10 +135,10 @@ struct Input {
     /// Reads and drops what a client still sends, for up to a second, so that its system does not
     /// throw our answer away on meeting a closed door ("lingering close").
     mutating func drain() {
-        let end = MonotonicClock.milliseconds + 1000
+        let end = Instant.now + .seconds(1)
         guard isLooking || !ended else { return }
         do throws(SystemError) {
-            while try StandardStreams.inputIsReady(within: end - MonotonicClock.milliseconds) {
+            while try StandardStreams.inputIsReady(within: end - Instant.now) {
                 guard try !StandardStreams.readInput(upTo: 65_536).isEmpty else { return }
             }
         } catch {}
@@ -150,9 +149,9 @@ struct Input {
 /// which the client has time.
 let deadlineVariable = "TURNSTONE_DEADLINE"
 
-private var inheritedDeadline: Int64? {
+private var inheritedDeadline: Instant? {
     for (name, value) in ThisProcess.environment where name == deadlineVariable {
-        return Int64(value)
+        return Int64(value).map { Instant(milliseconds: $0) }
     }
     return nil
 }

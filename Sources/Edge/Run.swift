@@ -47,7 +47,7 @@ package func run(
 ///
 /// - Returns: whether there was an event.
 private func refuseRequests(_ log: Log) -> Bool {
-    var input = Input(patience: 10_000)
+    var input = Input(patience: .seconds(10))
     let front = Front.detected(by: &input)
     if front == .inetd, input.isEmpty { return false }
     do throws(Failure) {

@@ -10,7 +10,7 @@ import Unix
 package func serve(bodyLimit: Int = 64 * 1024, _ routes: Route...) -> Never {
     ThisProcess.begin()
     Usage(routes.map { ($0.method, $0.pattern) }).answerArguments()
-    var input = Input(patience: 10_000)
+    var input = Input(patience: .seconds(10))
     let front = Front.detected(by: &input)
     let log = Log()
     var request = RawRequest()

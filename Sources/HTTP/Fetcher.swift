@@ -59,9 +59,9 @@ package final class Fetcher {
     /// - Parameters:
     ///   - tag: comes back with the result.
     ///   - entityTag: what the server called the body that is known already (`If-None-Match`).
-    ///   - milliseconds: how long it may take.
+    ///   - patience: how long it may take.
     package func submit(
-        _ url: String, tag: Int, entityTag: String?, milliseconds: Int64
+        _ url: String, tag: Int, entityTag: String?, patience: Interval
     ) throws(Failure) {
         defer { withExtendedLifetime(self) {} }
         guard let easy = spare.popLast() ?? makeHandle() else {
@@ -70,7 +70,7 @@ package final class Fetcher {
         let transfer = Transfer(tag: tag, bodyLimit: settings.bodyLimit)
         defer { withExtendedLifetime(transfer) {} }
         transfer.setHeaders(entityTag: entityTag)
-        guard configure(easy, transfer, url, milliseconds: milliseconds),
+        guard configure(easy, transfer, url, patience),
             curl_multi_add_handle(multi, easy) == CURLM_OK
         else {
             curl_easy_cleanup(easy)
@@ -106,15 +106,15 @@ package final class Fetcher {
     }
 
     private func configure(
-        _ easy: UnsafeMutableRawPointer, _ transfer: Transfer, _ url: String, milliseconds: Int64
+        _ easy: UnsafeMutableRawPointer, _ transfer: Transfer, _ url: String, _ patience: Interval
     ) -> Bool {
         let codes = [
             ccurl_setopt_text(easy, CURLOPT_URL, url),
             // Without TLS nobody says beforehand which HTTP it is, and all would wait for one answer.
             ccurl_setopt_long(easy, CURLOPT_PIPEWAIT, url.hasPrefix("https") ? 1 : 0),
             ccurl_setopt_long(
-                easy, CURLOPT_CONNECTTIMEOUT_MS, Int(max(1, min(milliseconds, 8000)))),
-            ccurl_setopt_long(easy, CURLOPT_TIMEOUT_MS, Int(max(1, milliseconds))),
+                easy, CURLOPT_CONNECTTIMEOUT_MS, Int(max(1, min(patience.milliseconds, 8000)))),
+            ccurl_setopt_long(easy, CURLOPT_TIMEOUT_MS, Int(max(1, patience.milliseconds))),
             ccurl_setopt_pointer(easy, CURLOPT_HTTPHEADER, transfer.headers),
             ccurl_setopt_pointer(
                 easy, CURLOPT_WRITEDATA, Unmanaged.passUnretained(transfer).toOpaque()),
@@ -122,15 +122,15 @@ package final class Fetcher {
         return codes.allSatisfy { $0 == CURLE_OK }
     }
 
-    /// Sends and receives, waiting up to `milliseconds` for something to happen.
+    /// Sends and receives, waiting up to `pause` for something to happen.
     /// - Returns: the requests that are over.
-    package func step(milliseconds: Int64) -> [Fetched] {
+    package func step(pause: Interval) -> [Fetched] {
         defer { withExtendedLifetime(self) {} }
         var running: Int32 = 0
         curl_multi_perform(multi, &running)
         var done = takeDone()
-        guard done.isEmpty, milliseconds > 0 else { return done }
-        curl_multi_poll(multi, nil, 0, Int32(min(milliseconds, 1000)), nil)
+        guard done.isEmpty, pause > .seconds(0) else { return done }
+        curl_multi_poll(multi, nil, 0, Int32(min(pause.milliseconds, 1000)), nil)
         curl_multi_perform(multi, &running)
         done = takeDone()
         return done

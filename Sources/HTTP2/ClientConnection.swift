@@ -3,11 +3,11 @@ import Unix
 
 /// One connection to an HTTP/2 server, for many requests at once.
 ///
-/// No call waits for the network, except ``wait(for:milliseconds:)`` as long as it is told, and the
+/// No call waits for the network, except ``wait(for:upTo:)`` as long as it is told, and the
 /// resolver when the connection is made.
 ///
-/// The caller's loop: ``submit(tag:_:body:now:)``, ``wait(for:milliseconds:)``, ``step(now:)``,
-/// ``takeEvents()``. Moments are the ``MonotonicClock``'s milliseconds.
+/// The caller's loop: ``submit(tag:_:body:now:)``, ``wait(for:upTo:)``, ``step(now:)``,
+/// ``takeEvents()``. Moments are the monotonic clock.
 package final class ClientConnection {
     package enum State: Equatable, Sendable {
         case connecting
@@ -30,9 +30,9 @@ package final class ClientConnection {
     private var wantsWrite = true
     /// Why nothing can be sent any more.
     private var writeFault: String?
-    private var deadline: Int64
-    private var lastReceived: Int64
-    private var pingDeadline: Int64?
+    private var deadline: Instant
+    private var lastReceived: Instant
+    private var pingDeadline: Instant?
     private let input: UnsafeMutableRawBufferPointer
     private var output = OutputBuffer()
 
@@ -41,7 +41,7 @@ package final class ClientConnection {
     /// - Throws: worth trying again when the name cannot be resolved.
     package init(
         to host: String, port: UInt16, _ context: TLSContext, limits: ClientLimits = ClientLimits(),
-        now: Int64
+        now: Instant
     ) throws(Failure) {
         self.host = host
         self.context = context
@@ -73,14 +73,14 @@ package final class ClientConnection {
 
     package var goAway: GoAway? { session.goAway }
 
-    /// Queues a request; ``flush()``, ``step(now:)`` or ``wait(for:milliseconds:)`` sends it.
+    /// Queues a request; ``flush()``, ``step(now:)`` or ``wait(for:upTo:)`` sends it.
     ///
     /// - Parameters:
     ///   - tag: comes back with the request's event.
     ///   - fields: `:method`, `:scheme`, `:authority` and `:path` first.
     /// - Returns: whether an event will follow; if not, nothing was sent: the connection takes no more, or none until
     ///   the server has made room for the body.
-    package func submit(tag: Int, _ fields: HeaderFields, body: [UInt8], now: Int64) -> Bool {
+    package func submit(tag: Int, _ fields: HeaderFields, body: [UInt8], now: Instant) -> Bool {
         guard state == .open, session.unwritten == 0 || body.count <= session.credit else {
             return false
         }
@@ -110,7 +110,7 @@ package final class ClientConnection {
     /// Waits until one of the connections has something to do, or the time is over.
     ///
     /// What was submitted is sent first.
-    package static func wait(for connections: [ClientConnection], milliseconds: Int64) {
+    package static func wait(for connections: [ClientConnection], upTo pause: Interval) {
         // The descriptors are the connections'.
         defer { withExtendedLifetime(connections) {} }
         var polled = PollSet()
@@ -120,14 +120,14 @@ package final class ClientConnection {
             guard let number = connection.stream?.number else { continue }
             polled.add(number, write: connection.wantsWrite)
         }
-        polled.wait(milliseconds: milliseconds)
+        polled.wait(for: pause)
     }
 
     /// Does whatever can be done without waiting.
     ///
     /// - Returns: when it must be called again though nothing arrives.
     @discardableResult
-    package func step(now: Int64) -> Int64 {
+    package func step(now: Instant) -> Instant {
         switch state {
         case .connecting: connect(now: now)
         case .open, .ending: exchange(now: now)
@@ -136,7 +136,7 @@ package final class ClientConnection {
         return nextMoment(now: now)
     }
 
-    private func nextMoment(now: Int64) -> Int64 {
+    private func nextMoment(now: Instant) -> Instant {
         switch state {
         case .connecting: return deadline
         case .closed: return now
@@ -146,11 +146,11 @@ package final class ClientConnection {
             if writeFault != nil { silence = session.limits.ping }
             let sign = pingDeadline ?? lastReceived + silence
             if sign <= now { checkLife(now: now) }
-            return min(session.expire(now: now) ?? .max, pingDeadline ?? lastReceived + silence)
+            return min(session.expire(now: now) ?? .last, pingDeadline ?? lastReceived + silence)
         }
     }
 
-    private func checkLife(now: Int64) {
+    private func checkLife(now: Instant) {
         if let writeFault { return fail(writeFault) }
         if pingDeadline != nil { return fail("the server does not answer a PING") }
         pingDeadline = now + session.limits.ping
@@ -159,7 +159,7 @@ package final class ClientConnection {
 
     // MARK: Connecting
 
-    private func connectToNext(_ reason: String, now: Int64) {
+    private func connectToNext(_ reason: String, now: Instant) {
         isHandshaking = false
         wantsWrite = true
         var reason = reason
@@ -177,7 +177,7 @@ package final class ClientConnection {
         fail(reason)
     }
 
-    private func connect(now: Int64) {
+    private func connect(now: Instant) {
         guard now < deadline else { return fail("time-out while connecting") }
         if !isHandshaking {
             guard isWritable else { return }
@@ -203,13 +203,13 @@ package final class ClientConnection {
         guard let number = stream?.number else { return false }
         var polled = PollSet()
         let place = polled.add(number, read: false, write: true)
-        polled.wait(milliseconds: 0)
+        polled.wait(for: .seconds(0))
         return polled.canWrite(place)
     }
 
     // MARK: Exchanging
 
-    private func exchange(now: Int64) {
+    private func exchange(now: Instant) {
         receive(now: now)
         flush()
         // What the server has said before it stopped listening may still be on its way: a GOAWAY and answers.
@@ -221,7 +221,7 @@ package final class ClientConnection {
         if session.isDone { fail("ended") }
     }
 
-    private func receive(now: Int64) {
+    private func receive(now: Instant) {
         defer { withExtendedLifetime(self) {} }
         while true {
             switch stream?.read(into: input) {

@@ -1,3 +1,5 @@
+import Turnstone
+
 /// What became of a request.
 ///
 /// `tag` is what the request was submitted with.
@@ -17,18 +19,18 @@ package enum ClientEvent: Equatable, Sendable {
     }
 }
 
-/// How long a client waits, in milliseconds, and for how much.
+/// How long a client waits, and for how much.
 package struct ClientLimits: Sendable {
     /// For the connection with all its handshakes.
-    package var connect: Int64 = 10_000
+    package var connect = Interval.seconds(10)
     /// From a request's submission to its answer.
-    package var request: Int64 = 30_000
+    package var request = Interval.seconds(30)
     /// How long the server may be silent, while it owes answers, before it is asked for a sign of life.
-    package var silence: Int64 = 10_000
+    package var silence = Interval.seconds(10)
     /// The same while it owes none.
-    package var idleness: Int64 = 3_600_000
+    package var idleness = Interval.hours(1)
     /// For the sign of life.
-    package var ping: Int64 = 5_000
+    package var ping = Interval.seconds(5)
     /// Bytes of an answer's body that are kept; what follows is dropped.
     package var answerBody = 16_384
 

@@ -11,7 +11,7 @@ final class ClientSession {
     struct Stream {
         var id: Int32 = 0
         var tag = 0
-        var deadline: Int64 = 0
+        var deadline = Instant.first
         var body: [UInt8] = []
         var sent = 0
         var answer = ClientEvent.Answer(status: 0, fields: HeaderFields(), body: [])
@@ -76,7 +76,7 @@ final class ClientSession {
     }
 
     /// - Returns: whether the request is under way; if not, nothing of it was sent and no event follows.
-    func submit(tag: Int, _ fields: HeaderFields, body: [UInt8], now: Int64) -> Bool {
+    func submit(tag: Int, _ fields: HeaderFields, body: [UInt8], now: Instant) -> Bool {
         defer { withExtendedLifetime(self) {} }
         let place = freePlace()
         var provider = nghttp2_data_provider()
@@ -153,7 +153,7 @@ final class ClientSession {
     /// Gives up requests whose time is over.
     ///
     /// - Returns: when the next one's time will be over.
-    func expire(now: Int64) -> Int64? {
+    func expire(now: Instant) -> Instant? {
         defer { withExtendedLifetime(self) {} }
         while firstWaiting < waiting.count {
             let (place, id) = waiting[firstWaiting]

@@ -4,7 +4,7 @@ import Unix
 
 /// An HTTP/2 server on loopback, for many clients at once, in the caller's own thread.
 ///
-/// The caller's loop: ``wait(milliseconds:also:)``, ``takeRequests()``, an answer to each through its
+/// The caller's loop: ``wait(for:also:)``, ``takeRequests()``, an answer to each through its
 /// connection.
 package final class Server {
     private let context: TLSContext
@@ -51,7 +51,7 @@ package final class Server {
     ///
     /// - Parameter other: a descriptor of the caller's.
     /// - Returns: whether that one can be read.
-    package func wait(milliseconds: Int64, also other: Int32?) -> Bool {
+    package func wait(for pause: Interval?, also other: Int32?) -> Bool {
         defer { withExtendedLifetime(self) {} }
         for connection in connections { connection.flush() }
         removeClosed()
@@ -66,7 +66,7 @@ package final class Server {
         }
         let place = other.map { polled.add($0) }
         let hasMore = connections.contains { $0.hasMore && $0.wantsRead }
-        polled.wait(milliseconds: hasMore ? 0 : milliseconds)
+        polled.wait(for: hasMore ? .seconds(0) : pause)
         // Before new connections join the list: places tell the old ones.
         for (index, connection) in connections.enumerated()
         where connection.wantsRead

@@ -6,15 +6,15 @@ import Unix
 struct LookRun {
     private let base: String
     private let fetcher: Fetcher
-    private let deadline: Int64
+    private let deadline: Instant
     private var underWay: [Int: OGSClient.LookRequest] = [:]
     private var lastTag = 0
     /// The player to be asked next, and when on the monotonic clock.
-    private var upcoming: (request: OGSClient.LookRequest, at: Int64)?
+    private var upcoming: (request: OGSClient.LookRequest, at: Instant)?
     private var isEnding = false
     private var hasMore = true
 
-    init(base: String, fetcher: Fetcher, deadline: Int64) {
+    init(base: String, fetcher: Fetcher, deadline: Instant) {
         self.base = base
         self.fetcher = fetcher
         self.deadline = deadline
@@ -27,7 +27,7 @@ struct LookRun {
         reserve: () throws(Failure) -> Interval
     ) throws(Failure) -> Bool {
         while !isEnding, underWay.count < fetcher.capacity {
-            let now = MonotonicClock.milliseconds
+            let now = Instant.now
             guard now < deadline else { return false }
             if upcoming == nil { try choose(next, reserve, now: now) }
             guard let (request, at) = upcoming, at <= now else { break }
@@ -35,34 +35,34 @@ struct LookRun {
             lastTag += 1
             try fetcher.submit(
                 "\(base)/api/v1/players/\(request.player)/full", tag: lastTag,
-                entityTag: request.entityTag, milliseconds: min(20_000, deadline - now))
+                entityTag: request.entityTag, patience: min(.seconds(20), deadline - now))
             underWay[lastTag] = request
         }
-        guard MonotonicClock.milliseconds < deadline else { return false }
+        guard Instant.now < deadline else { return false }
         return !underWay.isEmpty || (!isEnding && upcoming != nil)
     }
 
     /// Picks the next player and its time, unless that comes after the end.
     private mutating func choose(
         _ next: () throws(Failure) -> OGSClient.LookRequest?,
-        _ reserve: () throws(Failure) -> Interval, now: Int64
+        _ reserve: () throws(Failure) -> Interval, now: Instant
     ) throws(Failure) {
         guard hasMore, let request = try next() else {
             hasMore = false
             return
         }
-        let at = now + (try reserve()).milliseconds
+        let at = now + (try reserve())
         upcoming = (request, at)
         if at >= deadline { isEnding = true }
     }
 
     /// Waits until something happens or the next player's time has come.
     mutating func step() -> [(OGSClient.LookRequest, LookOutcome)] {
-        let now = MonotonicClock.milliseconds
+        let now = Instant.now
         var pause = deadline - now
         if let upcoming, underWay.count < fetcher.capacity { pause = min(pause, upcoming.at - now) }
         var outcomes: [(OGSClient.LookRequest, LookOutcome)] = []
-        for fetched in fetcher.step(milliseconds: max(0, pause)) {
+        for fetched in fetcher.step(pause: max(.seconds(0), pause)) {
             guard let request = underWay.removeValue(forKey: fetched.tag) else { continue }
             let outcome = LookOutcome(fetched.result, of: request)
             if case .backOff = outcome { isEnding = true }

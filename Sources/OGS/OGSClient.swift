@@ -33,12 +33,12 @@ package struct OGSClient {
     /// One slow or failing player delays nobody else.
     ///
     /// - Parameters:
-    ///   - deadline: on the monotonic clock, in milliseconds. What is under way then is given up.
+    ///   - deadline: what is under way then is given up.
     ///   - next: the next player to be looked at.
     ///   - reserve: takes a request's turn in the installation's schedule, and tells how long it is until then.
     ///   - result: is told each look's outcome.
     package func look(
-        until deadline: Int64,
+        until deadline: Instant,
         next: () throws(Failure) -> LookRequest?,
         reserve: () throws(Failure) -> Interval,
         result: (LookRequest, LookOutcome) throws(Failure) -> Void

@@ -40,7 +40,7 @@ extension Gateway {
     }
 
     private func reaction(_ fault: GatewayFault?, _ answer: ServerAnswer) -> Reaction {
-        let delay = fault?.delay ?? 0
+        let delay = fault?.delay ?? .seconds(0)
         switch fault?.effect {
         case .stall: return .stall
         case .drop(let resetting): return .drop(after: delay, resetting: resetting)

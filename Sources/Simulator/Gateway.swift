@@ -206,7 +206,7 @@ final class Gateway {
     private func reaction(
         _ id: (name: String, text: String), _ refusal: PushRefusal?, _ fault: GatewayFault?
     ) -> Reaction {
-        let delay = fault?.delay ?? 0
+        let delay = fault?.delay ?? .seconds(0)
         switch fault?.effect {
         case .stall: return .stall
         case .drop(let resetting): return .drop(after: delay, resetting: resetting)

@@ -14,7 +14,7 @@ struct GatewayFault {
     }
 
     let effect: Effect
-    let delay: Int64
+    let delay: Interval
     /// Whether APNs takes the push all the same, and only its answer is lost.
     let isAccepted: Bool
     private let aim: String?
@@ -25,7 +25,7 @@ struct GatewayFault {
     /// Reads the command `apns-fault`.
     init(_ command: JSONObject) throws(Failure) {
         effect = try Self.effect(command)
-        delay = try command.patience() ?? 0
+        delay = try command.patience() ?? .seconds(0)
         isAccepted = try command.flag("accepted")
         let channel = try command.text("channel")
         aim = try command.text("token")?.lowercased() ?? channel

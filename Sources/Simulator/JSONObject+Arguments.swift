@@ -12,9 +12,9 @@ extension JSONObject {
         return number
     }
 
-    /// How long something takes, in milliseconds: `ms`, at most an hour.
-    func patience() throws(Failure) -> Int64? {
-        try number("ms").map { min(max(0, $0), 3_600_000) }
+    /// How long something takes: `ms`, in milliseconds, at most an hour.
+    func patience() throws(Failure) -> Interval? {
+        try number("ms").map { min(.milliseconds(max(0, $0)), .hours(1)) }
     }
 
     func text(_ name: String) throws(Failure) -> String? {

@@ -1,23 +1,24 @@
 import HTTP2
 import HTTP2Server
+import Turnstone
 
 /// What a client gets to its request.
 enum Reaction {
-    /// After so many milliseconds.
-    case answer(ServerAnswer, after: Int64)
+    /// After a pause, as for those that follow.
+    case answer(ServerAnswer, after: Interval)
     /// The stream stays open for ever.
     case stall
     /// RST_STREAM with that code (RFC 9113 section 7).
-    case reset(code: UInt32, after: Int64)
+    case reset(code: UInt32, after: Interval)
     /// The TCP connection ends, or is reset.
-    case drop(after: Int64, resetting: Bool = false)
+    case drop(after: Interval, resetting: Bool = false)
 
-    static func answer(_ answer: ServerAnswer) -> Reaction { .answer(answer, after: 0) }
+    static func answer(_ answer: ServerAnswer) -> Reaction { .answer(answer, after: .seconds(0)) }
 
-    var delay: Int64 {
+    var delay: Interval {
         switch self {
         case .answer(_, let delay), .reset(_, let delay), .drop(let delay, _): delay
-        case .stall: 0
+        case .stall: .seconds(0)
         }
     }
 

@@ -31,7 +31,7 @@ final class Site {
         }
         requestsByPlayer[player, default: 0] += 1
         let fault = strike(player)
-        let delay = fault?.delay ?? 0
+        let delay = fault?.delay ?? .seconds(0)
         switch fault?.effect {
         case .status(let status, let retryAfter):
             return .answer(told(status, retryAfter), after: delay)
@@ -52,7 +52,7 @@ final class Site {
     /// By a clock that no command sets.
     private func count() {
         requests += 1
-        let now = MonotonicClock.milliseconds / 1000
+        let now = Instant.now.milliseconds / 1000
         second = now == second.0 ? (second.0, second.count + 1) : (now, 1)
         busiestSecond = max(busiestSecond, second.count)
     }

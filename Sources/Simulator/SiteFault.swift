@@ -19,14 +19,14 @@ struct SiteFault {
     }
 
     let effect: Effect
-    let delay: Int64
+    let delay: Interval
     private let player: Int64?
     private(set) var remaining: Int64
 
     /// Reads the command `ogs-fault`.
     init(_ command: JSONObject) throws(Failure) {
         effect = try Self.effect(command)
-        delay = try command.patience() ?? 0
+        delay = try command.patience() ?? .seconds(0)
         player = try command.number("player")
         remaining = try command.number("count") ?? .max
     }

@@ -20,7 +20,7 @@ final class Stage {
     private var inputIsOpen = true
     private var isEnded = false
     /// Reactions that are not due yet, by the monotonic clock.
-    private var delayed: [(due: Int64, Reaction, ServerConnection, stream: Int32)] = []
+    private var delayed: [(due: Instant, Reaction, ServerConnection, stream: Int32)] = []
     private var waits: [Wait] = []
     private var shift = Interval(milliseconds: 0)
     private var frozen: Timestamp?
@@ -29,7 +29,7 @@ final class Stage {
     struct Wait {
         let pushes: Int
         let requests: Int
-        let deadline: Int64
+        let deadline: Instant
         let asker: Asker
     }
 
@@ -90,7 +90,7 @@ final class Stage {
                 connection.isDeaf = gateway.isDeaf(to: connection.number)
             }
             // Also while an answer waits: whoever waits for it may be gone.
-            if server.wait(milliseconds: patience, also: inputIsOpen ? 0 : nil) { listen() }
+            if server.wait(for: patience, also: inputIsOpen ? 0 : nil) { listen() }
             if !isOutputWaiting { obey() }
             for (connection, request) in server.takeRequests() {
                 react(request, connection)
@@ -132,13 +132,13 @@ final class Stage {
     }
 
     private func take(_ reaction: Reaction, _ connection: ServerConnection, _ stream: Int32) {
-        guard reaction.delay > 0 else { return carryOut(reaction, connection, stream) }
-        delayed.append((MonotonicClock.milliseconds + reaction.delay, reaction, connection, stream))
+        guard reaction.delay > .seconds(0) else { return carryOut(reaction, connection, stream) }
+        delayed.append((Instant.now + reaction.delay, reaction, connection, stream))
     }
 
     private func carryOutDelayed() {
         guard !delayed.isEmpty else { return }
-        let now = MonotonicClock.milliseconds
+        let now = Instant.now
         for (due, reaction, connection, stream) in delayed where due <= now {
             carryOut(reaction, connection, stream)
         }
@@ -220,16 +220,16 @@ final class Stage {
         let pushes = try command.number("pushes")
         let requests = try command.number("requests")
         guard pushes != nil || requests != nil else { throw unusable("pushes is missing") }
-        let patience = try command.patience() ?? 10_000
+        let patience = try command.patience() ?? .seconds(10)
         waits.append(
             Wait(
                 pushes: Int(clamping: pushes ?? 0), requests: Int(clamping: requests ?? 0),
-                deadline: MonotonicClock.milliseconds + patience, asker: asker))
+                deadline: Instant.now + patience, asker: asker))
     }
 
     private func endWaits() {
         guard !waits.isEmpty else { return }
-        let now = MonotonicClock.milliseconds
+        let now = Instant.now
         for wait in waits where isReached(wait) || wait.deadline <= now {
             let accepted = JSONValue(gateway.journal.accepted)
             answer(
@@ -247,10 +247,10 @@ final class Stage {
         waits.contains { if case .output = $0.asker { true } else { false } }
     }
 
-    private var patience: Int64 {
-        if !isOutputWaiting, input.contains(UInt8(ascii: "\n")) { return 0 }
+    private var patience: Interval? {
+        if !isOutputWaiting, input.contains(UInt8(ascii: "\n")) { return .seconds(0) }
         let moments = delayed.map(\.due) + waits.map(\.deadline)
-        guard let next = moments.min() else { return -1 }
-        return max(0, next - MonotonicClock.milliseconds)
+        guard let next = moments.min() else { return nil }
+        return max(.seconds(0), next - Instant.now)
     }
 }

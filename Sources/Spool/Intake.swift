@@ -29,8 +29,8 @@ package final class Intake {
     /// The folders of `waiting/` that are due and were not read to their ends, and the first one's list.
     private var due: [WaitingFolder]?
     private var dueList: FolderList?
-    /// When the first notification was moved to the backlog after the lanes were read, by the monotonic clock in milliseconds.
-    private var movingSince: Int64?
+    /// When the first notification was moved to the backlog after the lanes were read.
+    private var movingSince: Instant?
 
     /// Comes before all else: ``recover(at:)``.
     package init(
@@ -71,13 +71,13 @@ package final class Intake {
         } catch { return false }
         removeIfWaiting(Files.parent(of: file.path))
         leave(file)
-        movingSince = movingSince ?? MonotonicClock.milliseconds
+        movingSince = movingSince ?? Instant.now
         return true
     }
 
     /// Reads the lanes' folders again every 50 ms while notifications are moved to the backlog, to find other users' new ones.
     private func listAgainIfMoving() {
-        guard let since = movingSince, MonotonicClock.milliseconds - since >= 50 else { return }
+        guard let since = movingSince, Instant.now - since >= .milliseconds(50) else { return }
         movingSince = nil
         for (lane, list) in lists where lane == .urgent || lane == .normal { list.restart() }
     }

@@ -32,8 +32,8 @@ extension Spool {
             _ = try FileDescriptor.open(callOffPath(of: id), .append)
             try Files.synchronizeFolder(cancelled)
         }
-        let start = MonotonicClock.milliseconds
-        while MonotonicClock.milliseconds - start < 2000, try contains(id) {
+        let start = Instant.now
+        while Instant.now - start < .milliseconds(2000), try contains(id) {
             if let election = try election() {
                 defer { election.end() }
                 let intake = Intake(
@@ -41,7 +41,7 @@ extension Spool {
                 try intake.callOff(id, at: now, takeBack)
                 return true
             }
-            MonotonicClock.sleep(milliseconds: 10)
+            sleep(for: .milliseconds(10))
         }
         return try !contains(id)
     }

@@ -64,7 +64,7 @@ extension Spool {
             while true {
                 let file = try FileDescriptor.open(lockPath, .update)
                 // Somebody may hold it for an instant, to see whether anybody does.
-                guard try file.lock(patience: 5) else { return nil }
+                guard try file.lock(patience: .milliseconds(5)) else { return nil }
                 if try file.isStill(at: lockPath) { return Election(file, at: lockPath) }
                 try Files.makeFolder(folder)
             }
@@ -76,7 +76,7 @@ extension Spool {
         guard let stuck = try silentDrainer(at: now) else { return nil }
         // After a crash the old sign is there until whoever is elected next gives one, and after the clock was set
         // back until the drainer's next round.
-        MonotonicClock.sleep(milliseconds: stuck.since > now ? 1500 : 100)
+        sleep(for: .milliseconds(stuck.since > now ? 1500 : 100))
         guard try silentDrainer(at: now) == stuck else { return nil }
         return StuckDrainer(process: stuck.process, since: min(stuck.since, now))
     }

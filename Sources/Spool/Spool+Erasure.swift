@@ -51,7 +51,7 @@ extension Spool {
     ///
     /// - Throws: later, where the drainer has not ended after 8 s.
     package func electionAskingDrainer() throws(Failure) -> Election {
-        let start = MonotonicClock.milliseconds
+        let start = Instant.now
         var asked: Int?
         while true {
             if let election = try election() { return election }
@@ -59,12 +59,12 @@ extension Spool {
                 asked = process
                 ThisProcess.askToEnd(Int32(process))
             }
-            guard MonotonicClock.milliseconds - start < 8000 else {
+            guard Instant.now - start < .milliseconds(8000) else {
                 throw Failure(
                     .later(seconds: 5), "unable to stop deliver: it has not ended for 8 s",
                     cause: "busy")
             }
-            MonotonicClock.sleep(milliseconds: 20)
+            sleep(for: .milliseconds(20))
         }
     }
 
@@ -194,12 +194,12 @@ extension Spool {
 
     /// Whether a file that was being written has got its name, waiting for 2 s at the most.
     private func isGone(_ path: String, naming name: [UInt8]) throws(Failure) -> Bool {
-        let start = MonotonicClock.milliseconds
+        let start = Instant.now
         while true {
             let isThere = try systemCalls(Files.contains(name, in: path))
             guard isThere else { return true }
-            guard MonotonicClock.milliseconds - start < 2000 else { return false }
-            MonotonicClock.sleep(milliseconds: 20)
+            guard Instant.now - start < .milliseconds(2000) else { return false }
+            sleep(for: .milliseconds(20))
         }
     }
 

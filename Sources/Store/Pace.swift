@@ -18,7 +18,7 @@ package struct Pace {
         let present = Timestamp.systemNow.milliseconds * 1000
         return try systemCalls { () throws(SystemError) in
             let file = try FileDescriptor.open(path, .update)
-            guard try file.lock(patience: 2000) else { return Interval.seconds(1) }
+            guard try file.lock(patience: .seconds(2)) else { return Interval.seconds(1) }
             defer { file.unlock() }
             let text = String(decoding: try file.read(upTo: 20, at: 0), as: UTF8.self)
             var next = Int64(text) ?? 0

@@ -7,10 +7,10 @@ struct SweepBudget {
     /// How many users' documents it may read.
     var users: Int
     /// A user takes some milliseconds to write; what is left has its turn later.
-    var end = MonotonicClock.milliseconds + 5_000
+    var end = Instant.now + .milliseconds(5_000)
 
     mutating func take() -> Bool {
-        guard users > 0, MonotonicClock.milliseconds < end else { return false }
+        guard users > 0, Instant.now < end else { return false }
         users -= 1
         return true
     }

@@ -52,7 +52,7 @@ extension State {
     /// - Returns: 0, or after how many seconds there is room again.
     private func count(_ caller: UserID, distance: Int64) throws(SystemError) -> Int64 {
         let file = try FileDescriptor.open("\(folder)/requests.limit", .update)
-        guard try file.lock(patience: 500) else { return 0 }
+        guard try file.lock(patience: .milliseconds(500)) else { return 0 }
         defer { file.unlock() }
         guard let salt = try salt(in: file) else { return 0 }
         let digest = SHA256.hash(salt + Array(caller.text.utf8))

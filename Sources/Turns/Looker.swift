@@ -62,15 +62,15 @@ package struct Looker {
     private func claim(_ record: Int64) throws(Failure) -> Bool {
         try state.playerIndex().locked { () throws(Failure) in
             book.records.claim(
-                record, at: now, patience: .milliseconds(Self.patience.milliseconds + 1000))
+                record, at: now, patience: .milliseconds(Self.patience + 1000))
         }
     }
 
     /// Somebody else is looking: their look is as good as ours. One request at a time asks OGS about a player.
     private func wait(for player: PlayerID, _ age: Interval) throws(Failure) -> Found? {
-        let end = MonotonicClock.milliseconds + Self.patience.milliseconds
-        while MonotonicClock.milliseconds < end {
-            MonotonicClock.sleep(milliseconds: 20)
+        let end = Instant.now + Self.patience
+        while Instant.now < end {
+            sleep(for: .milliseconds(20))
             if let known = try known(player, youngerThan: age) { return known }
         }
         return nil
@@ -84,7 +84,7 @@ package struct Looker {
         var outcome = LookOutcome.notLooked
         let perSecond = try state.requestsPerSecond(variables)
         try OGSClient(settings).look(
-            until: MonotonicClock.milliseconds + Self.patience.milliseconds
+            until: Instant.now + Self.patience
         ) {
             defer { request = nil }
             return request

@@ -56,4 +56,8 @@ package struct Interval: Comparable, Hashable, Sendable {
     package static func < (left: Interval, right: Interval) -> Bool {
         left.milliseconds < right.milliseconds
     }
+
+    package static func + (left: Interval, right: Interval) -> Interval {
+        Interval(milliseconds: left.milliseconds.saturatingAdd(right.milliseconds))
+    }
 }

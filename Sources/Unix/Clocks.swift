@@ -1,24 +1,25 @@
 import CUnix
 import Turnstone
 
-/// Time since some start, which no one sets: for pauses and deadlines.
-package enum MonotonicClock {
+extension Instant {
     /// C: `clock_gettime(2)` with `CLOCK_MONOTONIC`.
-    package static var milliseconds: Int64 { microseconds / 1000 }
+    package static var now: Instant { Instant(milliseconds: microseconds / 1000) }
 
+    /// Microseconds on the same clock, for measuring.
     package static var microseconds: Int64 {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
         return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
     }
+}
 
-    /// Sleeps, or ends early when a signal arrives. C: `nanosleep(2)`.
-    package static func sleep(milliseconds: Int64) {
-        guard milliseconds > 0 else { return }
-        var pause = timespec(
-            tv_sec: Int(milliseconds / 1000), tv_nsec: Int(milliseconds % 1000) * 1_000_000)
-        nanosleep(&pause, nil)
-    }
+/// Sleeps, or ends early when a signal arrives. C: `nanosleep(2)`.
+package func sleep(for pause: Interval) {
+    guard pause > .seconds(0) else { return }
+    var time = timespec(
+        tv_sec: Int(pause.milliseconds / 1000),
+        tv_nsec: Int(pause.milliseconds % 1000) * 1_000_000)
+    nanosleep(&time, nil)
 }
 
 extension Timestamp {
@@ -59,6 +60,6 @@ package func randomBytes(_ count: Int) throws(Failure) -> [UInt8] {
 /// A number that spreads what would come at once; where the system has none, it is taken from the clock.
 package func jitter() -> UInt8 {
     do throws(Failure) { return try randomBytes(1)[0] } catch {
-        return UInt8(truncatingIfNeeded: MonotonicClock.microseconds)
+        return UInt8(truncatingIfNeeded: Instant.microseconds)
     }
 }

@@ -1,4 +1,5 @@
 import CUnix
+import Turnstone
 
 /// An open file, closed with the last reference to it.
 ///
@@ -276,13 +277,13 @@ package final class FileDescriptor {
     }
 
     /// Tries for the lock again and again, at growing distances of 1 to 20 ms, for up to `patience`.
-    package func lock(patience: Int64) throws(SystemError) -> Bool {
+    package func lock(patience: Interval) throws(SystemError) -> Bool {
         defer { withExtendedLifetime(self) {} }
         if try tryLock() { return true }
-        let start = MonotonicClock.milliseconds
-        var pause: Int64 = 1
-        while MonotonicClock.milliseconds - start < patience {
-            MonotonicClock.sleep(milliseconds: pause)
+        let start = Instant.now
+        var pause = 1
+        while Instant.now - start < patience {
+            sleep(for: .milliseconds(Int64(pause)))
             if try tryLock() { return true }
             pause = min(20, pause * 2)
         }

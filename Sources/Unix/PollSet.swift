@@ -1,4 +1,5 @@
 import CUnix
+import Turnstone
 
 /// The descriptors that a program waits for.
 ///
@@ -22,11 +23,11 @@ package struct PollSet {
 
     /// Waits until one of them is ready, a signal arrives, or the time is over.
     ///
-    /// - Parameter milliseconds: -1 waits without end.
+    /// - Parameter patience: `nil` waits without end.
     /// - Returns: how many are ready.
     @discardableResult
-    package mutating func wait(milliseconds: Int64) -> Int {
-        let patience = Int32(clamping: max(-1, milliseconds))
+    package mutating func wait(for patience: Interval?) -> Int {
+        let patience = patience.map { Int32(clamping: max(0, $0.milliseconds)) } ?? -1
         let ready = poll(&entries, nfds_t(entries.count), patience)
         if ready < 0 {  // the answers of an interrupted call mean nothing
             for index in entries.indices { entries[index].revents = 0 }

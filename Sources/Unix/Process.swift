@@ -1,4 +1,5 @@
 import CUnix
+import Turnstone
 
 /// This process: what it was started with, and how it is told to end.
 package enum ThisProcess {
@@ -177,10 +178,10 @@ package struct ChildProcess {
         return cunix_exit_status(status)
     }
 
-    /// Waits for its end, for up to `milliseconds`. C: `waitpid(2)`, `sigtimedwait(2)`.
+    /// Waits for its end, for up to `patience`. C: `waitpid(2)`, `sigtimedwait(2)`.
     /// - Returns: its exit code, or minus the signal that ended it; `nil` while it goes on.
-    package func end(within milliseconds: Int64) -> Int32? {
-        let deadline = MonotonicClock.milliseconds + milliseconds
+    package func end(within patience: Interval) -> Int32? {
+        let deadline = Instant.now + patience
         // Blocked before each look: an end between the look and the wait stays pending, and is waited for no more.
         var children = sigset_t()
         sigemptyset(&children)
@@ -192,11 +193,11 @@ package struct ChildProcess {
                 let signal = cunix_end_signal(status)
                 return signal == 0 ? cunix_exit_status(status) : -signal
             }
-            let left = deadline - MonotonicClock.milliseconds
+            let left = (deadline - Instant.now).milliseconds
             guard left > 0 else { return nil }
-            var patience = timespec(
+            var pause = timespec(
                 tv_sec: Int(left / 1000), tv_nsec: Int(left % 1000) * 1_000_000)
-            sigtimedwait(&children, nil, &patience)
+            sigtimedwait(&children, nil, &pause)
         }
     }
 

@@ -1,13 +1,14 @@
 import CUnix
+import Turnstone
 
 /// The three streams that every process has.
 package enum StandardStreams {
     /// Whether standard input is, or may be, a connection. C: `fstat(2)`.
     package static var inputIsSocket: Bool { [socketKind, 0].contains(inputKind) }
 
-    /// Waits until standard input can be read or has ended, for up to `milliseconds`. C: `poll(2)`.
-    package static func inputIsReady(within milliseconds: Int64) throws(SystemError) -> Bool {
-        try isReady(0, for: Int16(POLLIN), within: max(0, min(milliseconds, 60_000)))
+    /// Waits until standard input can be read or has ended, for up to `patience`. C: `poll(2)`.
+    package static func inputIsReady(within patience: Interval) throws(SystemError) -> Bool {
+        try isReady(0, for: Int16(POLLIN), within: min(patience, .minutes(1)))
     }
 
     /// The next bytes of standard input; none at its end. C: `read(2)`.
@@ -57,17 +58,17 @@ package enum StandardStreams {
         return bytes
     }
 
-    /// Waits for up to `milliseconds` until nothing more will come than what is there. C: `poll(2)`.
-    package static func inputEnds(within milliseconds: Int64) throws(SystemError) -> Bool {
+    /// Waits for up to `patience` until nothing more will come than what is there. C: `poll(2)`.
+    package static func inputEnds(within patience: Interval) throws(SystemError) -> Bool {
         guard [socketKind, pipeKind].contains(inputKind) else { return true }
-        return try isReady(0, for: Int16(cunix_sends_no_more), within: milliseconds)
+        return try isReady(0, for: Int16(cunix_sends_no_more), within: patience)
     }
 
     private static func isReady(
-        _ descriptor: Int32, for events: Int16, within milliseconds: Int64
+        _ descriptor: Int32, for events: Int16, within patience: Interval
     ) throws(SystemError) -> Bool {
         var waiting = pollfd(fd: descriptor, events: events, revents: 0)
-        let ready = retried { poll(&waiting, 1, Int32(clamping: milliseconds)) }
+        let ready = retried { poll(&waiting, 1, Int32(clamping: max(0, patience.milliseconds))) }
         guard ready >= 0 else { throw SystemError("poll", name(of: descriptor)) }
         return ready > 0
     }
@@ -88,7 +89,7 @@ package enum StandardStreams {
     ///
     /// - Throws: `ETIMEDOUT` where the reader takes nothing for half a minute.
     package static func writeOutput(_ bytes: [UInt8]) throws(SystemError) {
-        do throws(SystemError) { try write(bytes, to: 1, patience: 30_000) } catch {
+        do throws(SystemError) { try write(bytes, to: 1, patience: .seconds(30)) } catch {
             guard !error.errno.isBrokenPipe || error.errno == .timedOut else { return }
             throw error
         }
@@ -99,7 +100,7 @@ package enum StandardStreams {
     package static func writeErrors(_ text: String) {
         if isClientOnErrors { return cunix_syslog(text) }
         // Nobody could be told.
-        do throws(SystemError) { try write(Array(text.utf8), to: 2, patience: 1000) } catch {}
+        do throws(SystemError) { try write(Array(text.utf8), to: 2, patience: .seconds(1)) } catch {}
     }
 
     /// Whether what is written to standard error goes into this file.
@@ -134,10 +135,10 @@ package enum StandardStreams {
     private static let journal =
         ThisProcess.environment.first { $0.name == "JOURNAL_STREAM" }?.value
 
-    /// - Parameter patience: milliseconds that a reader may take nothing, where the host has made the stream one that
+    /// - Parameter patience: how long a reader may take nothing, where the host has made the stream one that
     ///   does not wait.
     private static func write(
-        _ bytes: [UInt8], to descriptor: Int32, patience: Int64
+        _ bytes: [UInt8], to descriptor: Int32, patience: Interval
     ) throws(SystemError) {
         let name = name(of: descriptor)
         var done = 0

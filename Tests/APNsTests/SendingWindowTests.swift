@@ -54,17 +54,18 @@ import Turnstone
     }
 
     @Test func connectionsThatFailAreMadeEverMoreRarely() {
+        let start = Instant(milliseconds: 0)
         var retry = Reconnection()
-        #expect(retry.moment == 0 && !retry.isFailing)
+        #expect(retry.moment == .first && !retry.isFailing)
         for pause: Int64 in [1, 2, 4, 8, 16, 32, 60, 60] {
-            retry.noteEnd("no", now: 0)
-            #expect(retry.moment == pause * 1000 && retry.isFailing)
+            retry.noteEnd("no", now: start)
+            #expect(retry.moment == start + .seconds(pause) && retry.isFailing)
         }
         retry.noteSuccess()
-        retry.noteEnd("went away", now: 0)
-        #expect(retry.moment == 200 && !retry.isFailing)
-        retry.noteEnd("no", now: 0)
-        #expect(retry.moment == 1000 && retry.isFailing && retry.reason == "no")
+        retry.noteEnd("went away", now: start)
+        #expect(retry.moment == start + .milliseconds(200) && !retry.isFailing)
+        retry.noteEnd("no", now: start)
+        #expect(retry.moment == start + .seconds(1) && retry.isFailing && retry.reason == "no")
     }
 
     @Test func aQueueKeepsItsOrder() {

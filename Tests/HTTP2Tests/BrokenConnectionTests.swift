@@ -88,14 +88,14 @@ import Unix
 
     @Test func aRequestWithoutAnAnswerIsGivenUp() throws {
         var limits = ClientLimits()
-        limits.silence = 1_000_000
+        limits.silence = .seconds(1000)
         let stage = try Stage(limits: limits)
         try stage.open()
         try stage.submit(1)
-        stage.now += 20_000
+        stage.now = stage.now + .seconds(20)
         try stage.submit(1)
         try stage.play { stage.server.requests.count == 2 }
-        stage.now += 10_000
+        stage.now = stage.now + .seconds(10)
         try stage.play { stage.events.count == 1 }
         #expect(stage.events == [.lost(tag: 1, reason: "time-out")])
         // The server hears that nobody waits: RST_STREAM with CANCEL.
@@ -113,20 +113,20 @@ import Unix
         try stage.open()
         try stage.submit(1)
         try stage.play { stage.server.requests.count == 1 }
-        stage.now += 10_000
+        stage.now = stage.now + .seconds(10)
         try stage.play { stage.server.frames.contains { $0.type == 6 } }
         for _ in 0..<50 {  // the answer to the PING arrives, and keeps the connection
             try stage.play { true }
-            ClientConnection.wait(for: [stage.client], milliseconds: 1)
+            ClientConnection.wait(for: [stage.client], upTo: .milliseconds(1))
         }
-        stage.now += 6_000
+        stage.now = stage.now + .seconds(6)
         try stage.play { true }
         #expect(stage.client.state == .open)
 
         stage.server.answersPings = false
-        stage.now += 10_000
+        stage.now = stage.now + .seconds(10)
         try stage.play { stage.server.frames.filter { $0.type == 6 }.count == 2 }
-        stage.now += 5_000
+        stage.now = stage.now + .seconds(5)
         try stage.play { stage.client.state.reason != nil }
         #expect(stage.client.state == .closed("the server does not answer a PING"))
         #expect(stage.events.count == 1 && stage.events[0].isLost)
@@ -162,24 +162,24 @@ import Unix
         stage.server.shakesHands = false
         try stage.play { stage.server.connections == 1 }
         #expect(stage.client.state == .connecting)
-        stage.now += 10_000
+        stage.now = stage.now + .seconds(10)
         try stage.play { stage.client.state.reason != nil }
         #expect(stage.client.state == .closed("time-out while connecting"))
     }
 
     @Test func aClosedPortIsSaid() throws {
         let port = try Socket.listen().port  // which is free again by now
-        let client = try ClientConnection(to: "127.0.0.1", port: port, try .client(), now: 0)
+        let client = try ClientConnection(to: "127.0.0.1", port: port, try .client(), now: .first)
         for _ in 0..<1000 where client.state == .connecting {
-            ClientConnection.wait(for: [client], milliseconds: 10)
-            client.step(now: 0)
+            ClientConnection.wait(for: [client], upTo: .milliseconds(10))
+            client.step(now: .first)
         }
         #expect(client.state == .closed("ECONNREFUSED"))
     }
 
     @Test func aNameThatDoesNotExistMayExistLater() throws {
         let failure = try #require(throws: Failure.self) {
-            try ClientConnection(to: "no-such-host.invalid", port: 443, try .client(), now: 0)
+            try ClientConnection(to: "no-such-host.invalid", port: 443, try .client(), now: .first)
         }
         #expect(failure.disposition == .later(seconds: 5))
     }

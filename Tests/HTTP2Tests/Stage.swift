@@ -1,6 +1,7 @@
 import HTTP2Server
 import TestSupport
 import Testing
+import Turnstone
 import Unix
 
 @testable import HTTP2
@@ -11,7 +12,7 @@ import Unix
 final class Stage {
     let server: ScriptedServer
     let client: ClientConnection
-    var now: Int64 = 1_000_000
+    var now = Instant(milliseconds: 1_000_000)
     var events: [ClientEvent] = []
     private let folder = TemporaryFolder()
 
@@ -40,7 +41,7 @@ final class Stage {
             events += client.takeEvents()
             try server.step()
             if isOver() { return }
-            ClientConnection.wait(for: [client], milliseconds: 1)
+            ClientConnection.wait(for: [client], upTo: .milliseconds(1))
         }
         Issue.record("nothing came of it: \(client.state), \(events)", sourceLocation: location)
     }

@@ -24,7 +24,7 @@ import Unix
         var rest = players[...]
         var outcomes: [(Int64, LookOutcome)] = []
         try OGSClient(OGSClient.Settings(variables)).look(
-            until: MonotonicClock.milliseconds + seconds * 1000
+            until: Instant.now + .seconds(seconds)
         ) {
             rest.popFirst().flatMap { PlayerID(number: $0) }.map {
                 OGSClient.LookRequest($0, entityTag: tag)
@@ -170,7 +170,7 @@ import Unix
         var request: OGSClient.LookRequest? = OGSClient.LookRequest(me, entityTag: nil)
         var outcomes: [LookOutcome] = []
         try OGSClient(OGSClient.Settings(variables)).look(
-            until: MonotonicClock.milliseconds + 20_000
+            until: Instant.now + .milliseconds(20_000)
         ) {
             defer { request = nil }
             return request

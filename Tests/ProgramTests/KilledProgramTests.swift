@@ -71,10 +71,10 @@ import Unix
         _ program: String, _ stdin: String
     ) throws -> Int {
         let elsewhere = try Endpoint.installation()
-        let start = MonotonicClock.microseconds
+        let start = Instant.microseconds
         let ended = try Programs.run(program, stdin: stdin, environment: elsewhere.environment)
         #expect(ended.stdout.contains(#""statusCode":200"#))
-        return Int(MonotonicClock.microseconds - start)
+        return Int(Instant.microseconds - start)
     }
 
     private func devices(in installation: Installation) throws -> Set<String> {

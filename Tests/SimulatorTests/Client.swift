@@ -26,7 +26,7 @@ final class Client {
         connection = try ClientConnection(
             to: "127.0.0.1", port: port,
             .client(authorities: simulator.addresses["ca"]?.string), limits: limits,
-            now: MonotonicClock.milliseconds)
+            now: Instant.now)
         while connection.state == .connecting || connection.maximumStreams == 0 {
             turn()
             if case .closed(let reason) = connection.state { throw TestFailure(reason) }
@@ -53,15 +53,15 @@ final class Client {
 
     /// Sends requests, and does not wait for what becomes of them.
     func send(_ requests: [[(String, String)]], body: String = "") throws {
-        let deadline = MonotonicClock.milliseconds + 20_000
+        let deadline = Instant.now + .milliseconds(20_000)
         for request in requests {
             var fields = HeaderFields()
             for (name, value) in request { fields.append(name, value) }
             while !connection.submit(
-                tag: tag, fields, body: Array(body.utf8), now: MonotonicClock.milliseconds)
+                tag: tag, fields, body: Array(body.utf8), now: Instant.now)
             {
                 // The server's window may be full, which the next turns mend.
-                guard connection.state == .open, MonotonicClock.milliseconds < deadline else {
+                guard connection.state == .open, Instant.now < deadline else {
                     throw TestFailure("the connection takes no request: \(connection.state)")
                 }
                 turn()
@@ -74,9 +74,9 @@ final class Client {
     /// What became of the requests from number `first` on, when that is known of all.
     func events(since first: Int) throws -> [ClientEvent] {
         var events = [ClientEvent?](repeating: nil, count: tag - first)
-        let deadline = MonotonicClock.milliseconds + 20_000
+        let deadline = Instant.now + .milliseconds(20_000)
         while events.contains(nil) {
-            guard MonotonicClock.milliseconds < deadline else { throw TestFailure("no answer") }
+            guard Instant.now < deadline else { throw TestFailure("no answer") }
             for event in connection.takeEvents() { events[event.tag - first] = event }
             if events.contains(nil) { turn() }
         }
@@ -91,8 +91,8 @@ final class Client {
     }
 
     private func turn() {
-        ClientConnection.wait(for: [connection], milliseconds: 100)
-        connection.step(now: MonotonicClock.milliseconds)
+        ClientConnection.wait(for: [connection], upTo: .milliseconds(100))
+        connection.step(now: Instant.now)
     }
 }
 

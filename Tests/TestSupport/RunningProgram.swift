@@ -1,5 +1,6 @@
 import CUnix
 import Glibc
+import Turnstone
 import Unix
 
 /// A program that a test has started, with a stream of its own for each of its standard ones.
@@ -51,19 +52,19 @@ package final class RunningProgram {
     ///
     /// - Parameter timeLimit: in seconds. The standard one tells a program that hangs from one on a busy machine.
     package func end(timeLimit: Double = 240) throws -> EndedProgram {
-        let deadline = MonotonicClock.milliseconds + Int64(timeLimit * 1000)
+        let deadline = Instant.now + .milliseconds(Int64(timeLimit * 1000))
         while streams[1] >= 0 || streams[2] >= 0 {
-            guard MonotonicClock.milliseconds < deadline else {
+            guard Instant.now < deadline else {
                 throw TestFailure("\(path) has not ended within \(timeLimit) s")
             }
             exchange()
         }
         var status: Int32 = 0
         while waitpid(id, &status, WNOHANG) == 0 {
-            guard MonotonicClock.milliseconds < deadline else {
+            guard Instant.now < deadline else {
                 throw TestFailure("\(path) closed its streams and goes on")
             }
-            MonotonicClock.sleep(milliseconds: 1)
+            sleep(for: .milliseconds(1))
         }
         isReaped = true
         let signal = status & 0x7f

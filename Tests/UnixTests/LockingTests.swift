@@ -1,5 +1,6 @@
 import TestSupport
 import Testing
+import Turnstone
 import Unix
 
 @Suite struct LockingTests {
@@ -28,10 +29,10 @@ import Unix
         let first = try open()
         let second = try open()
         #expect(try first.tryLock())
-        let start = MonotonicClock.milliseconds
-        #expect(try !second.lock(patience: 50))
-        #expect(MonotonicClock.milliseconds - start >= 50)
-        #expect(try !second.lock(patience: 0))
+        let start = Instant.now
+        #expect(try !second.lock(patience: .milliseconds(50)))
+        #expect(Instant.now - start >= .milliseconds(50))
+        #expect(try !second.lock(patience: .milliseconds(0)))
     }
 
     @Test("words are read and written where they belong")

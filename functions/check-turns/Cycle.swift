@@ -63,7 +63,7 @@ final class Cycle {
         count.expected = hasSound ? sound : due.count
         guard !due.isEmpty else { return summary }
         // A cycle that takes longer than its interval would delay the next one.
-        let deadline = MonotonicClock.milliseconds + Int64(max(30, interval)) * 1000
+        let deadline = Instant.now + .seconds(Int64(max(30, interval)))
         try OGSClient(settings).look(until: deadline) { () throws(Failure) in
             try nextRequest()
         } reserve: { () throws(Failure) in

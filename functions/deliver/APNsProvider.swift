@@ -36,7 +36,7 @@ final class APNsProvider {
     }
 
     func step(
-        milliseconds: Int64, at now: Timestamp, next: () -> Push?,
+        pause: Interval, at now: Timestamp, next: () -> Push?,
         beforeSending: () throws(Failure) -> Void, verdict: (Push, Verdict) -> Void
     ) throws(Failure) {
         var isIdle = try noteSettled(at: now, verdict)
@@ -63,7 +63,7 @@ final class APNsProvider {
             isIdle = try noteSettled(at: now, verdict) && isIdle
             room = count < batch ? 0 : min(room, sender.room)
         } while room > 0
-        if isIdle { sender.wait(milliseconds: milliseconds) }
+        if isIdle { sender.wait(upTo: pause) }
     }
 
     /// Sends and receives, without waiting.

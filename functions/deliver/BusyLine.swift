@@ -13,14 +13,16 @@ struct BusyLine {
         case notification(String)
     }
 
-    /// Since when their documents have been found locked each time, by the monotonic clock in milliseconds.
-    private var lockedSince: [Owner: Int64] = [:]
-    private var entries: [(entry: PushQueue.Entry, moment: Int64)] = []
+    /// Since when their documents have been found locked each time.
+    private var lockedSince: [Owner: Instant] = [:]
+    private var entries: [(entry: PushQueue.Entry, moment: Instant)] = []
 
     var isEmpty: Bool { entries.isEmpty }
 
-    /// For how many milliseconds a lock is waited for: only the first time.
-    func patience(for owner: Owner) -> Int64 { lockedSince[owner] == nil ? 20 : 0 }
+    /// How long a lock is waited for: only the first time.
+    func patience(for owner: Owner) -> Interval {
+        .milliseconds(lockedSince[owner] == nil ? 20 : 0)
+    }
 
     mutating func noteFree(_ owner: Owner) {
         if !lockedSince.isEmpty { lockedSince[owner] = nil }
@@ -30,23 +32,23 @@ struct BusyLine {
         guard lockedSince[owner] == nil else { return }
         // Some may be of owners who get no more pushes.
         if lockedSince.count > 10_000 { lockedSince = [:] }
-        lockedSince[owner] = MonotonicClock.milliseconds
+        lockedSince[owner] = Instant.now
     }
 
     /// Whether it is worth while to try again soon.
     func canWait(for owner: Owner) -> Bool {
         guard let since = lockedSince[owner], entries.count < 1000 else { return false }
-        return MonotonicClock.milliseconds - since < 2000
+        return Instant.now - since < .milliseconds(2000)
     }
 
     mutating func wait(_ entry: PushQueue.Entry) {
-        entries.append((entry, MonotonicClock.milliseconds + 20))
+        entries.append((entry, Instant.now + .milliseconds(20)))
     }
 
     /// Those that are to be tried again now.
     mutating func takeDue() -> [PushQueue.Entry] {
         guard !isEmpty else { return [] }
-        let moment = MonotonicClock.milliseconds
+        let moment = Instant.now
         let due = entries.prefix { $0.moment <= moment }
         entries.removeFirst(due.count)
         return due.map(\.entry)

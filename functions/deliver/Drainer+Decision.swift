@@ -33,7 +33,7 @@ extension Drainer {
     ) throws(Failure) -> Result {
         let taken = Lock.taken
         do throws(Failure) {
-            let result = try Lock.waiting(milliseconds: busy.patience(for: owner), body)
+            let result = try Lock.waiting(upTo: busy.patience(for: owner), body)
             if Lock.taken > taken { busy.noteFree(owner) }
             return result
         } catch {
@@ -189,7 +189,7 @@ extension Drainer {
     /// Whether the user's document is the one that the delivery was decided by.
     private func isAsAccepted(_ push: Push, of user: UserID) -> Bool {
         guard let stamp = push.delivery.stamp else { return false }
-        let moment = MonotonicClock.milliseconds
+        let moment = Instant.now
         if let last = lastStamp, last.moment == moment, last.user == user {
             return last.stamp == stamp
         }

@@ -68,9 +68,9 @@ extension Drainer {
     /// Lets what is held for devices go whose moment has come. A box that cannot be used keeps nobody else's: it is tried
     /// again a second later, and reported once for each reason.
     func releaseHeld() throws(Failure) {
-        guard MonotonicClock.milliseconds >= nextLookAtHeld else { return }
+        guard Instant.now >= nextLookAtHeld else { return }
         let known = failedReleases
-        if !known.isEmpty, MonotonicClock.milliseconds >= nextRelease {
+        if !known.isEmpty, Instant.now >= nextRelease {
             failedReleases = [:]
             for (box, failed) in known {
                 tryRelease(failed.release, of: box, failed.cause) { () throws(Failure) in
@@ -82,7 +82,7 @@ extension Drainer {
         let moments = try spool.heldMoments()
         let most = 100 + failedReleases.count
         let due = try spool.dueBoxes(among: moments, at: now, most: most)
-        if due.count < most { nextLookAtHeld = MonotonicClock.milliseconds + 200 }
+        if due.count < most { nextLookAtHeld = Instant.now + .milliseconds(200) }
         for box in due where failedReleases[box.name] == nil {
             let release = try newID(for: nil)
             tryRelease(release, of: box.name, known[box.name]?.cause) { () throws(Failure) in
@@ -99,7 +99,7 @@ extension Drainer {
         do throws(Failure) { try work() } catch {
             if error.cause != cause { log.failure(error) }
             failedReleases[box] = (release, error.cause)
-            nextRelease = MonotonicClock.milliseconds + 1000
+            nextRelease = Instant.now + .milliseconds(1000)
         }
     }
 

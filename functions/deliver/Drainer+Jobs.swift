@@ -12,7 +12,7 @@ extension Drainer {
         job.isPassNoted = true
         if job.left > 0, job.damage == nil {
             intake.endPass(job.file, until: moment(of: job))
-            oldestNote = oldestNote ?? MonotonicClock.milliseconds
+            oldestNote = oldestNote ?? Instant.now
         }
         ended.append(job)
     }
@@ -25,9 +25,9 @@ extension Drainer {
     /// Makes the receipts durable when there are many, when they have waited for 25 ms, or when nothing more is
     /// to be expected. They were written each turn: only a power cut could take them.
     func commitIfDue() throws(Failure) {
-        let moment = MonotonicClock.milliseconds
-        if let failingSince, moment - failingSince < 100 { return }
-        let isOld = oldestNote.map { moment - $0 >= 25 } ?? false
+        let moment = Instant.now
+        if let failingSince, moment - failingSince < .milliseconds(100) { return }
+        let isOld = oldestNote.map { moment - $0 >= .milliseconds(25) } ?? false
         guard isOld || inFlight == 0 || intake.log.pendingBytes >= 1 << 19 else { return }
         do throws(Failure) { try intake.log.commit() } catch { return try noteFailing(error) }
         failingSince = nil
@@ -48,7 +48,7 @@ extension Drainer {
     /// A disk that fails may work again in a moment, and until then nothing is sent. What it never takes is lost,
     /// and will be asked of the push service once more.
     private func noteFailing(_ failure: Failure) throws(Failure) {
-        let moment = MonotonicClock.milliseconds
+        let moment = Instant.now
         if failingSince == nil { log.failure(failure) }
         failedCommits += 1
         if failedCommits > 50 { throw failure }
@@ -64,10 +64,10 @@ extension Drainer {
             do throws(Failure) {
                 try waitingBriefly(for: owner) { () throws(Failure) in try letGo(job) }
             } catch {
-                let moment = MonotonicClock.milliseconds
+                let moment = Instant.now
                 let isBusy = error.cause == "busy" && busy.canWait(for: owner)
                 if !isBusy { log.failure(error) }
-                stubborn.append((job, moment + (isBusy ? 20 : 1000), isBusy))
+                stubborn.append((job, moment + .milliseconds(isBusy ? 20 : 1000), isBusy))
             }
         }
     }
@@ -94,7 +94,7 @@ extension Drainer {
         try tellUserIfPossible(of: job)
         intake.finish(job.file, at: now)
         leave(job)
-        oldestNote = oldestNote ?? MonotonicClock.milliseconds
+        oldestNote = oldestNote ?? Instant.now
         summary.finished += 1
         logEvent("finished: \(job.outcomes)", job)
     }
@@ -153,7 +153,7 @@ extension Drainer {
     }
 
     func retryStubborn() {
-        let moment = MonotonicClock.milliseconds
+        let moment = Instant.now
         ended += stubborn.filter { $0.moment <= moment }.map { $0.job }
         stubborn.removeAll { $0.moment <= moment }
     }

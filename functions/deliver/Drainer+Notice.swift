@@ -37,8 +37,8 @@ extension Drainer {
     private func filling(
         of job: Job, _ told: Notification.TurnsTold, of player: PlayerID
     ) throws(Failure) -> NoticeFilling {
-        let moment = MonotonicClock.milliseconds
-        if let known = job.notice, moment - known.at < 1000 { return known.filling }
+        let moment = Instant.now
+        if let known = job.notice, moment - known.at < .seconds(1) { return known.filling }
         let filling = try fill(job, told, of: player)
         job.notice = (filling, moment)
         return filling
@@ -91,7 +91,7 @@ extension Drainer {
         if badge.waiting > shown, preferences.kinds[Preferences.turn] == .bool(false) {
             return .superseded("unwanted")
         }
-        push.job.notice = (.turns(waiting: badge.waiting), MonotonicClock.milliseconds)
+        push.job.notice = (.turns(waiting: badge.waiting), Instant.now)
         setTurnBadge(&push, of: user, waiting: badge.waiting, on: device)
         return nil
     }

@@ -83,7 +83,7 @@ extension Drainer {
     private func append(
         _ verdict: Verdict, of push: Push, _ outcome: Outcome?, isSent: Bool
     ) {
-        oldestNote = oldestNote ?? MonotonicClock.milliseconds
+        oldestNote = oldestNote ?? Instant.now
         intake.log.append(
             Attempt(
                 at: now, pushID: isSent ? push.id : nil, status: verdict.status,
@@ -109,7 +109,7 @@ extension Drainer {
 
     /// A push service that judges pushes is one that can be reached and that takes our key.
     private func noteAnswer() {
-        nextFailureNote = MonotonicClock.milliseconds + 60_000
+        nextFailureNote = Instant.now + .milliseconds(60_000)
         if isStopNoted {
             isStopNoted = false
             note(nil)
@@ -130,8 +130,8 @@ extension Drainer {
             defer { throttledDevice = push.device }
             guard let throttledDevice, throttledDevice != push.device else { return }
         }
-        guard MonotonicClock.milliseconds >= nextFailureNote else { return }
-        nextFailureNote = MonotonicClock.milliseconds + 60_000
+        guard Instant.now >= nextFailureNote else { return }
+        nextFailureNote = Instant.now + .milliseconds(60_000)
         isFailureNoted = true
         orLog { () throws(Failure) in
             try state.note(failing: reason, of: provider.name, at: now)

@@ -25,10 +25,10 @@ final class Drainer {
     var groups: [String: SeriesGroup<PushQueue.Entry>] = [:]
     /// By box, the releases of held messages that failed, and why.
     var failedReleases: [String: (release: String, cause: String)] = [:]
-    /// When they are tried again, by the monotonic clock in milliseconds.
-    var nextRelease: Int64 = 0
+    /// When they are tried again.
+    var nextRelease = Instant.first
     /// When boxes are looked for again: there may be thousands of moments.
-    var nextLookAtHeld: Int64 = 0
+    var nextLookAtHeld = Instant.first
     /// Of messages that were asked for, the devices that their notifications in the spool were still for: no more than a hundred
     /// thousand, unless it is one message's.
     var openDevices: [String: Set<String>] = [:]
@@ -42,35 +42,35 @@ final class Drainer {
     var lastUser: StoredDocument<User>.Snapshot?
     /// The session that was looked at last: thousands of pushes in a row may be for its listeners.
     var lastSession: StoredDocument<Holders>.Snapshot?
-    /// The stamp of the document that was looked at last, and when, by the monotonic clock: it holds for a millisecond.
-    var lastStamp: (user: UserID, moment: Int64, stamp: Int64?)?
+    /// The stamp of the document that was looked at last, and when: it holds for a millisecond.
+    var lastStamp: (user: UserID, moment: Instant, stamp: Int64?)?
     /// Pushes that the provider has.
     var inFlight = 0
     /// Jobs whose pass is over, until the receipts say so durably.
     var ended: [Job] = []
     /// Jobs that could not be put off or ended, when that is tried again, and whether only since a document was locked.
-    var stubborn: [(job: Job, moment: Int64, isBusy: Bool)] = []
+    var stubborn: [(job: Job, moment: Instant, isBusy: Bool)] = []
     /// Pushes whose decision needs a document that somebody has locked.
     var busy = BusyLine()
     /// Whether the last round ended with something that is over and still in the spool.
     var hasLeftWork = false
     /// The moment of the present turn.
     var now: Timestamp
-    private var lastClaim: Int64 = 0
-    private var lastLook = MonotonicClock.milliseconds
+    private var lastClaim = Instant.first
+    private var lastLook = Instant.now
     /// Why nothing more is sent.
     var obstacle: Failure?
     /// Whether the state folder says that the provider's queue has stopped.
     var isStopNoted = true
     /// Whether the state folder may say that the push service judges no pushes.
     var isFailureNoted = true
-    /// Before this moment of the monotonic clock that need not be said: the service has just judged one, or it is said.
-    var nextFailureNote: Int64 = 0
+    /// Before this moment that need not be said: the service has just judged one, or it is said.
+    var nextFailureNote = Instant.first
     /// The device whose push the service last put off for its number of pushes.
     var throttledDevice: String?
     /// When the oldest verdict came that is not durable, and when commits began to fail.
-    var oldestNote: Int64?
-    var failingSince: Int64?
+    var oldestNote: Instant?
+    var failingSince: Instant?
     var failedCommits = 0
 
     init(_ configuration: Configuration, state: State, provider: Provider, log: Log)
@@ -128,7 +128,7 @@ final class Drainer {
         if try isStopped() { return }
         try intake.recover(at: now)
         try recoverHeld()
-        var idleSince = MonotonicClock.milliseconds
+        var idleSince = Instant.now
         while true {
             now = try Environment.now(configuration.variables)
             guard election.isCurrent else {
@@ -144,16 +144,16 @@ final class Drainer {
             guard inFlight == 0, ended.isEmpty, !stubborn.contains(where: \.isBusy),
                 intake.log.pendingBytes == 0
             else {
-                idleSince = MonotonicClock.milliseconds
+                idleSince = Instant.now
                 continue
             }
             if isEnding { break }
             // What cannot be sent now waits where it is, as if there were nothing.
             if provider.trouble == nil, !queue.isEmpty || !busy.isEmpty {
-                idleSince = MonotonicClock.milliseconds
+                idleSince = Instant.now
             } else {
-                let idle = MonotonicClock.milliseconds - idleSince
-                if idle >= linger.milliseconds, try !isSomethingDueSoon(idle, linger) { break }
+                let idle = Instant.now - idleSince
+                if idle >= linger, try !isSomethingDueSoon(idle, linger) { break }
             }
         }
         noteTrouble()
@@ -162,18 +162,18 @@ final class Drainer {
 
     /// Whether something waits for a moment so near that nobody else would be there in time. Who does not linger
     /// is started by something that will.
-    private func isSomethingDueSoon(_ idle: Int64, _ linger: Interval) throws(Failure) -> Bool {
-        let near = ActivityFeed.window.milliseconds + 1000
-        guard linger > .seconds(0), idle < linger.milliseconds + near, provider.trouble == nil,
+    private func isSomethingDueSoon(_ idle: Interval, _ linger: Interval) throws(Failure) -> Bool {
+        let near = ActivityFeed.window + .seconds(1)
+        guard linger > .seconds(0), idle < linger + near, provider.trouble == nil,
             let due = try spool.nextDue(at: now)
         else { return false }
-        return due - now <= .milliseconds(near)
+        return due - now <= near
     }
 
     /// What is done once a second.
     private func lookAround() {
-        let moment = MonotonicClock.milliseconds
-        guard moment - lastLook >= 1000 else { return }
+        let moment = Instant.now
+        guard moment - lastLook >= .seconds(1) else { return }
         lastLook = moment
         configuration.look()
         orLog { () throws(Failure) in try spool.keepLogShort() }
@@ -193,7 +193,7 @@ final class Drainer {
         let isSending = !isEnding && !configuration.isChanging && failingSince == nil
         orEnd { () throws(Failure) in
             try provider.step(
-                milliseconds: oldestNote == nil ? 20 : 2, at: now,
+                pause: .milliseconds(oldestNote == nil ? 20 : 2), at: now,
                 next: { isSending ? self.nextPush() : nil },
                 beforeSending: { () throws(Failure) in try self.intake.log.write() },
                 verdict: { self.note($1, of: $0) })
@@ -229,8 +229,8 @@ final class Drainer {
     /// waited nor what is new shuts the other out, and neither what is urgent.
     private func claim() throws(Failure) {
         for file in try intake.lookForCallOffs() { try take(file, file.lane) }
-        let moment = MonotonicClock.milliseconds
-        guard queue.smallCount - queue.backlogCount < 500, moment - lastClaim >= 20 else { return }
+        let moment = Instant.now
+        guard queue.smallCount - queue.backlogCount < 500, moment - lastClaim >= .milliseconds(20) else { return }
         var isAll = true
         try releaseHeld()
         for round in 0..<500 {

@@ -16,7 +16,7 @@ struct FileProvider {
     }
 
     func step(
-        milliseconds: Int64, next: () -> Push?, beforeSending: () throws(Failure) -> Void,
+        pause: Interval, next: () -> Push?, beforeSending: () throws(Failure) -> Void,
         verdict: (Push, Verdict) -> Void
     ) throws(Failure) {
         var isIdle = true
@@ -31,7 +31,7 @@ struct FileProvider {
             }
             verdict(push, .written)
         }
-        if isIdle { MonotonicClock.sleep(milliseconds: milliseconds) }
+        if isIdle { sleep(for: pause) }
     }
 
     private func write(_ push: Push) throws(Failure) {

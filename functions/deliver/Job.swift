@@ -32,8 +32,8 @@ final class Job {
     let wasReached: Bool
     /// Whether a push service refused it for a device.
     var isRefused = false
-    /// What it says of a player's turns, and when that was found out, by the monotonic clock in milliseconds.
-    var notice: (filling: NoticeFilling, at: Int64)?
+    /// What it says of a player's turns, and when that was found out.
+    var notice: (filling: NoticeFilling, at: Instant)?
     /// Whether it has begun to bring the user's badge.
     var isBadgeTaken = false
     /// By device, how many games of its other users count in the number that was put on its icon.

@@ -62,21 +62,21 @@ enum Provider {
     /// Hands out pushes and takes in verdicts.
     ///
     /// - Parameters:
-    ///   - milliseconds: how long it may wait where there is nothing else to do.
+    ///   - pause: how long it may wait where there is nothing else to do.
     ///   - beforeSending: called between pushes are handed out and they are sent. Where it throws they are not sent,
     ///     and come back.
     func step(
-        milliseconds: Int64, at now: Timestamp, next: () -> Push?,
+        pause: Interval, at now: Timestamp, next: () -> Push?,
         beforeSending: () throws(Failure) -> Void, verdict: (Push, Verdict) -> Void
     ) throws(Failure) {
         switch self {
         case .files(let provider):
             try provider.step(
-                milliseconds: milliseconds, next: next, beforeSending: beforeSending,
+                pause: pause, next: next, beforeSending: beforeSending,
                 verdict: verdict)
         case .apns(let provider):
             try provider.step(
-                milliseconds: milliseconds, at: now, next: next, beforeSending: beforeSending,
+                pause: pause, at: now, next: next, beforeSending: beforeSending,
                 verdict: verdict)
         }
     }

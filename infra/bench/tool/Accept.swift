@@ -25,7 +25,7 @@ func accept(in folder: String, count: Int64, _ crowd: Crowd) throws(Failure) {
     let spool = Spool(state: state.folder)
     try register(crowd == .devices || crowd == .singly ? count : 1, in: state)
     let now = Timestamp.systemNow
-    let start = MonotonicClock.milliseconds
+    let start = Instant.now
     switch crowd {
     case .ones: try acceptEach(notification(0, at: now), count, in: spool, of: state)
     case .user:
@@ -46,7 +46,7 @@ func accept(in folder: String, count: Int64, _ crowd: Crowd) throws(Failure) {
             notification(-1, at: now),
             to: (0..<count).lazy.map { delivery(0, of: state, badge: $0) })
     }
-    let gone = MonotonicClock.milliseconds - start
+    let gone = (Instant.now - start).milliseconds
     let line = Array("\(gone) \(ThisProcess.mostMemory)\n".utf8)
     try systemCalls(StandardStreams.writeOutput(line))
 }
@@ -78,7 +78,7 @@ private func replacing(_ old: String, by new: String, in text: [UInt8]) -> [UInt
 /// The users `user-0` and on, with a device each: without fsync, and so long ago that their documents have stamps.
 private func register(_ count: Int64, in state: State) throws(Failure) {
     for number in 0..<count { try write(name(number), devices: number...number, in: state) }
-    MonotonicClock.sleep(milliseconds: 2100)
+    sleep(for: .milliseconds(2100))
 }
 
 /// Writes a user's document with the devices of some numbers.

@@ -9,12 +9,12 @@ import Unix
 func trickle(into folder: String, count: Int64, milliseconds: Int64) throws(Failure) {
     let state = try state(in: folder)
     for user in ["urgent", "normal"] { try write(user, devices: 0...max(0, count - 1), in: state) }
-    var next = MonotonicClock.milliseconds
+    var next = Instant.now
     for number in 0..<count {
         try accept(number, urgently: true, in: state)
         try accept(number, urgently: false, in: state)
-        next += milliseconds
-        MonotonicClock.sleep(milliseconds: max(0, next - MonotonicClock.milliseconds))
+        next = next + .milliseconds(milliseconds)
+        sleep(for: next - Instant.now)
     }
 }
 

@@ -24,7 +24,7 @@ import Turnstone
         if end != nil || session.isDone { break }
         if session.takesRequests, session.submit(submitted, bodyOf: 1) { submitted += 1 }
     }
-    _ = session.expire(now: session.limits.request - 1)
+    _ = session.expire(now: start + session.limits.request)
     session.loseAll("the end")
     if let complaint { return complaint }
     guard session.openRequests == 0 else { return "a request is still open" }
@@ -34,6 +34,8 @@ import Turnstone
     return nil
 }
 
+private let start = Instant(milliseconds: 0)
+
 extension ClientSession {
     fileprivate func submit(_ tag: Int, bodyOf count: Int) -> Bool {
         var fields = HeaderFields()
@@ -41,7 +43,7 @@ extension ClientSession {
         fields.append(":scheme", "https")
         fields.append(":authority", "localhost")
         fields.append(":path", "/3/device/\(tag)", indexed: false)
-        return submit(tag: tag, fields, body: [UInt8](repeating: 65, count: count), now: 0)
+        return submit(tag: tag, fields, body: [UInt8](repeating: 65, count: count), now: start)
     }
 
     /// Takes what would go to the server.

@@ -42,10 +42,10 @@ struct Handler {
                 input: .open(try .inMemory(holding: invocation.event)), output: .open(output),
                 errors: .inherited)
             // A quarter of a short time, three seconds of a long one: to end, and to say so.
-            if let code = program.end(within: left - min(3000, left / 4)) {
+            if let code = program.end(within: .milliseconds(left - min(3000, left / 4))) {
                 return try outcome(code, output)
             }
-            let code = end(program, within: min(2500, left / 8))
+            let code = end(program, within: .milliseconds(min(2500, left / 8)))
             return code == 0
                 ? try outcome(0, output)
                 : failed("TimedOut", "\(name) was ended: the function's time was over")
@@ -57,7 +57,7 @@ struct Handler {
     /// Ends a program that is too slow. What it has committed stays.
     ///
     /// - Returns: 0 where it has come to an end of its own, as `deliver` does when it is asked to.
-    private func end(_ program: ChildProcess, within patience: Int64) -> Int32? {
+    private func end(_ program: ChildProcess, within patience: Interval) -> Int32? {
         program.end(by: .terminate)
         let code = program.end(within: patience)
         program.end(by: .kill)

@@ -49,7 +49,7 @@ struct LocalServer {
         func wait(write: Bool) {
             waiting.removeAll()
             waiting.add(socket.number, read: !write, write: write)
-            waiting.wait(milliseconds: -1)
+            waiting.wait(for: nil)
         }
         wait(write: true)
         if let fault = socket.fault { throw SystemError("connect", name, fault) }

@@ -1,0 +1,26 @@
+/// A moment on the monotonic clock, which counts from some start and is never set: for deadlines and pauses. `Instant.now` is
+/// the module Unix's.
+package struct Instant: Comparable, Hashable, Sendable {
+    package let milliseconds: Int64
+
+    package init(milliseconds: Int64) {
+        self.milliseconds = milliseconds
+    }
+
+    /// Before and after all others.
+    package static let first = Instant(milliseconds: .min)
+    package static let last = Instant(milliseconds: .max)
+
+    package static func < (left: Instant, right: Instant) -> Bool {
+        left.milliseconds < right.milliseconds
+    }
+
+    /// Saturates.
+    package static func + (moment: Instant, interval: Interval) -> Instant {
+        Instant(milliseconds: moment.milliseconds.saturatingAdd(interval.milliseconds))
+    }
+
+    package static func - (later: Instant, earlier: Instant) -> Interval {
+        Interval(milliseconds: later.milliseconds.saturatingSubtract(earlier.milliseconds))
+    }
+}
