@@ -1,32 +1,39 @@
 import Turnstone
 import Unix
 
-/// Lets the program of the request's path, which lies beside this one, take this process over. It finds
-/// standard input, its environment and what is left of the time as if it had been started itself.
+/// Replaces this process by the program of the request's path, which lies beside this one. That program finds standard
+/// input, its environment and the rest of the time as if it had been started itself.
 ///
 /// Requests that match no program or whose path cannot be read are answered here.
 package func dispatch(_ routes: [ProgramRoute]) -> Never {
     ThisProcess.begin()
-    Usage(routes.map { ($0.method, $0.pattern) }).answerArguments()
+    let patterns = routes.map { $0.pattern }
+    Usage(patterns).answerArguments()
+    let router = Router(patterns)
     var input = Input(patience: .seconds(10), looking: true)
     let front = Front.detected(by: &input)
     var response: Response
-    var isAPI = false
-    var isHead = false
+    var line = (method: "", target: "")
     do throws(Failure) {
-        let (method, target) = try front.line(from: &input)
-        isHead = method == "HEAD"
-        let path = try path(ofTarget: target)
-        isAPI = path.contains("api")
-        let program = try routes.program(for: method, path)
+        line = try front.line(from: &input)
+        let route = try router.program(for: line.method, at: line.target)
         try input.putBack()
-        throw become(program, until: input.deadline).failure
+        throw become(routes[route.index].program, until: input.deadline).failure
     } catch {
         Log().failure(error)
-        response = Response(error, inside: isAPI)
+        response = Response(error, inside: router.isAPI(line.target))
     }
-    let isWritten = front.write(response, withoutBody: isHead, after: &input)
+    let isWritten = front.write(response, withoutBody: line.method == "HEAD", after: &input)
     ThisProcess.exit(isWritten ? 0 : 111)
+}
+
+extension Router {
+    /// The route whose program answers. A browser that asks what its page may send gets its answer from the first
+    /// program of the path.
+    func program(for method: String, at target: String) throws(Failure) -> PathRoutes.Element {
+        let found = try routes(for: method, at: target)
+        return method == "OPTIONS" ? found.first : try found.route(for: method)
+    }
 }
 
 private func become(_ program: String, until deadline: Instant) -> SystemError {

@@ -6,10 +6,10 @@ extension Response {
     /// Answers a browser that asks whether a page may send a request.
     ///
     /// - Parameter methods: what the path takes.
-    init(preflightFor methods: [String]) {
+    init(preflightFor methods: String) {
         self.init(status: 204, body: .null)
         headers = [
-            ("Access-Control-Allow-Methods", methods.joined(separator: ", ")),
+            ("Access-Control-Allow-Methods", methods),
             (
                 "Access-Control-Allow-Headers",
                 "Authorization, Content-Type, Idempotency-Key, If-Match, X-API-Key"

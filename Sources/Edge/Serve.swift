@@ -9,7 +9,9 @@ import Unix
 /// - Parameter bodyLimit: the largest body in bytes; 413 beyond it.
 package func serve(bodyLimit: Int = 64 * 1024, _ routes: Route...) -> Never {
     ThisProcess.begin()
-    Usage(routes.map { ($0.method, $0.pattern) }).answerArguments()
+    let patterns = routes.map { $0.pattern }
+    Usage(patterns).answerArguments()
+    let router = Router(patterns)
     var input = Input(patience: .seconds(10))
     let front = Front.detected(by: &input)
     let log = Log()
@@ -18,15 +20,15 @@ package func serve(bodyLimit: Int = 64 * 1024, _ routes: Route...) -> Never {
     var response: Response
     do throws(Failure) {
         try front.read(&request, from: &input, bodyLimit: bodyLimit)
-        response = try answer(request, routes, log, &variables)
+        response = try answer(request, routes, router, log, &variables)
     } catch {
         log.failure(error)
-        let inner = Response(error, inside: routes.first?.isAPI ?? false)
+        let inner = Response(error, inside: router.isAPI(request.target))
         let other = inner.status >= 500 ? routes.first?.failing?(error, request.isByHand) : nil
         response = other ?? inner
     }
     do throws(Failure) {
-        // An answer that came about without the configuration depends on it only for a page.
+        // An answer made without the configuration still needs it if a page has asked.
         if variables == nil, request.headers.origin != nil {
             variables = try Environment.variables()
         }
@@ -38,44 +40,29 @@ package func serve(bodyLimit: Int = 64 * 1024, _ routes: Route...) -> Never {
 }
 
 private func answer(
-    _ raw: RawRequest, _ routes: [Route], _ log: Log, _ configuration: inout Variables?
+    _ raw: RawRequest, _ routes: [Route], _ router: Router, _ log: Log,
+    _ configuration: inout Variables?
 ) throws(Failure) -> Response {
-    guard !raw.method.isEmpty, raw.method.utf8.allSatisfy(isTokenCharacter) else {
-        throw .malformed("the method is malformed")
-    }
-    let path = try path(ofTarget: raw.target)
-    var allowed: [String] = []
-    for route in routes {
-        guard let parameters = route.parameters(in: path) else { continue }
-        guard route.method == raw.method || (route.method == "GET" && raw.method == "HEAD") else {
-            allowed += route.method == "GET" ? ["GET", "HEAD"] : [route.method]
-            continue
-        }
+    let found = try router.routes(for: raw.method, at: raw.target)
+    if raw.isPreflight {
         let variables = try Environment.variables()
         configuration = variables
-        try becomeOwner(ofStateIn: variables, log)
-        return try route.handler(
-            Request(
-                method: raw.method, parameters: parameters, query: query(ofTarget: raw.target),
-                headers: raw.headers, body: raw.body,
-                time: try Environment.now(variables), variables: variables
-            ).fromShell(raw.isByHand))
+        return try preflight(raw.headers, found.methods, AllowedOrigins(variables))
     }
-    guard allowed.isEmpty else {
-        if raw.isPreflight {
-            let variables = try Environment.variables()
-            configuration = variables
-            return try preflight(raw.headers, allowed, AllowedOrigins(variables))
-        }
-        throw .refused(
-            .methodNotAllowed(allowed: allowed.joined(separator: ", ")),
-            "this path does not take \(raw.method)")
-    }
-    throw .refused(.notFound, "there is nothing at this path")
+    let route = try found.route(for: raw.method)
+    let variables = try Environment.variables()
+    configuration = variables
+    try becomeOwner(ofStateIn: variables, log)
+    return try routes[route.index].handler(
+        Request(
+            method: raw.method, parameters: route.parameters, query: query(ofTarget: raw.target),
+            headers: raw.headers, body: raw.body,
+            time: try Environment.now(variables), variables: variables
+        ).fromShell(raw.isByHand))
 }
 
 private func preflight(
-    _ headers: Headers, _ methods: [String], _ origins: AllowedOrigins
+    _ headers: Headers, _ methods: String, _ origins: AllowedOrigins
 ) throws(Failure) -> Response {
     guard let origin = headers.origin, origins.contains(origin) else {
         throw .refused(.forbidden, "this origin is not in ALLOWED_ORIGINS")

@@ -7,8 +7,8 @@ struct Usage {
     let purpose: String
 
     /// Of a program that answers requests.
-    init(_ routes: [(method: String, pattern: String)]) {
-        let lines = routes.map { "  \($0.method) \($0.pattern)\n" }.joined()
+    init(_ routes: [RoutePattern]) {
+        let lines = routes.map { "  \($0.method) \($0.path)\n" }.joined()
         purpose = """
             Answers one request and exits:
             \(lines)

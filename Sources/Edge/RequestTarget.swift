@@ -1,0 +1,46 @@
+import Turnstone
+
+/// The decoded path of a request target (RFC 9112 section 3.2), segment by segment.
+///
+/// An encoded slash stays inside its segment.
+///
+/// - Throws: malformed if it could be read in two ways: bad percent-encoding, NUL, dot segments, bytes that are not
+///   UTF-8.
+func path(ofTarget target: String) throws(Failure) -> [String] {
+    var bytes = Array(target.utf8)[...]
+    if let scheme = schemeEnd(bytes) {
+        bytes = bytes[scheme...].drop { $0 != UInt8(ascii: "/") }
+    }
+    let end = bytes.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }
+    let raw = String(decoding: bytes[..<(end ?? bytes.endIndex)], as: UTF8.self)
+    guard raw.utf8.first == UInt8(ascii: "/") else { throw badPath }
+    var path: [String] = []
+    for segment in segments(of: raw) {
+        guard let decoded = percentDecoded(segment) else { throw badPath }
+        guard decoded != ".", decoded != ".." else { throw badPath }
+        path.append(decoded)
+    }
+    return path
+}
+
+/// The part of a target after its question mark.
+func query(ofTarget target: String) -> String {
+    let rest = target.utf8.drop { $0 != UInt8(ascii: "?") }.dropFirst()
+    return String(decoding: Array(rest.prefix { $0 != UInt8(ascii: "#") }), as: UTF8.self)
+}
+
+private let badPath = Failure.malformed("the path is malformed")
+
+/// Where an absolute-form target's authority begins.
+private func schemeEnd(_ bytes: ArraySlice<UInt8>) -> Int? {
+    for scheme in ["http://", "https://"] where bytes.starts(with: scheme.utf8) {
+        return scheme.utf8.count
+    }
+    return nil
+}
+
+/// The parts of a path between slashes; an empty one stays.
+func segments(of path: String) -> [String] {
+    path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).dropFirst()
+        .map { String(decoding: $0, as: UTF8.self) }
+}

@@ -1,0 +1,47 @@
+import Turnstone
+
+/// A method and a pattern of paths, such as `GET` and `/check/{user_id}`.
+///
+/// A pattern is compared with the end of a path, because a host may mount the programs under any prefix. `{name}`
+/// stands for one segment that is not empty.
+struct RoutePattern {
+    let method: String
+    let path: String
+    private let segments: [String]
+
+    init(_ method: String, _ path: String) {
+        self.method = method
+        self.path = path
+        segments = Edge.segments(of: path)
+    }
+
+    /// The number of segments.
+    var length: Int { segments.count }
+
+    /// Whether it answers a method: `GET` answers `HEAD` as well.
+    func takes(_ other: String) -> Bool {
+        other == method || (other == "HEAD" && method == "GET")
+    }
+
+    /// Whether errors have the form that the documents show for paths under `/api/`.
+    var isAPI: Bool { segments.first == apiPrefix }
+
+    /// The values of the pattern's `{names}`; `nil` if the path does not end like the pattern.
+    func parameters(in path: [String]) -> [Request.Parameter]? {
+        guard path.count >= segments.count else { return nil }
+        var found: [Request.Parameter] = []
+        for (part, segment) in zip(segments, path.suffix(segments.count)) {
+            if part.utf8.first == UInt8(ascii: "{") {
+                guard !segment.isEmpty else { return nil }
+                let name = String(decoding: part.utf8.dropFirst().dropLast(), as: UTF8.self)
+                found.append(Request.Parameter(name: name, value: segment))
+            } else if part != segment {
+                return nil
+            }
+        }
+        return found
+    }
+}
+
+/// The first segment of every route of the API.
+let apiPrefix = "api"

@@ -1,0 +1,115 @@
+import Testing
+import Turnstone
+
+@testable import Edge
+
+@Suite struct RouterTests {
+    private static let programs = [
+        ProgramRoute("GET", "/check/{user_id}", "check"),
+        ProgramRoute("POST", "/register", "register"),
+        ProgramRoute("DELETE", "/register/{device_token}", "register"),
+        ProgramRoute("POST", "/api/devices/register", "devices-register"),
+        ProgramRoute("DELETE", "/api/devices/{deviceToken}", "devices-unregister"),
+        ProgramRoute("POST", "/api/notify", "notify"),
+        ProgramRoute("GET", "/api/notify/{id}", "notify"),
+        ProgramRoute("DELETE", "/api/notify/{id}", "notify"),
+    ]
+    /// Those of `front`.
+    private static let all = Router(programs.map(\.pattern))
+    private static let register = Router(
+        programs.filter { $0.program == "register" }.map(\.pattern))
+    private static let notify = Router(programs.filter { $0.program == "notify" }.map(\.pattern))
+
+    @Test(
+        "a path's end and the method name a program",
+        arguments: [
+            ("POST", "/register", "register"), ("POST", "/go/register", "register"),
+            ("POST", "/api/devices/register", "devices-register"),
+            ("DELETE", "/api/devices/8086", "devices-unregister"),
+            ("DELETE", "/go/api/devices/register", "devices-unregister"),
+            ("POST", "/api/notify", "notify"), ("GET", "/api/notify/1", "notify"),
+            ("HEAD", "/api/notify/1", "notify"), ("DELETE", "/api/notify/a%2Fb", "notify"),
+            ("GET", "/api/notify/check", "notify"), ("GET", "/check/notify", "check"),
+            ("OPTIONS", "/api/devices/register", "devices-register"),
+            ("OPTIONS", "/api/devices/8086", "devices-unregister"),
+        ])
+    func named(method: String, target: String, program: String) throws {
+        let route = try Self.all.program(for: method, at: target)
+        #expect(Self.programs[route.index].program == program)
+    }
+
+    @Test(
+        "of two patterns that fit, the longer one says which methods there are",
+        arguments: [
+            ("GET", "/register", "POST"), ("POST", "/api/notify/1", "GET, HEAD, DELETE"),
+            ("PUT", "/api/devices/register", "POST, DELETE"),
+            ("POST", "/register/register", "DELETE"), ("POST", "/register/8086", "DELETE"),
+        ])
+    func wrongMethods(method: String, target: String, allowed: String) throws {
+        let failure = #expect(throws: Failure.self) {
+            try Self.all.program(for: method, at: target)
+        }
+        #expect(failure?.disposition == .refused(.methodNotAllowed(allowed: allowed)))
+    }
+
+    @Test(
+        "another path names none",
+        arguments: [
+            "/", "/notify", "/api/notify/", "/api/notify/1/2", "/registers", "/api%2Fnotify",
+        ])
+    func unknown(target: String) throws {
+        let failure = #expect(throws: Failure.self) {
+            try Self.all.program(for: "POST", at: target)
+        }
+        #expect(failure?.disposition == .refused(.notFound))
+    }
+
+    @Test(
+        "a program's own router agrees with front's",
+        arguments: ["GET", "HEAD", "POST", "PUT", "DELETE"],
+        ["/register", "/register/8086", "/register/register", "/go/register/register/8086"])
+    func agreement(method: String, target: String) {
+        func answer(_ router: Router) -> Result<RoutePattern, Failure> {
+            Result { () throws(Failure) in
+                try router.routes(for: method, at: target).route(for: method).pattern
+            }
+        }
+        switch (answer(Self.all), answer(Self.register)) {
+        case (.success(let one), .success(let other)):
+            #expect(one.method == other.method && one.path == other.path)
+        case (.failure(let one), .failure(let other)): #expect(one == other)
+        default: Issue.record("one has a route, the other has not")
+        }
+    }
+
+    @Test(
+        "what is malformed is refused before it is looked for",
+        arguments: [
+            ("", "/x", "method"), ("A B", "/", "method"), ("", "", "method"), ("GET", "x", "path"),
+        ])
+    func malformed(method: String, target: String, part: String) {
+        #expect(throws: Failure.malformed("the \(part) is malformed")) {
+            try Self.all.routes(for: method, at: target)
+        }
+    }
+
+    @Test(
+        "a failure has the form of the route that fits, or of the API's prefix where none does",
+        arguments: [
+            ("/api/notify", true), ("/go/api/notify/1", true), ("/api/nothing", true),
+            ("/go/api", true),
+            ("/check/api", false), ("/api/register", false), ("/api/register/8086", false),
+            ("/nothing", false), ("/apis", false), ("/api%2Fnotify", false), ("", false),
+        ])
+    func form(target: String, isAPI: Bool) {
+        #expect(Self.all.isAPI(target) == isAPI)
+    }
+
+    @Test(
+        "a program's failures have one form, whatever the path",
+        arguments: ["/api/nothing", "/nothing", "/api/notify", "/register", ""])
+    func formOfOneProgram(target: String) {
+        #expect(Self.notify.isAPI(target))
+        #expect(!Self.register.isAPI(target))
+    }
+}
