@@ -65,12 +65,12 @@ package struct Request {
         headers["content-type"].map { isJSONType(essence(ofType: $0)) } ?? false
     }
 
-    /// The body's members.
-    package func members() throws(Failure) -> JSONObject {
+    /// The members of the body.
+    package func fields() throws(Failure) -> Fields {
         guard let members = try body.value(declared: headers).object else {
             throw .malformed("the body must be a JSON object")
         }
-        return members
+        return Fields(members)
     }
 }
 

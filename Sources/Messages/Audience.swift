@@ -1,3 +1,4 @@
+import Edge
 import Turnstone
 
 /// Whom a message is for: users on all of their devices, and devices by their tokens.

@@ -1,22 +1,37 @@
+import Edge
 import Turnstone
 
-// What goes into `aps`. Apple: *Generating a remote notification*.
+// The members of `aps`. Apple: *Generating a remote notification*.
 
 extension Fields {
-    mutating func aps(isSilent: Bool) throws(Failure) -> JSONObject {
+    /// - Returns: `aps`, and the change of each user's badge. The badge in `aps` is that of a user who had 0 before.
+    mutating func aps(isSilent: Bool) throws(Failure) -> (aps: JSONObject, badge: BadgeChange?) {
+        let badge = try badgeChange()
         var aps = JSONObject()
         let alert = try alert()
         if !alert.members.isEmpty { aps["alert"] = .object(alert) }
-        aps["badge"] = try badge()
+        aps["badge"] = badge.map { .integer($0.applied(to: 0)) }
         aps["sound"] = try sound()
         aps["thread-id"] = try label("thread_id")
         aps["category"] = try label("category")
         aps["interruption-level"] = try level()
         aps["relevance-score"] = try relevance()
-        aps["mutable-content"] = try flag("mutable_content") ? 1 : nil
+        aps["mutable-content"] = try boolean("mutable_content") == true ? 1 : nil
         aps["content-available"] = isSilent ? 1 : nil
         aps["target-content-id"] = try label("target_content_id")
-        return aps
+        return (aps, badge)
+    }
+
+    /// What the member `badge` does to a badge: a number sets it, a text such as `+1` changes it.
+    package mutating func badgeChange() throws(Failure) -> BadgeChange? {
+        guard let value = take("badge") else { return nil }
+        guard value.integer != nil || value.string != nil else {
+            throw .malformed("badge must be a number, or a text such as +1")
+        }
+        guard let change = BadgeChange(value) else {
+            throw .unacceptable("badge must be 0 to 999999, or +n or -n")
+        }
+        return change
     }
 
     private mutating func alert() throws(Failure) -> JSONObject {
@@ -28,7 +43,7 @@ extension Fields {
             let key = try label("\(prefix)loc_key")
             let arguments = try texts("\(prefix)loc_args")
             guard arguments == nil || key != nil else {
-                throw unacceptable("\(prefix)loc_args wants \(prefix)loc_key")
+                throw .unacceptable("\(prefix)loc_args wants \(prefix)loc_key")
             }
             alert["\(name)loc-key"] = key
             alert["\(name)loc-args"] = arguments.map { .array($0.map { .string($0) }) }
@@ -42,20 +57,7 @@ extension Fields {
         return .string(text)
     }
 
-    /// A change by a number has one in its place until it is known whose badge changes.
-    private mutating func badge() throws(Failure) -> JSONValue? {
-        guard let value = take("badge") else { return nil }
-        guard value.integer != nil || value.string != nil else {
-            throw .malformed("badge must be a number, or a text such as +1")
-        }
-        badgeChange = BadgeChange(value)
-        guard let badgeChange else {
-            throw unacceptable("badge must be 0 to 999999, or +n or -n")
-        }
-        return .integer(badgeChange.applied(to: 0))
-    }
-
-    /// A name, or what a critical alert takes: `{"critical": true, "name", "volume": 0 to 1}`.
+    /// A name, or the sound of a critical alert: `{"critical": true, "name", "volume": 0 to 1}`.
     private mutating func sound() throws(Failure) -> JSONValue? {
         guard let value = take("sound") else { return nil }
         if let name = value.string {
@@ -66,10 +68,10 @@ extension Fields {
             throw .malformed("sound must be a text or an object")
         }
         var fields = Fields(members)
-        let isCritical = try fields.flag("critical")
+        let isCritical = try fields.boolean("critical") ?? false
         let name = try fields.requiredText("name")
         let volume = try fields.fraction("volume")
-        try fields.end()
+        try fields.finish()
         var sound: JSONObject = ["name": .string(name)]
         if isCritical { sound["critical"] = 1 }
         sound["volume"] = volume
@@ -79,7 +81,7 @@ extension Fields {
     private mutating func level() throws(Failure) -> JSONValue? {
         guard let level = try text("interruption_level") else { return nil }
         guard ["passive", "active", "time-sensitive", "critical"].contains(level) else {
-            throw unacceptable(
+            throw .unacceptable(
                 "interruption_level must be passive, active, time-sensitive or critical")
         }
         return .string(level)
@@ -94,7 +96,7 @@ extension Fields {
         switch value {
         case .integer(0), .integer(1): return value
         case .number(let number) where number.value >= 0 && number.value <= 1: return value
-        case .integer, .number: throw unacceptable("\(name) must be between 0 and 1")
+        case .integer, .number: throw .unacceptable("\(name) must be between 0 and 1")
         default: throw .malformed("\(name) must be a number")
         }
     }

@@ -41,7 +41,7 @@ func placeholders(in value: JSONValue, of event: String) throws(Failure) -> [Str
     switch value {
     case .string(let text):
         guard let parts = parts(of: text) else {
-            throw unacceptable("the template \(event) has a brace without its other: \(text)")
+            throw .unacceptable("the template \(event) has a brace without its other: \(text)")
         }
         for case .placeholder(let name) in parts { names.append(name) }
     case .array(let elements):

@@ -1,3 +1,4 @@
+import Edge
 import JSON
 import Turnstone
 
@@ -8,22 +9,22 @@ extension Message {
     package init(_ fields: inout Fields, kind standard: String, now: Timestamp) throws(Failure) {
         kind = try fields.text("kind") ?? standard
         guard (1...64).contains(kind.utf8.count) else {
-            throw unacceptable("kind must have 1 to 64 bytes")
+            throw .unacceptable("kind must have 1 to 64 bytes")
         }
-        let isSilent = try fields.flag("content_available")
-        var aps = try fields.aps(isSilent: isSilent)
-        badge = fields.badgeChange
+        let isSilent = try fields.boolean("content_available") ?? false
+        var (aps, badge) = try fields.aps(isSilent: isSilent)
+        self.badge = badge
         let isBare = aps.members.count == (isSilent ? 1 : 0)
         pushType = try fields.pushType() ?? (isSilent && isBare ? "background" : "alert")
         priority = try fields.priority(pushType)
         collapseID = try fields.collapseID()
         subject = try fields.text("subject")
         guard subject.map({ (1...256).contains($0.utf8.count) }) ?? true else {
-            throw unacceptable("subject must have 1 to 256 bytes")
+            throw .unacceptable("subject must have 1 to 256 bytes")
         }
         if pushType == "background" {
             guard isSilent, isBare else {
-                throw unacceptable(
+                throw .unacceptable(
                     "a background push has content_available and nothing else for aps")
             }
         } else if pushType == "alert" {
@@ -33,7 +34,7 @@ extension Message {
                 )
             }
             guard aps["mutable-content"] == nil || aps["alert"] != nil else {
-                throw unacceptable("mutable_content wants a title or a body")
+                throw .unacceptable("mutable_content wants a title or a body")
             }
         } else if pushType == "widgets" || pushType == "controls" {
             // What such a push says: Apple's "Updating widgets with WidgetKit push notifications".
@@ -75,7 +76,7 @@ extension Fields {
     fileprivate mutating func pushType() throws(Failure) -> String? {
         guard let type = try text("push_type") else { return nil }
         guard pushTypes.contains(type) else {
-            throw unacceptable("push_type must be one of \(pushTypes.joined(separator: ", "))")
+            throw .unacceptable("push_type must be one of \(pushTypes.joined(separator: ", "))")
         }
         return type
     }
@@ -85,7 +86,7 @@ extension Fields {
         guard let priority = try integer("priority") else { return Int(allowed[0]) }
         guard allowed.contains(priority) else {
             let words = allowed.map { String($0) }.joined(separator: ", ")
-            throw unacceptable("the priority of a push of type \(type) must be \(words)")
+            throw .unacceptable("the priority of a push of type \(type) must be \(words)")
         }
         return Int(priority)
     }
@@ -95,14 +96,14 @@ extension Fields {
         let bytes = Array(id.utf8)
         guard (1...64).contains(bytes.count), bytes.first != 32, bytes.last != 32,
             bytes.allSatisfy({ (0x20...0x7e).contains($0) })
-        else { throw unacceptable("collapse_id must have 1 to 64 bytes of printable ASCII") }
+        else { throw .unacceptable("collapse_id must have 1 to 64 bytes of printable ASCII") }
         return id
     }
 
     fileprivate mutating func payload(_ aps: JSONObject) throws(Failure) -> JSONObject {
         var payload: JSONObject = ["aps": .object(aps)]
         for member in try object("data")?.members ?? [] {
-            guard member.name != "aps" else { throw unacceptable("data must not have aps in it") }
+            guard member.name != "aps" else { throw .unacceptable("data must not have aps in it") }
             payload.append(member.name, member.value)
         }
         return payload
@@ -112,7 +113,7 @@ extension Fields {
     fileprivate mutating func sendAfter(now: Timestamp) throws(Failure) -> Timestamp? {
         guard let moment = try moment("send_after"), moment > now else { return nil }
         guard moment - now <= .days(30) else {
-            throw unacceptable("send_after may be at most 30 days ahead")
+            throw .unacceptable("send_after may be at most 30 days ahead")
         }
         return moment
     }
@@ -124,7 +125,7 @@ extension Fields {
         let moment = try moment("expiration")
         let seconds = try integer("expires_in")
         guard moment == nil || seconds == nil else {
-            throw unacceptable("expiration and expires_in exclude each other")
+            throw .unacceptable("expiration and expires_in exclude each other")
         }
         if moment?.milliseconds == 0 || seconds == 0 {
             return (start + .minutes(1), false, true)
@@ -134,7 +135,7 @@ extension Fields {
             seconds.map { start + .seconds(min(max($0, -1), longest.milliseconds)) }
             ?? moment ?? start + .days(1)
         guard expires > start, expires - start <= longest else {
-            throw unacceptable("it must expire after it is sent, and at most 30 days later")
+            throw .unacceptable("it must expire after it is sent, and at most 30 days later")
         }
         return (expires, true, moment != nil || seconds != nil)
     }

@@ -46,7 +46,7 @@ package struct Outbox {
                 return try accept(message, audience, id: id, once.fingerprint)
             }
             guard record.fingerprint == once.fingerprint else {
-                throw unacceptable("this idempotency key came with another request")
+                throw .unacceptable("this idempotency key came with another request")
             }
             if let place = record.place { try spool.complete(id, in: place) }
             return record.sent(id)

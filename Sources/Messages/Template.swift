@@ -1,3 +1,4 @@
+import Edge
 import JSON
 import Turnstone
 
@@ -22,19 +23,16 @@ package struct Template {
             }
             fields = Fields(members)
         } catch {
-            throw unacceptable(error.sentence(about: "the template \(event)"))
+            throw .unacceptable(error.sentence(about: "the template \(event)"))
         }
         let name = event
         do throws(Failure) {
             kind = try fields.text("kind") ?? name
             example = try fields.object("example") ?? [:]
             defaults = try fields.object("defaults") ?? [:]
-            guard let message = try fields.object("message") else {
-                throw .malformed("message is required")
-            }
-            self.message = message
-            try fields.end()
-        } catch { throw unacceptable("the template \(name): \(error.sentence)") }
+            message = try fields.requiredObject("message")
+            try fields.finish()
+        } catch { throw .unacceptable("the template \(name): \(error.sentence)") }
         try checkPlaceholders()
     }
 
@@ -64,15 +62,15 @@ package struct Template {
         do throws(Failure) {
             var fields = Fields(try filled(with: example))
             _ = try Message(&fields, kind: kind, now: now)
-            try fields.end()
-        } catch { throw unacceptable("the template \(event): \(error.sentence)") }
+            try fields.finish()
+        } catch { throw .unacceptable("the template \(event): \(error.sentence)") }
     }
 
     private func isKnown(_ name: String) -> Bool { example[name] != nil || defaults[name] != nil }
 
     private func checkPlaceholders() throws(Failure) {
         for name in try placeholders(in: .object(message), of: event) where !isKnown(name) {
-            throw unacceptable("the template \(event) has an unknown placeholder {\(name)}")
+            throw .unacceptable("the template \(event) has an unknown placeholder {\(name)}")
         }
     }
 }

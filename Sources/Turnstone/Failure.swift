@@ -60,6 +60,11 @@ package struct Failure: Error, Equatable, Sendable {
         .refused(.malformed, sentence)
     }
 
+    /// A value that is well-formed, but cannot be accepted.
+    package static func unacceptable(_ sentence: String) -> Failure {
+        .refused(.notAcceptable, sentence)
+    }
+
     package static func misconfigured(_ sentence: String) -> Failure {
         Failure(.misconfigured, sentence, cause: "configuration")
     }

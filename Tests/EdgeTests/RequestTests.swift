@@ -55,29 +55,6 @@ import Turnstone
     }
 
     @Test(
-        "a member that must be a text is one, and not empty",
-        arguments: [
-            ([:], "a is required"), (["a": .null], "a is required"), (["a": ""], "a is required"),
-            (["a": 1], "a must be a text"), (["a": ["x"]], "a must be a text"), (["a": "x"], nil),
-        ] as [(JSONObject, String?)])
-    func text(members: JSONObject, fault: String?) throws {
-        guard let fault else {
-            #expect(try members.text("a") == "x")
-            return
-        }
-        #expect(throws: Failure.malformed(fault)) { try members.text("a") }
-    }
-
-    @Test("a member that may be missing may be null or empty, but nothing else")
-    func optionalText() throws {
-        for members in [[:], ["a": .null], ["a": ""]] as [JSONObject] {
-            #expect(try members.optionalText("a") == nil)
-        }
-        #expect(try (["a": "x"] as JSONObject).optionalText("a") == "x")
-        #expect(throws: Failure.self) { try (["a": false] as JSONObject).optionalText("a") }
-    }
-
-    @Test(
         "a content length is made of digits",
         arguments: [
             ("0", 0), ("007", 7), ("9223372036854775807", .max), ("", nil), ("-1", nil),

@@ -21,17 +21,11 @@ serve(
         return answer(try state.users[user].read()?.badge ?? 0)
     },
     Route("PUT", "/api/badge") { (request) throws(Failure) in
-        let members = try request.members()
-        let user = try user(request, named: members.optionalText("userId"))
-        guard let value = members["badge"] else { throw .malformed("badge is required") }
-        guard value.integer != nil || value.string != nil else {
-            throw .malformed("badge must be a number, or a text such as +1")
-        }
-        guard let change = BadgeChange(value) else {
-            throw .refused(.notAcceptable, "badge must be 0 to 999999, or +n or -n")
-        }
+        var fields = try request.fields()
+        let user = try user(request, named: fields.optionalText("userId"))
+        guard let change = try fields.badgeChange() else { throw .malformed("badge is required") }
         let state = try state(request, for: user)
-        let except = try members.optionalText("deviceToken").flatMap { DeviceToken($0) }
+        let except = try fields.optionalText("deviceToken").flatMap { DeviceToken($0) }
         let badge = try state.users[user].update { (document) throws(Failure) in
             let badge = change.applied(to: document.badge)
             guard badge != document.badge else { return badge }

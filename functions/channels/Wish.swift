@@ -7,12 +7,13 @@ struct Wish {
     /// `nil`: the configured one.
     let environment: APNsEnvironment?
 
-    init(_ members: JSONObject) throws(Failure) {
-        guard let policy = StoragePolicy(rawValue: try members.text("messageStoragePolicy")) else {
+    init(_ fields: inout Fields) throws(Failure) {
+        let name = try fields.requiredText("messageStoragePolicy")
+        guard let policy = StoragePolicy(rawValue: name) else {
             throw .malformed("messageStoragePolicy must be none or newest")
         }
         self.policy = policy
-        environment = try members.environment()
+        environment = try fields.environment()
     }
 }
 
@@ -24,10 +25,5 @@ extension Request {
                 "id must be a channel's id: base64, in a path with - for + and _ for /")
         }
         return id
-    }
-
-    /// The environment that the query names.
-    func environment() throws(Failure) -> APNsEnvironment? {
-        try APNsEnvironment(named: query("environment"))
     }
 }

@@ -18,7 +18,8 @@ import Turnstone
 serve(
     Route("POST", "/api/push/channels") { (request) throws(Failure) in
         try request.requireServerKey()
-        let wish = try Wish(request.members())
+        var fields = try request.fields()
+        let wish = try Wish(&fields)
         let desk = try Desk(request, in: wish.environment)
         let id = try desk.create(keeping: wish.policy)
         return desk.answer(201, id, wish.policy)

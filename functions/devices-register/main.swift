@@ -13,7 +13,8 @@ import Turnstone
 serve(
     Route("POST", "/api/devices/register") { (request) throws(Failure) in
         let caller = try request.user()
-        let registration = try registration(request.members())
+        var fields = try request.fields()
+        let registration = try registration(&fields)
         let device = try State(request.variables, admitting: caller).registry.claim(
             registration, for: caller, at: request.time)
         Log().registered(registration.token, of: caller)
@@ -23,18 +24,18 @@ serve(
         ])
     })
 
-func registration(_ members: JSONObject) throws(Failure) -> Registration {
+func registration(_ fields: inout Fields) throws(Failure) -> Registration {
     let invalidToken = Failure.malformed("Invalid device token")
-    guard let text = members["deviceToken"]?.string, text.utf8.count >= 32 else {
+    guard let text = fields.take("deviceToken")?.string, text.utf8.count >= 32 else {
         throw invalidToken
     }
-    guard let platform = Platform(rawValue: members["platform"]?.string ?? "") else {
+    guard let platform = Platform(rawValue: fields.take("platform")?.string ?? "") else {
         throw .malformed("Invalid platform")
     }
     guard let token = DeviceToken(text, on: platform) else { throw invalidToken }
     var registration = Registration(token)
     registration.platform = platform
-    registration.name = try members.optionalText("deviceName", atMost: 256)
-    registration.appVersion = try members.optionalText("appVersion", atMost: 256)
+    registration.name = try fields.optionalText("deviceName", atMost: 256)
+    registration.appVersion = try fields.optionalText("appVersion", atMost: 256)
     return registration
 }

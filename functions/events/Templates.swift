@@ -27,7 +27,7 @@ struct Templates {
     }
 
     private func unknown(_ event: String) -> Failure {
-        .refused(.notAcceptable, "there is no template for the event \(event)")
+        .unacceptable("there is no template for the event \(event)")
     }
 
     /// - Throws: misconfigured where the folder is missing or is none, unacceptable where something is wrong with the
@@ -40,8 +40,7 @@ struct Templates {
         } catch {
             try checkFolder()
             guard error.errno.isOfTheFile else { throw error.failure }
-            throw .refused(
-                .notAcceptable,
+            throw .unacceptable(
                 "the template \(event) cannot be read: \(error.errno.reasonForFile)")
         }
         if bytes == nil { try checkFolder() }

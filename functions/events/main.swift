@@ -19,14 +19,12 @@ serve(
     bodyLimit: 1 << 20,
     Route("POST", "/api/events") { (request) throws(Failure) in
         try request.requireServerKey()
-        let members = try request.members()
-        let key = try IdempotencyKey(request, members)
-        var fields = Fields(members)
-        _ = fields.take("idempotency_key")
+        var fields = try request.fields()
+        let key = try IdempotencyKey(request, &fields)
         let template = try Templates(request.variables).template(of: fields.requiredText("event"))
         let audience = try Audience(&fields)
         let message = try message(template, &fields, now: request.time)
-        try fields.end()
+        try fields.finish()
         let state = try State(request.variables)
         let sent = try Outbox(state, now: request.time).send(message, to: audience, once: key)
         if sent.devices > 0 {
@@ -51,6 +49,6 @@ func message(
     }
     var filled = Fields(members)
     let message = try Message(&filled, kind: template.kind, now: now)
-    try filled.end()
+    try filled.finish()
     return message
 }

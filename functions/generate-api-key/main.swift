@@ -14,15 +14,13 @@ serve(
         guard let master = request.variables.text("MASTER_API_KEY") else {
             throw request.variables.wrong("MASTER_API_KEY", "is not set, so no keys can be made")
         }
-        let members = try request.members()
-        guard isEqualInConstantTime(try members.text("master_key"), master) else {
+        var fields = try request.fields()
+        guard isEqualInConstantTime(try fields.requiredText("master_key"), master) else {
             throw .refused(.unauthenticated, "Invalid master key")
         }
-        let player = try members.player("user_id")
-        let description = try members.optionalText("description") ?? "iOS App API Key"
-        guard description.utf8.count <= 200 else {
-            throw .malformed("description must be at most 200 bytes")
-        }
+        let player = try fields.player("user_id")
+        let description =
+            try fields.optionalText("description", atMost: 200) ?? "iOS App API Key"
         let key = try State(request.variables).keys.create(
             for: player, description: description, at: request.time)
         return .ok([

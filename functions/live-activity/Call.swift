@@ -19,21 +19,21 @@ struct Call {
     let expires: Timestamp
     let now: Timestamp
 
-    init(_ members: JSONObject, now: Timestamp) throws(Failure) {
-        let name = try members.optionalText("event") ?? "update"
+    init(_ fields: inout Fields, now: Timestamp) throws(Failure) {
+        let name = try fields.optionalText("event") ?? "update"
         guard let event = Event(rawValue: name) else {
             throw .malformed("event must be start, update or end")
         }
         self.event = event
         self.now = now
-        target = try Target(members, event)
-        moment = try members.moment("timestamp")
+        target = try Target(&fields, event)
+        moment = try fields.moment("timestamp")
         guard (moment ?? now) - now <= ActivityFeed.mostAhead else {
-            throw .refused(.notAcceptable, "timestamp is in the future")
+            throw .unacceptable("timestamp is in the future")
         }
-        priority = try members.priority()
+        priority = try fields.priority()
         let life = Interval.seconds(300)
-        let stale = try members.moment("staleDate") ?? now + life
+        let stale = try fields.moment("staleDate") ?? now + life
         // An activity that is never ended stays on the lock screen. A state that is out of date at once is still
         // newer than what is shown.
         let latest = event == .end ? now + .hours(12) : max(stale, now + life)
@@ -41,22 +41,19 @@ struct Call {
 
         var aps: JSONObject = ["event": .string(event.rawValue)]
         if event == .start {
-            aps["attributes-type"] = .string(try members.text("attributesType"))
-            aps["attributes"] = .object(try members.required("attributes"))
+            aps["attributes-type"] = target.attributesType.map { .string($0) }
+            aps["attributes"] = .object(try fields.requiredObject("attributes"))
             aps["input-push-channel"] = target.channel.map { .string($0.text) }
-            aps["input-push-token"] = try members.inputPushToken(besides: target.channel)
+            aps["input-push-token"] = try fields.inputPushToken(besides: target.channel)
         }
-        aps["content-state"] =
-            event == .end && members["contentState"] == nil
-            ? nil : .object(try members.required("contentState"))
+        aps["content-state"] = try fields.contentState(event)
         aps["stale-date"] = .integer(stale.seconds)
         if event == .end {
-            let dismissal = try members.moment("dismissalDate") ?? now + .seconds(900)
+            let dismissal = try fields.moment("dismissalDate") ?? now + .seconds(900)
             aps["dismissal-date"] = .integer(dismissal.seconds)
         }
-        aps["relevance-score"] = try members.relevance()
-        let sound = try members.optionalText("sound")
-        aps["alert"] = try members.alert(sound, isRequired: event == .start)
+        aps["relevance-score"] = try fields.relevance()
+        aps["alert"] = try fields.alert(isRequired: event == .start)
         guard let fitting = Self.cut(aps, target, latest: max(moment ?? now, now)) else {
             throw .refused(
                 .tooLarge,
@@ -88,49 +85,35 @@ struct Call {
     static func limit(_ target: Target) -> Int { target.isBroadcast ? 5120 : 4096 }
 }
 
-extension JSONObject {
-    fileprivate func required(_ name: String) throws(Failure) -> JSONObject {
-        guard let value = self[name], value != .null else {
-            throw .malformed("\(name) is required")
-        }
-        guard let object = value.object else { throw .malformed("\(name) must be an object") }
-        return object
-    }
-
-    /// A moment in seconds since 1970, with or without a fraction.
-    fileprivate func moment(_ name: String) throws(Failure) -> Timestamp? {
-        switch self[name] {
-        case nil, .null: return nil
-        case .integer(let seconds) where (0...253_402_300_799).contains(seconds):
-            return Timestamp(seconds: seconds)
-        case .number(let seconds) where seconds.value >= 0 && seconds.value < 253_402_300_800:
-            return Timestamp(milliseconds: Int64(seconds.value * 1000))
-        default: throw .malformed("\(name) must be seconds since 1970")
-        }
-    }
-
+extension Fields {
     /// 5 unless the user has to see it: APNs counts the others against the app's budget.
-    fileprivate func priority() throws(Failure) -> Int {
-        guard let value = self["priority"], value != .null else { return 5 }
+    fileprivate mutating func priority() throws(Failure) -> Int {
+        guard let value = take("priority") else { return 5 }
         guard let priority = value.integer, priority == 5 || priority == 10 else {
             throw .malformed("priority must be 5 or 10")
         }
         return Int(priority)
     }
 
-    fileprivate func relevance() throws(Failure) -> JSONValue? {
-        switch self["relevanceScore"] {
-        case nil, .null: return nil
-        case .integer(let score): return .integer(score)
-        case .number(let score): return .number(score)
+    /// `contentState`; an end may leave it out, though not as `null`.
+    fileprivate mutating func contentState(_ event: Call.Event) throws(Failure) -> JSONValue? {
+        if event == .end, rest["contentState"] == nil { return nil }
+        return .object(try requiredObject("contentState"))
+    }
+
+    fileprivate mutating func relevance() throws(Failure) -> JSONValue? {
+        guard let value = take("relevanceScore") else { return nil }
+        switch value {
+        case .integer, .number: return value
         default: throw .malformed("relevanceScore must be a number")
         }
     }
 
     /// An alert lights the screen up; a start must have one (Apple: *Starting and updating Live Activities with
     /// ActivityKit push notifications*).
-    fileprivate func alert(_ sound: String?, isRequired: Bool) throws(Failure) -> JSONValue? {
-        guard let value = self["alert"], value != .null else {
+    fileprivate mutating func alert(isRequired: Bool) throws(Failure) -> JSONValue? {
+        let sound = try optionalText("sound")
+        guard let value = take("alert") else {
             guard !isRequired else { throw .malformed("alert is required") }
             return nil
         }
@@ -145,14 +128,13 @@ extension JSONObject {
     }
 
     /// Whether a new activity asks APNs for a token to update it with (iOS 18).
-    fileprivate func inputPushToken(besides channel: ChannelID?) throws(Failure) -> JSONValue? {
-        guard let value = self["inputPushToken"], value != .null else { return nil }
-        guard let isWanted = value.bool else {
-            throw .malformed("inputPushToken must be true or false")
-        }
-        guard !isWanted || channel == nil else {
+    fileprivate mutating func inputPushToken(
+        besides channel: ChannelID?
+    ) throws(Failure) -> JSONValue? {
+        guard try boolean("inputPushToken") == true else { return nil }
+        guard channel == nil else {
             throw .malformed("inputPushToken and channel exclude each other")
         }
-        return isWanted ? 1 : nil
+        return 1
     }
 }

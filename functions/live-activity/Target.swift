@@ -15,19 +15,17 @@ struct Target {
     /// Whether it goes to a channel.
     let isBroadcast: Bool
     /// Of the tokens that start activities; `nil`: those that update one are meant.
-    private let attributesType: String?
+    let attributesType: String?
 
-    init(_ members: JSONObject, _ event: Call.Event) throws(Failure) {
-        activity = try members.optionalText("activityId")
-        session = try members.optionalText("sessionId")
-        let name = try members.optionalText("userId")
-        user = name.flatMap(UserID.init)
-        guard name == nil || user != nil else { throw .malformed("userId is no user's id") }
-        let id = try members.optionalText("channel")
+    init(_ fields: inout Fields, _ event: Call.Event) throws(Failure) {
+        activity = try fields.optionalText("activityId")
+        session = try fields.optionalText("sessionId")
+        user = try fields.user("userId")
+        let id = try fields.optionalText("channel")
         channel = id.flatMap(ChannelID.init)
         guard id == nil || channel != nil else { throw .malformed("channel is no channel's id") }
         isBroadcast = channel != nil && event != .start
-        attributesType = event == .start ? try members.text("attributesType") : nil
+        attributesType = event == .start ? try fields.requiredText("attributesType") : nil
         if event == .start {
             guard user != nil else { throw .malformed("userId is required") }
         } else if isBroadcast {

@@ -20,7 +20,8 @@ import Turnstone
 serve(
     Route("POST", "/api/push/live-activity") { (request) throws(Failure) in
         try request.requireServerKey()
-        let call = try Call(request.members(), now: request.time)
+        var fields = try request.fields()
+        let call = try Call(&fields, now: request.time)
         let state = try State(request.variables)
         let spool = Spool(state: state.folder)
         let result = try Sending(call: call, spool: spool, state: state).result()

@@ -21,13 +21,11 @@ serve(
     bodyLimit: 1 << 20,
     Route("POST", "/api/notify") { (request) throws(Failure) in
         try request.requireServerKey()
-        let members = try request.members()
-        let key = try IdempotencyKey(request, members)
-        var fields = Fields(members)
-        _ = fields.take("idempotency_key")
+        var fields = try request.fields()
+        let key = try IdempotencyKey(request, &fields)
         let audience = try Audience(&fields)
         let message = try Message(&fields, kind: "message", now: request.time)
-        try fields.end()
+        try fields.finish()
         let state = try State(request.variables)
         let sent = try Outbox(state, now: request.time).send(message, to: audience, once: key)
         if sent.devices > 0 {

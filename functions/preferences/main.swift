@@ -24,7 +24,8 @@ serve(
     Route("PUT", "/api/preferences") { (request) throws(Failure) in
         let state = try State(request.variables)
         let user = try caller(request, state)
-        let wanted = try preferences(request.members())
+        var fields = try request.fields()
+        let wanted = try Preferences(&fields)
         let spool = Spool(state: state.folder)
         let preferences = try state.users[user].update {
             (document) throws(Failure) in

@@ -13,7 +13,8 @@ import Turnstone
 serve(
     Route("DELETE", "/api/push/invalidate") { (request) throws(Failure) in
         let caller = try request.user()
-        let token = try request.members().text("token")
+        var fields = try request.fields()
+        let token = try fields.requiredText("token")
         try State(request.variables, admitting: caller).registry.unregister(token, by: caller)
         return .ok(["success": true])
     })

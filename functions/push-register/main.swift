@@ -16,7 +16,8 @@ import Turnstone
 serve(
     Route("POST", "/api/push/register") { (request) throws(Failure) in
         let caller = try request.user()
-        let registration = try registration(request.members())
+        var fields = try request.fields()
+        let registration = try registration(&fields)
         let state = try State(request.variables, admitting: caller)
         let spool = Spool(state: state.folder)
         _ = try state.registry.claim(registration, for: caller, at: request.time) {
@@ -26,31 +27,31 @@ serve(
         return .ok(["success": true])
     })
 
-func registration(_ members: JSONObject) throws(Failure) -> Registration {
-    let kind = try kind(members)
-    guard let platform = Platform(rawValue: try members.optionalText("platform") ?? "ios"),
+func registration(_ fields: inout Fields) throws(Failure) -> Registration {
+    let kind = try kind(&fields)
+    guard let platform = Platform(rawValue: try fields.optionalText("platform") ?? "ios"),
         platform == .ios || kind == .device
     else {
         throw .malformed(
             kind == .device ? "platform must be ios or android" : "Live Activities are on ios only")
     }
-    guard let token = DeviceToken(try members.text("token"), on: platform) else {
+    guard let token = DeviceToken(try fields.requiredText("token"), on: platform) else {
         throw .malformed("token is not a token of this platform")
     }
     var registration = Registration(token)
     registration.kind = kind
     registration.platform = platform
-    registration.environment = try members.environment()
-    registration.previous = try members.optionalText("previousToken").flatMap {
+    registration.environment = try fields.environment()
+    registration.previous = try fields.optionalText("previousToken").flatMap {
         DeviceToken($0, on: platform)
     }
     return registration
 }
 
-func kind(_ members: JSONObject) throws(Failure) -> TokenKind {
-    let activity = try members.optionalText("activityId", atMost: 256)
-    let session = try members.optionalText("sessionId", atMost: 256)
-    switch try members.text("tokenType") {
+func kind(_ fields: inout Fields) throws(Failure) -> TokenKind {
+    let activity = try fields.optionalText("activityId", atMost: 256)
+    let session = try fields.optionalText("sessionId", atMost: 256)
+    switch try fields.requiredText("tokenType") {
     case "device": return .device
     case "live_activity":
         guard activity != nil || session != nil else {
@@ -58,7 +59,7 @@ func kind(_ members: JSONObject) throws(Failure) -> TokenKind {
         }
         return .liveActivity(activity: activity, session: session)
     case "live_activity_start":
-        guard let type = try members.optionalText("attributesType", atMost: 256) else {
+        guard let type = try fields.optionalText("attributesType", atMost: 256) else {
             throw .malformed("attributesType is required")
         }
         return .liveActivityStart(attributesType: type)

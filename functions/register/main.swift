@@ -15,10 +15,10 @@ serve(
     Route("POST", "/register") { (request) throws(Failure) in
         let state = try State(request.variables)
         let caller = try state.keys.owner(of: request.apiKey(), at: request.time)
-        let members = try request.members()
-        let player = try members.player("user_id")
-        let token = try members.deviceToken("device_token")
-        let environment = try members.environment()
+        var fields = try request.fields()
+        let player = try fields.player("user_id")
+        let token = try fields.deviceToken("device_token")
+        let environment = try fields.environment()
 
         guard player == caller else {
             throw .refused(.forbidden, "this key belongs to another user")

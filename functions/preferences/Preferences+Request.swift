@@ -1,0 +1,73 @@
+import Edge
+import Turnstone
+import Unix
+
+extension Preferences {
+    /// Reads the preferences that a caller wants; missing ones get their defaults.
+    init(_ fields: inout Fields) throws(Failure) {
+        self.init()
+        if let kinds = try fields.object("kinds") { self.kinds = try checked(kinds) }
+        if let text = try fields.text("mutedUntil") {
+            guard let moment = Timestamp(text) else {
+                throw .unacceptable("mutedUntil must look like 2026-11-22T07:00:00Z")
+            }
+            mutedUntil = moment
+        }
+        if let members = try fields.object("quietHours") {
+            quietHours = try QuietHours(requested: members)
+        }
+        try fields.finish()
+    }
+}
+
+private func checked(_ kinds: JSONObject) throws(Failure) -> JSONObject {
+    guard kinds.members.count <= 100 else { throw .unacceptable("there may be 100 kinds") }
+    for kind in kinds.members {
+        guard (1...64).contains(kind.name.utf8.count) else {
+            throw .unacceptable("a kind must have 1 to 64 bytes")
+        }
+        guard kind.value.bool != nil else { throw .malformed("a kind is true or false") }
+    }
+    return kinds
+}
+
+extension QuietHours {
+    fileprivate init(requested members: JSONObject) throws(Failure) {
+        var fields = Fields(members)
+        let from = try fields.requiredText("from")
+        let to = try fields.requiredText("to")
+        _ = try fields.requiredText("timeZone")
+        try fields.finish()
+        guard from != to else {
+            throw .unacceptable(
+                "from and to are the same: quiet hours cannot last all day (use mutedUntil or kinds)"
+            )
+        }
+        guard let hours = QuietHours(.object(members)) else {
+            throw .unacceptable("from and to must be two times such as 22:00 and 07:00")
+        }
+        let isKnown = try systemCalls(WallClock.knows(hours.zone))
+        guard isKnown else {
+            throw .unacceptable("timeZone must be a name such as Europe/Berlin")
+        }
+        self = hours
+    }
+}
+
+extension Preferences {
+    /// The revision as an entity tag (RFC 9110 section 8.8.3).
+    var entityTag: String { "\"\(revision)\"" }
+}
+
+extension Request {
+    /// Refuses a change to preferences that are no longer those that the caller has seen (RFC 9110 section 13.1.1).
+    func checkMatch(_ preferences: Preferences) throws(Failure) {
+        guard let condition = headers["if-match"] else { return }
+        let tags = condition.utf8.split(separator: UInt8(ascii: ",")).map { tag in
+            String(decoding: tag.filter { $0 != 32 && $0 != 9 }, as: UTF8.self)
+        }
+        guard tags.contains(preferences.entityTag) || tags == ["*"] else {
+            throw .refused(.changedMeanwhile, "the preferences have changed since")
+        }
+    }
+}
