@@ -47,7 +47,7 @@ extension Front {
         from input: inout Input
     ) throws(Failure) -> (method: String, target: String) {
         switch self {
-        case .gateway: return announced("REQUEST_METHOD", "REQUEST_URI")
+        case .cgi: return announced("REQUEST_METHOD", "REQUEST_URI")
         case .watchdog:
             let line = announced("Http_Method", "Http_Path")
             return (line.method, watchdogTarget(line.target))

@@ -18,16 +18,16 @@ struct EventParts {
     init(_ event: JSONObject) {
         if event["__ow_method"] != nil {
             self.init(openWhisk: event)
-        } else if let gateway = event["requestContext"]?.object?["http"]?.object {
-            self.init(gateway: gateway, event)
+        } else if let http = event["requestContext"]?.object?["http"]?.object {
+            self.init(apiGateway: event, http)
         } else {
             self.init(short: event)
         }
     }
 
     /// API Gateway's HTTP API payload 2.0, also a Lambda function URL's.
-    private init(gateway: JSONObject, _ event: JSONObject) {
-        method = gateway["method"]
+    private init(apiGateway event: JSONObject, _ http: JSONObject) {
+        method = http["method"]
         target = event["rawPath"]
         query = event["rawQueryString"]
         headers = event["headers"]

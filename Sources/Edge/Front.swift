@@ -15,7 +15,7 @@ struct RawRequest {
 /// How this process was started, and so how it is asked and how it answers.
 enum Front: Equatable {
     /// CGI/1.1 (RFC 3875).
-    case gateway
+    case cgi
     /// A JSON event on standard input.
     case event
     /// OpenFaaS' watchdogs: they set no status and no headers, so that the answer is an event's.
@@ -25,7 +25,7 @@ enum Front: Equatable {
 
     static func detected(by input: inout Input) -> Front {
         for (name, _) in ThisProcess.environment {
-            if name == "GATEWAY_INTERFACE" { return .gateway }
+            if name == "GATEWAY_INTERFACE" { return .cgi }
             if name == "Http_Method" { return .watchdog }
         }
         do throws(Failure) {
@@ -44,7 +44,7 @@ enum Front: Equatable {
         _ request: inout RawRequest, from input: inout Input, bodyLimit: Int
     ) throws(Failure) {
         switch self {
-        case .gateway: try readGateway(&request, from: &input, bodyLimit: bodyLimit)
+        case .cgi: try readCGI(&request, from: &input, bodyLimit: bodyLimit)
         case .event: try readEvent(&request, from: &input, bodyLimit: bodyLimit)
         case .watchdog: try readWatchdog(&request, from: &input, bodyLimit: bodyLimit)
         case .inetd: try readInetd(&request, from: &input, bodyLimit: bodyLimit)
@@ -54,7 +54,7 @@ enum Front: Equatable {
     /// - Returns: whether all of the answer went out, or nobody is there any more to take it.
     func write(_ response: Response, withoutBody: Bool, after input: inout Input) -> Bool {
         switch self {
-        case .gateway: writeGateway(response, withoutBody: withoutBody)
+        case .cgi: writeCGI(response, withoutBody: withoutBody)
         case .event, .watchdog: writeEvent(response)
         case .inetd: writeInetd(response, withoutBody: withoutBody, after: &input)
         }

@@ -58,7 +58,7 @@ private func refuseRequests(_ log: Log) -> Bool {
             try front.readWatchdog(&request, from: &input, bodyLimit: eventLimit)
             if try isTick(request) { return true }
         case .inetd: if input.pending.isEmpty { _ = try input.fill() }  // throws why nothing came
-        case .gateway: break
+        case .cgi: break
         }
         throw .refused(.notFound, "this program is started by a schedule and answers no requests")
     } catch {

@@ -38,8 +38,8 @@ struct Usage {
     /// An object of JSON is ignored: OpenWhisk passes the event as an argument, too. Under CGI a query without `=` becomes arguments
     /// (RFC 3875 section 4.4), so there all are.
     func answerArguments() {
-        let isGateway = ThisProcess.environment.contains { $0.name == "GATEWAY_INTERFACE" }
-        guard !isGateway else { return }
+        let isCGI = ThisProcess.environment.contains { $0.name == "GATEWAY_INTERFACE" }
+        guard !isCGI else { return }
         let arguments = ThisProcess.arguments
         guard !arguments.isEmpty else { return }
         let program = Files.name(of: ThisProcess.executable ?? "turnstone")

@@ -46,7 +46,7 @@ import Testing
         for entry in entries {
             let name = String(entry.prefix { $0 != "=" })
             #expect(
-                name.hasPrefix("HTTP_") || others.contains(name) || gatewayVariables.contains(name),
+                name.hasPrefix("HTTP_") || others.contains(name) || cgiVariables.contains(name),
                 "\(host) \(name)")
         }
     }
@@ -108,7 +108,7 @@ import Testing
 }
 
 /// RFC 3875 section 4.1, and what hosts add.
-private let gatewayVariables: Set = [
+private let cgiVariables: Set = [
     "CONTENT_LENGTH", "CONTENT_TYPE", "GATEWAY_INTERFACE", "QUERY_STRING", "REMOTE_ADDR",
     "REQUEST_METHOD", "REQUEST_URI", "SCRIPT_FILENAME", "SCRIPT_NAME", "SERVER_NAME", "SERVER_PORT",
     "SERVER_PROTOCOL", "SERVER_SOFTWARE", "CONTEXT_DOCUMENT_ROOT", "CONTEXT_PREFIX",

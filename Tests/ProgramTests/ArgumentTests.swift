@@ -73,7 +73,7 @@ import Turnstone
     }
 
     @Test("under CGI, arguments are part of the request", arguments: ["--help", "--hlep"])
-    func gateway(argument: String) throws {
+    func cgi(argument: String) throws {
         let (ended, _) = try run(
             "health", [argument],
             more: [

@@ -4,7 +4,7 @@ import Turnstone
 
 /// A request that must be refused, and how its front answers.
 struct Attempt: Sendable {
-    enum Front: Sendable { case event, gateway, http, watchdog }
+    enum Front: Sendable { case cgi, event, http, watchdog }
 
     let endpoint: Endpoint
     let front: Front
@@ -37,7 +37,7 @@ struct Attempt: Sendable {
         let answer =
             switch front {
             case .event, .watchdog: try Answer(event: ended.stdout)
-            case .gateway: try Answer(gateway: ended.stdout)
+            case .cgi: try Answer(cgi: ended.stdout)
             case .http: try Answer(http: ended.stdout)
             }
         #expect(answer.status == status, "\(answer.body)")

@@ -107,7 +107,7 @@ import Turnstone
         var attempts = [
             Attempt(endpoint: endpoint, front: .http, input: Array(head.utf8) + body),
             Attempt(
-                endpoint: endpoint, front: .gateway, input: body,
+                endpoint: endpoint, front: .cgi, input: body,
                 entries: entries.filter { !$0.isEmpty }),
             Attempt(
                 endpoint: endpoint, front: .watchdog, input: body,

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// JSON events that no scheduler and no gateway would send.
+/// JSON events that no scheduler and no host would send.
 @Suite struct BadEventTests {
     static let events = [
         Bad("an empty event", "{}"),
@@ -82,7 +82,7 @@ import Testing
         let entries = [
             "GATEWAY_INTERFACE=CGI/1.1", "REQUEST_METHOD=GET", "REQUEST_URI=/\(program)",
         ]
-        try Attempt(endpoint: endpoint, front: .gateway, entries: entries).expect(404)
+        try Attempt(endpoint: endpoint, front: .cgi, entries: entries).expect(404)
     }
 
     @Test("every program is in these tables")

@@ -68,7 +68,7 @@ struct Fixture {
 enum FixtureRequest {
     case event(JSONValue)
     case raw(String)
-    case gateway(environment: [String: String], body: String)
+    case cgi(environment: [String: String], body: String)
     case watchdog(environment: [String: String], body: String)
 
     init(_ members: JSONObject) throws {
@@ -77,7 +77,7 @@ enum FixtureRequest {
         } else if let text = members["stdin"]?.string {
             self = .raw(text)
         } else if let cgi = members["cgi"]?.object {
-            self = .gateway(
+            self = .cgi(
                 environment: try texts(cgi["environment"]), body: cgi["body"]?.string ?? "")
         } else if let watchdog = members["watchdog"]?.object {
             self = .watchdog(
@@ -92,14 +92,14 @@ enum FixtureRequest {
         switch self {
         case .event(let event): String(decoding: JSON.text(event), as: UTF8.self)
         case .raw(let text): text
-        case .gateway(_, let body), .watchdog(_, let body): body
+        case .cgi(_, let body), .watchdog(_, let body): body
         }
     }
 
     var environment: [String: String] {
         switch self {
         case .event, .raw: [:]
-        case .gateway(let environment, _):
+        case .cgi(let environment, _):
             environment.merging(["GATEWAY_INTERFACE": "CGI/1.1", "SERVER_PROTOCOL": "HTTP/1.1"]) {
                 $1
             }
@@ -113,7 +113,7 @@ enum FixtureRequest {
         case .raw(let text):
             text.drop(while: \.isWhitespace).first == "{"
                 ? try Answer(event: output) : try Answer(http: output)
-        case .gateway: try Answer(gateway: output)
+        case .cgi: try Answer(cgi: output)
         }
     }
 }

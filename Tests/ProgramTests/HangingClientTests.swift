@@ -32,7 +32,7 @@ import Testing
                 Attempt(
                     endpoint: endpoint, front: .event, input: Array(#"{"method": "POST""#.utf8)),
                 Attempt(
-                    endpoint: endpoint, front: .gateway, input: Array("{".utf8), entries: entries),
+                    endpoint: endpoint, front: .cgi, input: Array("{".utf8), entries: entries),
             ]
         }
         return attempts

@@ -27,7 +27,7 @@ package struct Answer: Sendable {
     }
 
     /// Reads what a CGI program answers (RFC 3875 section 6).
-    package init(gateway output: String) throws {
+    package init(cgi output: String) throws {
         try self.init(message: output) { fields in
             fields.removeValue(forKey: "status").flatMap { Int($0.prefix(3)) }
         }

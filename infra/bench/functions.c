@@ -44,7 +44,7 @@ static void describe(const struct player *player) {
 }
 
 // API Gateway's payload 2.0.
-static void describe_gateway_event(const struct player *player) {
+static void describe_api_gateway_event(const struct player *player) {
     char text[600] = "", *end = text;
     describe(player);
     for (const char *byte = body; *byte; byte++) {
@@ -132,7 +132,7 @@ static void call_lambda(int listener, const struct player *player) {
             check();
             snprintf(head, sizeof head, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
         } else {
-            describe_gateway_event(player);
+            describe_api_gateway_event(player);
             snprintf(
                 head, sizeof head,
                 "HTTP/1.1 200 OK\r\nLambda-Runtime-Aws-Request-Id: 8476a536\r\nLambda-Runtime-Deadline-Ms: %lld\r\n"

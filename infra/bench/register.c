@@ -36,11 +36,11 @@ static json_t *stored(const char *state, const char *shelf, const char *name) {
     return document(path);
 }
 
-static enum { gateway, inetd, event } host;
+static enum { cgi, inetd, event } host;
 
 static int answer(int status, const char *body) {
     switch (host) {
-    case gateway: printf("Status: %d\r\n", status); break;
+    case cgi: printf("Status: %d\r\n", status); break;
     case inetd:
         printf("HTTP/1.1 %d -\r\nContent-Length: %zu\r\nConnection: close\r\n", status, strlen(body) + 1);
         break;
@@ -50,7 +50,7 @@ static int answer(int status, const char *body) {
         "Content-Type: application/json\r\nCache-Control: no-store\r\n"
         "X-Content-Type-Options: nosniff\r\n\r\n%s\n", body);
     fflush(stdout);
-    if (host == gateway) return 0;
+    if (host == cgi) return 0;
     char rest[4096];
     shutdown(1, SHUT_WR);
     struct pollfd input = {.fd = 0, .events = POLLIN};
@@ -109,10 +109,10 @@ static const char *watchdog_request(char *buffer, size_t size, const char **key,
     return *key ? buffer : NULL;
 }
 
-// The same from a gateway.
-static const char *gateway_request(char *buffer, size_t size, const char **key, size_t *length) {
+// The same from CGI variables.
+static const char *cgi_request(char *buffer, size_t size, const char **key, size_t *length) {
     const char *text = getenv("CONTENT_LENGTH");
-    host = gateway;
+    host = cgi;
     *key = getenv("HTTP_X_API_KEY");
     *length = text ? atol(text) : 0;
     size_t have = 0;
@@ -171,7 +171,7 @@ int main(void) {
     char digest[65], path[4096];
     const char *key = NULL;
     size_t have = 0;
-    const char *body = getenv("GATEWAY_INTERFACE") ? gateway_request(buffer, sizeof buffer, &key, &have)
+    const char *body = getenv("GATEWAY_INTERFACE") ? cgi_request(buffer, sizeof buffer, &key, &have)
         : getenv("Http_Method") ? watchdog_request(buffer, sizeof buffer, &key, &have)
                                 : request(buffer, sizeof buffer, &key, &have);
     if (!body) return answer(400, "{}");

@@ -47,8 +47,8 @@ class Fixture:
         elif "stdin" in content:
             self._read_input(content["stdin"])
         else:
-            gateway = content.get("cgi") or content.get("watchdog") or {}
-            self._read_variables(gateway.get("environment", {}), gateway.get("body", ""))
+            variables = content.get("cgi") or content.get("watchdog") or {}
+            self._read_variables(variables.get("environment", {}), variables.get("body", ""))
 
     def _read_event(self, event):
         if "specversion" in event:

@@ -50,7 +50,7 @@ final class FunctionSite: FixtureSite {
     /// - Returns: `nil` where the runner refuses it by itself.
     func answer(_ request: HostRequest) throws -> Answer? {
         switch runner {
-        case .lambda: try Answer(event: output(of: JSON.text(request.gatewayEvent)) + "\n")
+        case .lambda: try Answer(event: output(of: JSON.text(request.apiGatewayEvent)) + "\n")
         case .watchdog: try watchdogAnswer(request)
         case .openWhisk: try Answer(event: output(of: JSON.text(request.openWhiskEvent)) + "\n")
         case .cloudEvents: try Answer(event: output(of: JSON.text(request.cloudEvent)) + "\n")

@@ -6,7 +6,7 @@ import Turnstone
 /// A request as the runners hand it to a program.
 extension HostRequest {
     /// API Gateway's payload 2.0: names in lower case, what comes twice joined, cookies by themselves.
-    var gatewayEvent: JSONValue {
+    var apiGatewayEvent: JSONValue {
         var fields = joinedHeaders
         let cookies = fields.removeValue(forKey: "cookie")?.components(separatedBy: "; ") ?? []
         let isText = (fields["content-type"] ?? "application/json").contains("json")

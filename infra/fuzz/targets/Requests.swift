@@ -14,7 +14,7 @@ import Turnstone
     }
     var input = Input(Array(rest.dropFirst()))
     return judged { (request) throws(Failure) in
-        try Front.gateway.readGateway(&request, variables, from: &input, bodyLimit: bodyLimit)
+        try Front.cgi.readCGI(&request, variables, from: &input, bodyLimit: bodyLimit)
     }
 }
 

@@ -2,14 +2,14 @@ import TestSupport
 import Testing
 
 /// CGI requests (RFC 3875) that no orderly server would pass on.
-@Suite struct BadGatewayTests {
+@Suite struct BadCGITests {
     private func attempt(_ endpoint: Endpoint, _ entries: [String], _ body: String = "") -> Attempt
     {
         let filled = entries.map {
             String(decoding: endpoint.filled($0, credential: endpoint.entry()), as: UTF8.self)
         }
         return Attempt(
-            endpoint: endpoint, front: .gateway, input: Array(body.utf8),
+            endpoint: endpoint, front: .cgi, input: Array(body.utf8),
             entries: ["GATEWAY_INTERFACE=CGI/1.1"] + filled.filter { !$0.isEmpty })
     }
 
@@ -35,7 +35,7 @@ import Testing
             431),
     ]
 
-    @Test("a malformed gateway request is refused", arguments: Endpoint.all, entries)
+    @Test("a malformed CGI request is refused", arguments: Endpoint.all, entries)
     func request(endpoint: Endpoint, bad: Bad) throws {
         try attempt(endpoint, bad.text.split(separator: "|").map(String.init) + ["{K}"], "{\"a\"")
             .expect(bad.status)

@@ -5,7 +5,7 @@ import Unix
 // The arguments are ignored: a query without `=` becomes arguments (section 4.4).
 
 extension Front {
-    func readGateway(
+    func readCGI(
         _ request: inout RawRequest,
         _ variables: [(name: String, value: String)] = ThisProcess.environment,
         from input: inout Input, bodyLimit: Int
@@ -41,7 +41,7 @@ extension Front {
         return try input.readToEnd(limit: limit)
     }
 
-    func writeGateway(_ response: Response, withoutBody: Bool) -> Bool {
+    func writeCGI(_ response: Response, withoutBody: Bool) -> Bool {
         var text = "Status: \(response.status) \(response.reason)\r\n"
         for (name, value) in response.allHeaders { text += "\(name): \(value)\r\n" }
         text += "\r\n"
