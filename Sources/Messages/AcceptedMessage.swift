@@ -5,16 +5,17 @@ import Store
 import Turnstone
 import Unix
 
-/// The way of a message to each of its users: every message passes here, once for each user, with all that is known
-/// of the user. What may change until it is sent is decided then: whether quiet hours hold it, and its badge.
-struct Passage {
+/// A message at the moment it is accepted: which deliveries it has for each of its users.
+///
+/// Quiet hours and the badge may change before it is sent, so they are decided then.
+struct AcceptedMessage {
     let message: Message
     let now: Timestamp
 
-    /// What the message comes to for a user, on all devices or on one.
+    /// The deliveries to a user's devices, or to one of them.
     ///
-    /// - Parameter stamp: of the document, taken before it was read.
-    /// - Returns: no deliveries where the user does not want the kind.
+    /// - Parameter stamp: the document's, taken before it was read.
+    /// - Returns: none if the user does not want this kind of message.
     func deliveries(
         to user: UserID, _ document: User, stamp: Int64?, only device: Device? = nil
     ) -> [Delivery] {
@@ -37,14 +38,14 @@ struct Passage {
         }
     }
 
-    /// What a user's preferences say of the message at the moment when it is to be sent.
+    /// Whether a user's preferences let the message pass at the moment when it is to be sent.
     func passage(of document: User) -> Preferences.Passage {
         document.preferences.passage(
             message.refusableKind, isExempt: message.isExempt, at: message.sendAfter ?? now,
             WallClock.minute)
     }
 
-    /// The user's devices that would get the message, if there were a push service for their platform.
+    /// The user's devices that get nothing only because their platform has no push service here.
     func skipped(of document: User, only token: DeviceToken? = nil) -> [Device] {
         let devices = document.devices.filter {
             $0.isSkipped && (token == nil || $0.token == token)

@@ -64,7 +64,7 @@ package struct Outbox {
         record.fingerprint = fingerprint
         record.receipts = try spool.receiptsStart(notBefore: message.sendAfter, at: now).json
         var recipients = Recipients(
-            audience, Passage(message: message, now: now), state: state)
+            audience, AcceptedMessage(message: message, now: now), state: state)
         guard let first = try recipients.next() else {
             // Nothing was done for anybody: the request may be repeated.
             if let failure = recipients.missed.first { throw failure }

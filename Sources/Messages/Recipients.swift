@@ -8,7 +8,7 @@ import Turnstone
 /// never in memory together. Where several of the users have a device, an alternate for each but the first follows.
 struct Recipients {
     private let state: State
-    private let passage: Passage
+    private let message: AcceptedMessage
     private var users: ArraySlice<UserID>
     private var tokens: ArraySlice<DeviceToken>
     /// Those who get it on their devices, whichever tokens are named besides; empty where no tokens are.
@@ -26,9 +26,9 @@ struct Recipients {
     /// The users whose documents could not be used: they must not keep the message from all others.
     private(set) var missed = MissedUsers()
 
-    init(_ audience: Audience, _ passage: Passage, state: State) {
+    init(_ audience: Audience, _ message: AcceptedMessage, state: State) {
         self.state = state
-        self.passage = passage
+        self.message = message
         users = distinct(audience.users)[...]
         tokens = distinct(audience.tokens)[...]
         known = tokens.isEmpty ? [] : Set(audience.users)
@@ -66,8 +66,8 @@ struct Recipients {
         let file = state.users[user]
         let stamp = file.stamp
         guard let document = try file.read() else { return [] }
-        skip(passage.skipped(of: document))
-        return passage.deliveries(to: user, document, stamp: stamp)
+        skip(message.skipped(of: document))
+        return message.deliveries(to: user, document, stamp: stamp)
     }
 
     private mutating func skip(_ devices: [Device]) {
@@ -97,8 +97,8 @@ struct Recipients {
                     let device = document.devices.first(where: { $0.token == token })
                 else { continue }
                 isRegistered = true
-                skip(passage.skipped(of: document, only: device.token))
-                deliveries += passage.deliveries(to: user, document, stamp: stamp, only: device)
+                skip(message.skipped(of: document, only: device.token))
+                deliveries += message.deliveries(to: user, document, stamp: stamp, only: device)
             } catch {
                 isRegistered = true  // it may be
                 missed.add(user, error)

@@ -93,8 +93,8 @@ package struct ActivityFeed: Equatable, Sendable {
     /// The newest state's number.
     package var number: Int64 { known?.number ?? base }
 
-    /// Whom the states are for.
-    package enum Audience: Sendable {
+    /// What the states are sent to.
+    package enum Scope: Sendable {
         /// One activity's token.
         case activity
         /// The activities that listen to a broadcast channel. Each state goes out as soon as it can, and after an end
@@ -143,14 +143,14 @@ package struct ActivityFeed: Equatable, Sendable {
     ///   - fits: whether a state can be sent.
     package mutating func add(
         _ aps: JSONObject, priority: Int, at moment: Timestamp?, expires: Timestamp, now: Timestamp,
-        id: String, for audience: Audience = .activity, besides shared: ActivityFeed? = nil,
+        id: String, for scope: Scope = .activity, besides shared: ActivityFeed? = nil,
         content: JSONValue? = nil, fits: (JSONObject) -> Bool = { _ in true }
     ) -> Addition {
         let known = newest(besides: shared?.known, now: now)
         let isEnd = aps["event"] == .string("end")
         var latest = moment ?? now
         if let known {
-            if known.isEnd, audience.isOver { return .ended }
+            if known.isEnd, scope.isOver { return .ended }
             // A moment that is further ahead was stored while the clock was wrong.
             if known.moment - now <= Self.mostAhead {
                 if let moment, moment < known.moment, !isEnd { return .outdated }
@@ -161,8 +161,8 @@ package struct ActivityFeed: Equatable, Sendable {
         var shown: Place?
         if aps["content-state"] == nil {
             aps["content-state"] = known?.aps["content-state"] ?? content
-            guard aps["content-state"] != nil || audience == .session else { return .stateless }
-            if audience == .session {
+            guard aps["content-state"] != nil || scope == .session else { return .stateless }
+            if scope == .session {
                 shown =
                     known?.place ?? Place(number: 0, moment: Timestamp(milliseconds: 0), untimed: 0)
             }
@@ -173,14 +173,14 @@ package struct ActivityFeed: Equatable, Sendable {
             number: number.saturatingAdd(1), moment: latest,
             expires: expires, priority: priority, aps: aps, after: shared?.number ?? 0,
             shown: shown)
-        if audience == .session {
+        if scope == .session {
             state.untimed = moment == nil ? state.number : self.known?.untimed ?? 0
         }
         if let waiting { state.takeAlert(of: waiting, fits: fits) }
         waiting = state
         var due = now
         if !state.isEnd, let last = [taken, shared?.taken].compactMap({ $0?.moment }).max() {
-            due = max(now, min(last, now) + audience.window)
+            due = max(now, min(last, now) + scope.window)
         }
         if let carrier, carrier.due <= due { return .carried(carrier) }
         let new = Carrier(id: id, due: due)

@@ -1,6 +1,6 @@
 /// What waited for a user as earlier versions kept it, in the user's document: a drainer moves it to where it waits now.
 package struct HeldMessages: Equatable, Sendable {
-    package struct Message: Equatable, Sendable {
+    package struct Entry: Equatable, Sendable {
         /// By which its sender knows it; of a merged one, the newest one's.
         package let id: String
         /// By what users turn it off; `nil` where it was held before that was kept.
@@ -18,13 +18,13 @@ package struct HeldMessages: Equatable, Sendable {
     package struct Release: Equatable, Sendable {
         /// Of the notification.
         package let id: String
-        package let message: Message
+        package let message: Entry
         /// Of the messages that went into it.
         package let messageIDs: [String]
     }
 
     /// The newest last.
-    package private(set) var messages: [Message] = []
+    package private(set) var messages: [Entry] = []
     /// How many more there were.
     private var uncounted: Int64 = 0
     /// Of all that waits, and of what gave way to it.
@@ -44,7 +44,7 @@ extension HeldMessages {
     package init?(_ json: JSONValue) {
         guard let members = json.object else { return nil }
         for element in members["messages"]?.array ?? [] {
-            guard let message = Message(element) else { return nil }
+            guard let message = Entry(element) else { return nil }
             messages.append(message)
         }
         uncounted = members["uncounted"]?.count ?? 0
@@ -71,7 +71,7 @@ extension HeldMessages {
 extension HeldMessages.Release {
     fileprivate init?(_ json: JSONValue) {
         guard let members = json.object, let id = members["id"]?.string,
-            let message = members["message"].flatMap(HeldMessages.Message.init)
+            let message = members["message"].flatMap(HeldMessages.Entry.init)
         else { return nil }
         self.init(id: id, message: message, messageIDs: members["ids"]?.texts ?? [])
     }
@@ -81,7 +81,7 @@ extension HeldMessages.Release {
     }
 }
 
-extension HeldMessages.Message {
+extension HeldMessages.Entry {
     fileprivate init?(_ json: JSONValue) {
         guard let members = json.object, let id = members["id"]?.string,
             let payload = members["payload"]?.object, let expires = members["expires_at"]?.timestamp

@@ -161,8 +161,8 @@ extension Drainer {
     }
 
     /// Releases of the document that are not in the spool.
-    private func lostReleases(of document: User) throws(Failure) -> [HeldMessages.Message] {
-        var messages: [HeldMessages.Message] = []
+    private func lostReleases(of document: User) throws(Failure) -> [HeldMessages.Entry] {
+        var messages: [HeldMessages.Entry] = []
         for release in document.held.releases where try !spool.contains(release.id) {
             messages.append(release.message)
         }
@@ -170,7 +170,7 @@ extension Drainer {
     }
 
     private func hold(
-        _ message: HeldMessages.Message, for user: UserID, _ device: Device
+        _ message: HeldMessages.Entry, for user: UserID, _ device: Device
     ) throws(Failure) {
         var notification = Notification(
             id: message.id, user: user, accepted: now, expires: message.expires,
