@@ -17,11 +17,11 @@ func discard(_ address: String, count: Int64, authority: String) throws(Failure)
             try fetcher.submit(
                 "\(address)/api/v1/players/\(1_000_000 + next)/full", tag: Int(next),
                 entityTag: nil,
-                milliseconds: 20_000)
+                patience: .seconds(20))
             next += 1
             underWay += 1
         }
-        for fetched in fetcher.step(milliseconds: 1000) {
+        for fetched in fetcher.step(pause: .seconds(1)) {
             underWay -= 1
             ended += 1
             guard case .answered(let answer) = fetched.result, answer.status == 200 else {
