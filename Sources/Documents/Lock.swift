@@ -43,7 +43,8 @@ package struct Lock: ~Copyable {
                 try systemCalls(file.lock(patience: Self.patience))
             else {
                 throw Failure(
-                    .later(seconds: 2), "unable to lock \(lockPath): busy for \(Self.patience.milliseconds) ms",
+                    .later(seconds: 2),
+                    "unable to lock \(lockPath): busy for \(Self.patience.milliseconds) ms",
                     cause: "busy")
             }
             // Whoever held it before may have removed it with its document: others lock another file by now.

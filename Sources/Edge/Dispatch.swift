@@ -38,7 +38,8 @@ extension Router {
 
 private func become(_ program: String, until deadline: Instant) -> SystemError {
     let folder = Files.parent(of: ThisProcess.executable ?? ".")
-    return ThisProcess.become("\(folder)/\(program)", adding: (deadlineVariable, "\(deadline.milliseconds)"))
+    return ThisProcess.become(
+        "\(folder)/\(program)", adding: (deadlineVariable, "\(deadline.milliseconds)"))
 }
 
 extension Front {

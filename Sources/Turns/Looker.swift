@@ -62,7 +62,7 @@ package struct Looker {
     private func claim(_ record: Int64) throws(Failure) -> Bool {
         try state.playerIndex().locked { () throws(Failure) in
             book.records.claim(
-                record, at: now, patience: .milliseconds(Self.patience + 1000))
+                record, at: now, patience: Self.patience + .seconds(1))
         }
     }
 

@@ -100,7 +100,8 @@ package enum StandardStreams {
     package static func writeErrors(_ text: String) {
         if isClientOnErrors { return cunix_syslog(text) }
         // Nobody could be told.
-        do throws(SystemError) { try write(Array(text.utf8), to: 2, patience: .seconds(1)) } catch {}
+        do throws(SystemError) { try write(Array(text.utf8), to: 2, patience: .seconds(1)) } catch {
+        }
     }
 
     /// Whether what is written to standard error goes into this file.

@@ -161,7 +161,9 @@ import Unix
             sender.submit(request, in: .production, tag: -tag)
         }
         var settled: [APNsGateway.Settled] = []
-        for _ in 0..<1000 where sender.backlog > 0 { settled += try sender.step(milliseconds: 10) }
+        for _ in 0..<1000 where sender.backlog > 0 {
+            settled += try sender.step(pause: .milliseconds(10))
+        }
         #expect(Set(settled.map(\.tag)) == [1, 2, 3, -1, -2, -3])
         #expect(settled.allSatisfy { $0.verdict == .notSent("ECONNREFUSED") })
     }

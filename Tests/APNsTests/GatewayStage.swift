@@ -57,7 +57,7 @@ final class GatewayStage {
         _ location: SourceLocation = #_sourceLocation, until isOver: () -> Bool
     ) throws {
         for _ in 0..<20_000 {
-            for settled in try sender.step(milliseconds: 1) {
+            for settled in try sender.step(pause: .milliseconds(1)) {
                 #expect(verdicts[settled.tag] == nil, "one verdict each", sourceLocation: location)
                 verdicts[settled.tag] = settled.verdict
             }

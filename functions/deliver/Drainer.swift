@@ -230,7 +230,8 @@ final class Drainer {
     private func claim() throws(Failure) {
         for file in try intake.lookForCallOffs() { try take(file, file.lane) }
         let moment = Instant.now
-        guard queue.smallCount - queue.backlogCount < 500, moment - lastClaim >= .milliseconds(20) else { return }
+        guard queue.smallCount - queue.backlogCount < 500, moment - lastClaim >= .milliseconds(20)
+        else { return }
         var isAll = true
         try releaseHeld()
         for round in 0..<500 {
