@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 //
 // Adding a program: a folder under functions/ with main.swift, README.md, fixtures/ and openapi.json, one line in
-// `programs`, and its routes in infra/routes (then infra/make-routes and infra/make-openapi).
+// `endpoints` or `programs`, and its routes in infra/routes (then infra/make-routes and infra/make-openapi).
 
 // TURNSTONE_EMBEDDED, the folder of the toolchain's static libraries for Embedded Swift, leaves the endpoint
 // programs alone in the package and compiles them, in release, as Embedded Swift: they start in 1.2 times
