@@ -1,7 +1,7 @@
-// Starts a program several times at once, each with its number after the given arguments, and prints the
-// seconds until the last has ended, and the processor seconds that all took together.
+// Starts a program several times at once, and prints the seconds until the last has ended and the processor
+// seconds that all took together. A program that is given arguments gets its number as one more.
 //
-//   crowd NUMBER PROGRAM ARGUMENT...
+//   crowd NUMBER PROGRAM [ARGUMENT...]
 
 #include <spawn.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ int main(int count, char **arguments) {
     int number = atoi(arguments[1]);
     char **words = calloc(count, sizeof(char *)), text[12];
     for (int i = 2; i < count; i++) words[i - 2] = arguments[i];
-    words[count - 2] = text;
+    if (count > 3) words[count - 2] = text;
     struct timespec start, end;
     clock_gettime(CLOCK_MONOTONIC, &start);
     for (int i = 1; i <= number; i++) {

@@ -43,7 +43,9 @@ func makePlayers(in folder: String, count: Int64, lookedSecondsAgo: Int64) throw
         milliseconds: Timestamp.systemNow.milliseconds - lookedSecondsAgo * 1000)
     try index.locked { () throws(Failure) in
         let records = try index.records()
-        for record in 1..<records.count { records.noteUnchanged(record, lookBegan: looked) }
+        for claim in records.claim(at: looked, interval: .seconds(lookedSecondsAgo)) {
+            records.noteUnchanged(claim.record, lookBegan: looked)
+        }
     }
 }
 
