@@ -123,13 +123,15 @@ let runners: [Target] = [
         linkerSettings: staticExecutable)
 ]
 
+let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
+
 let modules: [Target] = [
     module("HTTP", on: ["CCurl"]),
-    module("HTTP2", on: ["CNGHTTP2", "COpenSSL", "Unix"]),
+    module("HTTP2", on: ["CNGHTTP2", "COpenSSL", "Unix", deque]),
     // The other side, which errs on purpose, for the simulator and the tests.
     module("HTTP2Server", on: ["HTTP2", "CNGHTTP2", "COpenSSL", "Unix"]),
     module("OGS", on: ["HTTP", "Unix", "JSON"]),
-    module("APNs", on: ["PushServices", "HTTP2", "Signatures", "Crypto", "JSON", "Unix"]),
+    module("APNs", on: ["PushServices", "HTTP2", "Signatures", "Crypto", "JSON", "Unix", deque]),
     module("Turns", on: ["Documents", "Store", "Spool", "OGS", "Crypto", "Unix"]),
     module("Credentials", on: ["Documents", "Store", "APNs", "PushServices"]),
 ]
@@ -144,8 +146,7 @@ let programs: [Target] = [
         "deliver",
         links: [
             "Messages", "Documents", "Store", "Spool", "APNs", "PushServices", "Credentials",
-            "Crypto", "JSON",
-            "Unix",
+            "Crypto", "JSON", "Unix", deque,
         ],
         exclude: []),
     program(
@@ -242,7 +243,11 @@ let fuzzing: Target =
 let package = Package(
     name: "turnstone",
     dependencies: isEmbedded
-        ? [] : [.package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")],
+        ? []
+        : [
+            .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+            .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        ],
     targets: doors + foundation + endpoints + runners
         + (isEmbedded
             ? []

@@ -1,3 +1,4 @@
+import DequeModule
 import HTTP2
 import PushServices
 import Turnstone
@@ -14,11 +15,9 @@ package final class APNsGateway {
     /// Its argument is the text that APNs called too old, if it did.
     package typealias TokenSource = (_ rejected: String?) throws(Failure) -> ProviderToken
 
-    /// A push that has its verdict.
-    ///
-    /// `tag` is what it was submitted with.
-    package struct Settled: Equatable, Sendable {
-        package let tag: Int
+    /// A push that has its verdict: `push` is what its request was submitted for.
+    package struct Settled {
+        package let push: AnyObject
         package let verdict: APNsVerdict
     }
 
@@ -30,7 +29,7 @@ package final class APNsGateway {
 
     private struct Item {
         let request: APNsRequest
-        let tag: Int
+        let push: AnyObject
         /// How often the server did not even look at it.
         var returns = 0
     }
@@ -90,8 +89,9 @@ package final class APNsGateway {
 
     private var inFlight: Int { flying.count - freePlaces.count }
 
-    package func submit(_ request: APNsRequest, tag: Int) {
-        queue.append(Item(request: request, tag: tag))
+    /// - Parameter push: comes back with the verdict.
+    package func submit(_ request: APNsRequest, for push: AnyObject) {
+        queue.append(Item(request: request, push: push))
     }
 
     /// Gives back with ``APNsOutcome/notSent`` what has not been sent.
@@ -119,7 +119,7 @@ package final class APNsGateway {
         if let connection {
             until = min(until, connection.step(now: now))
             takeEvents(now: now)
-            noteState(of: connection, now: now)
+            checkState(of: connection, now: now)
         }
         if !queue.isEmpty { try send(now: now, until: &until) }
         defer { settled = [] }
@@ -155,7 +155,7 @@ package final class APNsGateway {
         try bearer.renew(now: now, token)
         if bearer.isRejected {
             // There is no newer token than the one that APNs refuses: somebody's clock is wrong.
-            retry.notePause("ExpiredProviderToken", .minutes(20), now: now)
+            retry.pause("ExpiredProviderToken", .minutes(20), now: now)
             return giveBackUnsent("ExpiredProviderToken")
         }
         window = SendingWindow()
@@ -163,7 +163,7 @@ package final class APNsGateway {
             connection = try ClientConnection(
                 to: address.host, port: address.port, context, limits: limits, now: now)
         } catch {
-            retry.noteFailure(error.sentence, now: now)
+            retry.didFail(error.sentence, now: now)
             giveBackUnsent(error.sentence)
         }
     }
@@ -187,8 +187,8 @@ package final class APNsGateway {
         for event in events {
             switch event {
             case .answered(let tag, let answer):
-                retry.noteSuccess()
-                note(APNsVerdict(answer, now: moment), of: land(tag))
+                retry.didSucceed()
+                settle(APNsVerdict(answer, now: moment), of: land(tag))
             case .refused(let tag):
                 window.shrink()
                 sendAgain(land(tag), orElse: .notSent("refused by the server"))
@@ -198,8 +198,8 @@ package final class APNsGateway {
         }
     }
 
-    private func note(_ verdict: APNsVerdict, of item: Item) {
-        window.note(verdict.outcome)
+    private func settle(_ verdict: APNsVerdict, of item: Item) {
+        window.adapt(to: verdict.outcome)
         switch verdict.outcome {
         case .renewToken:
             bearer.reject()
@@ -234,20 +234,20 @@ package final class APNsGateway {
     }
 
     private func settle(_ item: Item, _ verdict: APNsVerdict) {
-        settled.append(Settled(tag: item.tag, verdict: verdict))
+        settled.append(Settled(push: item.push, verdict: verdict))
     }
 
     // MARK: The connection's end
 
-    private func noteState(of connection: ClientConnection, now: Instant) {
+    private func checkState(of connection: ClientConnection, now: Instant) {
         switch connection.state {
         case .closed(let reason):
-            retry.noteEnd(reason, now: now)
+            retry.didEnd(reason, now: now)
             self.connection = nil
         case .open where bearer.isRejected && inFlight == 0:
             // APNs goes on refusing on a connection where it has refused an old token.
             connection.close("the provider token is too old")
-            retry.noteEnd("ExpiredProviderToken", now: now)
+            retry.didEnd("ExpiredProviderToken", now: now)
             self.connection = nil
         case .connecting, .open, .ending: break
         }

@@ -5,8 +5,8 @@ import Unix
 
 /// Pushes to both of APNs' environments, in one loop.
 ///
-///     while sender.room > 0, let push = … { sender.submit(push.request, in: push.environment, tag: …) }
-///     for settled in try sender.step(pause: .milliseconds(100)) { note(settled.verdict, of: settled.tag) }
+///     while sender.room > 0, let push = … { sender.submit(push.request, in: push.environment, for: push) }
+///     for settled in try sender.step(pause: .milliseconds(100)) { settle(settled.push, settled.verdict) }
 ///
 /// Whoever wants to use at once what was received uses the parts of a step: ``exchange()`` and
 /// ``wait(upTo:)``.
@@ -50,9 +50,13 @@ package final class APNsSender {
     /// Pushes without a verdict.
     package var backlog: Int { gateways.reduce(0) { $0 + $1.gateway.backlog } }
 
-    /// - Parameter environment: the device's; `nil` where the configured one counts.
-    package func submit(_ request: APNsRequest, in environment: APNsEnvironment?, tag: Int) {
-        gateway(of: environment ?? settings.environment).submit(request, tag: tag)
+    /// - Parameters:
+    ///   - environment: the device's; `nil` for the configured one.
+    ///   - push: comes back with the verdict.
+    package func submit(
+        _ request: APNsRequest, in environment: APNsEnvironment?, for push: AnyObject
+    ) {
+        gateway(of: environment ?? settings.environment).submit(request, for: push)
     }
 
     private func gateway(of environment: APNsEnvironment) -> APNsGateway {

@@ -12,27 +12,27 @@ struct Reconnection {
     /// Whether the last connection was of no use, so that waiting may take long.
     var isFailing: Bool { failures > 0 }
 
-    mutating func noteSuccess() {
+    mutating func didSucceed() {
         failures = 0
         hadAnswer = true
     }
 
-    mutating func noteEnd(_ reason: String, now: Instant) {
-        guard hadAnswer else { return noteFailure(reason, now: now) }
+    mutating func didEnd(_ reason: String, now: Instant) {
+        guard hadAnswer else { return didFail(reason, now: now) }
         hadAnswer = false
         self.reason = reason
         moment = now + .milliseconds(200)
     }
 
     /// Waits as long as somebody else says.
-    mutating func notePause(_ reason: String, _ pause: Interval, now: Instant) {
+    mutating func pause(_ reason: String, _ pause: Interval, now: Instant) {
         self.reason = reason
         moment = now + pause
         failures += 1
     }
 
     /// Doubles the pause, from a second up to a minute.
-    mutating func noteFailure(_ reason: String, now: Instant) {
+    mutating func didFail(_ reason: String, now: Instant) {
         self.reason = reason
         moment = now + .seconds(min(60, 1 << Int64(min(failures, 6))))
         failures += 1

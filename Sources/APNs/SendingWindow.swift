@@ -18,7 +18,7 @@ struct SendingWindow: Equatable {
         isProven ? max(1, min(own, server)) : 1
     }
 
-    mutating func note(_ outcome: APNsOutcome) {
+    mutating func adapt(to outcome: APNsOutcome) {
         switch outcome {
         case .accepted, .gone:
             errors = 0

@@ -31,12 +31,6 @@ extension ClientSession {
         }
     }
 
-    /// A request's place: kept in nghttp2's own record of the stream, which spares a look-up by number.
-    private func place(_ id: Int32) -> Int? {
-        guard let data = nghttp2_session_get_stream_user_data(session, id) else { return nil }
-        return Int(bitPattern: data) - 1
-    }
-
     func sendBody(
         _ id: Int32, _ buffer: UnsafeMutablePointer<UInt8>, _ room: Int,
         _ flags: UnsafeMutablePointer<UInt32>

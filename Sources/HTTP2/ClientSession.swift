@@ -1,10 +1,11 @@
 import CNGHTTP2
+import DequeModule
 import Turnstone
 
 /// The client's side of HTTP/2 as such: bytes in, bytes out, and events.
 ///
 /// C: libnghttp2.
-final class ClientSession {
+final class ClientSession: FrameSession {
     /// A request on its way.
     ///
     /// Its place in `streams` is used again, with the room that it has.
@@ -31,8 +32,7 @@ final class ClientSession {
     var unwritten = 0
     private var free: [Int] = []
     /// The requests in the order of their deadlines, with what tells a place's uses apart.
-    private var waiting: [(place: Int, id: Int32)] = []
-    private var firstWaiting = 0
+    private var waiting = Deque<(place: Int, id: Int32)>()
     private var pairs: [nghttp2_nv] = []
 
     init(_ limits: ClientLimits) throws(Failure) {
@@ -49,7 +49,6 @@ final class ClientSession {
         guard nghttp2_submit_settings(session, flags, [noPush], 1) == 0 else { throw outOfMemory }
     }
 
-    // Calls to nghttp2 keep the object until they return: its callbacks come back to it.
     deinit { nghttp2_session_del(session) }
 
     /// How many requests the server takes at once; 0 while it has not said.
@@ -115,28 +114,6 @@ final class ClientSession {
         return streams.count - 1
     }
 
-    /// - Returns: `nil`, or why the connection cannot go on.
-    func receive(_ bytes: UnsafeRawBufferPointer) -> String? {
-        defer { withExtendedLifetime(self) {} }
-        let count = nghttp2_session_mem_recv(
-            session, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)
-        return count < 0 ? String(cString: nghttp2_strerror(Int32(count))) : nil
-    }
-
-    /// The next bytes to be written, which are lent until the next call; none where nothing waits.
-    func nextOutput() -> UnsafeRawBufferPointer {
-        defer { withExtendedLifetime(self) {} }
-        var bytes: UnsafePointer<UInt8>?
-        let count = nghttp2_session_mem_send(session, &bytes)
-        return UnsafeRawBufferPointer(start: bytes, count: max(0, count))
-    }
-
-    /// Whether the connection still serves a purpose to HTTP/2.
-    var isDone: Bool {
-        defer { withExtendedLifetime(self) {} }
-        return nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0
-    }
-
     func ping() {
         defer { withExtendedLifetime(self) {} }
         nghttp2_submit_ping(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil)
@@ -155,8 +132,7 @@ final class ClientSession {
     /// - Returns: when the next one's time will be over.
     func expire(now: Instant) -> Instant? {
         defer { withExtendedLifetime(self) {} }
-        while firstWaiting < waiting.count {
-            let (place, id) = waiting[firstWaiting]
+        while let (place, id) = waiting.first {
             if streams[place].id == id, !streams[place].isSettled {
                 guard streams[place].deadline <= now else { return streams[place].deadline }
                 nghttp2_submit_rst_stream(
@@ -164,11 +140,7 @@ final class ClientSession {
                     UInt32(NGHTTP2_CANCEL.rawValue))
                 settle(place, .lost(tag: streams[place].tag, reason: "time-out"))
             }
-            firstWaiting += 1
-            if firstWaiting >= 4096 {
-                waiting.removeFirst(firstWaiting)
-                firstWaiting = 0
-            }
+            waiting.removeFirst()
         }
         return nil
     }

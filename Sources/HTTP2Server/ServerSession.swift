@@ -5,7 +5,7 @@ import Turnstone
 /// The server's side of HTTP/2 as such: bytes in, bytes out, and requests.
 ///
 /// C: libnghttp2.
-final class ServerSession {
+final class ServerSession: FrameSession {
     /// A request and its answer.
     ///
     /// Its place in `streams` is used again, with the room that it has.
@@ -80,35 +80,7 @@ final class ServerSession {
         nghttp2_submit_goaway(session, none, last, code, debugData, debugData.count)
     }
 
-    /// - Returns: `nil`, or why the connection cannot go on.
-    func receive(_ bytes: UnsafeRawBufferPointer) -> String? {
-        defer { withExtendedLifetime(self) {} }
-        let count = nghttp2_session_mem_recv(
-            session, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count)
-        return count < 0 ? String(cString: nghttp2_strerror(Int32(count))) : nil
-    }
-
-    /// The next bytes to be written, which are lent until the next call; none where nothing waits.
-    func nextOutput() -> UnsafeRawBufferPointer {
-        defer { withExtendedLifetime(self) {} }
-        var bytes: UnsafePointer<UInt8>?
-        let count = nghttp2_session_mem_send(session, &bytes)
-        return UnsafeRawBufferPointer(start: bytes, count: max(0, count))
-    }
-
-    /// Whether the connection still serves a purpose to HTTP/2.
-    var isDone: Bool {
-        defer { withExtendedLifetime(self) {} }
-        return nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0
-    }
-
     // MARK: Places
-
-    /// A request's place, kept in nghttp2's own record of the stream.
-    func place(_ id: Int32) -> Int? {
-        guard let data = nghttp2_session_get_stream_user_data(session, id) else { return nil }
-        return Int(bitPattern: data) - 1
-    }
 
     func open(_ id: Int32) {
         let place = free.popLast() ?? streams.count

@@ -28,11 +28,9 @@ struct AcceptedMessage {
         // Quiet hours begin without a change of the document.
         let isLasting =
             passage == .free && message.badge == nil
-            && (message.isExempt || document.preferences.quietHours == nil)
+            && (message.push.isExempt || document.preferences.quietHours == nil)
         return devices.map { device in
-            var delivery = Delivery(
-                token: device.token, id: device.changedID, environment: device.environment,
-                user: user, isProven: device.reached != nil)
+            var delivery = device.delivery(of: user)
             delivery.stamp = isLasting ? stamp : nil
             return delivery
         }
@@ -41,7 +39,7 @@ struct AcceptedMessage {
     /// Whether a user's preferences let the message pass at the moment when it is to be sent.
     func passage(of document: User) -> Preferences.Passage {
         document.preferences.passage(
-            message.refusableKind, isExempt: message.isExempt, at: message.sendAfter ?? now,
+            message.refusableKind, isExempt: message.push.isExempt, at: message.sendAfter ?? now,
             WallClock.minute)
     }
 

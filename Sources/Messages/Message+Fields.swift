@@ -15,80 +15,80 @@ extension Message {
         var (aps, badge) = try fields.aps(isSilent: isSilent)
         self.badge = badge
         let isBare = aps.members.count == (isSilent ? 1 : 0)
-        pushType = try fields.pushType() ?? (isSilent && isBare ? "background" : "alert")
-        priority = try fields.priority(pushType)
-        collapseID = try fields.collapseID()
+        let type = try fields.pushType() ?? (isSilent && isBare ? .background : .alert)
+        let priority = try fields.priority(type)
+        let collapseID = try fields.collapseID()
         subject = try fields.text("subject")
         guard subject.map({ (1...256).contains($0.utf8.count) }) ?? true else {
             throw .unacceptable("subject must have 1 to 256 bytes")
         }
-        if pushType == "background" {
+        if type == .background {
             guard isSilent, isBare else {
                 throw .unacceptable(
-                    "a background push has content_available and nothing else for aps")
+                    "with push_type background, content_available is required and nothing visible is allowed"
+                )
             }
-        } else if pushType == "alert" {
+        } else if type == .alert {
             guard aps.showsSomething || isSilent else {
                 throw .malformed(
                     "title, subtitle, body, a loc_key, badge, sound or content_available is required"
                 )
             }
             guard aps["mutable-content"] == nil || aps["alert"] != nil else {
-                throw .unacceptable("mutable_content wants a title or a body")
+                throw .unacceptable("mutable_content requires a title or a body")
             }
-        } else if pushType == "widgets" || pushType == "controls" {
+        } else if type == .widgets || type == .controls {
             // What such a push says: Apple's "Updating widgets with WidgetKit push notifications".
             aps["content-changed"] = true
         }
-        payload = try Self.fitting(.object(try fields.payload(aps)), badge, pushType)
+        let payload = try Self.fitting(
+            Payload(aps: aps, data: try fields.data()), badge, type.payloadLimit)
         sendAfter = try fields.sendAfter(now: now)
+        let isKept: Bool
         (expires, isKept, hasOwnLife) = try fields.expires(after: sendAfter ?? now)
+        push = PushContent(
+            type: type, priority: priority, collapseID: collapseID, payload: payload, isKept: isKept
+        )
     }
 
     /// Cuts the alert's text so that the payload fits, whatever the user's badge will be.
     ///
     /// - Throws: too large where it does not fit without the text either.
     private static func fitting(
-        _ payload: JSONValue, _ badge: BadgeChange?, _ pushType: String
-    ) throws(Failure) -> JSONValue {
-        let limit = limit(of: pushType)
+        _ payload: Payload, _ badge: BadgeChange?, _ limit: Int
+    ) throws(Failure) -> Payload {
         var longest = payload
-        if case .add = badge { longest = payload.replacingBadge(BadgeChange.most) }
-        guard longest.cut(to: limit, size) != nil, let fitting = payload.cut(to: limit, size) else {
-            let shortest = longest.alertText == nil ? longest : longest.replacingAlertText("…")
+        if case .add = badge { longest = payload.with(badge: BadgeChange.most) }
+        guard longest.cut(to: limit) != nil, let fitting = payload.cut(to: limit) else {
+            let shortest = longest.alertText == nil ? longest : longest.with(alertText: "…")
             throw .refused(
                 .tooLarge,
-                "the payload has \(size(shortest)) bytes without its body, and may have \(limit)")
+                "the payload has \(shortest.text.count) bytes without its body; the limit is \(limit)"
+            )
         }
         return fitting
     }
-
-    private static func size(_ value: JSONValue) -> Int { JSON.text(value).count }
 }
 
-/// Types that go to tokens of their own kind, or to the app's device tokens. A Live Activity has a route of its own.
-private let pushTypes = [
-    "alert", "background", "voip", "complication", "fileprovider", "location", "pushtotalk",
-    "widgets", "controls",
-]
-
 extension Fields {
-    fileprivate mutating func pushType() throws(Failure) -> String? {
-        guard let type = try text("push_type") else { return nil }
-        guard pushTypes.contains(type) else {
-            throw .unacceptable("push_type must be one of \(pushTypes.joined(separator: ", "))")
+    fileprivate mutating func pushType() throws(Failure) -> PushType? {
+        guard let name = try text("push_type") else { return nil }
+        guard let type = PushType(rawValue: name), PushType.ofMessages.contains(type) else {
+            let names = PushType.ofMessages.map(\.rawValue).joined(separator: ", ")
+            throw .unacceptable("push_type must be one of \(names)")
         }
         return type
     }
 
-    fileprivate mutating func priority(_ type: String) throws(Failure) -> Int {
-        let allowed: [Int64] = type == "background" ? [5] : [10, 5, 1]
-        guard let priority = try integer("priority") else { return Int(allowed[0]) }
-        guard allowed.contains(priority) else {
-            let words = allowed.map { String($0) }.joined(separator: ", ")
-            throw .unacceptable("the priority of a push of type \(type) must be \(words)")
+    fileprivate mutating func priority(_ type: PushType) throws(Failure) -> Int {
+        guard let priority = try integer("priority") else { return type.priorities[0] }
+        guard let allowed = type.priorities.first(where: { Int64($0) == priority }) else {
+            throw .unacceptable(
+                type == .background
+                    ? "priority must be 5 if push_type is background"
+                    : "priority must be 10, 5 or 1")
         }
-        return Int(priority)
+        return allowed
     }
 
     fileprivate mutating func collapseID() throws(Failure) -> String? {
@@ -100,13 +100,10 @@ extension Fields {
         return id
     }
 
-    fileprivate mutating func payload(_ aps: JSONObject) throws(Failure) -> JSONObject {
-        var payload: JSONObject = ["aps": .object(aps)]
-        for member in try object("data")?.members ?? [] {
-            guard member.name != "aps" else { throw .unacceptable("data must not have aps in it") }
-            payload.append(member.name, member.value)
-        }
-        return payload
+    fileprivate mutating func data() throws(Failure) -> JSONObject {
+        let data = try object("data") ?? [:]
+        guard data["aps"] == nil else { throw .unacceptable("data must not contain aps") }
+        return data
     }
 
     /// At most 30 days ahead: so long receipts are kept.
@@ -125,7 +122,7 @@ extension Fields {
         let moment = try moment("expiration")
         let seconds = try integer("expires_in")
         guard moment == nil || seconds == nil else {
-            throw .unacceptable("expiration and expires_in exclude each other")
+            throw .unacceptable("use either expiration or expires_in")
         }
         if moment?.milliseconds == 0 || seconds == 0 {
             return (start + .minutes(1), false, true)
@@ -135,7 +132,7 @@ extension Fields {
             seconds.map { start + .seconds(min(max($0, -1), longest.milliseconds)) }
             ?? moment ?? start + .days(1)
         guard expires > start, expires - start <= longest else {
-            throw .unacceptable("it must expire after it is sent, and at most 30 days later")
+            throw .unacceptable("expiration must be after send_after and at most 30 days later")
         }
         return (expires, true, moment != nil || seconds != nil)
     }

@@ -5,36 +5,24 @@ import Turnstone
 package struct Message: Equatable {
     /// By what users turn kinds of messages on and off, such as `message`.
     package let kind: String
-    /// `alert`, `background` or another of APNs' push types.
-    package let pushType: String
-    /// 10, 5 or 1.
-    package let priority: Int
-    package let collapseID: String?
+    /// What its devices are asked to show. The badge in it is for a user who had 0 before.
+    package let push: PushContent
     /// What it is about: on each device a newer message about the same takes the place of older ones that have not
-    /// been delivered. `nil` where ``collapseID`` says so.
+    /// been delivered. If `nil`, the collapse id decides that.
     package let subject: String?
     /// What happens to each user's badge.
     package let badge: BadgeChange?
-    /// What the app receives.
-    package let payload: JSONValue
     /// Before which nothing goes out; `nil` where it goes at once.
     package let sendAfter: Timestamp?
     /// After this nobody wants it any more.
     package let expires: Timestamp
     /// Whether its sender said when it expires.
     let hasOwnLife: Bool
-    /// Whether APNs keeps it for a device that is away.
-    package let isKept: Bool
-
-    /// Whether neither mute nor quiet hours hold it.
-    var isExempt: Bool {
-        Preferences.isExempt(pushType: pushType, aps: payload.object?["aps"]?.object ?? [:])
-    }
 
     /// By what users turn it off; `nil` where they cannot. What shows nothing and is a newer state of something that may
     /// be shown, as what takes a request away, goes out though its kind is switched off.
     var refusableKind: String? {
-        pushType == "background" && (subject ?? collapseID) != nil ? nil : kind
+        push.type == .background && (subject ?? push.collapseID) != nil ? nil : kind
     }
 
     /// What orders it among the messages that replace each other; `nil` where none does.
@@ -43,7 +31,7 @@ package struct Message: Equatable {
     ///   - user: the one user whose devices alone get it.
     ///   - accepted: nanoseconds since 1970: of two from the same moment, which was accepted first.
     func series(of user: UserID?, now: Timestamp, accepted: Int64) -> Series? {
-        let names = [subject.map { "subject \($0)" }, collapseID.map { "collapse \($0)" }]
+        let names = [subject.map { "subject \($0)" }, push.collapseID.map { "collapse \($0)" }]
             .compactMap { $0 }
         guard !names.isEmpty else { return nil }
         // Of a subject, what is scheduled for later is older than what is said now.
@@ -52,7 +40,4 @@ package struct Message: Equatable {
             names, of: user, order: Series.Order(from: moment ?? now, accepted: accepted),
             isScheduled: moment != nil)
     }
-
-    /// What a payload may have in bytes.
-    static func limit(of pushType: String) -> Int { pushType == "voip" ? 5120 : 4096 }
 }

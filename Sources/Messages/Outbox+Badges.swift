@@ -25,20 +25,14 @@ extension Outbox {
         var notification = Notification(
             id: try newID(for: user), user: user, accepted: now,
             expires: now + .days(1),
-            push: PushContent(
-                type: "alert", priority: 5, collapseID: "badge",
-                payload: ["aps": ["badge": .integer(document.badge)]]))
+            push: PushContent(badge: document.badge, collapseID: "badge"))
         notification.cargo = .badge
         document.badgePush = BadgePush(
             id: notification.id, accepted: now,
             except: document.devices.first { $0.token == except }?.id)
         try spool.accept(
             notification,
-            to: devices.map { device in
-                Delivery(
-                    token: device.token, id: device.changedID, environment: device.environment,
-                    isProven: device.reached != nil)
-            })
+            to: devices.map { $0.delivery() })
     }
 
     /// Takes back what messages have added to a user's badge, as no device took them: each once, however often this is called.

@@ -65,51 +65,38 @@ package struct Outbox {
         record.receipts = try spool.receiptsStart(notBefore: message.sendAfter, at: now).json
         var recipients = Recipients(
             audience, AcceptedMessage(message: message, now: now), state: state)
-        guard let first = try recipients.next() else {
+        var prepared: PreparedNotification?
+        if try recipients.hasNext() {
+            prepared = try spool.prepare(
+                try notification(message, id: id, user: audience.onlyUser), to: &recipients,
+                notBefore: message.sendAfter.map { .wanted($0) }, since: erasures)
+            try prepared?.makeFindable()
+        } else if let failure = recipients.missed.first {
             // Nothing was done for anybody: the request may be repeated.
-            if let failure = recipients.missed.first { throw failure }
-            record.skipped = recipients.skipped
-            record.note(recipients.missed)
-            try state.messages.write(record, of: id)
-            return record.sent(id)
+            throw failure
         }
-        var next: Delivery? = first
-        try spool.accept(
-            try notification(message, id: id, user: audience.onlyUser),
-            notBefore: message.sendAfter.map { .wanted($0) }, since: erasures,
-            next: { () throws(Failure) in
-                if let first = next {
-                    next = nil
-                    return first
-                }
-                return try recipients.next()
-            },
-            note: { (place, devices) throws(Failure) in
-                record.place = place
-                record.devices = devices
-                record.skipped = recipients.skipped
-                record.note(recipients.missed)
-                try state.messages.write(record, of: id)
-            })
+        record.place = prepared?.folder
+        record.devices = prepared?.devices ?? 0
+        record.skipped = recipients.skipped
+        record.note(recipients.missed)
+        // From now on a repeated request finds the record, and completes the notification.
+        try state.messages.write(record, of: id)
+        try prepared?.accept()
         return record.sent(id)
     }
 
     private func notification(
         _ message: Message, id: String, user: UserID?
     ) throws(Failure) -> Notification {
-        var push = PushContent(
-            type: message.pushType, priority: message.priority, collapseID: message.collapseID,
-            payload: message.payload)
-        push.isKept = message.isKept
         var notification = Notification(
-            id: id, user: user, accepted: now, expires: message.expires, push: push)
+            id: id, user: user, accepted: now, expires: message.expires, push: message.push)
         notification.kind = message.kind
         notification.order = Timestamp.systemNanoseconds
         notification.badge = message.badge
         notification.notBefore = message.sendAfter
         notification.hasOwnLife = message.hasOwnLife
         // What others get on the same phone counts as well.
-        guard message.subject != nil || message.collapseID != nil else { return notification }
+        guard message.subject != nil || message.push.collapseID != nil else { return notification }
         let scope = try user.flatMap { (user) throws(Failure) in
             try state.registry.sharesDevice(user) ? nil : user
         }

@@ -6,7 +6,7 @@ import Turnstone
 
 /// The deliveries of a message, looked up one after the other, each device once: a hundred thousand of them are
 /// never in memory together. Where several of the users have a device, an alternate for each but the first follows.
-struct Recipients {
+struct Recipients: DeliverySource {
     private let state: State
     private let message: AcceptedMessage
     private var users: ArraySlice<UserID>
@@ -15,6 +15,8 @@ struct Recipients {
     private let known: Set<UserID>
     /// Of the last user that was looked up.
     private var found: ArraySlice<Delivery> = []
+    /// The next delivery, where ``hasNext()`` has looked it up.
+    private var upcoming: Delivery?
     /// The devices' numbers by the beginnings of the tokens' SHA-256s: eight bytes tell any number of devices apart that
     /// there are. `nil` for one that nothing can reach.
     private var numbers: [UInt64: Int32?] = [:]
@@ -35,7 +37,17 @@ struct Recipients {
         onlyUser = audience.onlyUser
     }
 
+    /// Whether there is another delivery.
+    mutating func hasNext() throws(Failure) -> Bool {
+        if upcoming == nil { upcoming = try next() }
+        return upcoming != nil
+    }
+
     mutating func next() throws(Failure) -> Delivery? {
+        if let delivery = upcoming {
+            upcoming = nil
+            return delivery
+        }
         while true {
             if var delivery = found.popFirst() {
                 guard let token = delivery.token else { continue }

@@ -64,7 +64,7 @@ extension Intake {
     /// still in the spool.
     ///
     /// - Parameter distance: how many bytes of receipts are worth it.
-    package func noteCheckpoint(after distance: Int = 0) throws(Failure) {
+    package func writeCheckpoint(after distance: Int = 0) throws(Failure) {
         // Only what is durable may be left behind.
         guard log.pendingBytes == 0, checkpoint.isWorthwhile(log.position, distance) else { return }
         for id in Array(recovered.keys) where try spool.path(of: id) == nil { recovered[id] = nil }
@@ -103,53 +103,5 @@ private struct SpoolNames {
     func contains(_ id: String) throws(Failure) -> Bool {
         if ids.contains(id) { return true }
         return try isComplete ? false : spool.path(of: id) != nil
-    }
-}
-
-/// From where on a drainer has to read the receipts: `checkpoint.json`.
-final class Checkpoint {
-    private let path: String
-    private var last: ReceiptLog.Position?
-    private var asked: ReceiptLog.Position?
-
-    init(_ spool: Spool) {
-        path = "\(spool.folder)/checkpoint.json"
-    }
-
-    /// - Returns: `nil` where there is none: all receipts are to be read then.
-    func read() throws(Failure) -> ReceiptLog.Position? {
-        let bytes: [UInt8]?
-        do throws(SystemError) { bytes = try Files.contents(path) } catch {
-            guard error.errno.isOfTheFile else { throw error.failure }
-            bytes = nil
-        }
-        guard let members = bytes.flatMap({ members(of: $0[...]) }),
-            let day = members["day"]?.string,
-            let offset = members["offset"]?.integer, offset >= 0
-        else { return nil }
-        last = ReceiptLog.Position(day: day, offset: Int(offset))
-        return last
-    }
-
-    /// Whether so much was written since this was last asked for that it is worth looking for a new position.
-    func isWorthwhile(_ end: ReceiptLog.Position, _ distance: Int) -> Bool {
-        if let asked, asked.day == end.day, asked.offset + distance > end.offset { return false }
-        asked = end
-        return true
-    }
-
-    func isNew(_ position: ReceiptLog.Position) -> Bool {
-        last.map { $0 != position } ?? (position.offset > 0)
-    }
-
-    func write(_ position: ReceiptLog.Position) throws(Failure) {
-        try systemCalls(
-            Files.replace(
-                path,
-                with: line([
-                    "version": 1, "day": .string(position.day),
-                    "offset": .integer(Int64(position.offset)),
-                ])))
-        last = position
     }
 }

@@ -21,9 +21,7 @@ extension Notification {
     /// The lane that it takes.
     package func lane(devices: Int) -> Lane {
         if devices > Lane.most { return .bulk }
-        let aps = push.payload.object?["aps"]?.object
-        let level = aps?["interruption-level"]?.string
-        let isEnd = push.type == "liveactivity" && aps?["event"]?.string == "end"
-        return isEnd || level == "time-sensitive" || level == "critical" ? .urgent : .normal
+        let isEnd = push.type == .liveActivity && push.payload.aps["event"]?.string == "end"
+        return isEnd || push.payload.isUrgent ? .urgent : .normal
     }
 }

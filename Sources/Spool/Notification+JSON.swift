@@ -66,22 +66,22 @@ extension Notification {
 
 extension PushContent {
     fileprivate init?(_ members: JSONObject) {
-        guard let type = members["push_type"]?.string, let priority = members["priority"]?.integer,
-            let payload = members["payload"]
+        guard let type = members["push_type"]?.string.flatMap(PushType.init),
+            let priority = members["priority"]?.integer,
+            let payload = members["payload"].flatMap(Payload.init)
         else { return nil }
         self.init(
             type: type, priority: Int(priority), collapseID: members["collapse_id"]?.string,
-            payload: payload)
-        isKept = members["kept"]?.bool ?? true
+            payload: payload, isKept: members["kept"]?.bool ?? true)
     }
 
     fileprivate var members: JSONObject {
         var members: JSONObject = [
-            "push_type": .string(type), "priority": .integer(Int64(priority)),
+            "push_type": .string(type.rawValue), "priority": .integer(Int64(priority)),
         ]
         members["collapse_id"] = collapseID.map { .string($0) }
         members["kept"] = isKept ? nil : false
-        members["payload"] = payload
+        members["payload"] = payload.json
         return members
     }
 }

@@ -7,49 +7,6 @@ import Unix
 // a notification of one device, under the id of its message. When the user may be told again, all boxes of the device
 // become the folder `held/released/<release>/`, and a notification of that id brings what is in it with one push.
 
-/// Where the messages wait that are held for one device of a user.
-package struct HeldBox: Equatable, Sendable {
-    /// Tells boxes apart: digests of the user and of the device.
-    package let name: String
-
-    package init(of user: UserID, _ device: String) {
-        name = "\(Self.start(of: user))\(Self.digest(device))"
-    }
-
-    private init(name: String) { self.name = name }
-
-    /// What the names of all of a user's boxes begin with.
-    fileprivate static func start(of user: UserID) -> String { "\(digest(user.text))-" }
-
-    private static func digest(_ text: String) -> String {
-        hex(SHA256.hash(Array(text.utf8)).prefix(12))
-    }
-
-    /// - Returns: `nil` for a name that is none of a box.
-    fileprivate init?(folder name: String) {
-        guard name.utf8.count == 49, !name.utf8.contains(UInt8(ascii: ".")) else { return nil }
-        self.init(name: name)
-    }
-}
-
-/// A message that is held, as its file has it.
-package struct HeldMessage {
-    package let notification: Notification
-    package let delivery: Delivery
-    package let path: String
-
-    /// By which its sender knows it.
-    package var id: String { notification.id }
-
-    /// Where it is held.
-    package var box: HeldBox? {
-        guard let user = notification.user,
-            let device = delivery.device
-        else { return nil }
-        return HeldBox(of: user, device)
-    }
-}
-
 extension Spool {
     private var boxes: String { "\(folder)/held" }
 
@@ -368,10 +325,10 @@ extension Spool {
     /// Forgets a message that was held: the receipts say durably what became of it.
     package func forget(_ message: HeldMessage, now: Timestamp) throws(Failure) {
         Files.remove(message.path)
-        try noteForgotten(message.notification, now: now)
+        try recordForgotten(message.notification, now: now)
     }
 
-    private func noteForgotten(_ message: Notification, now: Timestamp) throws(Failure) {
+    private func recordForgotten(_ message: Notification, now: Timestamp) throws(Failure) {
         guard let series = message.series else { return }
         try countHeld(-1, in: series, until: now, now: now)
         // Its notification may still be for other devices.
@@ -388,7 +345,7 @@ extension Spool {
     package func finishRelease(_ release: String, now: Timestamp) throws(Failure) {
         let messages = try messages(of: release) { (_, path, _) in Files.remove(path) }
         for message in messages where Files.remove(message.path) {
-            try noteForgotten(message.notification, now: now)
+            try recordForgotten(message.notification, now: now)
         }
         guard try messageIDs(of: release).isEmpty else {
             throw Failure(
@@ -445,7 +402,7 @@ extension Spool {
         _ box: String, now: Timestamp, _ unreadable: inout Skipped
     ) throws(Failure) {
         try forEachHeld(in: box, &unreadable) { (file, _) throws(Failure) in
-            try noteForgotten(file.notification, now: now)
+            try recordForgotten(file.notification, now: now)
         }
         try unreadable.skip { () throws(SystemError) in
             try Files.removeFolder(box)

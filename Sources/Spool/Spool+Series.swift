@@ -7,65 +7,6 @@ import Unix
 // newer ones, and in the receipts the devices that have taken them. The marks' order is in their names: thousands of them
 // are compared without being read.
 
-/// A notification of a series, as the name of its mark tells.
-package struct SeriesMark {
-    package let id: String
-    package let order: Series.Order
-    let scope: String
-    let isScheduled: Bool
-    fileprivate let path: String
-
-    /// - Returns: `nil` where the file is not a mark, or cannot be read.
-    fileprivate init?(folder: String, scope: String, name: String) {
-        let parts = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-            .map { String(decoding: Array($0), as: UTF8.self) }
-        guard parts.last == "json" else { return nil }
-        id = parts[0]
-        self.scope = scope
-        path = "\(folder)/\(name)"
-        if parts.count == 2 {
-            // An older program made it.
-            guard let series = readMark(path).flatMap({ Series(.object($0)) }) else { return nil }
-            order = series.order
-            isScheduled = series.isScheduled
-            return
-        }
-        guard parts.count == 4 || parts.count == 5 && parts[3] == "later",
-            let moment = Int64(parts[1]), let accepted = Int64(parts[2])
-        else { return nil }
-        order = Series.Order(from: Timestamp(milliseconds: moment), accepted: accepted)
-        isScheduled = parts.count == 5
-    }
-
-    fileprivate static func name(of id: String, in series: Series) -> String {
-        let order = "\(series.order.moment).\(series.order.accepted)"
-        return "\(id).\(order)\(series.isScheduled ? ".later" : "").json"
-    }
-
-    /// The id of the mark that stands for all messages of a series and a scope that are held.
-    fileprivate static let heldID = "held"
-
-    /// Of that one, until when its messages may be held at the most, and how many there are.
-    fileprivate var held: (until: Timestamp, count: Int64)? {
-        guard id == Self.heldID, let members = readMark(path),
-            let until = members["until"]?.timestamp, let count = members["count"]?.integer
-        else { return nil }
-        return (until, count)
-    }
-
-    /// No receipt of it comes before; `nil` where it cannot be read.
-    fileprivate var receipts: ReceiptLog.Position? {
-        readMark(path)?["receipts"].flatMap(ReceiptLog.Position.init)
-    }
-}
-
-/// A mark that cannot be read keeps nobody from being told.
-private func readMark(_ path: String) -> JSONObject? {
-    do throws(SystemError) {
-        return try Files.contents(path).flatMap { members(of: $0.dropLast()) }
-    } catch { return nil }
-}
-
 extension Spool {
     private func folder(_ key: String) -> String { "\(folder)/series/\(key)" }
 
@@ -204,17 +145,6 @@ extension Spool {
         }
         Files.removeEmptyFolder(folder)
     }
-}
-
-/// A notification that has devices without an outcome.
-package struct OpenNotification {
-    package let notification: Notification
-    /// As receipts name them.
-    package let devices: [String]
-    /// Before which it is not tried.
-    package let until: Timestamp
-    /// Whether that is its sender's wish.
-    package let isScheduled: Bool
 }
 
 extension Intake {

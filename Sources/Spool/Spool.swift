@@ -22,42 +22,37 @@ package struct Spool {
     /// happens.
     ///
     /// Whoever calls holds what makes the id unique (a user's lock) and has asked ``find(_:)``. Devices that
-    /// are known to be good should come first. They are written one by one as the sequence gives them, so
-    /// that a hundred thousand need no memory; as soon as there are more than ``Lane/most``, the
-    /// notification is bulk.
+    /// are known to be good should come first.
     ///
-    /// - Parameter moment: before which it is not sent.
+    /// - Parameters:
+    ///   - moment: before which it is not sent.
+    ///   - erasures: ``erasures()`` before the users' documents were looked at, if their locks are not held.
+    /// - Throws: later, if a user was erased meanwhile.
     package func accept(
         _ notification: Notification, to devices: some Sequence<Delivery>,
         notBefore moment: Moment? = nil, since erasures: Int64? = nil
     ) throws(Failure) {
-        var rest = devices.makeIterator()
-        try accept(
-            notification, notBefore: moment, since: erasures,
-            next: { () throws(Failure) in rest.next() })
+        var source = ListedDeliveries(rest: devices.makeIterator())
+        try prepare(notification, to: &source, notBefore: moment, since: erasures).accept()
     }
 
-    /// The same for devices that have to be looked up one by one.
+    /// Writes a notification that is accepted later, by ``PreparedNotification/accept()``.
     ///
-    /// - Parameters:
-    ///   - erasures: ``erasures()`` before the users' documents were looked at, where their locks are not held.
-    ///   - next: gives the devices until it gives `nil`.
-    ///   - note: is called when all is on disk and the notification is not accepted yet, with the folder where it
-    ///     will be and the number of its devices. What it notes durably lets ``complete(_:in:)`` accept the
-    ///     notification where this process is killed before it does.
-    /// - Throws: later, where a user was erased meanwhile.
-    package func accept(
-        _ notification: Notification, notBefore moment: Moment? = nil,
-        since erasures: Int64? = nil, next: () throws(Failure) -> Delivery?,
-        note: ((_ folder: String, _ devices: Int) throws(Failure) -> Void)? = nil
-    ) throws(Failure) {
+    /// Its devices are written one by one as the source gives them, so that a hundred thousand need no memory. As soon as
+    /// there are more than ``Lane/most``, the notification is bulk.
+    ///
+    /// - Parameters: as of ``accept(_:to:notBefore:since:)``.
+    package func prepare(
+        _ notification: Notification, to source: inout some DeliverySource,
+        notBefore moment: Moment? = nil, since erasures: Int64? = nil
+    ) throws(Failure) -> PreparedNotification {
         var notification = notification
         if let series = notification.series {
             notification.series = series.following(try marks(of: series))
         }
         var first: [Delivery] = []
         var count = 0
-        while count <= Lane.most, let device = try next() {
+        while count <= Lane.most, let device = try source.next() {
             first.append(device)
             if !device.isAlternate { count += 1 }
         }
@@ -67,56 +62,54 @@ package struct Spool {
                     moment, now: notification.accepted, expires: notification.expires)
                 return "\(waiting)/\(folder.name)"
             } ?? ready(notification.lane(devices: count))
-        // From then on a repeated request finds the note, and completes what is there.
-        var isNoted = false
-        try write("\(place)/\(notification.id).jsonl", isKept: { isNoted }) {
-            (writer) throws(Failure) in
+        let path = "\(place)/\(notification.id).jsonl"
+        var number = 0
+        try prepare(path) { (writer) throws(Failure) in
+            number = 0
             try writer.append(notification.members)
-            var number = 0
             for device in first { try writer.append(device, &number) }
-            while let device = try next() { try writer.append(device, &number) }
+            while let device = try source.next() { try writer.append(device, &number) }
             if let series = notification.series {
                 try mark(notification.id, in: series, acceptedAt: notification.accepted)
             }
-            if let erasures {
-                // Whoever erases finds what is written by now.
-                try writer.flush()
-                try refuseErased(since: erasures)
-            }
-            guard let note else { return }
-            try writer.synchronize()
-            try systemCalls(Files.synchronizeFolder(place))
-            let inside = place.utf8.dropFirst(self.folder.utf8.count + 1)
-            isNoted = true
-            try note(String(decoding: Array(inside), as: UTF8.self), number)
+            guard let erasures else { return }
+            // Whoever erases finds what is written by now.
+            try writer.flush()
+            try refuseErased(since: erasures)
         }
+        let inside = place.utf8.dropFirst(folder.utf8.count + 1)
+        return PreparedNotification(
+            path: path, folder: String(decoding: Array(inside), as: UTF8.self), devices: number)
     }
 
-    /// Accepts what ``accept(_:notBefore:next:note:)`` has noted and not accepted, if there is such a thing.
+    /// Accepts a notification whose acceptance was interrupted after ``PreparedNotification/makeFindable()``.
     ///
-    /// - Parameter place: the folder that was noted.
+    /// - Parameter place: its ``PreparedNotification/folder``.
     package func complete(_ id: String, in place: String) throws(Failure) {
         let path = "\(folder)/\(place)/\(id).jsonl"
         try systemCalls { () throws(SystemError) in
-            guard try Files.exists(path + ".new") else { return }
-            try Files.rename(path + ".new", path)
-            try Files.synchronizeFolder(of: path)
+            if try Files.exists(path + ".new") { try Files.commit(path) }
         }
     }
 
     /// Makes a file, at one instant and durably.
-    ///
-    /// - Parameter isKept: as of ``Files/replace(_:isKept:write:)``.
     func write(
-        _ path: String, isKept: () -> Bool = { false },
-        lines: (inout LineWriter) throws(Failure) -> Void
+        _ path: String, lines: (inout LineWriter) throws(Failure) -> Void
+    ) throws(Failure) {
+        try prepare(path, lines: lines)
+        try systemCalls { () throws(SystemError) in try Files.commit(path) }
+    }
+
+    /// Writes the temporary file of a path.
+    private func prepare(
+        _ path: String, lines: (inout LineWriter) throws(Failure) -> Void
     ) throws(Failure) {
         // The drainer removes worn folders: one may go between being made and being used.
         for isLast in [false, false, true] {
             var hasBegun = false
             do throws(Failure) {
                 try systemCalls(Files.makeFolder(Files.parent(of: path)))
-                return try Files.replace(path, isKept: isKept) { (file) throws(Failure) in
+                return try Files.prepare(path) { (file) throws(Failure) in
                     hasBegun = true
                     var writer = LineWriter(file)
                     try lines(&writer)
@@ -307,44 +300,4 @@ func removeIfAbandoned(_ path: String) {
 func idOfFile(_ name: String) -> String? {
     guard name.utf8.suffix(6).elementsEqual(".jsonl".utf8) else { return nil }
     return String(decoding: name.utf8.dropLast(6), as: UTF8.self)
-}
-
-/// Writes lines, many at a time.
-struct LineWriter {
-    private let file: FileDescriptor
-    private var bytes: [UInt8] = []
-
-    init(_ file: FileDescriptor) {
-        self.file = file
-    }
-
-    /// - Throws: where the line is longer than what ``LineReader`` takes.
-    mutating func append(_ members: JSONObject) throws(Failure) {
-        let line = line(members)
-        guard line.count <= LineReader.longest else {
-            throw .refused(.tooLarge, "the notification is too large")
-        }
-        bytes += line
-        if bytes.count > 65_536 { try flush() }
-    }
-
-    /// Appends a device under the next number; an alternate has one.
-    mutating func append(_ device: Delivery, _ number: inout Int) throws(Failure) {
-        guard !device.isAlternate else { return try append(device.members) }
-        var device = device
-        device.number = number
-        number += 1
-        try append(device.members)
-    }
-
-    /// Makes durable what was written so far.
-    mutating func synchronize() throws(Failure) {
-        try flush()
-        try systemCalls(file.synchronize())
-    }
-
-    mutating func flush() throws(Failure) {
-        try systemCalls(file.write(bytes))
-        bytes.removeAll(keepingCapacity: true)
-    }
 }

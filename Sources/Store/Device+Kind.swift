@@ -10,8 +10,14 @@ extension Device {
     /// was registered with. It stays when another token takes that one's place.
     package var id: String { firstID ?? token.publicID }
 
-    /// ``id``, where it is not that of the token.
-    package var changedID: String? { firstID }
+    /// A notification's way to it.
+    ///
+    /// - Parameter user: its user, where the notification does not say.
+    package func delivery(of user: UserID? = nil) -> Delivery {
+        Delivery(
+            token: token, id: firstID, environment: environment, user: user,
+            isProven: reached != nil)
+    }
 
     /// Whether messages to the app may be pushed to it.
     package var takesMessages: Bool {

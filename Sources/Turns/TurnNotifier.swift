@@ -178,11 +178,7 @@ package struct TurnNotifier {
 
     /// To the user's devices, those that were reached before first.
     private func deliveries(_ user: User) -> [Delivery] {
-        let deliveries = user.devices.filter(\.takesMessages).map { device in
-            Delivery(
-                token: device.token, id: device.changedID, environment: device.environment,
-                isProven: device.reached != nil)
-        }
+        let deliveries = user.devices.filter(\.takesMessages).map { $0.delivery() }
         return deliveries.filter(\.isProven) + deliveries.filter { !$0.isProven }
     }
 }

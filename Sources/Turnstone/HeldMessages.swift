@@ -5,7 +5,7 @@ package struct HeldMessages: Equatable, Sendable {
         package let id: String
         /// By what users turn it off; `nil` where it was held before that was kept.
         package let kind: String?
-        package let payload: JSONObject
+        package let payload: Payload
         package let collapseID: String?
         /// The one device that it is for; `nil` for all that the user has when it is released.
         package let device: String?
@@ -84,7 +84,8 @@ extension HeldMessages.Release {
 extension HeldMessages.Entry {
     fileprivate init?(_ json: JSONValue) {
         guard let members = json.object, let id = members["id"]?.string,
-            let payload = members["payload"]?.object, let expires = members["expires_at"]?.timestamp
+            let payload = members["payload"].flatMap(Payload.init),
+            let expires = members["expires_at"]?.timestamp
         else { return nil }
         self.init(
             id: id, kind: members["kind"]?.string, payload: payload,
@@ -96,7 +97,7 @@ extension HeldMessages.Entry {
     fileprivate var json: JSONValue {
         var members: JSONObject = ["id": .string(id)]
         members["kind"] = kind.map { .string($0) }
-        members["payload"] = .object(payload)
+        members["payload"] = payload.json
         members["collapse_id"] = collapseID.map { .string($0) }
         members["device_id"] = device.map { .string($0) }
         members["devices"] = count == 1 ? nil : .integer(count)

@@ -21,13 +21,6 @@ package struct Preferences: Equatable, Sendable {
         case closed
     }
 
-    /// Whether neither mute nor quiet hours hold a push: it shows nothing, or what cannot wait.
-    package static func isExempt(pushType: String, aps: JSONObject) -> Bool {
-        let level = aps["interruption-level"]?.string
-        if pushType != "alert" || level == "time-sensitive" || level == "critical" { return true }
-        return aps["alert"] == nil && aps["sound"] == nil
-    }
-
     /// Whether a message may reach the user now.
     ///
     /// - Parameters:

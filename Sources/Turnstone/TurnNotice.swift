@@ -53,20 +53,21 @@ package struct TurnNotice: Equatable, Sendable {
     }
 
     /// What the phone receives, short of 4096 bytes whatever the names.
-    package var payload: JSONValue {
+    package var payload: Payload {
         var alert: JSONObject = ["title": .string(title)]
         if let subtitle { alert["subtitle"] = .string(subtitle) }
         alert["body"] = .string(body)
-        return [
-            "aps": [
+        return Payload(
+            aps: [
                 "alert": .object(alert), "badge": .integer(Int64(badge)), "sound": "default",
             ],
-            "web_url": .string("\(site.text)/game/\(game)"),
-            "app_url": .string("ogs://game/\(game)"),
-            "game_id": .integer(game),
-            "action": "open_game",
-            "game_name": .string(gameName),
-        ]
+            data: [
+                "web_url": .string("\(site.text)/game/\(game)"),
+                "app_url": .string("ogs://game/\(game)"),
+                "game_id": .integer(game),
+                "action": "open_game",
+                "game_name": .string(gameName),
+            ])
     }
 }
 

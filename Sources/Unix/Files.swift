@@ -62,14 +62,19 @@ package enum Files {
         if durably { try synchronizeFolder(of: path) }
     }
 
-    /// The same for what is too long to be in memory at once: `write` writes all of it to the file that it
-    /// is given. Where it throws, nothing is replaced.
-    ///
-    /// - Parameter isKept: whether the temporary file stays all the same, asked where `write` or what follows it has failed:
-    ///   somebody may rename it later.
+    /// The same for contents that are too long for memory: `write` writes all of them to the file that it is given. If it
+    /// throws, nothing is replaced.
     package static func replace(
-        _ path: String, isKept: () -> Bool = { false },
-        write: (FileDescriptor) throws(Failure) -> Void
+        _ path: String, write: (FileDescriptor) throws(Failure) -> Void
+    ) throws(Failure) {
+        try prepare(path, write: write)
+        try systemCalls { () throws(SystemError) in try commit(path) }
+    }
+
+    /// The first half of ``replace(_:write:)``: writes the temporary file, durably except for its name. If `write` throws, the
+    /// file is removed.
+    package static func prepare(
+        _ path: String, write: (FileDescriptor) throws(Failure) -> Void
     ) throws(Failure) {
         let temporary = path + ".new"
         do throws(Failure) {
@@ -77,13 +82,15 @@ package enum Files {
             try write(file)
             try systemCalls(file.synchronize())
         } catch {
-            if !isKept() { remove(temporary) }
+            remove(temporary)
             throw error
         }
-        try systemCalls { () throws(SystemError) in
-            try rename(temporary, path)
-            try synchronizeFolder(of: path)
-        }
+    }
+
+    /// The second half of ``replace(_:write:)``: gives the temporary file its name.
+    package static func commit(_ path: String) throws(SystemError) {
+        try rename(path + ".new", path)
+        try synchronizeFolder(of: path)
     }
 
     /// Opens a temporary file. Whatever lies there and is not ours to write, such as a FIFO or root's file, goes: it was

@@ -152,19 +152,19 @@ import Unix
             try ProviderToken(settings, at: Timestamp(seconds: 0))
         }
         let token = try #require(DeviceToken("ab12"))
-        let payload = try APNsPayload(["aps": ["alert": "Hello"]], type: .alert)
+        let payload = try APNsPayload(Payload(aps: ["alert": "Hello"]), type: .alert)
         let request = try APNsRequest(
             token: token, id: pushID(notification: "1", token: token), payload: payload,
             bundle: "org.example.app", priority: 10)
-        for tag in 1...3 {
-            sender.submit(request, in: .development, tag: tag)
-            sender.submit(request, in: .production, tag: -tag)
+        for number in 1...3 {
+            sender.submit(request, in: .development, for: Numbered(number))
+            sender.submit(request, in: .production, for: Numbered(-number))
         }
         var settled: [APNsGateway.Settled] = []
         for _ in 0..<1000 where sender.backlog > 0 {
             settled += try sender.step(pause: .milliseconds(10))
         }
-        #expect(Set(settled.map(\.tag)) == [1, 2, 3, -1, -2, -3])
+        #expect(Set(settled.map(\.number)) == [1, 2, 3, -1, -2, -3])
         #expect(settled.allSatisfy { $0.verdict == .notSent("ECONNREFUSED") })
     }
 }

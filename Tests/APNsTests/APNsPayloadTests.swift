@@ -6,10 +6,10 @@ import Turnstone
 
 @Suite struct APNsPayloadTests {
     @Test func whatFitsStaysAsItIs() throws {
-        let payload: JSONValue = ["aps": ["alert": ["body": "Hello"]], "x": [1, 2]]
+        let payload = Payload(aps: ["alert": ["body": "Hello"]], data: ["x": [1, 2]])
         let made = try APNsPayload(payload, type: .alert)
         #expect(!made.isShortened)
-        #expect(try JSON.parse(made.bytes) == payload)
+        #expect(try JSON.parse(made.bytes) == payload.json)
     }
 
     @Test(
@@ -22,7 +22,7 @@ import Turnstone
             let text = String(repeating: character, count: 5000)
             let alert: JSONValue = object ? ["title": "T", "body": .string(text)] : .string(text)
             let made = try APNsPayload(
-                ["aps": ["alert": alert, "badge": 1], "k": "v"], type: .alert)
+                Payload(aps: ["alert": alert, "badge": 1], data: ["k": "v"]), type: .alert)
             #expect(made.isShortened)
             #expect(made.bytes.count <= 4096)
             // One more character would not have fitted.
@@ -41,7 +41,7 @@ import Turnstone
         let frame = JSON.text(["aps": [:], "x": ""]).count
         for (extra, fits) in [(0, true), (1, false)] {
             let text = String(repeating: "a", count: limit - frame + extra)
-            let payload: JSONValue = ["aps": [:], "x": .string(text)]
+            let payload = Payload(aps: [:], data: ["x": .string(text)])
             if fits {
                 #expect(try APNsPayload(payload, type: type).bytes.count == limit)
             } else {
@@ -55,24 +55,21 @@ import Turnstone
     @Test func whatDoesNotFitWithoutItsTextIsRefused() {
         let long = String(repeating: "a", count: 4096)
         #expect(throws: Failure.self) {
-            try APNsPayload(["aps": ["alert": "short"], "x": .string(long)], type: .alert)
+            try APNsPayload(
+                Payload(aps: ["alert": "short"], data: ["x": .string(long)]), type: .alert)
         }
     }
 
     @Test(
         "a badge of its own is put in as if the payload had been encoded with it",
         arguments: [
-            ["aps": ["alert": "Hello", "badge": 3, "sound": "default"], "x": 1],
-            ["aps": ["alert": "Hello"]], ["aps": [:]],
-            ["aps": ["alert": "Hello"], "x": -9_223_372_036_854_771_097],
-            ["aps": ["alert": .string(String(repeating: "é", count: 3000)), "badge": 1]],
-        ] as [JSONValue], [0, 7, 1_000_000])
-    func badges(payload: JSONValue, badge: Int) throws {
-        var members = try #require(payload.object)
-        var aps = try #require(members["aps"]?.object)
-        aps["badge"] = .integer(Int64(badge))
-        members["aps"] = .object(aps)
-        let whole = try APNsPayload(.object(members), type: .alert)
+            Payload(aps: ["alert": "Hello", "badge": 3, "sound": "default"], data: ["x": 1]),
+            Payload(aps: ["alert": "Hello"]), Payload(aps: [:]),
+            Payload(aps: ["alert": "Hello"], data: ["x": -9_223_372_036_854_771_097]),
+            Payload(aps: ["alert": .string(String(repeating: "é", count: 3000)), "badge": 1]),
+        ], [0, 7, 1_000_000])
+    func badges(payload: Payload, badge: Int) throws {
+        let whole = try APNsPayload(payload.with(badge: Int64(badge)), type: .alert)
         #expect(try APNsBadgedPayload(payload, type: .alert).payload(badge: badge) == whole)
     }
 }

@@ -40,15 +40,15 @@ final class GatewayStage {
         }
     }
 
-    /// Submits pushes with the tags from 1 on.
+    /// Submits pushes with the numbers from 1 on.
     func submit(_ count: Int) throws {
         let token = try #require(DeviceToken("ab12"))
-        let payload = try APNsPayload(["aps": ["alert": "Hello"]], type: .alert)
-        for tag in 1...count {
+        let payload = try APNsPayload(Payload(aps: ["alert": "Hello"]), type: .alert)
+        for number in 1...count {
             let request = try APNsRequest(
-                token: token, id: pushID(notification: "\(tag)", token: token), payload: payload,
+                token: token, id: pushID(notification: "\(number)", token: token), payload: payload,
                 bundle: "org.example.app", priority: 10)
-            sender.submit(request, in: nil, tag: tag)
+            sender.submit(request, in: nil, for: Numbered(number))
         }
     }
 
@@ -58,8 +58,9 @@ final class GatewayStage {
     ) throws {
         for _ in 0..<20_000 {
             for settled in try sender.step(pause: .milliseconds(1)) {
-                #expect(verdicts[settled.tag] == nil, "one verdict each", sourceLocation: location)
-                verdicts[settled.tag] = settled.verdict
+                #expect(
+                    verdicts[settled.number] == nil, "one verdict each", sourceLocation: location)
+                verdicts[settled.number] = settled.verdict
             }
             try server.step()
             if isOver() { return }
@@ -68,4 +69,15 @@ final class GatewayStage {
     }
 
     var outcomes: [APNsOutcome?] { verdicts.sorted { $0.key < $1.key }.map(\.value.outcome) }
+}
+
+/// What stands for a push.
+final class Numbered {
+    let number: Int
+
+    init(_ number: Int) { self.number = number }
+}
+
+extension APNsGateway.Settled {
+    var number: Int { (push as? Numbered)?.number ?? 0 }
 }

@@ -389,7 +389,7 @@ extension World {
             id: Self.id(name), user: UserID("7"), accepted: accepted,
             expires: accepted + lasting,
             push: PushContent(
-                type: "alert", priority: 10, collapseID: nil, payload: ["aps": .object(members)]))
+                type: .alert, priority: 10, collapseID: nil, payload: Payload(aps: members)))
         try Spool(state: state.path).accept(
             notification,
             to: devices.map { number in

@@ -624,7 +624,8 @@ import Unix
         var reminder = Notification(
             id: "00000000-0000-4000-8000-000000000002", user: user,
             accepted: Timestamp(milliseconds: world.now), expires: end + .days(2),
-            push: PushContent(type: "alert", priority: 10, collapseID: nil, payload: ["aps": [:]]))
+            push: PushContent(
+                type: .alert, priority: 10, collapseID: nil, payload: Payload(aps: [:])))
         reminder.cargo = .messages
         let device = try #require(DeviceToken(token(1)))
         try Spool(state: world.state.path).accept(

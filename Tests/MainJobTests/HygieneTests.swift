@@ -322,8 +322,8 @@ extension World {
         let notification = Notification(
             id: Self.id(id), user: nil, accepted: accepted, expires: accepted + .hours(1),
             push: PushContent(
-                type: "alert", priority: 10, collapseID: nil,
-                payload: ["aps": ["alert": "Hello"]]))
+                type: .alert, priority: 10, collapseID: nil,
+                payload: Payload(aps: ["alert": "Hello"])))
         try Spool(state: state.path).accept(
             notification,
             to: users.keys.sorted().compactMap { number in

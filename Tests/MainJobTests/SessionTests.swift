@@ -78,8 +78,10 @@ import Turnstone
         #expect(states.allSatisfy { $0 == nil }, "\(states)")
     }
 
-    @Test("an alert of one activity that was put off goes with its session's next state")
-    func alertPutOff() throws {
+    @Test(
+        "an alert of one activity that was put off goes with the next state of its session that is taken",
+        arguments: 1...3)
+    func alertPutOff(failures: Int) throws {
         let world = try World()
         try world.listen(1)
         _ = try world.send(1)
@@ -87,15 +89,19 @@ import Turnstone
         let alert: JSONObject = ["title": "T", "body": "B"]
         let alone: JSONObject = ["activityId": "activity-1", "alert": .object(alert)]
         #expect(try world.send(2, alone) == "held")
-        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
+        try world.simulator.perform([
+            "do": "apns-fault", "status": 503, "count": .integer(Int64(failures)),
+        ])
         try world.advance(seconds: 16)
         try world.run("deliver")
-        try world.advance(seconds: 16)
-        _ = try world.send(3)
-        try world.run("deliver")
+        for failure in 1...failures {
+            try world.advance(seconds: 16)
+            _ = try world.send(2 + failure)
+            try world.run("deliver")
+        }
         try world.advance(seconds: 3600)
         try world.run("deliver")
-        #expect(try world.shown() == [1: [1, 3]])
+        #expect(try world.shown() == [1: [1, Int64(2 + failures)]])
         let last = try world.simulator.pushes().last { $0["accepted"] == true }
         #expect(last?["payload"]?.object?["aps"]?.object?["alert"] == .object(alert))
     }

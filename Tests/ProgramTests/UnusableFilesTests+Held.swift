@@ -17,8 +17,8 @@ extension UnusableFilesTests {
             id: DamagedSpoolTests.sound, user: bob, accepted: now - .hours(1),
             expires: now + .hours(1),
             push: PushContent(
-                type: "alert", priority: 10, collapseID: nil,
-                payload: ["aps": ["alert": ["title": "A"]]]))
+                type: .alert, priority: 10, collapseID: nil,
+                payload: Payload(aps: ["alert": ["title": "A"]])))
         message.kind = "message"
         try Spool(state: state.path).hold(
             message, Delivery(token: token, environment: nil),

@@ -109,26 +109,38 @@ import Turnstone
         #expect(try again.rest().map(\.isInDoubt) == [true, false])
     }
 
-    @Test("what was noted and not accepted is accepted once it is asked for again")
+    @Test("what was prepared and not accepted is accepted once it is asked for again")
     func complete() throws {
-        var rest = Scratch.devices.makeIterator()
-        var place = ""
-        #expect(throws: Failure.self) {
-            try scratch.spool.accept(
-                Scratch.notification(), next: { () throws(Failure) in rest.next() },
-                note: { (folder, count) throws(Failure) in
-                    place = folder
-                    #expect(count == 2)
-                    let bytes = scratch.folder.read("spool/\(folder)/n1.jsonl.new")
-                    #expect(bytes?.split(separator: 10).count == 3)
-                    // The note may be durable already, whatever fails now.
-                    throw .malformed("failed")
-                })
-        }
-        #expect(scratch.files == ["spool/\(place)/n1.jsonl.new"])
-        try scratch.spool.complete("n1", in: place)
+        var devices = ListedDeliveries(rest: Scratch.devices.makeIterator())
+        let prepared = try scratch.spool.prepare(Scratch.notification(), to: &devices)
+        try prepared.makeFindable()
+        #expect(prepared.devices == 2)
+        #expect(prepared.folder == "ready/normal")
+        let path = "spool/\(prepared.folder)/n1.jsonl"
+        #expect(scratch.files == [path + ".new"])
+        #expect(scratch.folder.read(path + ".new")?.split(separator: 10).count == 3)
+        #expect(try scratch.spool.find("n1") == nil)
+        try scratch.spool.complete("n1", in: prepared.folder)
         #expect(try scratch.spool.find("n1") != nil)
-        try scratch.spool.complete("n1", in: place)
-        #expect(scratch.files == ["spool/ready/normal/n1.jsonl"])
+        try scratch.spool.complete("n1", in: prepared.folder)
+        #expect(scratch.files == [path])
+    }
+
+    @Test("nothing is left of a notification whose devices cannot be looked up")
+    func failedSource() throws {
+        struct Failing: DeliverySource {
+            var left = 150
+
+            mutating func next() throws(Failure) -> Delivery? {
+                left -= 1
+                guard left > 0 else { throw .malformed("failed") }
+                return Scratch.devices[0]
+            }
+        }
+        var devices = Failing()
+        #expect(throws: Failure.self) {
+            try scratch.spool.prepare(Scratch.notification(), to: &devices)
+        }
+        #expect(scratch.files.isEmpty)
     }
 }

@@ -57,9 +57,9 @@ import Turnstone
     func checkpoint() throws {
         let (intake, file) = try halfDone()
         intake.leave(file)
-        try intake.noteCheckpoint()
+        try intake.writeCheckpoint()
         let next = try scratch.intake()
-        try next.noteCheckpoint()
+        try next.writeCheckpoint()
         #expect(try scratch.lines("spool/checkpoint.json").isEmpty, "all is needed")
         let again = try #require(try scratch.intake().next(in: .normal))
         #expect(try again.rest().map(\.number) == [1])
@@ -73,7 +73,7 @@ import Turnstone
         try intake.log.commit()
         intake.finish(file, at: now)
         try intake.log.commit()
-        try intake.noteCheckpoint()
+        try intake.writeCheckpoint()
         let size = try #require(scratch.folder.read("receipts/2026-11-21.jsonl")).count
         let checkpoint = try scratch.lines("spool/checkpoint.json").first
         #expect(checkpoint?["offset"] == .integer(Int64(size)))
@@ -216,7 +216,7 @@ import Turnstone
         let intake = try scratch.intake()
         #expect(try intake.all(in: .bulk).isEmpty && intake.allDue(at: now).isEmpty)
         #expect(try !spool.hasWork(at: now) && spool.nextDue(at: now) == nil)
-        try intake.noteCheckpoint()
+        try intake.writeCheckpoint()
         #expect(scratch.files.isEmpty)
     }
 

@@ -38,8 +38,8 @@ struct Scratch {
         return Notification(
             id: id, user: UserID("42")!, accepted: now, expires: now + .hours(1),
             push: PushContent(
-                type: "alert", priority: 10, collapseID: "turns-42",
-                payload: ["aps": .object(members), "game_id": 1]))
+                type: .alert, priority: 10, collapseID: "turns-42",
+                payload: Payload(aps: members, data: ["game_id": 1])))
     }
 
     /// A notification with everything in it that can be in one.

@@ -57,16 +57,16 @@ import Unix
     @Test(
         "a lane is for what a notification says and for how many it is",
         arguments: [
-            ([:], "alert", 1, "normal"), ([:], "alert", 100, "normal"), ([:], "alert", 101, "bulk"),
-            (["interruption-level": "time-sensitive"], "alert", 2, "urgent"),
-            (["interruption-level": "critical"], "alert", 2, "urgent"),
-            (["interruption-level": "active"], "alert", 2, "normal"),
-            (["interruption-level": "critical"], "alert", 101, "bulk"),
-            (["event": "end"], "liveactivity", 1, "urgent"),
-            (["event": "update"], "liveactivity", 1, "normal"),
-            (["event": "end"], "alert", 1, "normal"),
-        ] as [(JSONObject, String, Int, String)])
-    func lanes(aps: JSONObject, type: String, count: Int, lane: String) throws {
+            ([:], .alert, 1, "normal"), ([:], .alert, 100, "normal"), ([:], .alert, 101, "bulk"),
+            (["interruption-level": "time-sensitive"], .alert, 2, "urgent"),
+            (["interruption-level": "critical"], .alert, 2, "urgent"),
+            (["interruption-level": "active"], .alert, 2, "normal"),
+            (["interruption-level": "critical"], .alert, 101, "bulk"),
+            (["event": "end"], .liveActivity, 1, "urgent"),
+            (["event": "update"], .liveActivity, 1, "normal"),
+            (["event": "end"], .alert, 1, "normal"),
+        ] as [(JSONObject, PushType, Int, String)])
+    func lanes(aps: JSONObject, type: PushType, count: Int, lane: String) throws {
         var notification = Scratch.notification(aps: aps)
         notification.push.type = type
         try spool.accept(

@@ -3,10 +3,10 @@ import Testing
 @testable import Turnstone
 
 @Suite struct MergedMessagesTests {
-    private func message(_ alert: JSONValue, _ more: JSONObject = [:]) -> JSONObject {
+    private func message(_ alert: JSONValue, _ more: JSONObject = [:]) -> Payload {
         var aps: JSONObject = ["alert": alert]
         for member in more.members { aps[member.name] = member.value }
-        return ["aps": .object(aps), "id": alert]
+        return Payload(aps: aps, data: ["id": alert])
     }
 
     @Test("several messages are counted and named, the newest first, with the newest one's members")
@@ -20,7 +20,7 @@ import Testing
         #expect(payload["merged"] == 5)
         #expect(payload["id"] == ["title": "T5", "body": "B5"])
         #expect(
-            payload["aps"] == [
+            payload.aps == [
                 "alert": ["title": "5 new notifications", "body": "T5: B5\nT4: B4\nT3: B3"],
                 "category": "C5", "sound": "S5",
             ])
@@ -29,11 +29,11 @@ import Testing
     @Test("texts that only the app has are counted and not named")
     func localized() {
         let messages = [message(["loc-key": "A"]), message(["title-loc-key": "B"])]
-        let alert = MergedMessages.payload(messages)["aps"]?.object?["alert"]
+        let alert = MergedMessages.payload(messages).aps["alert"]
         #expect(alert == ["title": "2 new notifications"])
         let mixed = MergedMessages.payload(messages + [message("Plain")])
         #expect(
-            mixed["aps"]?.object?["alert"] == ["title": "3 new notifications", "body": "Plain"])
+            mixed.aps["alert"] == ["title": "3 new notifications", "body": "Plain"])
     }
 
     @Test("what an earlier version has held is read")

@@ -14,7 +14,7 @@ import Turnstone
 
     @Test func oneGameIsNamedWithItsOpponentAndMove() throws {
         #expect(
-            try notice([game(12_345)]).payload == [
+            try notice([game(12_345)]).payload.json == [
                 "aps": [
                     "alert": [
                         "title": "Your turn in Go!", "subtitle": "player-7 · move 37",
@@ -56,7 +56,7 @@ import Turnstone
             game(3) { $0.lastMove = nil },
         ]
         #expect(
-            try notice(games, badge: 9).payload == [
+            try notice(games, badge: 9).payload.json == [
                 "aps": [
                     "alert": [
                         "title": "Your turn in Go!", "body": "It's your turn in 3 games",
@@ -80,7 +80,7 @@ import Turnstone
         ])
     func link(site: String, link: String) throws {
         let payload = try notice([game(1)], site: #require(SiteAddress(site))).payload
-        #expect(payload.object?["web_url"] == .string(link))
+        #expect(payload["web_url"] == .string(link))
     }
 
     @Test func noGameIsNoNotice() {
@@ -149,7 +149,7 @@ import Turnstone
                 $0.white.name = long
             }
         ])
-        #expect(JSON.text(notice.payload).count < 4096)
+        #expect(notice.payload.text.count < 4096)
     }
 
     @Test(

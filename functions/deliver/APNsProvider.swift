@@ -11,9 +11,6 @@ import Unix
 final class APNsProvider {
     let settings: APNsSettings
     private let sender: APNsSender
-    /// What was submitted and has no verdict, by its tag.
-    private var pushes: [Int: Push] = [:]
-    private var lastTag = 0
     /// What is to be tried in the other environment.
     private var probes: [Push] = []
     /// Why the gateway of the other environment refuses this installation as a whole, and when it said so.
@@ -39,7 +36,7 @@ final class APNsProvider {
         pause: Interval, at now: Timestamp, next: () -> Push?,
         beforeSending: () throws(Failure) -> Void, verdict: (Push, Verdict) -> Void
     ) throws(Failure) {
-        var isIdle = try noteSettled(at: now, verdict)
+        var isIdle = try settleAnswered(at: now, verdict)
         let probes = probes
         self.probes = []
         if let refusal, now - refusal.at >= .minutes(5) || now < refusal.at { self.refusal = nil }
@@ -57,10 +54,10 @@ final class APNsProvider {
             }
             do throws(Failure) { try beforeSending() } catch {
                 giveBackUnsent()
-                _ = try noteSettled(at: now, verdict)
+                _ = try settleAnswered(at: now, verdict)
                 throw error
             }
-            isIdle = try noteSettled(at: now, verdict) && isIdle
+            isIdle = try settleAnswered(at: now, verdict) && isIdle
             room = count < batch ? 0 : min(room, sender.room)
         } while room > 0
         if isIdle { sender.wait(upTo: pause) }
@@ -69,18 +66,18 @@ final class APNsProvider {
     /// Sends and receives, without waiting.
     ///
     /// - Returns: whether there was no verdict.
-    private func noteSettled(
+    private func settleAnswered(
         at now: Timestamp, _ verdict: (Push, Verdict) -> Void
     ) throws(Failure) -> Bool {
         let settled = try sender.exchange()
-        for settled in settled { note(settled, at: now, verdict) }
+        for settled in settled { settle(settled, at: now, verdict) }
         return settled.isEmpty
     }
 
-    private func note(
+    private func settle(
         _ settled: APNsGateway.Settled, at now: Timestamp, _ verdict: (Push, Verdict) -> Void
     ) {
-        guard let push = pushes.removeValue(forKey: settled.tag) else { return }
+        guard let push = settled.push as? Push else { return }
         var answer = Verdict(settled.verdict, of: push.delivery, at: now)
         if !isOwn(push) {
             switch settled.verdict.outcome {
@@ -98,10 +95,9 @@ final class APNsProvider {
         guard settled.verdict.outcome == .quarantined,
             settings.address(of: other) != settings.address(of: other.other)
         else { return verdict(push, answer) }
-        var probe = push
-        probe.probe = other
-        probes.append(probe)
         verdict(push, .probing(answer))
+        push.probe = other
+        probes.append(push)
     }
 
     private func submit(_ push: Push, _ verdict: (Push, Verdict) -> Void) {
@@ -115,9 +111,7 @@ final class APNsProvider {
 
     private func submit(_ push: Push) throws(Failure) {
         let request = try request(push)
-        lastTag += 1
-        pushes[lastTag] = push
-        sender.submit(request, in: push.environment, tag: lastTag)
+        sender.submit(request, in: push.environment, for: push)
     }
 
     private func request(_ push: Push) throws(Failure) -> APNsRequest {

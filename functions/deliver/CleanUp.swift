@@ -30,9 +30,14 @@ struct CleanUp {
     /// Where pushes were accepted before this run; `nil` until somebody asks.
     private var vouched: Set<APNsEnvironment>?
     private var items: [Item] = []
-    /// Whether `health` has been told of this run's refusals, or of its acceptances.
-    private var isRefusalReported = false
-    private var isAcceptanceReported = false
+    /// What `health` has heard of this run.
+    private var reported = Reported.nothing
+
+    private enum Reported: Int, Comparable {
+        case nothing, refusals, acceptances
+
+        static func < (left: Reported, right: Reported) -> Bool { left.rawValue < right.rawValue }
+    }
 
     private struct Item {
         let user: UserID
@@ -49,7 +54,7 @@ struct CleanUp {
     enum Change {
         case remove(goneSince: Timestamp)
         /// It was refused for its own sake; `isBad`: no environment knows it.
-        case noteRefusal(isBad: Bool, at: Timestamp)
+        case refuse(isBad: Bool, at: Timestamp)
         /// It was found where it was not looked for at first.
         case move(to: APNsEnvironment)
     }
@@ -65,13 +70,13 @@ struct CleanUp {
     /// devices have verdicts of their own.
     mutating func follow(_ provider: Provider) {
         guard provider.settings != settings else { return }
-        noteRefusals()
-        noteAcceptances()
+        recordRefusals()
+        recordAcceptances()
         self = CleanUp(state: state, provider: provider, log: log)
     }
 
     /// - Parameter environment: where the push's device was looked for first; `nil` where there is no push service.
-    mutating func note(_ push: Push, _ verdict: Verdict, in environment: APNsEnvironment?) {
+    mutating func record(_ push: Push, _ verdict: Verdict, in environment: APNsEnvironment?) {
         guard verdict.status != nil, let user = push.job.file.user(of: push.delivery) else {
             return
         }
@@ -84,7 +89,7 @@ struct CleanUp {
         let reason = verdict.reason ?? ""
         let fault = verdict.isUncertain ? "\(reason), in one environment" : reason
         if verdict.reason != nil { failures[fault, default: UserCount()].insert(user) }
-        if case .noteRefusal(_, let moment) = change { noteRefusal(reason, to: user, at: moment) }
+        if case .refuse(_, let moment) = change { countRefusal(reason, to: user, at: moment) }
         items.append(
             Item(
                 user: user, token: token, reason: reason, fault: fault, environment: environment,
@@ -94,7 +99,7 @@ struct CleanUp {
     /// Changes the registrations. A document that is busy or damaged is logged: the deliveries count all
     /// the same.
     mutating func carryOut() {
-        noteRefusals()
+        recordRefusals()
         var kept: Set<String> = []
         while !items.isEmpty, !ThisProcess.isEndWanted {
             if let item = carryOutOne() { kept.insert(item.fault) }
@@ -108,15 +113,14 @@ struct CleanUp {
                     "users": .integer(Int64(users.count)),
                 ])
         }
-        noteAcceptances()
+        recordAcceptances()
         vouched = nil
         refused = nil
         refusedEarlier = nil
-        isRefusalReported = false
-        isAcceptanceReported = false
+        reported = .nothing
     }
 
-    private mutating func noteRefusal(
+    private mutating func countRefusal(
         _ reason: String, to user: UserID, at moment: Timestamp
     ) {
         var users = refused?.users ?? []
@@ -130,18 +134,22 @@ struct CleanUp {
     }
 
     /// Tells `health` at once: a run on a busy installation may go on for days.
-    private mutating func report() {
-        let isNews =
-            !isAcceptanceReported && !accepting.isEmpty
-            || !isRefusalReported && (refused?.users.count ?? 0) >= State.Refusals.few
-        guard isNews else { return }
-        isAcceptanceReported = !accepting.isEmpty
-        isRefusalReported = true
-        noteRefusals()
+    private mutating func reportNews() {
+        let news: Reported =
+            if !accepting.isEmpty {
+                .acceptances
+            } else if let refused, refused.users.count >= State.Refusals.few {
+                .refusals
+            } else {
+                .nothing
+            }
+        guard news > reported else { return }
+        reported = news
+        recordRefusals()
     }
 
     /// Records for `health` to whom pushes were refused, as long as none was accepted. Where that fails, another run does.
-    private mutating func noteRefusals() {
+    private mutating func recordRefusals() {
         do throws(Failure) {
             guard isUnproven else { return try state.forgetRefusals(by: service) }
             guard let refused else { return }
@@ -167,7 +175,7 @@ struct CleanUp {
 
     /// Changes one registration where many wait for it, while pushes go on.
     mutating func carryOutSome() {
-        report()
+        reportNews()
         if items.count > 1000 { carryOutOne() }
     }
 
@@ -187,10 +195,10 @@ struct CleanUp {
         case .remove(let since):
             let removed = try registry.remove(item.token, of: item.user, goneSince: since)
             event = removed ? "removed a device" : "kept a device that registered again"
-        case .noteRefusal(let isBad, let moment):
+        case .refuse(let isBad, let moment):
             try registry.noteRefusal(
                 item.reason, of: item.token, of: item.user, isBad: isBad, at: moment)
-            event = isBad ? "quarantined a device" : "noted a device's refusal"
+            event = isBad ? "quarantined a device" : "recorded a device's refusal"
         case .move(let environment):
             try registry.move(item.token, of: item.user, to: environment)
             event = "found a device in \(environment.rawValue)"
@@ -206,7 +214,7 @@ struct CleanUp {
     /// More than 20 % of at least 20 users failed and were reached on no other device, and no earlier acceptance vouches for
     /// key and topic. Before anything was accepted at all, three users are enough, in one run or in several.
     private mutating func isOurFault(_ item: Item) -> Bool {
-        if case .noteRefusal = item.change, isUnproven, refusedUsers >= State.Refusals.few {
+        if case .refuse = item.change, isUnproven, refusedUsers >= State.Refusals.few {
             return true
         }
         guard users.count >= 20, failed(for: item.fault) * 5 > users.count else { return false }
@@ -232,43 +240,11 @@ struct CleanUp {
     }
 
     /// Notes where pushes were accepted; where that fails, another run notes it.
-    private mutating func noteAcceptances() {
+    private mutating func recordAcceptances() {
         guard !accepting.isEmpty else { return }
         do throws(Failure) {
             try state.note(acceptances: accepting, of: service, under: settings)
         } catch { log.failure(error) }
         accepting = []
-    }
-}
-
-/// How many users there were, in little memory: exact up to 4096, then estimated from a sample of their hashes.
-struct UserCount {
-    private var hashes: Set<Int> = []
-    /// A hash is in the sample where so many of its lowest bits are 0.
-    private var bits = 0
-
-    private static let most = 4096
-
-    var count: Int { hashes.count << bits }
-
-    /// How many there were who are not among others.
-    func count(without others: UserCount) -> Int {
-        let rarer = max(bits, others.bits)
-        let rest = hashes.count { Self.isSampled($0, rarer) && !others.hashes.contains($0) }
-        return rest << rarer
-    }
-
-    mutating func insert(_ user: UserID) {
-        let hash = user.hashValue
-        guard Self.isSampled(hash, bits) else { return }
-        hashes.insert(hash)
-        while hashes.count > Self.most {
-            bits += 1
-            hashes = hashes.filter { Self.isSampled($0, bits) }
-        }
-    }
-
-    private static func isSampled(_ hash: Int, _ bits: Int) -> Bool {
-        hash & (1 << bits - 1) == 0
     }
 }

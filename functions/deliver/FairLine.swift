@@ -1,21 +1,22 @@
+import DequeModule
 import Spool
 import Turnstone
 
 /// Deliveries that wait, a queue for each recipient. Recipients take turns, one delivery each, so that one with thousands
 /// does not keep the others waiting.
 struct FairLine {
-    private var lines: [Recipient: Line<PushQueue.Entry>] = [:]
+    private var lines: [Recipient: Deque<PushQueue.Entry>] = [:]
     /// Those who have deliveries here; the first one is next.
-    private var turns = Line<Recipient>()
+    private var turns = Deque<Recipient>()
 
-    var rest: [PushQueue.Entry] { lines.values.flatMap { $0.rest } }
+    var rest: [PushQueue.Entry] { lines.values.flatMap { Array($0) } }
 
     func count(of recipient: Recipient) -> Int { lines[recipient]?.count ?? 0 }
 
     mutating func append(_ entry: PushQueue.Entry) {
         let recipient = entry.job.file.recipient(of: entry.delivery)
         if lines[recipient] == nil { turns.append(recipient) }
-        lines[recipient, default: Line()].append(entry)
+        lines[recipient, default: Deque()].append(entry)
     }
 
     mutating func popFirst() -> PushQueue.Entry? {
@@ -28,28 +29,5 @@ struct FairLine {
             turns.append(recipient)
         }
         return entry
-    }
-}
-
-/// First in, first out.
-struct Line<Element> {
-    private var elements: [Element?] = []
-    private var start = 0
-
-    var count: Int { elements.count - start }
-
-    var rest: [Element] { elements[start...].compactMap { $0 } }
-
-    mutating func append(_ element: Element) { elements.append(element) }
-
-    mutating func popFirst() -> Element? {
-        guard start < elements.count, let element = elements[start] else { return nil }
-        elements[start] = nil
-        start += 1
-        if start > 1024, start * 2 > elements.count {
-            elements.removeFirst(start)
-            start = 0
-        }
-        return element
     }
 }

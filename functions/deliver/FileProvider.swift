@@ -55,12 +55,12 @@ struct FileProvider {
             document["apns-channel-id"] = .string(channel.text)
             document["apns-request-id"] = .string(push.id)
         }
-        document["apns-push-type"] = .string(content.type)
+        document["apns-push-type"] = .string(content.type.rawValue)
         document["apns-priority"] = .integer(Int64(content.priority))
         let expiration = content.isKept ? push.expires.seconds : 0
         document["apns-expiration"] = .integer(expiration)
         document["apns-collapse-id"] = content.collapseID.map { .string($0) }
-        document["payload"] = push.payload
+        document["payload"] = push.payload.json
         return .object(document)
     }
 }

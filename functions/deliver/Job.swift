@@ -54,7 +54,7 @@ final class Job {
         notification = file.notification
         self.lane = lane
         wasReached = file.isReachedInPass
-        queuedGames = notification.push.payload.object?["aps"]?.object?["badge"]?.count
+        queuedGames = notification.push.payload.badge
     }
 
     /// Whether it tells of a player's turns, or of their number.
@@ -89,7 +89,8 @@ final class Job {
     /// Why deliveries have no outcome, or another one than accepted: the last reason for each.
     private var reasons: [Outcome?: String] = [:]
 
-    func note(_ reason: String?, for outcome: Outcome?) {
+    /// Records why deliveries have an outcome, or none.
+    func record(_ reason: String?, for outcome: Outcome?) {
         if let reason { reasons[outcome] = reason }
     }
 
@@ -110,7 +111,7 @@ final class Job {
 
     /// Counts a delivery that is to be tried again, not before a moment.
     func retry(notBefore moment: Timestamp, because reason: String?) {
-        note(reason, for: nil)
+        record(reason, for: nil)
         left += 1
         notBefore = min(notBefore ?? moment, moment)
     }

@@ -1,9 +1,10 @@
+import DequeModule
 import Spool
 import Turnstone
 
 /// The deliveries of all jobs, in the order in which they are to be tried: by lanes, and in the lanes of small
 /// notifications the devices first that are known to be good, of each recipient in turn.
-struct PushQueue {
+final class PushQueue {
     typealias Entry = (job: Job, delivery: Delivery)
 
     private var urgent = [FairLine(), FairLine()]
@@ -11,7 +12,7 @@ struct PushQueue {
     private var bulk: [Job] = []
     private var nextBulk = 0
     /// What came back of bulk jobs.
-    private var again = Line<Entry>()
+    private var again = Deque<Entry>()
     /// Jobs of which the last delivery is out, since the last ``takeExhausted()``.
     private var exhausted: [Job] = []
 
@@ -42,7 +43,7 @@ struct PushQueue {
 
     /// - Returns: a small notification's deliveries.
     /// - Throws: where a small notification's file is damaged: nothing of it is in the queue then.
-    mutating func append(_ job: Job) throws(Failure) -> [Delivery] {
+    func append(_ job: Job) throws(Failure) -> [Delivery] {
         guard job.lane != .bulk else {
             bulk.append(job)
             return []
@@ -55,7 +56,7 @@ struct PushQueue {
         return deliveries
     }
 
-    private mutating func append(_ entry: Entry) {
+    private func append(_ entry: Entry) {
         guard entry.job.lane != .bulk else { return again.append(entry) }
         let isFromBacklog = entry.job.lane == .backlog
         let place = entry.delivery.isProven && !isFromBacklog ? 0 : 1
@@ -69,10 +70,14 @@ struct PushQueue {
     }
 
     /// Takes back a delivery that was not tried.
-    mutating func putBack(_ entry: Entry) { append(entry) }
+    func putBack(_ entry: Entry) { append(entry) }
+
+    func putBack(_ entries: [Entry]) {
+        for entry in entries { append(entry) }
+    }
 
     /// - Throws: where a job's file is damaged; the others can go on.
-    mutating func popFirst() throws(Failure) -> Entry? {
+    func popFirst() throws(Failure) -> Entry? {
         if let entry = popSmall() {
             smallCount -= 1
             if entry.job.lane == .backlog { backlogCount -= 1 }
@@ -97,17 +102,17 @@ struct PushQueue {
         return nil
     }
 
-    private mutating func popSmall() -> Entry? {
+    private func popSmall() -> Entry? {
         guard smallCount > 0 else { return nil }
         for place in urgent.indices { if let entry = urgent[place].popFirst() { return entry } }
         for place in normal.indices { if let entry = normal[place].popFirst() { return entry } }
         return nil
     }
 
-    private mutating func drop() { exhausted.append(bulk.remove(at: nextBulk)) }
+    private func drop() { exhausted.append(bulk.remove(at: nextBulk)) }
 
     /// The jobs of which nothing more comes, each once.
-    mutating func takeExhausted() -> [Job] {
+    func takeExhausted() -> [Job] {
         defer { exhausted = [] }
         return exhausted
     }
@@ -115,11 +120,17 @@ struct PushQueue {
     /// Empties it.
     ///
     /// - Returns: the jobs of which something was left.
-    mutating func removeAll() -> [Job] {
+    func removeAll() -> [Job] {
         var jobs = bulk
         for line in urgent + normal { jobs += line.rest.map { $0.job } }
-        jobs += again.rest.map { $0.job }
-        self = PushQueue()
+        jobs += again.map { $0.job }
+        urgent = [FairLine(), FairLine()]
+        normal = [FairLine(), FairLine()]
+        bulk = []
+        again = Deque()
+        exhausted = []
+        smallCount = 0
+        backlogCount = 0
         var seen: Set<ObjectIdentifier> = []
         return jobs.filter { seen.insert(ObjectIdentifier($0)).inserted }
     }

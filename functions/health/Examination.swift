@@ -299,7 +299,7 @@ struct Examination {
         }.map { refusals in
             Problem(
                 "pushes refused",
-                "\(refusals.service) has accepted no push with these settings, and refused those to \(refusals.users) users: \(refusals.reason).",
+                "\(refusals.service) has accepted no push with these settings, and refused those to \(refusals.users == State.Refusals.most ? "at least " : "")\(refusals.users) users: \(refusals.reason).",
                 action: "Correct the topic (APNS_BUNDLE_ID), the key's team, or APNS_ENVIRONMENT.",
                 [
                     "service": .string(refusals.service), "reason": .string(refusals.reason),

@@ -75,14 +75,14 @@ struct Call {
     ) -> JSONObject? {
         var whole: JSONObject = ["timestamp": .integer(latest.seconds)]
         for member in aps.members { whole.append(member.name, member.value) }
-        let payload: JSONValue = ["aps": .object(whole)]
-        let cut = payload.cut(to: limit(target)) { JSON.text($0).count }
-        guard var members = cut?.object?["aps"]?.object else { return nil }
+        guard var members = Payload(aps: whole).cut(to: limit(target))?.aps else { return nil }
         members["timestamp"] = nil
         return members
     }
 
-    static func limit(_ target: Target) -> Int { target.isBroadcast ? 5120 : 4096 }
+    static func limit(_ target: Target) -> Int {
+        target.isBroadcast ? PushType.broadcastLimit : PushType.liveActivity.payloadLimit
+    }
 }
 
 extension Fields {

@@ -39,13 +39,8 @@ extension Sending {
                 carrying.session = session
                 try spool.accept(
                     carrying,
-                    to: open.lazy.map {
-                        var delivery = Delivery(
-                            token: $0.device.token, id: $0.device.changedID,
-                            environment: $0.device.environment)
-                        delivery.user = $0.user
-                        return delivery
-                    }, notBefore: carrier.due > call.now ? .putOff(until: carrier.due) : nil,
+                    to: open.lazy.map { $0.device.delivery(of: $0.user) },
+                    notBefore: carrier.due > call.now ? .putOff(until: carrier.due) : nil,
                     since: erasures)
             }
             try holders.session.note(

@@ -43,11 +43,7 @@ struct Sending {
         for member in call.aps.members { aps[member.name] = member.value }
         try spool.accept(
             notification(id: try newID(for: devices[0].user), user: devices[0].user, aps),
-            to: devices.map {
-                Delivery(
-                    token: $0.device.token, id: $0.device.changedID,
-                    environment: $0.device.environment)
-            }, since: erasures)
+            to: devices.map { $0.device.delivery() }, since: erasures)
         return .queued
     }
 
@@ -125,12 +121,8 @@ struct Sending {
                 var carrying = notification(id: id, user: user, call.aps)
                 carrying.cargo = .activity
                 try spool.accept(
-                    carrying,
-                    to: [
-                        Delivery(
-                            token: device.token, id: device.changedID,
-                            environment: device.environment)
-                    ], notBefore: carrier.due > call.now ? .putOff(until: carrier.due) : nil)
+                    carrying, to: [device.delivery()],
+                    notBefore: carrier.due > call.now ? .putOff(until: carrier.due) : nil)
             }
             if case .carried = addition { document.devices[index].activity = feed }
             return addition
@@ -146,7 +138,7 @@ struct Sending {
         Notification(
             id: id, user: user, accepted: call.now, expires: call.expires,
             push: PushContent(
-                type: "liveactivity", priority: call.priority, collapseID: nil,
-                payload: ["aps": .object(aps)]))
+                type: .liveActivity, priority: call.priority, collapseID: nil,
+                payload: Payload(aps: aps)))
     }
 }

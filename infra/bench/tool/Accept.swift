@@ -152,5 +152,5 @@ func content(level: String? = nil) -> PushContent {
     ]
     aps["interruption-level"] = level.map { .string($0) }
     return PushContent(
-        type: "alert", priority: 10, collapseID: nil, payload: ["aps": .object(aps)])
+        type: .alert, priority: 10, collapseID: nil, payload: Payload(aps: aps))
 }

@@ -7,12 +7,33 @@ import Store
 import Turnstone
 import Unix
 
-// What was held for a device goes out with one push, a release. What it brings is decided when it is sent, as of all pushes.
+/// Decides what a release brings when it is sent: of the messages that were held for a device, those that are still wanted.
+final class Releases: RunPart {
+    let run: Run
+    private let documents: LastDocuments
+    private let order: SeriesOrder
+    private let boxes: HeldBoxes
+    private let badges: Badges
+    /// By message, the devices for which its notification in the spool still was when somebody asked: a hundred thousand at
+    /// most, unless one message has more.
+    private var openDevices: [String: Set<String>] = [:]
 
-extension Drainer {
-    /// Decides what a release brings now.
-    func loadRelease(
-        _ push: inout Push, to device: Device, of user: UserID, _ document: User
+    init(
+        _ run: Run, _ documents: LastDocuments, _ order: SeriesOrder, _ boxes: HeldBoxes,
+        _ badges: Badges
+    ) {
+        self.run = run
+        self.documents = documents
+        self.order = order
+        self.boxes = boxes
+        self.badges = badges
+    }
+
+    /// Loads a release with what it brings now.
+    ///
+    /// - Returns: a verdict if nothing is sent, or not now.
+    func load(
+        _ push: Push, to device: Device, of user: UserID, _ document: User
     ) throws(Failure) -> Verdict? {
         push.bring([])
         var messages = try messages(of: push)
@@ -21,14 +42,14 @@ extension Drainer {
         }
         guard !messages.isEmpty else { return .superseded("released") }
         // Two to one device would be sent in any order.
-        guard bringing[device.id] == nil else { return .soon }
+        guard !order.isBringing(to: device) else { return .soon }
         if let verdict = try keepBack(some: &messages, of: push, device, user, document) {
             return verdict
         }
         load(messages, into: push.job)
         push.bring(messages.map { $0.id })
         push.brought = messages.compactMap { $0.notification.series }
-        try countBadges(of: messages.map { $0.notification }, &push, of: user)
+        try badges.count(messages.map(\.notification), in: push, of: user)
         return nil
     }
 
@@ -36,7 +57,7 @@ extension Drainer {
     private func messages(of push: Push) throws(Failure) -> [HeldMessage] {
         try spool.messages(of: push.job.notification.id) { (id, path, error) throws(Failure) in
             log.failure(error)
-            note(.damaged, error.cause, ofMessage: id, push)
+            append(.damaged, error.cause, ofMessage: id, push)
             try intake.log.commit()
             try spool.setAside(id, path, now: now)
         }
@@ -80,7 +101,7 @@ extension Drainer {
                 return .retained(min(moment, first ?? moment) - now)
             }
             try spool.putBack(messages, of: release, into: box, until: moment, now: now)
-            try lookAgain(at: user, heldUntil: moment)
+            try boxes.lookAgain(at: user, heldUntil: moment)
             return .superseded("held")
         }
         for message in messages {
@@ -106,14 +127,6 @@ extension Drainer {
         var isRepeated = false
     }
 
-    /// A record that cannot be read says nothing: what else is held must not wait for it.
-    func record(of message: String) -> MessageRecord? {
-        do throws(Failure) { return try state.messages.find(message) } catch {
-            log.failure(error)
-            return nil
-        }
-    }
-
     /// Whether a notification in the spool is still for a device. Its devices only become fewer: of one with very many, most
     /// questions are answered by what was read before.
     private func isOpen(_ message: String, for device: Device) throws(Failure) -> Bool {
@@ -128,7 +141,7 @@ extension Drainer {
 
     /// Whether a device has got a message under one of the ids of those that have become one with it.
     private func hasGot(_ message: String, _ device: Device) throws(Failure) -> Bool {
-        guard device.standsForOthers, let record = record(of: message),
+        guard device.standsForOthers, let record = documents.record(of: message),
             let start = ReceiptLog.Position(record.receipts)
         else { return false }
         try intake.log.write()
@@ -157,7 +170,7 @@ extension Drainer {
                 continue
             }
             // What may have arrived is not called off.
-            if !isInDoubt, record(of: message.id)?.calledOff != nil {
+            if !isInDoubt, documents.record(of: message.id)?.calledOff != nil {
                 fate.outcome = .cancelled
             } else if !isInDoubt, try isOpen(message.id, for: device) {
                 // A drainer was killed between its file and the line that says so: the notification itself brings it.
@@ -173,7 +186,7 @@ extension Drainer {
             {
                 fate = Fate(outcome: .superseded, reason: "unwanted")
             } else if let series = notification.series {
-                let known = try newer(than: series, on: device)
+                let known = try order.newer(than: series, on: device)
                 if case .taken = known {
                     fate = Fate(outcome: .superseded, reason: "newer")
                 } else if kept.contains(where: { $0.replaces(series) }) {
@@ -199,8 +212,10 @@ extension Drainer {
         let isInDoubt = push.job.file.isInDoubt(push.delivery)
         for (message, fate) in gone {
             guard let outcome = fate.outcome else { continue }
-            note(outcome, fate.reason, ofMessage: message.id, push)
-            if isInDoubt, let series = message.notification.series { noteReached(series, by: push) }
+            append(outcome, fate.reason, ofMessage: message.id, push)
+            if isInDoubt, let series = message.notification.series {
+                order.recordReached(series, by: push)
+            }
         }
         // Before their files go: nothing else says so.
         try intake.log.commit()
@@ -214,8 +229,8 @@ extension Drainer {
         for (message, _) in gone { try spool.forget(message, now: now) }
     }
 
-    private func note(_ outcome: Outcome, _ reason: String?, ofMessage id: String, _ push: Push) {
-        summary.count(outcome)
+    private func append(_ outcome: Outcome, _ reason: String?, ofMessage id: String, _ push: Push) {
+        run.summary.count(outcome)
         intake.log.append(
             Attempt(at: now, pushID: nil, reason: reason, outcome: outcome), ofMessage: id,
             push.delivery, in: push.job.file, isInDoubt: push.job.file.isInDoubt(push.delivery))
@@ -225,10 +240,10 @@ extension Drainer {
         guard let newest = messages.last?.notification else { return }
         var content = newest.push
         if messages.count > 1 {
-            let payloads = messages.map { $0.notification.push.payload.object ?? [:] }
-            content.payload = .object(MergedMessages.payload(payloads))
+            let payloads = messages.map(\.notification.push.payload)
+            content.payload = MergedMessages.payload(payloads)
             if !fits(content.payload) {
-                content.payload = .object(MergedMessages.payload(payloads, keepsData: false))
+                content.payload = MergedMessages.payload(payloads, keepsData: false)
             }
             content.priority = messages.map { $0.notification.push.priority }.max() ?? 10
             content.collapseID = nil
@@ -244,26 +259,8 @@ extension Drainer {
     }
 
     /// Whether a payload, with any badge and with less text at the worst, is small enough for APNs.
-    private func fits(_ payload: JSONValue) -> Bool {
+    private func fits(_ payload: Payload) -> Bool {
         let room = PushType.alert.payloadLimit - #""badge":-9223372036854775808,"#.utf8.count
-        let size = { (payload: JSONValue) in JSON.text(payload).count }
-        return size(payload) <= room || payload.cut(to: room, size) != nil
-    }
-
-    /// Changes the badge as messages say, each once for each user, and lets the push show it.
-    func countBadges(
-        of messages: [Notification], _ push: inout Push, of user: UserID
-    ) throws(Failure) {
-        let changes = messages.filter { $0.badge != nil }
-        guard !changes.isEmpty else { return }
-        let badge = try state.users[user].update { document in
-            for message in changes {
-                if let change = message.badge {
-                    document.changeBadge(change, messageID: message.id)
-                }
-            }
-            return document.badge
-        }
-        push.setBadge(badge)
+        return payload.cut(to: room) != nil
     }
 }

@@ -4,57 +4,57 @@ import Store
 import Turnstone
 import Unix
 
-/// What a turn notice came to when it was about to be sent.
-enum NoticeFilling {
-    /// It tells of the player's turns as they are now; so many games wait.
-    case turns(waiting: Int64)
-    /// It is not sent, for this reason.
-    case nothing(String)
-}
+/// Fills turn notices when they are sent: of the games that wait by the newest look, those for which the notice was queued
+/// and all others of which no device was told yet.
+final class TurnNotices: RunPart {
+    let run: Run
+    /// By player, the notice in hand that tells of the player's turns, until the ledger says what became of it.
+    private var inHand: [UserID: String] = [:]
 
-// A turn notice is made when it is sent: of the games that wait by the newest look, those that it was queued for and
-// all others of which no device was told yet.
+    init(_ run: Run) { self.run = run }
 
-extension Drainer {
-    func loadNotice(
-        _ told: Notification.TurnsTold, _ push: inout Push, to device: Device, of user: UserID
+    // MARK: Before sending
+
+    /// - Returns: a verdict if nothing is sent, or not now.
+    func load(
+        _ turns: Notification.TurnsTold, _ push: Push, to device: Device, of user: UserID
     ) throws(Failure) -> Verdict? {
         guard let player = user.player else { return .superseded("unregistered") }
-        guard device.notice <= told.notice else { return .superseded("newer") }
+        guard device.notice <= turns.notice else { return .superseded("newer") }
         // Another notice may tell of the same turns: what becomes of it decides what is left for this one.
         let id = push.job.notification.id
-        guard telling[user] ?? id == id else { return .soon }
-        telling[user] = id
-        switch try filling(of: push.job, told, of: player) {
+        guard inHand[user] ?? id == id else { return .soon }
+        inHand[user] = id
+        switch try filling(of: push.job, turns, of: player) {
         case .nothing(let reason): return .superseded(reason)
         case .turns(let waiting):
-            setTurnBadge(&push, of: user, waiting: waiting, on: device)
+            setBadge(push, of: user, waiting: waiting, on: device)
             return nil
         }
     }
 
-    /// For all devices that get it at about the same time it is the same.
+    /// The same for all devices that get it at about the same time.
     private func filling(
-        of job: Job, _ told: Notification.TurnsTold, of player: PlayerID
+        of job: Job, _ turns: Notification.TurnsTold, of player: PlayerID
     ) throws(Failure) -> NoticeFilling {
         let moment = Instant.now
         if let known = job.notice, moment - known.at < .seconds(1) { return known.filling }
-        let filling = try fill(job, told, of: player)
+        let filling = try fill(job, turns, of: player)
         job.notice = (filling, moment)
         return filling
     }
 
     private func fill(
-        _ job: Job, _ told: Notification.TurnsTold, of player: PlayerID
+        _ job: Job, _ turns: Notification.TurnsTold, of player: PlayerID
     ) throws(Failure) -> NoticeFilling {
-        let settings = try TurnSettings(configuration.variables)
+        let settings = try TurnSettings(run.configuration.variables)
         return try state.users[UserID(player)].update { (document) throws(Failure) in
-            document.adopt(told.turns, notice: told.notice)
+            document.adopt(turns.turns, notice: turns.notice)
             switch document.preferences.passage(Preferences.turn, at: now, WallClock.minute) {
             case .free: break
             case .closed:
                 // Not even later.
-                document.ledger.noteTold(told.notice)
+                document.ledger.noteTold(turns.notice)
                 return .nothing("unwanted")
             case .held: return .nothing("held")
             }
@@ -63,7 +63,7 @@ extension Drainer {
                 return .turns(waiting: job.queuedGames ?? document.turnBadge.waiting)
             }
             let judgement = document.judge(look.found, of: player, liveToo: settings.liveToo)
-            let games = document.ledger.fill(told.notice, from: judgement.waiting)
+            let games = document.ledger.fill(turns.notice, from: judgement.waiting)
             let notice = TurnNotice(
                 new: games, badge: judgement.badge, player: player, site: settings.site,
                 environment: settings.environment, now: now)
@@ -73,12 +73,14 @@ extension Drainer {
         }
     }
 
-    /// Corrects the number on the player's icons, if that is still due.
-    func loadTurnBadge(
-        _ push: inout Push, to device: Device, of user: UserID
+    /// Loads a push that only corrects the number on a player's icon.
+    ///
+    /// - Returns: a verdict if the correction is no longer due.
+    func loadCorrection(
+        _ push: Push, to device: Device, of user: UserID
     ) throws(Failure) -> Verdict? {
         guard let player = user.player else { return .superseded("unregistered") }
-        let settings = try TurnSettings(configuration.variables)
+        let settings = try TurnSettings(run.configuration.variables)
         let (badge, preferences) = try state.users[user].update { (document) throws(Failure) in
             if let look = try state.looks[player].read() {
                 _ = document.judge(look.found, of: player, liveToo: settings.liveToo)
@@ -92,37 +94,23 @@ extension Drainer {
             return .superseded("unwanted")
         }
         push.job.notice = (.turns(waiting: badge.waiting), Instant.now)
-        setTurnBadge(&push, of: user, waiting: badge.waiting, on: device)
+        setBadge(push, of: user, waiting: badge.waiting, on: device)
         return nil
     }
 
-    /// Shows how many games wait for all the players who are told of them on a device.
-    private func setTurnBadge(
-        _ push: inout Push, of user: UserID, waiting: Int64, on device: Device
+    /// Shows how many games wait, together for all players who are told of their turns on a device.
+    private func setBadge(
+        _ push: Push, of user: UserID, waiting: Int64, on device: Device
     ) {
         var others: [(user: UserID, waiting: Int64)] = []
         for other in holders(of: device.token) {
-            guard other != user, let document = known(other),
+            guard other != user, let document = document(of: other),
                 document.devices.contains(where: { $0.token == device.token })
             else { continue }
             others.append((other, document.turnBadge.waiting))
         }
         push.job.others[device.token] = others.isEmpty ? nil : others
         push.setBadge(others.reduce(waiting) { $0.saturatingAdd($1.waiting) })
-    }
-
-    /// Records for the other users of a device what its icon shows of their games: each of them corrects what is theirs.
-    func tellOthers(of job: Job) throws(Failure) {
-        for token in job.reached {
-            for (user, waiting) in job.others[token] ?? [] {
-                guard let device = known(user)?.devices.first(where: { $0.token == token }),
-                    device.shownTurns ?? 0 != waiting
-                else { continue }
-                try state.users[user].update { (document) throws(Failure) in
-                    document.noteShown(waiting, on: [token])
-                }
-            }
-        }
     }
 
     /// The users who may have a device. An index that cannot be read must not keep this player's notices.
@@ -133,25 +121,51 @@ extension Drainer {
         }
     }
 
-    /// Another user's document; `nil` also where it cannot be read.
-    private func known(_ other: UserID) -> User? {
+    /// Another user's document; `nil` also if it cannot be read.
+    private func document(of other: UserID) -> User? {
         do throws(Failure) { return try state.users[other].read() } catch {
             log.failure(error)
             return nil
         }
     }
 
-    /// Records in the player's document what a notice has come to: told, where a device took it; else its turns are new
-    /// again, and the next cycle tells of them.
-    func tellPlayer(_ told: Notification.TurnsTold, of job: Job, isOver: Bool) throws(Failure) {
+    // MARK: After sending
+
+    /// Records in users' documents what came of a notice or of a correction, before the notification leaves the spool.
+    ///
+    /// - Parameter isOver: whether all devices have an outcome.
+    func recordEnd(of job: Job, isOver: Bool) throws(Failure) {
+        guard let user = job.notification.user else { return }
+        if let turns = job.notification.turns {
+            try recordNotice(turns, of: job, isOver: isOver)
+        } else if job.notification.cargo == .turnBadge, job.changesIcons {
+            try state.users[user].update { (document) throws(Failure) in
+                if let waiting = job.waitingGames { document.noteShown(waiting, on: job.reached) }
+                try recordDoubt(of: job, in: &document)
+            }
+        } else if job.notification.cargo == .turnBadge, isOver, job.file.count(.expired) > 0,
+            let player = user.player
+        {
+            // The clock was ahead, or nothing was sent for a day: the next look makes another correction.
+            try state.users[user].update { (document) throws(Failure) in
+                try state.forgetJudgement(of: player, hint: document.record)
+            }
+        }
+        try recordOthers(of: job)
+    }
+
+    /// Told, if a device took the notice; else its turns are new again, and the next cycle tells of them.
+    private func recordNotice(
+        _ turns: Notification.TurnsTold, of job: Job, isOver: Bool
+    ) throws(Failure) {
         guard let user = job.notification.user, let player = user.player else { return }
         try state.users[user].update { (document) throws(Failure) in
-            document.adopt(told.turns, notice: told.notice)
+            document.adopt(turns.turns, notice: turns.notice)
             if job.file.isReached {
                 document.noteTold(
-                    told.notice, badge: job.waitingGames, on: job.reached, at: now)
+                    turns.notice, badge: job.waitingGames, on: job.reached, at: now)
             } else if isOver {
-                document.noteUntold(told.notice, isRefused: job.isRefused, at: now)
+                document.noteUntold(turns.notice, isRefused: job.isRefused, at: now)
                 // Under the user's lock: a cycle that judges the player now must not take its judgement for the last.
                 try state.forgetJudgement(of: player, hint: document.record)
             }
@@ -160,8 +174,8 @@ extension Drainer {
     }
 
     /// Records in the player's document what icons show by pushes of which nobody knows: those that an earlier drainer has
-    /// sent, and those that may have arrived. The next cycle corrects it where it is wrong.
-    func recordDoubt(of job: Job, in document: inout User) throws(Failure) {
+    /// sent, and those that may have arrived. The next cycle corrects it if it is wrong.
+    private func recordDoubt(of job: Job, in document: inout User) throws(Failure) {
         guard !job.doubtful.isEmpty || job.wasReached, let player = job.notification.user?.player
         else { return }
         // On other devices, a newer notice that was taken meanwhile has changed the number again.
@@ -175,4 +189,27 @@ extension Drainer {
         }
         try state.forgetJudgement(of: player, hint: document.record)
     }
+
+    /// Records for the other users of a device what its icon shows of their games: each of them corrects the own number.
+    private func recordOthers(of job: Job) throws(Failure) {
+        for token in job.reached {
+            for (user, waiting) in job.others[token] ?? [] {
+                guard let device = document(of: user)?.devices.first(where: { $0.token == token }),
+                    device.shownTurns ?? 0 != waiting
+                else { continue }
+                try state.users[user].update { (document) throws(Failure) in
+                    document.noteShown(waiting, on: [token])
+                }
+            }
+        }
+    }
+
+    /// Forgets a job that is out of hand.
+    func leave(_ job: Job) {
+        if let user = job.notification.user, inHand[user] == job.notification.id {
+            inHand[user] = nil
+        }
+    }
+
+    func removeAll() { inHand = [:] }
 }

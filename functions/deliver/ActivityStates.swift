@@ -1,15 +1,22 @@
 import APNs
-import Crypto
 import Documents
 import JSON
 import Spool
 import Store
 import Turnstone
-import Unix
 
-extension Drainer {
-    /// What a channel is to get now: an older state never follows a newer one.
-    func loadBroadcast(_ push: Push, to channel: ChannelID) throws(Failure) -> Verdict? {
+/// Loads Live Activities' pushes with the state that is to be shown now: an older state never follows a newer one.
+struct ActivityStates: RunPart {
+    let run: Run
+    private let documents: LastDocuments
+
+    init(_ run: Run, _ documents: LastDocuments) {
+        self.run = run
+        self.documents = documents
+    }
+
+    /// - Returns: a verdict if nothing is sent, or not now.
+    func load(_ push: Push, to channel: ChannelID) throws(Failure) -> Verdict? {
         let id = push.job.notification.id
         let taken = try state.channels[channel].update { document in
             document.feed?.take(by: id, now: now, turn: 0)
@@ -17,18 +24,16 @@ extension Drainer {
         return fill(push, taken)
     }
 
-    /// What a Live Activity is to show now.
-    func loadActivity(
-        _ push: inout Push, to device: Device, of user: UserID
-    ) throws(Failure) -> Verdict? {
+    /// - Returns: a verdict if nothing is sent, or not now.
+    func load(_ push: Push, to device: Device, of user: UserID) throws(Failure) -> Verdict? {
         if let session = push.job.notification.session {
-            return try loadSession(session, &push, to: device)
+            return try load(push, of: session, to: device)
         }
         let id = push.job.notification.id
         let session = try device.sessionID.flatMap { (name) throws(Failure) in
-            try self.session(named: name)
+            try documents.session(name)
         }
-        // Nothing but its own end comes after the session's.
+        // After the session's end, only the activity's own end is sent.
         if session?.hasEnded(for: device.joined) == true, device.activity?.known?.isEnd != true {
             return .superseded("newer")
         }
@@ -45,9 +50,9 @@ extension Drainer {
         return fill(push, taken)
     }
 
-    /// What a listener of a session is to show now.
-    private func loadSession(
-        _ session: String, _ push: inout Push, to device: Device
+    /// The same for a listener of a session.
+    private func load(
+        _ push: Push, of session: String, to device: Device
     ) throws(Failure) -> Verdict? {
         let id = push.job.notification.id
         if let end = device.activity?.taken, end.state.isEnd, end.carrier == id {
@@ -55,21 +60,19 @@ extension Drainer {
             push.load(content(of: end, like: push), expires: end.state.expires)
             return nil
         }
-        // It may have been registered for another one since.
+        // It may have been registered for another session since.
         guard device.sessionID?.utf8.elementsEqual(session.utf8) == true else {
             return .superseded("unregistered")
         }
-        guard let taken = try take(from: session, by: id) else {
-            return .superseded("newer")
-        }
+        guard let taken = try take(from: session, by: id) else { return .superseded("newer") }
         // It may have left and come back since: what was sent before it came is not for it.
         guard taken.state.number > device.joined else { return .superseded("unregistered") }
         let verdict = fill(push, taken)
         guard let own = device.activity else { return verdict }
         if let pause = own.pause(before: taken, now: now) { return .behind(for: pause) }
         var isPutOff = false
-        // Only the next one has to look: thousands may have been sent an alert some day.
-        if let last = own.taken, last.state.aps["alert"] != nil, taken.turn - last.turn <= 1 {
+        // An alert that has expired is not worth looking for: thousands may have been sent one some day.
+        if let last = own.taken, last.state.aps["alert"] != nil, last.state.expires > now {
             isPutOff = try spool.putOff(last.carrier) != nil
         }
         let merged = own.merged(into: taken, now: now, isPutOff: isPutOff, fits: fits)
@@ -78,40 +81,17 @@ extension Drainer {
         return nil
     }
 
-    /// Whether a state can be sent, whatever its `timestamp`.
-    private func fits(_ aps: JSONObject) -> Bool {
-        JSON.text(payload(aps, Int64.max)).count <= PushType.liveActivity.payloadLimit
-    }
-
     private func take(from session: String, by id: String) throws(Failure) -> ActivityFeed.Taken? {
-        let known = try self.session(named: session)
+        let known = try documents.session(session)
         if let taken = known?.taken(by: id, now: now) { return taken }
         // Thousands of pushes may ask for a state that another one has replaced.
         guard known?.waits(for: id) == true else { return nil }
-        return try state.sessions[session].update {
-            $0.session.take(by: id, now: now)
-        }
+        return try state.sessions[session].update { $0.session.take(by: id, now: now) }
     }
 
-    /// What was sent to a session as a whole: its document names thousands of listeners.
-    private func session(named session: String) throws(Failure) -> SessionFeeds? {
-        let (known, snapshot) = try state.sessions[session].read(unless: lastSession)
-        lastSession = snapshot
-        return known?.session
-    }
-
-    /// The user's badge as it is now.
-    func loadBadge(_ push: Push, of user: UserID) throws(Failure) -> Verdict? {
-        if !push.job.isBadgeTaken {
-            // Under the lock: whoever changes it accepts the push first. From now on another change needs another push.
-            try state.users[user].update { document in
-                if document.badgePush?.id == push.job.notification.id { document.badgePush = nil }
-            }
-            push.job.isBadgeTaken = true
-        }
-        let badge = try document(of: user).badge
-        fill(push, ["aps": ["badge": .integer(badge)]])
-        return nil
+    /// Whether a state can be sent, whatever its `timestamp`.
+    private func fits(_ aps: JSONObject) -> Bool {
+        payload(aps, Int64.max).text.count <= PushType.liveActivity.payloadLimit
     }
 
     private func fill(_ push: Push, _ taken: ActivityFeed.Taken?) -> Verdict? {
@@ -127,16 +107,9 @@ extension Drainer {
         return content
     }
 
-    private func payload(_ state: JSONObject, _ seconds: Int64) -> JSONValue {
+    private func payload(_ state: JSONObject, _ seconds: Int64) -> Payload {
         var aps: JSONObject = ["timestamp": .integer(seconds)]
         for member in state.members { aps[member.name] = member.value }
-        return ["aps": .object(aps)]
-    }
-
-    func fill(_ push: Push, _ payload: JSONValue) {
-        let notification = push.job.notification
-        var content = notification.push
-        content.payload = payload
-        push.job.load(content, expires: notification.expires)
+        return Payload(aps: aps)
     }
 }

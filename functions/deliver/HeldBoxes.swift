@@ -4,11 +4,26 @@ import Store
 import Turnstone
 import Unix
 
-// Who does not want to be told now gets a message later: its way to each device waits in the device's box, and what is
-// in a box when its moment has come goes out with one push, a release.
+/// Messages held for devices whose users do not want them now. A message's way to each device waits in the device's box, and
+/// when its moment has come, everything in a box goes out with one push, a release.
+final class HeldBoxes: RunPart {
+    let run: Run
+    private let documents: LastDocuments
+    /// By box, the releases that failed, and why.
+    private var failed: [String: (release: String, cause: String)] = [:]
+    /// When they are tried again.
+    private var nextRetry = Instant.first
+    /// When boxes are looked for again: there may be thousands of moments.
+    private var nextLook = Instant.first
+    /// When this run began, if boxes had something in them then: see ``isHeldAlready(_:for:)``.
+    private var heldBefore: Timestamp?
 
-extension Drainer {
-    /// Puts a message into the box of a device that wants it later.
+    init(_ run: Run, _ documents: LastDocuments) {
+        self.run = run
+        self.documents = documents
+    }
+
+    /// Puts a message into the box of a device whose user wants it later.
     func hold(
         _ push: Push, for user: UserID, until moment: Timestamp
     ) throws(Failure) -> Verdict {
@@ -38,7 +53,7 @@ extension Drainer {
     /// Looks again at what is held for a user whose preferences have changed meanwhile: whoever changed them could not find
     /// yet what has just been put aside.
     func lookAgain(at user: UserID, heldUntil moment: Timestamp) throws(Failure) {
-        let passage = try document(of: user).preferences.passage(nil, at: now, WallClock.minute)
+        let passage = try documents.user(user).preferences.passage(nil, at: now, WallClock.minute)
         if case .held(let end) = passage, end >= moment { return }
         _ = try spool.lookAgain(at: user, now: now)
     }
@@ -57,33 +72,33 @@ extension Drainer {
         return boxes.contains(box.name)
     }
 
-    /// Brings what an earlier drainer has taken out of boxes and not accepted.
-    func recoverHeld() throws(Failure) {
+    /// Accepts the releases that an earlier drainer has taken out of boxes and not accepted.
+    func recover() throws(Failure) {
         heldBefore = try spool.holdsAnything() ? now : nil
         for release in try spool.orphanedReleases() {
-            orLog { () throws(Failure) in try accept(release, isRecovered: true) }
+            run.orLog { () throws(Failure) in try accept(release, isRecovered: true) }
         }
     }
 
-    /// Lets what is held for devices go whose moment has come. A box that cannot be used keeps nobody else's: it is tried
-    /// again a second later, and reported once for each reason.
-    func releaseHeld() throws(Failure) {
-        guard Instant.now >= nextLookAtHeld else { return }
-        let known = failedReleases
-        if !known.isEmpty, Instant.now >= nextRelease {
-            failedReleases = [:]
-            for (box, failed) in known {
-                tryRelease(failed.release, of: box, failed.cause) { () throws(Failure) in
+    /// Releases the boxes whose moment has come. One that cannot be used holds up no other: it is tried again a second
+    /// later, and reported once for each reason.
+    func release() throws(Failure) {
+        guard Instant.now >= nextLook else { return }
+        let known = failed
+        if !known.isEmpty, Instant.now >= nextRetry {
+            failed = [:]
+            for (box, failure) in known {
+                tryRelease(failure.release, of: box, failure.cause) { () throws(Failure) in
                     // What has left its box and was not accepted.
-                    try accept(failed.release, isRecovered: true)
+                    try accept(failure.release, isRecovered: true)
                 }
             }
         }
         let moments = try spool.heldMoments()
-        let most = 100 + failedReleases.count
+        let most = 100 + failed.count
         let due = try spool.dueBoxes(among: moments, at: now, most: most)
-        if due.count < most { nextLookAtHeld = Instant.now + .milliseconds(200) }
-        for box in due where failedReleases[box.name] == nil {
+        if due.count < most { nextLook = Instant.now + .milliseconds(200) }
+        for box in due where failed[box.name] == nil {
             let release = try newID(for: nil)
             tryRelease(release, of: box.name, known[box.name]?.cause) { () throws(Failure) in
                 try spool.release(box, as: release, among: moments)
@@ -98,8 +113,8 @@ extension Drainer {
     ) {
         do throws(Failure) { try work() } catch {
             if error.cause != cause { log.failure(error) }
-            failedReleases[box] = (release, error.cause)
-            nextRelease = Instant.now + .milliseconds(1000)
+            failed[box] = (release, error.cause)
+            nextRetry = Instant.now + .seconds(1)
         }
     }
 
@@ -134,8 +149,8 @@ extension Drainer {
         String(decoding: Array(Files.name(of: path).utf8.prefix(36)), as: UTF8.self)
     }
 
-    /// Takes over what an earlier version has held in the user's document.
-    func takeOverHeld(of user: UserID) throws(Failure) -> Verdict {
+    /// Moves what an earlier version has held in the user's document into boxes.
+    func takeOver(heldFor user: UserID) throws(Failure) -> Verdict {
         try state.users[user].update { (document) throws(Failure) in
             let messages = try document.held.messages + lostReleases(of: document)
             for message in messages {
@@ -175,13 +190,10 @@ extension Drainer {
         var notification = Notification(
             id: message.id, user: user, accepted: now, expires: message.expires,
             push: PushContent(
-                type: "alert", priority: 10, collapseID: message.collapseID,
-                payload: .object(message.payload)))
+                type: .alert, priority: 10, collapseID: message.collapseID,
+                payload: message.payload))
         notification.kind = message.kind ?? "message"
-        let delivery = Delivery(
-            token: device.token, id: device.changedID, environment: device.environment,
-            isProven: device.reached != nil)
         try spool.hold(
-            notification, delivery, in: HeldBox(of: user, device.id), until: now, now: now)
+            notification, device.delivery(), in: HeldBox(of: user, device.id), until: now, now: now)
     }
 }

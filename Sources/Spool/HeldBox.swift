@@ -1,0 +1,28 @@
+import Crypto
+import Turnstone
+import Unix
+
+/// Where the messages wait that are held for one device of a user.
+package struct HeldBox: Equatable, Sendable {
+    /// Tells boxes apart: digests of the user and of the device.
+    package let name: String
+
+    package init(of user: UserID, _ device: String) {
+        name = "\(Self.start(of: user))\(Self.digest(device))"
+    }
+
+    private init(name: String) { self.name = name }
+
+    /// What the names of all of a user's boxes begin with.
+    static func start(of user: UserID) -> String { "\(digest(user.text))-" }
+
+    private static func digest(_ text: String) -> String {
+        hex(SHA256.hash(Array(text.utf8)).prefix(12))
+    }
+
+    /// - Returns: `nil` for a name that is none of a box.
+    init?(folder name: String) {
+        guard name.utf8.count == 49, !name.utf8.contains(UInt8(ascii: ".")) else { return nil }
+        self.init(name: name)
+    }
+}

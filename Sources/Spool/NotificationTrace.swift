@@ -1,0 +1,107 @@
+import Crypto
+import Turnstone
+import Unix
+
+/// What became of a message.
+package struct NotificationTrace {
+    /// By their numbers.
+    package internal(set) var deliveries: [DeliveryTrace] = []
+    /// How many of them have ended.
+    var endedCount = 0
+    /// Whether every device has its outcome.
+    package internal(set) var isFinished = false
+    /// Whether its file is still in the spool.
+    var isInSpool = false
+    /// To devices of users for whom it was held, in the order of their first answers.
+    package internal(set) var released: [DeliveryTrace] = []
+    var releasedPlaces: [String: Int] = [:]
+    /// By user and device, the numbers of those that were held.
+    var heldPlaces: [String: Int] = [:]
+    /// Whether what is left is called off.
+    package internal(set) var isCalledOff = false
+    /// Whether its file was put aside, since it could not be read.
+    package internal(set) var isDamaged = false
+
+    /// Of a message that is for no device.
+    package static let nothing = NotificationTrace(isFinished: true)
+
+    /// Leaves out the devices of which nothing is known, where the first receipts are so old that they may have been removed.
+    package mutating func forget() {
+        guard !isInSpool, !isDamaged else { return }
+        let count = deliveries.count
+        deliveries.removeAll { $0.outcome == nil }
+        isForgotten = count > 0 && deliveries.isEmpty && released.isEmpty
+    }
+
+    /// Whether nothing is known any more of any device.
+    package private(set) var isForgotten = false
+}
+
+extension NotificationTrace {
+    /// Whether nothing more is to come. Where the clock was set back by days, the last line may be in an earlier day's receipts
+    /// than others.
+    var isComplete: Bool {
+        isFinished && endedCount == deliveries.count
+    }
+
+    private mutating func add(_ line: JSONObject, of number: Int) {
+        let hadEnded = deliveries[number].outcome != nil
+        deliveries[number].add(line)
+        if !hadEnded, deliveries[number].outcome != nil { endedCount += 1 }
+    }
+
+    mutating func settleAsDamaged() {
+        for number in deliveries.indices where deliveries[number].outcome == nil {
+            deliveries[number].outcome = .damaged
+        }
+    }
+
+    mutating func add(_ delivery: Delivery, user: UserID?) {
+        guard deliveries.indices.contains(delivery.number) else { return }
+        deliveries[delivery.number].device =
+            delivery.device ?? ""
+        deliveries[delivery.number].user = user?.text
+    }
+
+    mutating func add(_ line: JSONObject) {
+        if line["finished_at"] != nil { isFinished = true }
+        // What was set aside, mended and put back has lines behind that one.
+        let isOfDamage = line["outcome"]?.string == Outcome.damaged.rawValue
+        if isOfDamage || line["status"] != nil || isFinished { isDamaged = isOfDamage }
+        if line["in"] != nil { return addReleased(line) }
+        guard let number = line["n"]?.integer.flatMap(Int.init(exactly:)),
+            deliveries.indices.contains(number), line["at"] != nil
+        else { return }
+        add(line, of: number)
+        if deliveries[number].outcome == .held { heldPlaces[name(of: line)] = number }
+    }
+
+    private func name(of line: JSONObject) -> String {
+        "\(line["device_id"]?.string ?? "") \(line["user"]?.string ?? "")"
+    }
+
+    private mutating func addReleased(_ line: JSONObject) {
+        guard line["device_id"] != nil else { return addGone(line) }
+        let name = name(of: line)
+        if let number = heldPlaces[name] { return add(line, of: number) }
+        let place = releasedPlaces[name] ?? released.count
+        if place == released.count {
+            released.append(DeliveryTrace())
+            releasedPlaces[name] = place
+        }
+        released[place].add(line)
+    }
+
+    /// Devices that a user had when a message was held, and not when it was released.
+    private mutating func addGone(_ line: JSONObject) {
+        let name = " \(line["user"]?.string ?? "") \(line["in"]?.string ?? "")"
+        guard let count = line["devices"]?.integer, (1...10_000).contains(count),
+            releasedPlaces[name] == nil
+        else { return }
+        releasedPlaces[name] = released.count
+        for _ in 0..<count {
+            released.append(DeliveryTrace())
+            released[released.count - 1].add(line)
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import JSON
+import Turnstone
+import Unix
+
+/// A notification of a series, as the name of its mark tells.
+package struct SeriesMark {
+    package let id: String
+    package let order: Series.Order
+    let scope: String
+    let isScheduled: Bool
+    let path: String
+
+    /// - Returns: `nil` where the file is not a mark, or cannot be read.
+    init?(folder: String, scope: String, name: String) {
+        let parts = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+            .map { String(decoding: Array($0), as: UTF8.self) }
+        guard parts.last == "json" else { return nil }
+        id = parts[0]
+        self.scope = scope
+        path = "\(folder)/\(name)"
+        if parts.count == 2 {
+            // An older program made it.
+            guard let series = readMark(path).flatMap({ Series(.object($0)) }) else { return nil }
+            order = series.order
+            isScheduled = series.isScheduled
+            return
+        }
+        guard parts.count == 4 || parts.count == 5 && parts[3] == "later",
+            let moment = Int64(parts[1]), let accepted = Int64(parts[2])
+        else { return nil }
+        order = Series.Order(from: Timestamp(milliseconds: moment), accepted: accepted)
+        isScheduled = parts.count == 5
+    }
+
+    static func name(of id: String, in series: Series) -> String {
+        let order = "\(series.order.moment).\(series.order.accepted)"
+        return "\(id).\(order)\(series.isScheduled ? ".later" : "").json"
+    }
+
+    /// The id of the mark that stands for all messages of a series and a scope that are held.
+    static let heldID = "held"
+
+    /// Of that one, until when its messages may be held at the most, and how many there are.
+    var held: (until: Timestamp, count: Int64)? {
+        guard id == Self.heldID, let members = readMark(path),
+            let until = members["until"]?.timestamp, let count = members["count"]?.integer
+        else { return nil }
+        return (until, count)
+    }
+
+    /// No receipt of it comes before; `nil` where it cannot be read.
+    var receipts: ReceiptLog.Position? {
+        readMark(path)?["receipts"].flatMap(ReceiptLog.Position.init)
+    }
+}
+
+/// A mark that cannot be read counts as missing: it must not hold up other notifications.
+private func readMark(_ path: String) -> JSONObject? {
+    do throws(SystemError) {
+        return try Files.contents(path).flatMap { members(of: $0.dropLast()) }
+    } catch { return nil }
+}

@@ -1,0 +1,34 @@
+/// What a push service is asked to show, the same for every device except for the badge.
+package struct PushContent: Equatable, Sendable {
+    package var type: PushType
+    /// `apns-priority`: one of ``PushType/priorities``.
+    package var priority: Int
+    /// At most 64 bytes; a later push with the same one takes its place on screen.
+    package var collapseID: String?
+    package var payload: Payload
+    /// Whether APNs keeps it for a device that is away, until the notification expires; else it tries once.
+    package var isKept: Bool
+
+    package init(
+        type: PushType, priority: Int, collapseID: String?, payload: Payload, isKept: Bool = true
+    ) {
+        self.type = type
+        self.priority = priority
+        self.collapseID = collapseID
+        self.payload = payload
+        self.isKept = isKept
+    }
+
+    /// A number on the app's icon, and nothing else: iOS changes the icon, and does not wake the app for it.
+    package init(badge: Int64, collapseID: String) {
+        self.init(
+            type: .alert, priority: 5, collapseID: collapseID,
+            payload: Payload(aps: ["badge": .integer(badge)]))
+    }
+
+    /// Whether mute and quiet hours let it pass: it shows nothing, or cannot wait.
+    package var isExempt: Bool {
+        type != .alert || payload.isUrgent
+            || payload.aps["alert"] == nil && payload.aps["sound"] == nil
+    }
+}

@@ -1,0 +1,48 @@
+import Documents
+import Spool
+import Store
+import Turnstone
+
+/// The badges of users, which messages change and pushes show.
+struct Badges: RunPart {
+    let run: Run
+    private let documents: LastDocuments
+
+    init(_ run: Run, _ documents: LastDocuments) {
+        self.run = run
+        self.documents = documents
+    }
+
+    /// Loads a push that only shows its user's badge.
+    func load(_ push: Push, of user: UserID) throws(Failure) {
+        let job = push.job
+        if !job.isBadgeTaken {
+            // Under the lock: whoever changes the badge accepts its push first. From now on another change needs another push.
+            try state.users[user].update { document in
+                if document.badgePush?.id == job.notification.id { document.badgePush = nil }
+            }
+            job.isBadgeTaken = true
+        }
+        let badge = try documents.user(user).badge
+        var content = job.notification.push
+        content.payload = Payload(aps: ["badge": .integer(badge)])
+        job.load(content, expires: job.notification.expires)
+    }
+
+    /// Changes a user's badge as messages say, each message once, and lets the push show it.
+    func count(
+        _ messages: [Notification], in push: Push, of user: UserID
+    ) throws(Failure) {
+        let changes = messages.filter { $0.badge != nil }
+        guard !changes.isEmpty else { return }
+        let badge = try state.users[user].update { document in
+            for message in changes {
+                if let change = message.badge {
+                    document.changeBadge(change, messageID: message.id)
+                }
+            }
+            return document.badge
+        }
+        push.setBadge(badge)
+    }
+}

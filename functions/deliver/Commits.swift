@@ -1,0 +1,215 @@
+import Documents
+import Messages
+import Spool
+import Store
+import Turnstone
+import Unix
+
+/// What is durable: makes verdicts durable in the receipts, and only then lets notifications go.
+final class Commits: RunPart {
+    let run: Run
+    private let decisions: Decisions
+    private let locked: LockedDocuments
+    /// Jobs whose pass is over and whose receipts are not durable yet.
+    private var ended: [Job] = []
+    /// Jobs that could not be put off or finished, when that is tried again, and whether only since a document was locked.
+    private var unfinished: [(job: Job, moment: Instant, isBusy: Bool)] = []
+    /// When the oldest verdict came that is not durable.
+    private var oldestVerdict: Instant?
+    /// Since when commits fail, and how many have.
+    private var failingSince: Instant?
+    private var failedCommits = 0
+    /// Whether the run ended with notifications that are over and still in the spool.
+    private(set) var hasLeftWork = false
+
+    init(_ run: Run, _ decisions: Decisions, _ locked: LockedDocuments) {
+        self.run = run
+        self.decisions = decisions
+        self.locked = locked
+    }
+
+    /// Whether everything is durable, and nothing waits for a locked document.
+    var isDone: Bool {
+        ended.isEmpty && !unfinished.contains(where: \.isBusy) && intake.log.pendingBytes == 0
+    }
+
+    /// While commits fail nothing is sent.
+    var isFailing: Bool { failingSince != nil }
+
+    /// Whether a verdict waits to be made durable.
+    var isPending: Bool { oldestVerdict != nil }
+
+    /// Records that the receipts have a verdict that is not durable.
+    func didAppend() { oldestVerdict = oldestVerdict ?? Instant.now }
+
+    // MARK: Jobs
+
+    /// Ends a job's pass if all its deliveries have their verdicts.
+    func endIfOver(_ job: Job) {
+        guard job.isPassOver, !job.isPassNoted else { return }
+        job.isPassNoted = true
+        if job.left > 0, job.damage == nil {
+            intake.endPass(job.file, until: moment(of: job))
+            didAppend()
+        }
+        ended.append(job)
+    }
+
+    private func moment(of job: Job) -> Timestamp {
+        Spool.moment(
+            for: job.notBefore ?? now, now: now, expires: job.notification.expires)
+    }
+
+    /// Forgets a job that is out of hand.
+    ///
+    /// - Parameter moment: until when it was put off; `nil` if it is over.
+    func leave(_ job: Job, putOffUntil moment: Timestamp? = nil) {
+        decisions.turns.leave(job)
+        decisions.order.leave(job, putOffUntil: moment)
+    }
+
+    /// Sets a damaged notification aside.
+    ///
+    /// - Throws: the failure, if it does not come from damage.
+    func setAside(_ job: Job, _ failure: Failure) throws(Failure) {
+        guard intake.isDamage(failure) else { throw failure }
+        try intake.setAside(job.file, failure)
+    }
+
+    /// Tries once more to let go of jobs for which that failed.
+    func retryUnfinished() {
+        let moment = Instant.now
+        ended += unfinished.filter { $0.moment <= moment }.map { $0.job }
+        unfinished.removeAll { $0.moment <= moment }
+    }
+
+    // MARK: Commits
+
+    /// Makes the receipts durable if there are many, if the oldest has waited for 25 ms, or if nothing is in flight. They are
+    /// written each turn: only a power cut could take them.
+    func commitIfDue(isIdle: Bool) throws(Failure) {
+        let moment = Instant.now
+        if let failingSince, moment - failingSince < .milliseconds(100) { return }
+        let isOld = oldestVerdict.map { moment - $0 >= .milliseconds(25) } ?? false
+        guard isOld || isIdle || intake.log.pendingBytes >= 1 << 19 else { return }
+        do throws(Failure) { try intake.log.commit() } catch { return try didFail(error) }
+        failingSince = nil
+        failedCommits = 0
+        oldestVerdict = nil
+        letGo()
+        run.orLog { () throws(Failure) in
+            try intake.log.turnPage(at: now)
+            try intake.writeCheckpoint(after: 16 << 20)
+        }
+    }
+
+    /// A disk that fails may work again in a moment. Verdicts that it never takes are lost, and their pushes are sent once
+    /// more.
+    private func didFail(_ failure: Failure) throws(Failure) {
+        if failingSince == nil { log.failure(failure) }
+        failedCommits += 1
+        if failedCommits > 50 { throw failure }
+        failingSince = Instant.now
+    }
+
+    /// Puts off or finishes the jobs whose verdicts are durable.
+    private func letGo() {
+        let jobs = ended
+        ended = []
+        for job in jobs {
+            let owner = owner(of: job)
+            do throws(Failure) {
+                try locked.waitingBriefly(for: owner) { () throws(Failure) in try letGo(job) }
+            } catch {
+                let isBusy = error.cause == "busy" && locked.canWait(for: owner)
+                if !isBusy { log.failure(error) }
+                let pause = Interval.milliseconds(isBusy ? 20 : 1000)
+                unfinished.append((job, Instant.now + pause, isBusy))
+            }
+        }
+    }
+
+    /// Whose documents record a notification's end.
+    private func owner(of job: Job) -> LockedDocuments.Owner {
+        job.notification.user.map { .recipient(.user($0)) } ?? .notification(job.notification.id)
+    }
+
+    private func letGo(_ job: Job) throws(Failure) {
+        if let damage = job.damage {
+            leave(job)
+            return try intake.setAside(job.file, damage)
+        }
+        if job.left > 0 {
+            let moment = moment(of: job)
+            if !job.reached.isEmpty { try recordEndIfPossible(of: job) }
+            try intake.putOff(job.file, until: moment)
+            leave(job, putOffUntil: moment)
+            run.summary.waiting += 1
+            return logEvent(
+                "put off: \(job.retries)", job, ["until": .string(CalendarDate(moment).text)])
+        }
+        try recordEndIfPossible(of: job)
+        intake.finish(job.file, at: now)
+        leave(job)
+        didAppend()
+        run.summary.finished += 1
+        logEvent("finished: \(job.outcomes)", job)
+    }
+
+    private func logEvent(_ event: String, _ job: Job, _ more: JSONObject = [:]) {
+        var fields: JSONObject = ["id": .string(job.notification.id)]
+        fields["user"] = job.notification.user.map { .string($0.text) }
+        for member in more.members { fields[member.name] = member.value }
+        log.event(event, fields)
+    }
+
+    /// A document that nobody can read must not keep the notification for ever.
+    private func recordEndIfPossible(of job: Job) throws(Failure) {
+        do throws(Failure) { try recordEnd(of: job) } catch {
+            guard error.disposition == .broken else { throw error }
+            log.failure(error)
+        }
+    }
+
+    /// Records in users' documents what must be there before the notification goes.
+    private func recordEnd(of job: Job) throws(Failure) {
+        let isOver = job.left == 0
+        if isOver { try takeBackBadges(of: job) }
+        guard let user = job.notification.user else { return }
+        if job.notification.cargo == .release {
+            if isOver { try spool.finishRelease(job.notification.id, now: now) }
+        } else if !job.notification.messageIDs.isEmpty {
+            // As earlier versions released what was held.
+            try state.users[user].update { $0.held.finish(job.notification.id) }
+        }
+        try decisions.turns.recordEnd(of: job, isOver: isOver)
+    }
+
+    /// Takes a message out of its users' badges if it has reached nobody: it was counted when it was first tried.
+    private func takeBackBadges(of job: Job) throws(Failure) {
+        let isHeld = job.file.count(.held) > 0
+        guard let change = job.notification.badge, !job.file.isReached, !job.isInDoubt, !isHeld
+        else { return }
+        for user in job.badgeUsers {
+            try Outbox(state, now: now).takeBackBadges([(job.notification.id, change)], of: user)
+        }
+    }
+
+    /// Ends a run: the next one goes on with jobs that were taken and not finished.
+    ///
+    /// - Parameter jobs: with deliveries that have no verdict.
+    func close(leaving jobs: [Job]) throws(Failure) {
+        for job in jobs { intake.leave(job.file) }
+        hasLeftWork = !unfinished.isEmpty || intake.isStuck
+        for (job, _, _) in unfinished { intake.leave(job.file) }
+        unfinished = []
+        try intake.log.commit()
+        oldestVerdict = nil
+        run.orLog { () throws(Failure) in
+            try intake.writeCheckpoint()
+            try intake.log.removeOld(at: now)
+            try state.messages.removeOld(at: now)
+        }
+        intake.log.close()
+    }
+}

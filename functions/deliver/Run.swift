@@ -1,0 +1,57 @@
+import Edge
+import Spool
+import Store
+import Turnstone
+import Unix
+
+/// What all parts of a drainer share while it runs.
+final class Run {
+    let state: State
+    let spool: Spool
+    let intake: Intake
+    let log: Log
+    var configuration: Configuration
+    var summary = Summary()
+    /// The moment of the present turn of the loop.
+    var now: Timestamp
+    /// Why nothing more is sent.
+    private(set) var obstacle: Failure?
+
+    init(_ configuration: Configuration, state: State, log: Log) throws(Failure) {
+        self.state = state
+        self.configuration = configuration
+        self.log = log
+        spool = Spool(state: state.folder)
+        intake = Intake(spool: spool, log: ReceiptLog(state: state.folder)) { log.failure($0) }
+        now = try Environment.now(configuration.variables)
+    }
+
+    /// Whether nothing more is sent and the drainer only waits for what is in flight.
+    var isEnding: Bool { obstacle != nil || ThisProcess.isEndWanted }
+
+    /// Ends the run. The first reason counts.
+    func end(_ reason: Failure) { obstacle = obstacle ?? reason }
+
+    /// Does something that all of the run needs: a failure ends the run.
+    func orEnd(_ work: () throws(Failure) -> Void) {
+        do throws(Failure) { try work() } catch { end(error) }
+    }
+
+    /// Does something that can be done later just as well: a failure is logged.
+    func orLog(_ work: () throws(Failure) -> Void) {
+        do throws(Failure) { try work() } catch { log.failure(error) }
+    }
+}
+
+/// A part of the drainer.
+protocol RunPart {
+    var run: Run { get }
+}
+
+extension RunPart {
+    var state: State { run.state }
+    var spool: Spool { run.spool }
+    var intake: Intake { run.intake }
+    var log: Log { run.log }
+    var now: Timestamp { run.now }
+}

@@ -1,0 +1,199 @@
+import Spool
+import Store
+import Turnstone
+import Unix
+
+/// Keeps the order within a series: a device gets the newest of its notifications. An older one never follows it, and waits
+/// while the newer one may still come.
+final class SeriesOrder: RunPart {
+    let run: Run
+    private let documents: LastDocuments
+    private let queue: PushQueue
+    /// By key, the series of which a notification is in hand.
+    private var groups: [String: SeriesGroup<PushQueue.Entry>] = [:]
+    /// By device, what the release under way to it brings.
+    private var bringing: [String: [Series]] = [:]
+
+    init(_ run: Run, _ documents: LastDocuments, _ queue: PushQueue) {
+        self.run = run
+        self.documents = documents
+        self.queue = queue
+    }
+
+    // MARK: Notifications in hand
+
+    /// Reads from the receipts which devices newer notifications of a job's series have reached, and from the spool which
+    /// devices they are still for. What happens from now on is recorded as it happens.
+    func join(_ job: Job) throws(Failure) {
+        guard let series = job.series else { return }
+        for key in series.keys { try join(job, series, key) }
+    }
+
+    private func join(_ job: Job, _ series: Series, _ key: String) throws(Failure) {
+        let group = groups[key] ?? SeriesGroup()
+        groups[key] = group
+        job.groups.append(group)
+        let isLarge = job.lane == .bulk
+        // Only the receipts tell what it has reached in earlier passes.
+        group.join(
+            job.notification.id, isLarge: isLarge, isComplete: !isLarge && !job.file.isReached)
+        for mark in try spool.marks(of: key, concerning: series.scope)
+        where mark.order > series.order && group.mustRead(mark.id) {
+            try intake.log.write()
+            for device in try intake.devicesReached(by: mark) {
+                group.recordReached(mark.order, on: device)
+            }
+            guard !group.inHand.contains(mark.id), let open = try intake.open(mark.id) else {
+                continue
+            }
+            group.add(
+                open.notification, devices: open.devices, waiting: (open.until, open.isScheduled))
+        }
+        guard group.inHand.count > 1 else { return }
+        for id in group.unread {
+            if let open = try intake.open(id) {
+                group.add(open.notification, devices: open.devices)
+            }
+        }
+    }
+
+    /// Adds the devices of a small job that has joined.
+    func add(_ deliveries: [Delivery], of job: Job) {
+        guard !job.groups.isEmpty, job.lane != .bulk else { return }
+        let devices = deliveries.compactMap(\.device)
+        for group in job.groups { group.add(job.notification, devices: devices) }
+    }
+
+    /// Forgets a job that is out of hand.
+    ///
+    /// - Parameter moment: until when it was put off; `nil` if it is over.
+    func leave(_ job: Job, putOffUntil moment: Timestamp? = nil) {
+        guard let series = job.series else { return }
+        for (key, group) in zip(series.keys, job.groups) {
+            queue.putBack(group.leave(job.notification.id, putOffUntil: moment))
+            if group.inHand.isEmpty { groups[key] = nil }
+        }
+        job.groups = []
+    }
+
+    /// Lets all pushes go on that wait for newer ones, and forgets all series.
+    func removeAll() {
+        for group in groups.values { queue.putBack(group.releaseAll()) }
+        groups = [:]
+    }
+
+    // MARK: Pushes
+
+    /// Makes a push wait in hand until a newer one to the same device has its outcome.
+    func wait(_ push: Push, behind key: String) {
+        if let device = push.device { groups[key]?.wait((push.job, push.original), for: device) }
+    }
+
+    /// Lets the pushes go on that waited for this one's outcome.
+    func settle(_ push: Push) {
+        guard !push.job.groups.isEmpty, let device = push.original.device else { return }
+        for group in push.job.groups {
+            queue.putBack(group.settle(push.job.notification.id, on: device))
+        }
+    }
+
+    /// Records that a device has taken a push, or may have.
+    func recordReached(_ push: Push) {
+        for series in push.brought { recordReached(series, by: push) }
+        guard let series = push.job.series, let device = push.device else { return }
+        // A bulk notification that is alone overtakes none: its devices are in the receipts if another one comes.
+        for group in push.job.groups where push.job.lane != .bulk || group.inHand.count > 1 {
+            group.recordReached(series.order, on: device)
+        }
+    }
+
+    /// The same for a message that a release has brought.
+    func recordReached(_ series: Series, by push: Push) {
+        guard let device = push.device else { return }
+        for key in series.keys { groups[key]?.recordReached(series.order, on: device) }
+    }
+
+    /// Whether the device has taken a newer state of the same thing, or may soon take one.
+    func overtaken(_ push: Push) throws(Failure) -> Verdict? {
+        guard let series = push.job.series, let device = push.device else { return nil }
+        let ids = push.receiverIDs
+        for group in push.job.groups {
+            for id in ids {
+                if let newest = group.newest(on: id), newest > series.order {
+                    return .superseded("newer")
+                }
+            }
+        }
+        if let receiver = push.receiver, isBringing(newerThan: series, to: receiver) {
+            return .soon
+        }
+        for (key, group) in zip(series.keys, push.job.groups) {
+            for (id, newer) in ids.flatMap({ id in
+                group.ahead(of: series.order, on: id).map { (id, $0) }
+            }) {
+                let isLater = !newer.isInHand && newer.isScheduled && newer.until > now
+                if isLater { continue }
+                if try isHeldBack(newer.notification, from: push) { continue }
+                guard push.job.notification.expires > now else { return .expired }
+                // No more wait in memory than would fit there.
+                if newer.isInHand, id == device, group.waitingCount < 10_000 {
+                    return .behind(key: key)
+                }
+                let moment = max(now, min(newer.until, push.job.notification.expires))
+                return .behind(for: moment + .seconds(1) - now)
+            }
+        }
+        return nil
+    }
+
+    /// Whether the push's user does not want a notification, or not now.
+    private func isHeldBack(_ notification: Notification, from push: Push) throws(Failure) -> Bool {
+        guard let user = push.job.file.user(of: push.delivery) else { return false }
+        return try documents.passage(of: notification, by: documents.user(user)) != .free
+    }
+
+    // MARK: Releases
+
+    /// Whether a release is under way to a device.
+    func isBringing(to device: Device) -> Bool { bringing[device.id] != nil }
+
+    private func isBringing(newerThan series: Series, to device: String) -> Bool {
+        bringing[device]?.contains { $0.replaces(series) } == true
+    }
+
+    /// Records what a release brings while it is under way.
+    func didHandOut(_ push: Push) {
+        guard push.job.notification.cargo == .release, let device = push.receiver else { return }
+        bringing[device] = push.brought
+    }
+
+    /// Records that a push is no longer under way.
+    func didReturn(_ push: Push) {
+        guard push.job.notification.cargo == .release, let device = push.receiver else { return }
+        bringing[device] = nil
+    }
+
+    /// What a newer notification means for a held message of its series.
+    enum Newer {
+        /// The device has taken it.
+        case taken
+        /// It may soon be sent to the device.
+        case expected(in: Interval)
+    }
+
+    /// The newest that the receipts and the spool know of a series and a device, if that is newer than a held message.
+    func newer(than series: Series, on device: Device) throws(Failure) -> Newer? {
+        var pause: Interval?
+        let ids = device.ids
+        if isBringing(newerThan: series, to: device.id) { pause = .seconds(1) }
+        for mark in try spool.marks(of: series) where mark.order > series.order {
+            try intake.log.write()
+            if try intake.devicesReached(by: mark).contains(where: ids.contains) { return .taken }
+            guard let open = try intake.open(mark.id), open.devices.contains(where: ids.contains),
+                !open.isScheduled || open.until <= now
+            else { continue }
+            pause = max(open.until, now) + .seconds(1) - now
+        }
+        return pause.map { .expected(in: $0) }
+    }
+}

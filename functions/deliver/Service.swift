@@ -1,0 +1,121 @@
+import PushServices
+import Store
+import Turnstone
+import Unix
+
+/// The push service, as far as an operator has to know of it: whether it answers, and what stops its queue.
+final class Service: RunPart {
+    let run: Run
+    private(set) var provider: Provider
+    var cleanUp: CleanUp
+    /// Whether the state folder says that the queue has stopped.
+    private var isStopRecorded = true
+    /// Whether the state folder may say that the service judges no pushes.
+    private var isFailureRecorded = true
+    /// Before this moment a failure need not be recorded: the service has just judged a push, or it is recorded.
+    private var nextFailureRecord = Instant.first
+    /// The device whose push the service last put off for the number of its pushes.
+    private var throttledDevice: String?
+
+    init(_ run: Run, _ provider: Provider) {
+        self.run = run
+        self.provider = provider
+        cleanUp = CleanUp(state: run.state, provider: provider, log: run.log)
+    }
+
+    /// Goes on with the configuration as it is now, or with the old one if the new one cannot be used.
+    func reconfigure() {
+        do throws(Failure) {
+            try run.configuration.reload()
+            let variables = run.configuration.variables
+            let changed = try Provider(APNsSettings(variables), variables, state: state)
+            provider.close()
+            provider = changed
+            cleanUp.follow(changed)
+            isStopRecorded = true
+            isFailureRecorded = true
+            log.event("follows the changed configuration")
+        } catch { log.failure(error) }
+    }
+
+    // MARK: Answers
+
+    /// Records that the service judged a push: it can be reached and takes our key.
+    func didJudge() {
+        nextFailureRecord = Instant.now + .minutes(1)
+        if isStopRecorded {
+            isStopRecorded = false
+            record(nil)
+        }
+        if isFailureRecorded {
+            isFailureRecorded = false
+            run.orLog { () throws(Failure) in
+                try state.note(failing: nil, of: provider.name, at: now)
+            }
+        }
+    }
+
+    /// Records for the operator that the service puts pushes off, if it has judged none for a minute.
+    func didPutOff(_ push: Push, _ verdict: Verdict) {
+        let reason = verdict.reason ?? verdict.status.map { "\($0)" } ?? "unknown"
+        if reason == "TooManyRequests" {
+            // That is one device's own doing, unless others hear it, too.
+            defer { throttledDevice = push.device }
+            guard let throttledDevice, throttledDevice != push.device else { return }
+        }
+        guard Instant.now >= nextFailureRecord else { return }
+        nextFailureRecord = Instant.now + .minutes(1)
+        isFailureRecorded = true
+        run.orLog { () throws(Failure) in
+            try state.note(failing: reason, of: provider.name, at: now)
+        }
+    }
+
+    // MARK: Stops
+
+    /// Whether the service refused these settings so lately that it need not be asked again.
+    func isStopped() throws(Failure) -> Bool {
+        do throws(Failure) {
+            return try state.deliveryStop(of: provider.name)?.holds(for: provider.settings, at: now)
+                ?? false
+        } catch {
+            // A record that nobody can read stops nothing.
+            guard error.isOfOneFile || error.cause == "newer" else { throw error }
+            log.failure(error)
+            return false
+        }
+    }
+
+    /// Ends the run and stops the queue for five minutes, or until its settings change.
+    func stop(_ reason: String) {
+        guard run.obstacle == nil else { return }
+        run.end(
+            Failure(
+                .later(seconds: 300), "unable to deliver: the push service says \(reason)",
+                cause: reason))
+        recordStop(reason, until: now + .minutes(5))
+    }
+
+    /// Ends the run if the service cannot be reached: the notifications wait in the spool.
+    func stopIfUnreachable() {
+        guard run.obstacle == nil, let reason = provider.trouble else { return }
+        run.end(
+            Failure(
+                .later(seconds: 30),
+                "unable to deliver: no connection to the push service: \(reason)", cause: reason))
+        let isTokenRefused = reason == "ExpiredProviderToken"
+        recordStop(reason, until: isTokenRefused ? now + .minutes(20) : nil)
+    }
+
+    private func recordStop(_ reason: String, until moment: Timestamp?) {
+        record(
+            DeliveryStop(
+                service: provider.name, reason: reason, since: now, until: moment,
+                settings: provider.settings))
+    }
+
+    /// If this fails, the next run records it.
+    private func record(_ stop: DeliveryStop?) {
+        run.orLog { () throws(Failure) in try state.note(stop, of: provider.name) }
+    }
+}

@@ -1,0 +1,122 @@
+import Spool
+import Turnstone
+import Unix
+
+/// Takes in verdicts: those of the push service, and those on pushes that are not sent.
+final class Settlement: RunPart {
+    let run: Run
+    private let service: Service
+    private let queue: PushQueue
+    private let locked: LockedDocuments
+    private let order: SeriesOrder
+    private let commits: Commits
+    /// Pushes that the provider has.
+    private(set) var inFlight = 0
+
+    init(
+        _ run: Run, _ service: Service, _ queue: PushQueue, _ locked: LockedDocuments,
+        _ order: SeriesOrder, _ commits: Commits
+    ) {
+        self.run = run
+        self.service = service
+        self.queue = queue
+        self.locked = locked
+        self.order = order
+        self.commits = commits
+    }
+
+    /// Records that a push is given to the provider.
+    func willSend(_ push: Push) {
+        intake.log.append(sending: push.delivery, in: push.job.file, at: now)
+        order.didHandOut(push)
+        inFlight += 1
+    }
+
+    /// Takes in the push service's verdict.
+    func settle(_ push: Push, _ verdict: Verdict) {
+        inFlight -= 1
+        order.didReturn(push)
+        settle(push, verdict, isSent: true)
+    }
+
+    /// Takes in a verdict.
+    ///
+    /// - Parameter isSent: whether the push was, or may have been, given to the push service.
+    func settle(_ push: Push, _ verdict: Verdict, isSent: Bool) {
+        let job = push.job
+        switch verdict.meaning {
+        case .behind(let key): return order.wait(push, behind: key)
+        case .busy: return locked.wait((job, push.original))
+        case .probing:
+            if service.provider.isOwn(push) { service.didJudge() }
+            append(verdict, of: push, nil, isSent: isSent)
+            return willSend(push)
+        case .notSent:
+            intake.log.append(notSent: push.delivery, in: job.file)
+            // It stays in hand, unless only its own gateway cannot be reached.
+            if run.isEnding || service.provider.trouble != nil || run.configuration.isChanging {
+                return queue.putBack((job, push.original))
+            }
+            job.retry(notBefore: now + .seconds(5), because: verdict.reason)
+        case .settled(let outcome): settle(push, verdict, outcome, isSent: isSent)
+        case .later(let interval):
+            if isSent, verdict.status != nil, service.provider.isOwn(push) {
+                service.didPutOff(push, verdict)
+            }
+            // If it waits for hours the receipts say so once.
+            if verdict.heldFor == nil || job.file.pass == 1 || job.file.isInDoubt(push.delivery) {
+                append(verdict, of: push, nil, isSent: isSent)
+            }
+            job.retry(notBefore: now + interval, because: verdict.reason)
+        case .stop:
+            append(verdict, of: push, nil, isSent: isSent)
+            job.retry(notBefore: now, because: verdict.reason)
+            service.stop(verdict.reason ?? "unknown")
+        }
+        job.open -= 1
+        commits.endIfOver(job)
+    }
+
+    private func settle(_ push: Push, _ verdict: Verdict, _ outcome: Outcome, isSent: Bool) {
+        let job = push.job
+        if outcome != .accepted { recordDoubt(push) }
+        if job.notification.badge != nil, let user = job.file.user(of: push.delivery) {
+            job.badgeUsers.insert(user)
+        }
+        append(verdict, of: push, outcome, isSent: isSent)
+        if isSent, verdict.status != nil, service.provider.isOwn(push) { service.didJudge() }
+        run.summary.count(outcome)
+        job.record(verdict.reason, for: outcome)
+        service.cleanUp.record(push, verdict, in: service.provider.environment(of: push))
+        switch outcome {
+        case .accepted:
+            order.recordReached(push)
+            if job.isForPlayer, let token = push.delivery.token { job.reached.append(token) }
+        case .refused, .gone, .quarantined: job.isRefused = true
+        case .expired, .superseded, .cancelled, .damaged, .held: break
+        }
+        order.settle(push)
+    }
+
+    private func append(
+        _ verdict: Verdict, of push: Push, _ outcome: Outcome?, isSent: Bool
+    ) {
+        commits.didAppend()
+        intake.log.append(
+            Attempt(
+                at: now, pushID: isSent ? push.id : nil, status: verdict.status,
+                reason: verdict.reason, outcome: outcome, trouble: verdict.trouble),
+            of: push.delivery, in: push.job.file)
+    }
+
+    /// Records that nobody will know whether a push has arrived, and so changed the number on an icon.
+    private func recordDoubt(_ push: Push) {
+        guard push.job.file.isInDoubt(push.delivery) else { return }
+        push.job.isInDoubt = true
+        // Nothing older may come after what may have arrived.
+        order.recordReached(push)
+        if push.job.isForPlayer, let token = push.delivery.token {
+            push.job.doubtful.append(token)
+        }
+    }
+}
