@@ -1,12 +1,12 @@
 import Turnstone
 
 extension ActiveGames {
-    /// Reads the answer of `GET /api/v1/players/{id}/full`.
+    /// Reads the answer to `GET /api/v1/players/{id}/full`.
     ///
     /// A game whose data makes no sense is left out and counted in ``skipped``.
     ///
-    /// - Returns: `nil` where the whole is no such answer: not JSON, cut off, HTML, or without a list of
-    ///   active games. That is an outage, and never "no games".
+    /// - Returns: `nil` if the whole answer is unusable: not JSON, cut off, HTML, or without a list of active
+    ///   games. That is an outage, never "no games".
     package init?(answer: [UInt8]) {
         var scanner = JSONScanner(answer)
         var games = ActiveGames()
@@ -30,7 +30,7 @@ extension ActiveGames {
     }
 }
 
-/// A game's members as they come, in whatever order.
+/// A game's members as they come, in any order.
 private struct Draft {
     var outerID: Int64?
     var innerID: Int64?
@@ -38,11 +38,11 @@ private struct Draft {
     var innerName: String?
     var phase: String?
     var game = Game(id: 0)
-    /// The players as the list states them, which in rengo may be out of date.
+    /// The players according to the list, which may be out of date in rengo.
     var black = Game.Seat()
     var white = Game.Seat()
 
-    /// - Returns: `nil` where the data makes no sense.
+    /// - Returns: `nil` if the data makes no sense.
     var finished: Game? {
         guard let id = outerID ?? innerID, id > 0, let phase else { return nil }
         var finished = Game(id: id)
@@ -71,7 +71,7 @@ private struct Draft {
 }
 
 extension JSONScanner {
-    /// An element of `active_games`; `nil` after one that makes no sense.
+    /// Reads an element of `active_games`; `nil` after one that makes no sense.
     fileprivate mutating func game() throws(Malformed) -> Game? {
         guard isObject() else {
             try skip()
@@ -141,7 +141,7 @@ extension JSONScanner {
         }
     }
 
-    /// The names of the object's members: any of them in `pause_control` pauses the game.
+    /// The names of the object's members. Any member of `pause_control` pauses the game.
     private mutating func names() throws(Malformed) -> [String] {
         guard isObject() else {
             try skip()

@@ -1,12 +1,12 @@
-/// Where the next bracket or quote is, or another byte that looks like one (`Y`, `_`, `y`, DEL).
+/// Finds the next bracket or quote, or another byte that looks like one (`Y`, `_`, `y`, DEL).
 ///
-/// Eight bytes at a time, all of them compared in one word: an answer is mostly digits between brackets.
+/// It compares eight bytes at a time in one word, because an answer is mostly digits between brackets.
 @inline(__always)
 func nextMark(in bytes: borrowing Span<UInt8>, from start: Int) -> Int? {
     var place = start
     while place + 8 <= bytes.count {
         let word = word(bytes, place)
-        // The four brackets, and only few others, become 0x7F with these three bits set.
+        // The four brackets and only a few other bytes become 0x7F with these three bits set.
         let brackets = zeroBytes((word | repeated(0x26)) ^ repeated(0x7F))
         let found = brackets | zeroBytes(word ^ repeated(UInt8(ascii: "\"")))
         if found != 0 { return place + found.trailingZeroBitCount / 8 }
@@ -20,7 +20,7 @@ func nextMark(in bytes: borrowing Span<UInt8>, from start: Int) -> Int? {
     return nil
 }
 
-/// Where the text whose content begins at `start` has its closing quote.
+/// Finds the closing quote of the text whose content begins at `start`.
 @inline(__always)
 func endOfText(in bytes: borrowing Span<UInt8>, from start: Int) -> Int? {
     var place = start
@@ -45,7 +45,7 @@ func endOfText(in bytes: borrowing Span<UInt8>, from start: Int) -> Int? {
     return nil
 }
 
-/// The first 24 bytes, eight to a word, the first of them lowest.
+/// The first 24 bytes in words of eight, the first byte lowest.
 func packed(_ bytes: borrowing Span<UInt8>, _ range: Range<Int>) -> (UInt64, UInt64, UInt64) {
     let start = range.lowerBound
     guard start + 24 <= bytes.count else {
@@ -63,7 +63,7 @@ func packed(_ bytes: borrowing Span<UInt8>, _ range: Range<Int>) -> (UInt64, UIn
     )
 }
 
-/// The same of a name in the program, of 24 bytes at the most: a constant, once compiled.
+/// The same for a name in the program of at most 24 bytes: a constant once compiled.
 @inline(__always)
 func packed(_ name: StaticString) -> (UInt64, UInt64, UInt64) {
     var words: (UInt64, UInt64, UInt64) = (0, 0, 0)
@@ -80,7 +80,7 @@ func packed(_ name: StaticString) -> (UInt64, UInt64, UInt64) {
     return words
 }
 
-/// Eight bytes, which must be there, the first of them lowest.
+/// Eight bytes, which must exist, the first byte lowest.
 @inline(__always)
 private func word(_ bytes: borrowing Span<UInt8>, _ place: Int) -> UInt64 {
     UInt64(
@@ -94,7 +94,7 @@ private func mask(_ count: Int) -> UInt64 {
     count >= 8 ? .max : ~(.max << UInt64(max(0, count) * 8))
 }
 
-/// Sets the highest bit of the lowest byte that is zero; above that one, bits may be set wrongly.
+/// Sets the highest bit of the lowest zero byte. Bits above that byte may be set wrongly.
 private func zeroBytes(_ word: UInt64) -> UInt64 {
     (word &- repeated(0x01)) & ~word & repeated(0x80)
 }

@@ -1,16 +1,17 @@
 import Turnstone
 
-/// Walks once over a JSON text, taking what is asked for and stepping over the rest.
+/// Walks once over a JSON text, reads the requested values and skips the rest.
 ///
-/// For answers of hundreds of kilobytes of which a few hundred bytes matter: it builds nothing for what it
-/// steps over, and holds against that only what it needs to find its end: an answer that was cut is never taken for
-/// a shorter one. What it takes is judged as RFC 8259 asks, but for duplicate members, of which the last counts, and
-/// bytes that are no UTF-8, and NUL, which are replaced: NUL ends a text for C.
+/// It is for answers of hundreds of kilobytes of which a few hundred bytes matter. It builds nothing for
+/// skipped values and checks only what it needs to find their end, so an answer that was cut off is never
+/// taken for a shorter one. Values that it reads are checked according to RFC 8259, except that the last of
+/// duplicate members counts, and that NUL and bytes that are not UTF-8 are replaced: NUL would end a text in
+/// C.
 struct JSONScanner {
     private let bytes: [UInt8]
     private var place = 0
 
-    /// How deep values may be nested: nothing from OGS is deeper than 12.
+    /// The maximum nesting depth. Nothing from OGS is deeper than 12.
     private static let depthLimit = 64
 
     struct Malformed: Error {}
@@ -19,7 +20,7 @@ struct JSONScanner {
         self.bytes = bytes
     }
 
-    /// The byte after white space, which stays where it is.
+    /// The next byte after white space. It is not consumed.
     private var next: UInt8? {
         @inline(__always)
         mutating get {
@@ -43,7 +44,7 @@ struct JSONScanner {
         place += 1
     }
 
-    /// Whether nothing but blanks is left.
+    /// Whether only white space is left.
     mutating func isAtEnd() -> Bool { next == nil }
 
     /// Whether the next value is an object, an array or a text.
@@ -51,7 +52,7 @@ struct JSONScanner {
     mutating func isArray() -> Bool { next == UInt8(ascii: "[") }
     mutating func isText() -> Bool { next == UInt8(ascii: "\"") }
 
-    /// Calls `member` for each member of the object that comes next; it must take or skip the value.
+    /// Calls `member` for each member of the next object. It must read or skip the value.
     mutating func forEachMember(
         _ member: (inout JSONScanner, Name) throws(Malformed) -> Void
     ) throws(Malformed) {
@@ -68,7 +69,7 @@ struct JSONScanner {
         }
     }
 
-    /// Calls `element` for each element of the array that comes next; it must take or skip it.
+    /// Calls `element` for each element of the next array. It must read or skip the element.
     mutating func forEachElement(
         _ element: (inout JSONScanner) throws(Malformed) -> Void
     ) throws(Malformed) {
@@ -83,7 +84,7 @@ struct JSONScanner {
         }
     }
 
-    /// Takes the comma or the end that follows a member or an element.
+    /// Consumes the comma or the end after a member or an element.
     private mutating func isLast(_ end: UInt8) throws(Malformed) -> Bool {
         guard let byte = next, byte == end || byte == UInt8(ascii: ",") else { throw Malformed() }
         place += 1
@@ -95,10 +96,10 @@ struct JSONScanner {
     /// A member's name, as its bytes stand in the text.
     struct Name {
         fileprivate let range: Range<Int>
-        /// The first 24 bytes, eight to a word: comparing them needs no look at the text.
+        /// The first 24 bytes in words of eight, so that comparing needs no access to the text.
         fileprivate let words: (UInt64, UInt64, UInt64)
 
-        /// Whether they are the same; `name` has 24 bytes at the most.
+        /// Whether the names are equal; `name` has at most 24 bytes.
         @inline(__always)
         static func ~= (name: StaticString, value: Name) -> Bool {
             guard name.utf8CodeUnitCount == value.range.count else { return false }
@@ -106,7 +107,7 @@ struct JSONScanner {
         }
     }
 
-    /// The name as it stands in the text, its escapes unresolved.
+    /// The name as it stands in the text, escapes unresolved.
     func text(of name: Name) throws(Malformed) -> String {
         let content = bytes[name.range]
         guard content.allSatisfy({ $0 >= 0x20 }) else { throw Malformed() }
@@ -118,7 +119,7 @@ struct JSONScanner {
         return Name(range: range, words: packed(bytes.span, range))
     }
 
-    /// Steps over a text and returns where its content is.
+    /// Skips a text and returns the range of its content.
     private mutating func textRange() throws(Malformed) -> Range<Int> {
         try take(UInt8(ascii: "\""))
         let start = place
@@ -127,7 +128,7 @@ struct JSONScanner {
         return start..<end
     }
 
-    /// Takes the text that comes next, its escapes resolved; `nil` after stepping over anything else.
+    /// Reads the next text with its escapes resolved; `nil` after skipping any other value.
     mutating func text() throws(Malformed) -> String? {
         guard isText() else {
             try skip()
@@ -175,7 +176,7 @@ struct JSONScanner {
         return text
     }
 
-    /// Four hex digits' value.
+    /// The value of four hex digits.
     private func unit(_ digits: ArraySlice<UInt8>) throws(Malformed) -> UInt16 {
         guard digits.count == 4 else { throw Malformed() }
         var unit: UInt16 = 0
@@ -188,8 +189,8 @@ struct JSONScanner {
 
     // MARK: Numbers
 
-    /// Takes a number, or a text that holds one, without its fraction; `nil` after anything else or what
-    /// 64 bits cannot hold.
+    /// Reads a number, or a text that holds one, without its fraction; `nil` after any other value or a
+    /// number that does not fit into 64 bits.
     mutating func integer() throws(Malformed) -> Int64? {
         guard let first = next else { throw Malformed() }
         if first == UInt8(ascii: "\"") { return whole(bytes[try textRange()]) }
@@ -203,7 +204,7 @@ struct JSONScanner {
     }
 
     private func whole(_ literal: ArraySlice<UInt8>) -> Int64? {
-        // Nearly every number is digits alone, and eighteen of them fit.
+        // Nearly every number is only digits, and eighteen of them fit.
         if literal.count <= 18, literal.allSatisfy({ (48...57).contains($0) }), !literal.isEmpty {
             return literal.reduce(0) { $0 * 10 + Int64($1 - 48) }
         }
@@ -213,9 +214,9 @@ struct JSONScanner {
         return Double(text).flatMap { $0.magnitude < 9e18 ? Int64($0) : nil }
     }
 
-    // MARK: Stepping over
+    // MARK: Skipping
 
-    /// Steps over the value that comes next.
+    /// Skips the next value.
     mutating func skip() throws(Malformed) {
         switch next {
         case UInt8(ascii: "\""): _ = try textRange()
@@ -225,8 +226,7 @@ struct JSONScanner {
         }
     }
 
-    /// Steps over the array that comes next and counts the arrays, objects and texts in it; `nil` after
-    /// anything else.
+    /// Skips the next array and counts the arrays, objects and texts in it; `nil` after any other value.
     mutating func count() throws(Malformed) -> Int? {
         guard isArray() else {
             try skip()
@@ -235,17 +235,16 @@ struct JSONScanner {
         return try skipNested()
     }
 
-    /// Steps over a number, `true`, `false` or `null`: whatever has their letters, since nothing of it is
-    /// wanted.
+    /// Skips a number, `true`, `false` or `null`: anything with their characters, because the value is not
+    /// needed.
     private mutating func skipLiteral() {
         var end = place + 1
         while end < bytes.count, isLiteral(bytes[end]) { end += 1 }
         place = end
     }
 
-    /// Steps over an object or array by its brackets and texts alone: this is where nearly all of an
-    /// answer's bytes go.
-    /// - Returns: how many arrays, objects and texts stand directly in it.
+    /// Skips an object or array by its brackets and texts alone. Nearly all of an answer's bytes pass here.
+    /// - Returns: how many arrays, objects and texts are direct elements.
     private mutating func skipNested() throws(Malformed) -> Int {
         let text = bytes
         let bytes = text.span
@@ -315,7 +314,7 @@ private func isNumber(_ literal: ArraySlice<UInt8>) -> Bool {
     return rest.isEmpty
 }
 
-/// Whether numbers, `true`, `false` and `null` have such bytes.
+/// Whether the byte can occur in a number, `true`, `false` or `null`.
 private func isLiteral(_ byte: UInt8) -> Bool {
     switch byte {
     case 0x30...0x39, 0x61...0x7a, 0x2b, 0x2d, 0x2e, 0x45: true

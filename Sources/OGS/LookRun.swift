@@ -2,14 +2,14 @@ import HTTP
 import Turnstone
 import Unix
 
-/// One run over many players: who is under way, and whose turn in the schedule is next.
+/// One run over many players: the requests in flight, and the player whose turn in the schedule is next.
 struct LookRun {
     private let base: String
     private let fetcher: Fetcher
     private let deadline: Instant
     private var underWay: [Int: OGSClient.LookRequest] = [:]
     private var lastTag = 0
-    /// The player to be asked next, and when on the monotonic clock.
+    /// The next player, and the time of that request on the monotonic clock.
     private var upcoming: (request: OGSClient.LookRequest, at: Instant)?
     private var isEnding = false
     private var hasMore = true
@@ -20,7 +20,7 @@ struct LookRun {
         self.deadline = deadline
     }
 
-    /// Begins what may begin now.
+    /// Starts the requests that may start now.
     /// - Returns: whether there is anything to wait for.
     mutating func begin(
         next: () throws(Failure) -> OGSClient.LookRequest?,
@@ -42,7 +42,7 @@ struct LookRun {
         return !underWay.isEmpty || (!isEnding && upcoming != nil)
     }
 
-    /// Picks the next player and its time, unless that comes after the end.
+    /// Picks the next player and its time, unless that time is after the deadline.
     private mutating func choose(
         _ next: () throws(Failure) -> OGSClient.LookRequest?,
         _ reserve: () throws(Failure) -> Interval, now: Instant
@@ -56,7 +56,7 @@ struct LookRun {
         if at >= deadline { isEnding = true }
     }
 
-    /// Waits until something happens or the next player's time has come.
+    /// Waits until an answer arrives or the next player's time has come.
     mutating func step() -> [(OGSClient.LookRequest, LookOutcome)] {
         let now = Instant.now
         var pause = deadline - now
@@ -72,7 +72,7 @@ struct LookRun {
     }
 
     /// Ends the run.
-    /// - Returns: who was chosen and has no outcome.
+    /// - Returns: the requests without an outcome.
     mutating func giveUp() -> [OGSClient.LookRequest] {
         fetcher.cancelAll()
         var left = Array(underWay.values)

@@ -2,21 +2,23 @@ import Turnstone
 import Unix
 
 extension OGSClient {
-    /// Where OGS is, and who asks it. Cheap to make: a wrong configuration is found out before anybody is looked at.
+    /// The address of OGS and how this installation identifies itself. Cheap to make, so that a wrong
+    /// configuration is found before anybody is looked at.
     package struct Settings {
         let base: String
         let authorities: String?
-        /// Names the product, and a contact where there is one.
+        /// The product's name, and a contact if there is one.
         let userAgent: String
 
-        /// - Throws: a sentence that names the variable (`OGS_BASE_URL`, `OGS_CA_FILE`, `OGS_CONTACT`) that is wrong.
+        /// - Throws: misconfigured, naming the wrong variable: `OGS_BASE_URL`, `OGS_CA_FILE` or
+        ///   `OGS_CONTACT`.
         package init(_ variables: Variables) throws(Failure) {
             base = try variables.ogsAddress().text
             authorities = variables.text("OGS_CA_FILE")
             let contact = try variables.ogsContact()
             userAgent = "Turnstone/1.0" + (contact.map { " (+\($0))" } ?? "")
             guard let authorities else { return }
-            // Before libcurl reads it: it would wait for a FIFO.
+            // Checked before libcurl reads the file, because libcurl would wait for a FIFO.
             var isThere = false
             do throws(SystemError) { isThere = try Files.isReadable(authorities) } catch {
                 throw variables.wrong(

@@ -2,24 +2,24 @@ import HTTP
 import Turnstone
 import Unix
 
-/// Asks Online-Go.com about players' games, politely.
+/// Asks Online-Go.com about players' games at the configured pace.
 package struct OGSClient {
     private let base: String
     private let fetcher: Fetcher
 
     package init(_ settings: Settings) throws(Failure) {
         base = settings.base
-        // Players with hundreds of games get answers of megabytes.
+        // Players with hundreds of games get answers of several megabytes.
         fetcher = try Fetcher(
             Fetcher.Settings(
                 userAgent: settings.userAgent, authorities: settings.authorities,
                 bodyLimit: 64 << 20))
     }
 
-    /// A player to be looked at.
+    /// A request to look at a player.
     package struct LookRequest: Equatable, Sendable {
         package let player: PlayerID
-        /// OGS's name for what is known already.
+        /// OGS's entity tag for what is known already.
         package let entityTag: String?
 
         package init(_ player: PlayerID, entityTag: String?) {
@@ -28,15 +28,15 @@ package struct OGSClient {
         }
     }
 
-    /// Looks at players until `next` has no more, OGS wants to be left alone, or the time is over.
+    /// Looks at players until `next` returns `nil`, OGS asks for a pause, or the deadline passes.
     ///
     /// One slow or failing player delays nobody else.
     ///
     /// - Parameters:
-    ///   - deadline: what is under way then is given up.
-    ///   - next: the next player to be looked at.
-    ///   - reserve: takes a request's turn in the installation's schedule, and tells how long it is until then.
-    ///   - result: is told each look's outcome.
+    ///   - deadline: requests in flight at this moment are given up.
+    ///   - next: returns the next player to look at.
+    ///   - reserve: reserves a time in the installation's schedule and returns how long to wait for it.
+    ///   - result: gets each look's outcome.
     package func look(
         until deadline: Instant,
         next: () throws(Failure) -> LookRequest?,
@@ -51,17 +51,17 @@ package struct OGSClient {
     }
 }
 
-/// What a look at a player came to.
+/// The outcome of a look at a player.
 package enum LookOutcome: Equatable {
     case games(ActiveGames, entityTag: String?)
     /// What is known already is still right.
     case unchanged
     case unknownPlayer
-    /// OGS wants to be left alone, for this long if it says so.
+    /// OGS asks for a pause: this long, if it says so.
     case backOff(Interval?)
-    /// OGS answered nothing that makes sense.
+    /// OGS gave no usable answer, for this reason.
     case outage(String)
-    /// It was not asked, or not waited for: the run ended.
+    /// OGS was not asked, or its answer did not arrive before the run ended.
     case notLooked
 }
 
@@ -83,7 +83,7 @@ extension LookOutcome {
             }
             self = .games(games, entityTag: answer.entityTag.flatMap(storable))
         case 304 where request.entityTag != nil: self = .unchanged
-        // A proxy in front of OGS says so too, in HTML, while OGS is away.
+        // While OGS is down, a proxy in front of it answers 404 too, in HTML.
         case 404 where !answer.isPage: self = .unknownPlayer
         case 429, 503: self = .backOff(answer.retryAfter)
         default: self = .outage("HTTP \(answer.status)")
@@ -92,13 +92,13 @@ extension LookOutcome {
 }
 
 extension FetchedAnswer {
-    /// Whether a person should read it.
+    /// Whether the body is HTML.
     fileprivate var isPage: Bool {
         body.first { $0 > 0x20 && $0 < 0x80 } == UInt8(ascii: "<")
     }
 }
 
-/// An entity tag that can be sent back as it is (RFC 9110 section 8.8.3); a longer one is no hash.
+/// The tag if it can be sent back unchanged (RFC 9110 section 8.8.3). A longer one is not a hash.
 private func storable(_ entityTag: String) -> String? {
     let isPlain = entityTag.utf8.allSatisfy { (0x21...0x7e).contains($0) }
     return isPlain && (2...128).contains(entityTag.utf8.count) ? entityTag : nil

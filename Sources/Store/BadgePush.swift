@@ -1,13 +1,13 @@
 import Turnstone
 
-/// A notification that waits to bring a user's badge to the devices. It brings the number that there is when it is sent, so
-/// one that waits is enough for any number of changes.
+/// A queued notification that sends a user's badge to the devices. It sends the number as it is at that
+/// moment, so one queued notification covers any number of changes.
 package struct BadgePush: Equatable {
     /// The notification's id.
     package let id: String
-    /// Devices that are registered later are not among its own.
+    /// When it was queued. Devices registered later do not get it.
     let accepted: Timestamp
-    /// The device that it leaves out, which knows the number, by its id.
+    /// The id of the device that is left out because it knows the number already.
     let except: String?
 
     package init(id: String, accepted: Timestamp, except: String?) {
@@ -29,7 +29,7 @@ package struct BadgePush: Equatable {
         return members
     }
 
-    /// Whether it goes to all these devices.
+    /// Whether all these devices get it.
     package func reaches(_ devices: [Device]) -> Bool {
         devices.allSatisfy { $0.id != except && $0.created < accepted }
     }

@@ -2,16 +2,16 @@ import Documents
 import JSON
 import Turnstone
 
-/// What the store knows of a broadcast channel, from when it was made or read here.
+/// What the store knows about a broadcast channel, from the moment it was created or read here.
 package struct Channel: Document {
     package static var version: Int64 { 1 }
 
     package var id: ChannelID?
-    /// What APNs keeps for it; `nil` in a document that was never written.
+    /// What APNs stores for it; `nil` in a document that was never written.
     package var policy: StoragePolicy?
-    /// Where APNs knows it: the two do not know each other's.
+    /// The APNs environment that has the channel. Neither environment knows the other's channels.
     package var environment: APNsEnvironment?
-    /// What it is to get.
+    /// The states to send to it.
     package var feed: ActivityFeed?
     package var deleted: Timestamp?
     private var unknown = JSONObject()
@@ -46,7 +46,7 @@ package struct Channel: Document {
 }
 
 extension Shelf<ChannelID, Channel> {
-    /// Notes what APNs says of a channel.
+    /// Records what APNs says about a channel.
     package func note(
         _ id: ChannelID, keeping policy: StoragePolicy, in environment: APNsEnvironment
     ) throws(Failure) {

@@ -6,8 +6,8 @@ extension Device {
     /// When the app first registered it.
     package var created: Timestamp { firstRegistered ?? registered }
 
-    /// Tells it from the user's other devices, without saying anything about its token: of the first token that it
-    /// was registered with. It stays when another token takes that one's place.
+    /// Identifies the device among the user's devices without revealing its token. It is made from the first
+    /// token that the device was registered with, and stays when another token replaces that one.
     package var id: String { firstID ?? token.publicID }
 
     /// A notification's way to it.
@@ -24,7 +24,7 @@ extension Device {
         kind == .device && platform == .ios && quarantined == nil
     }
 
-    /// Whether messages to the app would be pushed to it, if there were a push service for its platform.
+    /// Whether messages skip it because its platform has no push service yet.
     package var isSkipped: Bool { kind == .device && platform != .ios && quarantined == nil }
 
     /// The app's name for the Live Activity that the token updates.
@@ -49,7 +49,7 @@ extension TokenKind {
         if case .liveActivity(_, let session) = self { session } else { nil }
     }
 
-    /// - Returns: `nil` where it is none that this program knows.
+    /// - Returns: `nil` for a kind that this program does not know.
     init?(_ members: inout Members) {
         let activity = members.take("activity_id")?.string
         let session = members.take("session_id")?.string

@@ -1,7 +1,7 @@
 import Turnstone
 
 extension Device {
-    /// What an app may show of it, with the members of `/api/devices`: never its token.
+    /// The device as an app may show it, with the members of `/api/devices`. It never contains the token.
     package var listing: JSONValue {
         [
             "id": .string(id), "platform": .string(platform.rawValue),

@@ -1,7 +1,8 @@
-/// The players who are due, and in which order they are looked at.
+/// The players who are due, and the order in which they are looked at.
 ///
-/// Where OGS's schedule leaves time for some only, half of the places go to players who were looked at before, a quarter to new
-/// ones and a quarter to those whose looks fail: a thousand players that OGS does not know delay nobody else.
+/// If OGS's schedule has room for only some of them, half of the places go to players who were looked at
+/// before, a quarter to new players and a quarter to players whose looks fail. So a thousand players whom OGS
+/// does not know delay nobody else.
 struct Due {
     private typealias Entry = (claim: Claim, since: Int64)
 
@@ -9,8 +10,8 @@ struct Due {
     private var new: [Entry] = []
     private var failing: [Entry] = []
 
-    /// - Parameter since: orders the players of one kind, the lowest first: when they were last looked at, or were to be
-    ///   looked at again.
+    /// - Parameter since: orders the players of one group, lowest first: when they were last looked at or, if
+    ///   their looks fail, when they may be looked at again.
     mutating func add(_ claim: Claim, since: Int64) {
         if claim.hasFailed {
             failing.append((claim, since))

@@ -1,16 +1,16 @@
 import Documents
 import Turnstone
 
-/// Who is found by a token, a Live Activity or a session: an index of the users' documents.
+/// The users of a token, a Live Activity or a session: an index of the users' documents.
 package struct Holders: Document {
     package static var version: Int64 { 1 }
 
     /// In the order of registration.
     package var users: [UserID] = []
-    /// Of a token that nobody has: how many waiting games its device still shows. The next player who registers it
-    /// corrects the number.
+    /// For a token without users: how many waiting games its device still shows. The next player who
+    /// registers the token corrects the number.
     package var shownTurns: Int64?
-    /// Of a session: what its listeners are to get.
+    /// For a session: the states that its listeners get.
     package var session = SessionFeeds()
     private var unknown = JSONObject()
 
@@ -18,7 +18,8 @@ package struct Holders: Document {
 
     mutating func remove(_ user: UserID) { remove([user]) }
 
-    /// Takes users out. What was sent to a session is for those who listened: it goes with the last of them.
+    /// Removes users. The states sent to a session are for its listeners, so they are removed with the last
+    /// one.
     mutating func remove(_ gone: Set<UserID>) {
         users.removeAll { gone.contains($0) }
         if users.isEmpty { session = SessionFeeds() }

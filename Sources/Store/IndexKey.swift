@@ -1,7 +1,7 @@
 import Documents
 import Turnstone
 
-/// By what a device's user can be found.
+/// A key by which a device's user can be found.
 package enum IndexKey: Equatable {
     case token(DeviceToken)
     case activity(String)
@@ -18,7 +18,7 @@ package enum IndexKey: Equatable {
 
     var isSession: Bool { if case .session = self { true } else { false } }
 
-    /// Whether it leads to the device.
+    /// Whether it finds the device.
     func finds(_ device: Device) -> Bool {
         switch self {
         case .token(let token): device.token == token
@@ -27,7 +27,7 @@ package enum IndexKey: Equatable {
         }
     }
 
-    /// All that lead to a device with this token, in the order in which they are locked.
+    /// All keys that find a device with this token, in the order in which they are locked.
     static func all(_ token: DeviceToken, _ kind: TokenKind) -> [IndexKey] {
         guard case .liveActivity(let activity, let session) = kind else { return [.token(token)] }
         return [.token(token)] + (activity.map { [.activity($0)] } ?? [])
@@ -35,5 +35,5 @@ package enum IndexKey: Equatable {
     }
 }
 
-/// Whether two of an app's names have the same bytes, of which the indices' names are made.
+/// Whether two of an app's names have the same bytes. The indices' file names are made from the bytes.
 func isSame(_ left: String, _ right: String) -> Bool { left.utf8.elementsEqual(right.utf8) }

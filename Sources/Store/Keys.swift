@@ -3,7 +3,7 @@ import Documents
 import Turnstone
 import Unix
 
-/// The API keys: 32 random bytes each, known to their owners alone. The store has their SHA-256.
+/// The API keys: 32 random bytes each. Only their owners have them; the store has their SHA-256.
 package struct Keys {
     let state: State
 
@@ -14,16 +14,17 @@ package struct Keys {
         package let key: Key
     }
 
-    /// Makes a key for `owner`.
+    /// Creates a key for `owner`.
     /// - Returns: 64 hex digits, shown only once.
-    /// - Throws: a conflict where the owner has as many as a user may have.
+    /// - Throws: a conflict if the owner already has `KEYS_PER_USER` keys.
     package func create(
         for owner: PlayerID, description: String, at time: Timestamp
     ) throws(Failure) -> String {
         try make(for: owner, description: description, at: time, most: state.quotas().keys)
     }
 
-    /// - Parameter most: how many keys the owner may have with this one; `nil` where it takes the place of another.
+    /// - Parameter limit: how many keys the owner may have, this one included; `nil` for a key that replaces
+    ///   another.
     private func make(
         for owner: PlayerID, description: String, at time: Timestamp, most: Int? = nil
     ) throws(Failure) -> String {
@@ -33,7 +34,7 @@ package struct Keys {
             if let most, try list(document.keys, of: owner).count >= most {
                 throw .refused(.conflict, "a user may have \(most) API keys; revoke one first")
             }
-            // Its lock is nobody else's: nobody knows the key.
+            // Nobody else can hold this lock: nobody knows the key yet.
             try state.keyDocuments[DocumentName(hash: hash)].update { key in
                 key.owner = owner.description
                 key.description = description
@@ -44,8 +45,8 @@ package struct Keys {
         return text
     }
 
-    /// The owner of a key that works.
-    /// - Throws: unauthenticated where there is none.
+    /// The owner of a working key.
+    /// - Throws: unauthenticated if no working key has this text.
     package func owner(of text: String, at time: Timestamp) throws(Failure) -> PlayerID {
         let document = state.keyDocuments[DocumentName(hash: Self.hash(text))]
         guard let key = try document.read(), key.revoked == nil,
@@ -56,7 +57,7 @@ package struct Keys {
         return owner
     }
 
-    /// Records the day of a key's use, once a day. A key works even where that cannot be written.
+    /// Records the day on which a key is used, once a day. The key works even if that cannot be written.
     private func recordUse(of key: Key, in document: StoredDocument<Key>, on day: String) {
         guard key.lastUsed != day else { return }
         do throws(Failure) {
@@ -64,7 +65,7 @@ package struct Keys {
         } catch {}
     }
 
-    /// The owner's keys that work, oldest first.
+    /// The owner's working keys, oldest first.
     package func list(of owner: PlayerID) throws(Failure) -> [Listed] {
         try list(state.users[owner].read()?.keys ?? [], of: owner)
     }
@@ -80,8 +81,8 @@ package struct Keys {
         return listed
     }
 
-    /// Ends a key.
-    /// - Returns: whether the owner had one with this id that worked.
+    /// Revokes a key.
+    /// - Returns: whether the owner had a working key with this id.
     package func revoke(
         _ id: String, of owner: PlayerID, at time: Timestamp
     ) throws(Failure) -> Bool {
@@ -92,7 +93,7 @@ package struct Keys {
         return try revoke(hash: hash, of: owner, at: time)
     }
 
-    /// Makes a new key in the place of a working one, which then works no more.
+    /// Replaces a working key with a new one. The old key stops working.
     package func rotate(
         _ text: String, of owner: PlayerID, at time: Timestamp
     ) throws(Failure) -> (text: String, description: String) {
@@ -100,14 +101,14 @@ package struct Keys {
         let description = try state.keyDocuments[DocumentName(hash: hash)].read()?.description ?? ""
         let new = try make(for: owner, description: description, at: time)
         guard try revoke(hash: hash, of: owner, at: time) else {
-            // Somebody rotated or revoked it meanwhile: one key must not become two.
+            // Another request rotated or revoked it meanwhile: one key must not become two.
             _ = try revoke(hash: Self.hash(new), of: owner, at: time)
             throw .refused(.unauthenticated, "Invalid API key")
         }
         return (new, description)
     }
 
-    /// The document's end comes first: it alone says whether a key works.
+    /// Revokes the key's document first: it alone decides whether the key works.
     private func revoke(
         hash: String, of owner: PlayerID, at time: Timestamp
     ) throws(Failure) -> Bool {

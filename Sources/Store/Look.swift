@@ -1,12 +1,12 @@
 import Documents
 import Turnstone
 
-/// What the last look at a player's games found: a cache, from which `/check` and `/diagnostics` answer.
+/// What the last look at a player's games found: a cache from which `check` and `diagnostics` answer.
 package struct Look: Document {
     package static var version: Int64 { 1 }
 
     package var found = ActiveGames()
-    /// When the look began that wrote this; the player index may know of later ones that found the same.
+    /// When the look that wrote this began. The player index may know of later looks that found the same.
     package var at = Timestamp(milliseconds: 0)
     private var unknown = JSONObject()
 

@@ -3,34 +3,35 @@ import JSON
 import Turnstone
 import Unix
 
-/// What is kept of a message that an app's own backend sent: how to find out what became of it, and by what a
-/// repeated request is known.
+/// The record of a message that an app's own backend sent. It leads to the message's receipts, and recognizes
+/// a repeated request.
 package struct MessageRecord: Document {
     package static var version: Int64 { 1 }
 
     package var accepted = Timestamp(milliseconds: 0)
-    /// Before which nothing goes out.
+    /// Nothing is sent before this moment.
     package var sendAfter: Timestamp?
     package var kind = ""
     package var devices = 0
-    /// To how many devices more it goes when their users' quiet hours or mute is over.
+    /// How many more devices get it when their users' quiet hours or mute end.
     package var held = 0
-    /// How many devices of its users are of a platform that no push service is there for.
+    /// How many of its users' devices have a platform without a push service.
     package var skipped = 0
-    /// The users it was not accepted for, since their documents were busy or could not be used.
+    /// The users for whom it was not accepted, because their documents were busy (`later`) or unusable
+    /// (`failed`).
     package var later: [String] = []
     package var failed: [String] = []
-    /// When it was called off.
+    /// When it was cancelled.
     package var calledOff: Timestamp?
     /// The spool's folder that it was put into; `nil` where it is for no device.
     package var place: String?
-    /// Where its receipts begin, as the spool says it.
+    /// Where its receipts begin, in the spool's form.
     package var receipts: JSONValue = [:]
-    /// The SHA-256 of the request, where it has an idempotency key.
+    /// The SHA-256 of the request, if that had an idempotency key.
     package var fingerprint: String?
     private var unknown = JSONObject()
 
-    /// A report takes memory for each device: no message has more.
+    /// A report needs memory for each device. No message has more devices than this.
     private static let most: Int64 = 1 << 22
 
     package init() {}

@@ -3,22 +3,23 @@ import Documents
 import Turnstone
 import Unix
 
-/// The records of messages, a folder for each day on which they were accepted: whole days are forgotten at once.
+/// The records of messages, in a folder for each day on which they were accepted: whole days are forgotten at
+/// once.
 ///
-/// A record is written once and, when its message is called off, once more. Both are done under one of 256 locks,
-/// which stay when the day's folder goes.
+/// A record is written once, and again when its message is cancelled. Both are done under one of 256 locks,
+/// which stay when the day's folder is removed.
 package struct MessageRecords {
     let folder: String
 
-    /// For so long a repeated request is known.
+    /// How long a repeated request is recognized.
     package static let memory = Interval.hours(24)
     /// A message waits 30 days at the most, and its receipts are kept for 30 more.
     private static let keeping = Interval.days(61)
 
-    /// A message's id as a request with an idempotency key makes it on a day.
+    /// The id that a request with an idempotency key gives its message on a day.
     private func id(key: String, on day: String) -> String { stableUUID("message \(day) \(key)") }
 
-    /// Holds the lock of whatever is known by a name: no network.
+    /// Runs `body` with a name's lock held. `body` must not use the network.
     package func holding<Result>(
         _ name: String, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -26,15 +27,15 @@ package struct MessageRecords {
         return try Lock.holding("\(folder)/\(shard)") { (_) throws(Failure) in try body() }
     }
 
-    /// The id that the message of a request with an idempotency key has or gets, and its record if the same key
-    /// came in the last 24 hours. To be asked while the key's lock is held.
+    /// The id for the message of a request with an idempotency key, and the message's record if the key was
+    /// used in the last 24 hours. The caller must hold the key's lock.
     ///
-    /// An id that is given is on disk before this returns. So whoever repeats a request that was killed before its
-    /// record was written gets the same id, though another day may have begun.
+    /// A new id is on disk before this returns. So a request that is repeated because its program was killed
+    /// before the record was written gets the same id, even on another day.
     package func lookUp(
         key: String, at now: Timestamp
     ) throws(Failure) -> (id: String, record: MessageRecord?) {
-        // Of later days as well: the clock may have been set back since.
+        // Later days too: the clock may have been set back.
         let recent = try recentDays(at: now)
         for day in recent {
             let id = id(key: key, on: day)
@@ -56,7 +57,7 @@ package struct MessageRecords {
 
     private func claimPath(_ id: String, _ day: String) -> String { "\(folder)/\(day)/\(id).claim" }
 
-    /// When an id was given that has no record yet.
+    /// When an id without a record was claimed.
     private func claim(of id: String, on day: String) throws(Failure) -> Timestamp? {
         let bytes = try systemCalls(Files.contents(claimPath(id, day)))
         guard let text = bytes.map({ String(decoding: $0, as: UTF8.self) }) else { return nil }
@@ -72,18 +73,18 @@ package struct MessageRecords {
         }
     }
 
-    /// The days from 24 hours ago on that there are messages of, the latest first.
+    /// The days since 24 hours ago that have messages, latest first.
     private func recentDays(at now: Timestamp) throws(Failure) -> [String] {
         let first = CalendarDate(now - Self.memory).dayText
         return try days().reversed().filter { $0 >= first }
     }
 
-    /// The record of an id that this installation gave.
+    /// The record of an id; `nil` if this installation has no message with it.
     package func find(_ id: String) throws(Failure) -> MessageRecord? {
         guard isID(id) else { return nil }
         var unreadable: Failure?
         for day in try days().reversed() {
-            // It may be in another day's folder than in one that cannot be entered.
+            // The record may be in another day's folder than the one that cannot be read.
             do throws(Failure) {
                 if let record = try record(id, day).readUnlocked() { return record }
             } catch {
@@ -95,14 +96,14 @@ package struct MessageRecords {
         return nil
     }
 
-    /// Writes a record, or writes it anew.
+    /// Writes a record, replacing an earlier one.
     package func write(_ record: MessageRecord, of id: String) throws(Failure) {
         try self.record(id, CalendarDate(record.accepted).dayText).writeUnlocked(record)
         guard record.fingerprint != nil else { return }
         for day in try recentDays(at: record.accepted) { Files.remove(claimPath(id, day)) }
     }
 
-    /// Forgets the days that are long over.
+    /// Removes the folders of days that are over for 61 days.
     package func removeOld(at now: Timestamp) throws(Failure) {
         let oldest = CalendarDate(now - Self.keeping).dayText
         for day in try days() where day < oldest {
@@ -120,7 +121,7 @@ package struct MessageRecords {
     }
 }
 
-/// Whether it is a UUID in lower case, and so a name that leads nowhere else.
+/// Whether the text looks like a lower-case UUID, and so is safe in a path.
 private func isID(_ text: String) -> Bool {
     text.utf8.count == 36
         && text.utf8.allSatisfy {

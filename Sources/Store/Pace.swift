@@ -2,16 +2,17 @@ import Documents
 import Turnstone
 import Unix
 
-/// The installation's politeness towards OGS: one schedule of request times for all processes.
+/// The pace of requests to OGS: one schedule for all processes of the installation.
 package struct Pace {
     let folder: String
 
-    /// Takes the next free time.
+    /// Reserves the next free time.
     ///
     /// - Parameter perSecond: how many requests may begin in a second.
-    /// - Returns: how long to wait for it. A schedule more than a minute ahead is a clock that was set
-    ///   back, and is begun anew.
-    ///   It is the system's clock even where ours is frozen: OGS feels real requests.
+    /// - Returns: how long to wait until that time.
+    ///
+    /// A schedule more than a minute ahead means that the clock was set back: the schedule starts over. This
+    /// uses the system's clock even if `TURNSTONE_NOW` stops ours, because OGS gets real requests.
     package func reserve(perSecond: Int) throws(Failure) -> Interval {
         let path = "\(folder)/ogs.pace"
         let distance = max(1, 1_000_000 / Int64(perSecond))

@@ -2,10 +2,11 @@ import Documents
 import Turnstone
 import Unix
 
-/// Who is looked at, and when next: one record of 128 bytes per watched player in `players.index`.
+/// The watched players and when each is looked at next: one record of 128 bytes per player in
+/// `players.index`.
 ///
-/// All of it can be made again from the users' documents, so nothing in it is the truth. A record is
-/// written before the document that needs it, since a player without one would never be looked at.
+/// The whole index can be made again from the users' documents, which are the truth. A record is written
+/// before the document that needs it, because a player without a record would never be looked at.
 package struct PlayerIndex {
     private let state: State
     private let path: String
@@ -23,7 +24,7 @@ package struct PlayerIndex {
 
     private static func opened(_ path: String, _ state: State) throws(Failure) -> FileDescriptor {
         var file: FileDescriptor?
-        // What cannot be opened is looked at again with the lock held.
+        // A file that cannot be opened is checked again with the lock held.
         do throws(Failure) { file = try open(path) } catch {
             guard error.isOfOneFile else { throw error }
         }
@@ -31,11 +32,11 @@ package struct PlayerIndex {
         return try Lock.holding(path) { (_) throws(Failure) in try openedLocked(path, state) }
     }
 
-    /// The index as it is while nobody else can make it anew.
+    /// Opens the index with the lock held, so that nobody else replaces it.
     private static func openedLocked(
         _ path: String, _ state: State
     ) throws(Failure) -> FileDescriptor {
-        // What is wrong with a file is so twice.
+        // A file that is really unusable fails twice.
         for isLast in [false, true] {
             do throws(Failure) {
                 let file = try open(path)
@@ -50,7 +51,7 @@ package struct PlayerIndex {
         return try open(path)
     }
 
-    /// Moves an index that cannot be opened, such as root's file or a FIFO, out of the way: it can be made again.
+    /// Moves an index that cannot be opened (root's file, a FIFO) out of the way. It can be made again.
     private static func setAside(_ path: String) throws(Failure) {
         let copy = "\(path).corrupt-\(Timestamp.systemNow.milliseconds)"
         try systemCalls(Files.rename(path, copy))
@@ -61,7 +62,7 @@ package struct PlayerIndex {
         try systemCalls(FileDescriptor.open(path, .update))
     }
 
-    /// Records of 16 million players: a cycle reads all of them, so a larger file is none that cycles have made.
+    /// Records of 16 million players. A cycle reads all of them, so no cycle has made a larger file.
     private static let largest = recordSize << 24
 
     private static func isSound(_ file: FileDescriptor) throws(Failure) -> Bool {
@@ -74,7 +75,7 @@ package struct PlayerIndex {
     /// Makes the index from the users' documents, with the lock held.
     private static func rebuild(_ path: String, _ state: State) throws(Failure) {
         var bytes = record([magic])
-        // The players in a folder that cannot be listed get their records when it can be: `repair(report:)`.
+        // Players in a folder that cannot be listed now get their records later: `repair(report:)`.
         try state.users.forEachName(unlisted: { $0.noteFile() }) { (name) throws(Failure) in
             guard let player = PlayerID(name) else { return }
             let isWatched: Bool
@@ -88,7 +89,8 @@ package struct PlayerIndex {
         try systemCalls(Files.replace(path, with: bytes))
     }
 
-    /// Sees to it that the player is looked at, soon and with fresh eyes, and durably.
+    /// Makes sure that the player is looked at soon and judged again. The record is durable when this
+    /// returns.
     ///
     /// - Parameter hint: where the record may be.
     /// - Returns: where it is.
@@ -109,17 +111,17 @@ package struct PlayerIndex {
         return start.player == player.number && start.watched == 1
     }
 
-    /// - Parameter isWatched: whether the player is to be looked at; one who is not has a record, too, when
-    ///   ``repair(report:)`` has found that there is no device.
+    /// - Parameter isWatched: whether the player is looked at. A player without a device has a record too,
+    ///   once ``repair(report:)`` has seen that.
     private func add(
         _ player: PlayerID, isNew: Bool, isWatched: Bool = true
     ) throws(Failure) -> Int64 {
         let (file, number) = try Lock.holding(path) { (_) throws(Failure) in
-            // Opened again: somebody may have made the index anew since.
+            // Opened again: another process may have replaced the index meanwhile.
             let file = try Self.openedLocked(path, state)
             let size = try systemCalls(file.size())
-            // A player's first device has no record, unless a crash left one. Looking for that takes longer than
-            // all else in a large index, and two records cost no more than a second look.
+            // A player's first device has no record yet, unless a crash left one. In a large index, searching
+            // for that takes longer than everything else, and two records only cost a second look.
             if !isNew || size < 1 << 20, let found = try Self.records(file, path).first(of: player)
             {
                 if isWatched { try renew(found, in: file) }
@@ -131,12 +133,13 @@ package struct PlayerIndex {
                 in: file)
             return (file, number)
         }
-        // Without the lock: of a crowd that comes at once, nobody waits for more than one turn of the disk.
+        // Without the lock, so that in a crowd nobody waits for more than one disk operation.
         try systemCalls(file.synchronize())
         return number
     }
 
-    /// Lets a player whose looks fail be looked at in the next cycle: a registration expects an answer.
+    /// Lets a player whose looks fail be looked at in the next cycle, because a registration expects an
+    /// answer.
     func forgetFailures(of player: PlayerID, hint: Int64) throws(Failure) {
         guard try start(of: hint).player == player.number else { return }
         let place = Int(hint) * Self.recordSize + PlayerRecords.Field.notBefore.rawValue
@@ -167,7 +170,7 @@ package struct PlayerIndex {
         try systemCalls(file.write(bytes, at: place))
     }
 
-    /// The index as memory, as long as it is now.
+    /// The index as mapped memory, in its present length.
     package func records() throws(Failure) -> PlayerRecords { try Self.records(file, path) }
 
     private static func records(
@@ -181,28 +184,28 @@ package struct PlayerIndex {
         return PlayerRecords(mapped)
     }
 
-    /// Holds off other cycles while records are claimed.
+    /// Runs `body` with the index locked, so that no other cycle claims records meanwhile.
     package func locked<Result>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
         try Lock.holding(path) { (_) throws(Failure) in try body() }
     }
 }
 
 extension PlayerIndex {
-    /// Sees to it that every player with a device is looked at, whatever became of the index: it may be older than the
-    /// users' documents, as in a copy of a live folder.
+    /// Makes sure that every player with a device is looked at, even if the index is older than the users'
+    /// documents, as in a copy of a live folder.
     ///
-    /// Takes no longer than a look at the index and at the users' folders where none of them has changed since the
-    /// last time.
+    /// If neither the index nor the users' folders have changed since the last time, it reads nothing else.
     ///
-    /// - Parameter report: gets what keeps a player from being judged; that player's turn comes again the next time.
-    /// - Returns: how many were not looked at.
+    /// - Parameter report: gets each error that keeps a player from being checked; that player is checked the
+    ///   next time.
+    /// - Returns: how many players were missing.
     package func repair(report: (Failure) -> Void) throws(Failure) -> Int {
         let records = try records()
         let folders = try state.users.folderStamps()
         let sign = folders.reduce(records.sign) { mixed($0, $1.sign) }
         guard records.comparedSign != sign else { return 0 }
         let known = records.players()
-        // A document's time is from before its folder's by what the disk took for it.
+        // A document's time may be earlier than its folder's by as long as the disk took.
         let edge = records.comparedUntil.saturatingSubtract(60_000)
         var doubtful: [PlayerID] = []
         var isComplete = true
@@ -233,7 +236,7 @@ extension PlayerIndex {
                 report(error)
             }
         }
-        // What changes in the instant of a look may leave a folder's time as it was.
+        // A change in the instant of the comparison may leave a folder's time as it was.
         let newest = folders.reduce(0) { max($0, $1.changed) }
         if isComplete, newest < Timestamp.systemNow.milliseconds - 1000 {
             records.noteCompared(sign, until: newest)

@@ -1,40 +1,40 @@
 import Turnstone
 import Unix
 
-/// The player index as memory: reading 100,000 records takes a millisecond.
+/// The player index as mapped memory: reading 100,000 records takes a millisecond.
 package struct PlayerRecords {
     private let file: MappedFile
-    /// How many records there are, the header included: valid ones are 1 to `count - 1`.
+    /// The number of records, the header included: valid indices are 1 to `count - 1`.
     package let count: Int64
 
-    /// A record's words and the byte where each begins; moments are milliseconds since 1970.
+    /// The words of a record, and the byte at which each begins. Moments are milliseconds since 1970.
     enum Field: Int {
         case player = 0
         /// 1 while the player has a device.
         case watched = 8
-        /// The slot that a cycle last looks for, or looked for.
+        /// The slot of the last cycle that claimed the player.
         case claimed = 16
-        /// When the last look that found anything out began.
+        /// When the last successful look began.
         case looked = 24
-        /// The fingerprint of what it found, which the look's document holds.
+        /// The fingerprint of what that look found. The look's document holds the findings.
         case found = 32
         /// The fingerprint that the player was last notified by.
         case judged = 40
         /// No look before this moment.
         case notBefore = 48
-        /// How many looks failed in a row; ``unknownMark`` more where OGS does not know the player.
+        /// How many looks failed in a row, plus ``unknownMark`` if OGS does not know the player.
         case failures = 56
-        /// OGS's entity tag, ``tagSize`` bytes, filled up with zeros.
+        /// OGS's entity tag: ``tagSize`` bytes, padded with zeros.
         case tag = 64
-        /// When a request took it upon itself to look, as long as it looks.
+        /// When a request began to look; 0 if none is looking.
         case asked = 120
     }
 
-    /// The header's words after its first, and the byte where each begins.
+    /// The words of the header after its first one, and the byte at which each begins.
     private enum HeaderField: Int {
-        /// What the index and the users' folders looked like when they were last compared.
+        /// A fingerprint of the index and the users' folders when they were last compared.
         case comparedSign = 8
-        /// The newest change to a users' folder then.
+        /// The newest change to a users' folder at that time.
         case comparedUntil = 16
     }
 
@@ -51,7 +51,7 @@ package struct PlayerRecords {
         nonmutating set { file[Int(record) * PlayerIndex.recordSize + field.rawValue] = newValue }
     }
 
-    /// The player's record, where `hint` is it or else by looking through all.
+    /// The player's record: `hint` if it is right, otherwise the result of a search through all records.
     package func record(of player: PlayerID, hint: Int64?) -> Int64? {
         if let hint, hint > 0, hint < count, self[hint, .player] == player.number { return hint }
         return first(of: player)
@@ -66,10 +66,10 @@ package struct PlayerRecords {
         return nil
     }
 
-    /// Takes the players whose slot has come, in the order in which they are to be looked at.
+    /// Claims the players whose slot has come, in the order in which to look at them.
     ///
-    /// A player's slots are `interval` apart, whenever in its slot the player was looked at: ``Slots``. A request's
-    /// look does not count. Call it with the index locked.
+    /// A player's slots are `interval` apart, whenever within a slot the player was looked at (``Slots``). A
+    /// request's look does not count. The caller must hold the index's lock.
     package func claim(at now: Timestamp, interval: Interval) -> [Claim] {
         let slots = Slots(at: now, interval: interval)
         var due = Due()
@@ -89,23 +89,24 @@ package struct PlayerRecords {
         return due.inOrder
     }
 
-    /// A moment further away than the player's failures put it is the work of a clock that was ahead.
+    /// A moment further away than the player's failures allow comes from a clock that was ahead.
     private func isPutOff(_ record: Int64, at now: Int64) -> Bool {
         let left = self[record, .notBefore].saturatingSubtract(now)
         return left > 0 && left <= pause(record, after: self[record, .failures])
     }
 
-    /// Whether the claim is still the newest one of its player: a later cycle may have taken its player over.
+    /// Whether the claim is still the player's newest: a later cycle may have taken the player over.
     package func isHeld(_ claim: Claim) -> Bool { self[claim.record, .claimed] == claim.slot }
 
-    /// Gives back a claim on which nothing was done, unless a later cycle has taken its player over.
+    /// Releases an unused claim, unless a later cycle has taken the player over.
     package func release(_ claim: Claim) {
         if isHeld(claim) { self[claim.record, .claimed] = 0 }
     }
 
-    /// Takes one player for a request, unless another one is looking, or a cycle is. Call it with the index locked.
+    /// Claims one player for a request, unless another request or a cycle is looking. The caller must hold
+    /// the index's lock.
     ///
-    /// - Parameter patience: no request looks for longer; one that did has been killed.
+    /// - Parameter patience: the longest time that a request looks. A request that began earlier was killed.
     package func claim(_ record: Int64, at now: Timestamp, patience: Interval) -> Bool {
         func isRecent(_ moment: Int64) -> Bool {
             moment > (now - patience).milliseconds && moment <= now.milliseconds
@@ -118,10 +119,10 @@ package struct PlayerRecords {
         return true
     }
 
-    /// Ends a request's look.
+    /// Releases a request's claim.
     package func endRequest(_ record: Int64) { self[record, .asked] = 0 }
 
-    /// Ends looking at a player who has no device, or whose record is another one.
+    /// Stops looking at a player who has no device, or whose record is another one.
     package func unwatch(_ record: Int64) { self[record, .watched] = 0 }
 
     /// When the look began whose findings the player's look document holds.
@@ -129,7 +130,7 @@ package struct PlayerRecords {
         Timestamp(milliseconds: self[record, .looked])
     }
 
-    /// Whether OGS has told of the player before.
+    /// Whether OGS has ever known the player.
     package func isKnown(_ record: Int64) -> Bool { self[record, .looked] > 0 }
 
     package func found(_ record: Int64) -> Int64 { self[record, .found] }
@@ -144,10 +145,10 @@ package struct PlayerRecords {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Notes what a look found. A tag of more than 56 bytes is not kept.
+    /// Records what a look found. A tag of more than 56 bytes is dropped.
     ///
-    /// Nothing counts as found while the tag is written: whoever is killed in between must not leave a tag with
-    /// what another look found, which OGS would go on calling unchanged.
+    /// The fingerprint is 0 while the tag is written. Otherwise a program killed in between could leave a tag
+    /// with another look's findings, and OGS would keep calling those unchanged.
     package func note(_ record: Int64, lookBegan: Timestamp, found: Int64, tag: String?) {
         var bytes = Array((tag ?? "").utf8)
         if bytes.count > Self.tagSize { bytes = [] }
@@ -158,29 +159,31 @@ package struct PlayerRecords {
         noteUnchanged(record, lookBegan: lookBegan)
     }
 
-    /// Notes a look that found what the one before it had found.
+    /// Records a look that found the same as the one before.
     package func noteUnchanged(_ record: Int64, lookBegan: Timestamp) {
         self[record, .looked] = lookBegan.milliseconds
         self[record, .failures] = 0
         self[record, .notBefore] = 0
     }
 
-    /// Forgets what the last look found, and its entity tag: the look's document is lost, and OGS has to be asked for all
-    /// of it.
+    /// Forgets what the last look found and its entity tag, because the look's document is lost. OGS is then
+    /// asked for everything.
     package func forgetFound(_ record: Int64) { self[record, .found] = 0 }
 
+    /// Records that the player was judged by the look with this fingerprint; 0 lets the player be judged
+    /// again.
     package func noteJudged(_ record: Int64, _ fingerprint: Int64) {
         self[record, .judged] = fingerprint
     }
 
-    /// Puts off a player whose looks fail: 1 minute, doubling to an hour.
+    /// Delays a player whose look failed: by 1 minute, doubling to an hour.
     package func noteFailure(_ record: Int64, at now: Timestamp) {
         guard !isUnknown(record) else { return noteUnknown(record, at: now) }
         putOff(record, failures: min(self[record, .failures].saturatingAdd(1), 7), now)
     }
 
-    /// Puts off a player whom OGS does not know: 1 minute, doubling to a day. Of one whom it knew, to an hour: that may be a
-    /// mistake of its, or of the configuration.
+    /// Delays a player whom OGS does not know: by 1 minute, doubling to a day. If OGS knew the player before,
+    /// the limit is an hour, because that may be a mistake of OGS or of the configuration.
     package func noteUnknown(_ record: Int64, at now: Timestamp) {
         let known = isUnknown(record) ? self[record, .failures] - Self.unknownMark : 0
         putOff(record, failures: min(known.saturatingAdd(1), 12) + Self.unknownMark, now)
@@ -191,7 +194,7 @@ package struct PlayerRecords {
         self[record, .notBefore] = now.milliseconds.saturatingAdd(pause(record, after: failures))
     }
 
-    /// How long so many failures put a player off, in milliseconds.
+    /// How long a number of failures delays a player, in milliseconds.
     private func pause(_ record: Int64, after failures: Int64) -> Int64 {
         let isUnknown = failures > Self.unknownMark
         let count = isUnknown ? failures - Self.unknownMark : failures
@@ -202,7 +205,7 @@ package struct PlayerRecords {
 
     private func isUnknown(_ record: Int64) -> Bool { self[record, .failures] > Self.unknownMark }
 
-    /// Until when OGS is not asked again about a player whom it does not know; `nil` where it may be asked.
+    /// When OGS may next be asked about a player whom it does not know; `nil` if it may be asked now.
     package func unknownUntil(_ record: Int64, at now: Timestamp) -> Timestamp? {
         guard isUnknown(record), isPutOff(record, at: now.milliseconds) else { return nil }
         return Timestamp(milliseconds: self[record, .notBefore])
@@ -210,11 +213,11 @@ package struct PlayerRecords {
 }
 
 extension PlayerRecords {
-    /// Differs where other players are watched.
+    /// Differs if the watched players differ.
     var sign: Int64 {
         var sign = count
         for record in 1..<max(1, count) {
-            // In no order: records may be written in any.
+            // Independent of the order, because records may be written in any.
             sign &+= mixed(self[record, .player], self[record, .watched])
         }
         return sign
@@ -237,6 +240,7 @@ extension PlayerRecords {
     var comparedSign: Int64 { file[HeaderField.comparedSign.rawValue] }
     var comparedUntil: Int64 { file[HeaderField.comparedUntil.rawValue] }
 
+    /// Records that the index was compared with the users' folders.
     func noteCompared(_ sign: Int64, until moment: Int64) {
         file[HeaderField.comparedSign.rawValue] = 0
         file[HeaderField.comparedUntil.rawValue] = moment
@@ -244,7 +248,7 @@ extension PlayerRecords {
     }
 }
 
-/// One word made of two, so that either one's change shows.
+/// Mixes two words into one, so that a change of either shows.
 func mixed(_ one: Int64, _ other: Int64) -> Int64 {
     var mixed = UInt64(bitPattern: one) &* 0x9e37_79b9_7f4a_7c15
     mixed ^= mixed >> 32
@@ -252,11 +256,11 @@ func mixed(_ one: Int64, _ other: Int64) -> Int64 {
     return Int64(bitPattern: mixed ^ (mixed >> 32))
 }
 
-/// A player whom this cycle has taken upon itself to look at.
+/// A player whom this cycle has claimed.
 package struct Claim: Equatable, Sendable {
     package let player: PlayerID
     package let record: Int64
-    /// What the record says while nobody else has claimed the player.
+    /// The record's `claimed` word, as long as nobody else has claimed the player.
     let slot: Int64
     /// Whether the last look at the player failed.
     package let hasFailed: Bool

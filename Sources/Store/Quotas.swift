@@ -1,12 +1,12 @@
 import Turnstone
 
-/// How much one user may register: what is registered costs everybody else time and room.
+/// How much one user may register. Every registration costs all other users time and space.
 package struct Quotas: Equatable, Sendable {
     /// `DEVICES_PER_USER`.
     package let devices: Int
-    /// `ACTIVITIES_PER_USER`: Live Activity tokens, of running ones and for starts.
+    /// `ACTIVITIES_PER_USER`: tokens that update Live Activities, and tokens that start them.
     package let activities: Int
-    /// `LISTENERS_PER_SESSION`: users with a Live Activity of one session.
+    /// `LISTENERS_PER_SESSION`: users with a Live Activity of the same session.
     package let listeners: Int
     /// `KEYS_PER_USER`: working API keys.
     package let keys: Int

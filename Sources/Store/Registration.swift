@@ -6,33 +6,34 @@ package struct Registration {
     package let token: DeviceToken
     package var kind = TokenKind.device
     package var platform = Platform.ios
-    /// Where APNs knows the token; `nil` leaves what is known of it.
+    /// The APNs environment that has the token; `nil` leaves the known value.
     package var environment: APNsEnvironment?
-    /// `nil` leaves what is known.
+    /// `nil` leaves the known value.
     package var name: String?
-    /// `nil` leaves what is known.
+    /// `nil` leaves the known value.
     package var appVersion: String?
-    /// The token that this one takes the place of.
+    /// The token that this one replaces.
     package var previous: DeviceToken?
-    /// Of a Live Activity: the number of its session's newest state, and how many of them were taken.
+    /// For a Live Activity: the number of its session's newest state, and how many of the session's states
+    /// were taken.
     var joined: (number: Int64, turn: Int64) = (0, 0)
 
     package init(_ token: DeviceToken) {
         self.token = token
     }
 
-    /// Whether it says nothing of a device that the indices do not know.
+    /// Whether the indices already know everything that it says about a device.
     func renews(_ device: Device) -> Bool { device.token == token && device.kind == kind }
 
-    /// Takes over what is known of the token from its previous owners.
+    /// Inherits what is known about the token from its previous owners.
     mutating func inherit(_ devices: [Device]) {
         for device in devices where device.platform == platform {
             environment = environment ?? device.environment
         }
     }
 
-    /// Whether it takes the place of a device: of the one with the previous token, and of that of the same Live
-    /// Activity, since an activity has one token at a time.
+    /// Whether it replaces a device: the one with the previous token, or the one of the same Live Activity,
+    /// because an activity has one token at a time.
     fileprivate func replaces(_ device: Device) -> Bool {
         guard device.token != token else { return false }
         if device.token == previous { return true }
@@ -42,15 +43,15 @@ package struct Registration {
 }
 
 extension TokenKind {
-    /// Whether it is good for Live Activities only.
+    /// Whether tokens of this kind are for Live Activities only.
     var isLiveActivity: Bool { self != .device }
 }
 
 extension User {
-    /// Takes in a registration: of a device that is known, of one with a new token, or of a new one.
+    /// Adds a registration: it renews a known device, gives one a new token, or adds a device.
     ///
-    /// - Returns: the device, and what the user had before and has not any more.
-    /// - Throws: a conflict where it would be one more than a user may have.
+    /// - Returns: the device, and the devices that the user no longer has.
+    /// - Throws: a conflict if the user would have more devices than allowed.
     mutating func add(
         _ registration: Registration, within quotas: Quotas, at time: Timestamp
     ) throws(Failure) -> (device: Device, left: [Device]) {
@@ -98,7 +99,7 @@ extension User {
             ?? devices.firstIndex { registration.replaces($0) }
     }
 
-    /// A device that was not known; its token may once have been another one's that is still here.
+    /// A new device. If its token once belonged to a device that is still listed, it gets another id.
     private func newDevice(_ token: DeviceToken, at time: Timestamp) -> Device {
         var device = Device(token, registered: time)
         if devices.contains(where: { $0.ids.contains(device.id) }) {
@@ -109,11 +110,11 @@ extension User {
 }
 
 extension Device {
-    /// Leaves its session for another one, or for none, keeping what it has got by it.
+    /// Leaves its session for another one, or for none. It keeps what it got from the session.
     ///
     /// - Parameters:
-    ///   - token: with which it is registered now.
-    ///   - isMissed: whether a notification still waits to be sent to the device, and has not been.
+    ///   - token: the token that it is registered with now.
+    ///   - isMissed: whether a notification for the device still waits and was never sent.
     mutating func leave(
         _ session: SessionFeeds, with token: DeviceToken, at time: Timestamp,
         isMissed: (_ carrier: String) throws(Failure) -> Bool
@@ -122,7 +123,7 @@ extension Device {
         let isMissed = last.state.isEnd ? try isMissed(last.carrier) : false
         var feed = activity ?? ActivityFeed()
         if last.state.isEnd, !isMissed, token != self.token, feed.known?.isEnd != true {
-            // The token of an activity that has ended is never replaced: this one is another activity's.
+            // An ended activity never gets a new token, so this is another activity's token.
             return activity = nil
         }
         feed.leave(after: last, isMissed: isMissed, now: time)
@@ -147,23 +148,23 @@ extension Device {
         registered = time
     }
 
-    /// Stands for another device as well, whose token its own has replaced.
+    /// Takes the place of another device too, whose token was replaced by its own.
     fileprivate mutating func takeOver(_ other: Device) {
         formerIDs = (formerIDs + other.formerIDs + [other.id]).suffix(8)
         if kind == other.kind { activity = activity ?? other.activity }
     }
 
-    /// Whether it is a Live Activity's that nobody can see any more, or has been in quarantine for so long that nobody
-    /// misses it.
+    /// Whether it belongs to a Live Activity that nobody can see any more, or has been in quarantine for more
+    /// than 30 days.
     fileprivate func isOver(at time: Timestamp) -> Bool {
         if let quarantined, time - quarantined > .days(30) { return true }
         return isOldActivity(at: time)
     }
 
-    /// Whether it is a Live Activity's that nobody can see any more.
+    /// Whether it belongs to a Live Activity that nobody can see any more.
     func isOldActivity(at time: Timestamp) -> Bool {
         guard case .liveActivity = kind else { return false }
-        // It ends after 8 hours at the latest, and leaves the lock screen 4 hours later.
+        // An activity ends after 8 hours at the latest and leaves the lock screen 4 hours later.
         return time - registered > .hours(24)
     }
 }

@@ -2,10 +2,10 @@ import Documents
 import Turnstone
 
 extension Registry {
-    /// Makes `token` one of the player's devices, as of `time`, beside whoever else's it is. Doing it again renews
-    /// the registration.
+    /// Registers `token` as one of the player's devices, as of `time`. Other users who have it keep it.
+    /// Calling it again renews the registration.
     ///
-    /// - Parameter environment: where APNs knows the token; `nil` leaves what is known of it.
+    /// - Parameter environment: the APNs environment that has the token; `nil` leaves the known value.
     package func bind(
         _ token: DeviceToken, environment: APNsEnvironment?, to player: PlayerID, at time: Timestamp
     ) throws(Failure) {
@@ -26,14 +26,14 @@ extension Registry {
         if known != nil { try takeOverBadge(of: token, by: user) }
     }
 
-    /// Makes a token one of the user's and nobody else's, as of `time`. Doing it again renews the registration.
+    /// Registers a token for this user alone, as of `time`. Calling it again renews the registration.
     ///
-    /// The others lose it first: a crash before the user has it leaves it with nobody, never with two.
+    /// The other users lose it first: after a crash in between nobody has it, and never two.
     ///
-    /// - Parameter isMissed: whether a notification of a session still waits to be sent to a device, and has not been. The device
-    ///   leaves the session: it will not be.
-    /// - Throws: a conflict where the user has as many as a user may have, or a Live Activity of that name is another
-    ///   user's.
+    /// - Parameter isMissed: whether a notification of a session still waits for a device and was never sent.
+    ///   The device leaves the session, so it will not be sent.
+    /// - Throws: a conflict if the user has as many devices as allowed, or if a Live Activity of that name
+    ///   belongs to another user.
     package func claim(
         _ registration: Registration, for user: UserID, at time: Timestamp,
         isMissed: (_ carrier: String, _ device: Device) throws(Failure) -> Bool = {
@@ -46,7 +46,7 @@ extension Registry {
         {
             return renewed
         }
-        // Before anybody loses it.
+        // Before anybody loses the token.
         try checkQuota(registration, for: user, at: time)
         try checkNames(registration, for: user)
         var lost: [(devices: [Device], user: UserID)] = []
@@ -91,15 +91,16 @@ extension Registry {
 
     private typealias Added = (device: Device, left: [Device])
 
-    /// Takes in a registration that the indices know already, without their locks.
+    /// Renews a registration that the indices know already, without their locks.
     ///
-    /// - Returns: `nil` where they do not.
+    /// - Returns: `nil` if they do not know it.
     private func renew(
         _ registration: Registration, of user: UserID, asPlayer: Bool, at time: Timestamp
     ) throws(Failure) -> Device? {
         let added = try state.users[user].update {
             (document) throws(Failure) -> Added? in
-            // Asked under the user's lock: who claims a token takes it from the user before the indices change.
+            // Checked under the user's lock: another user's claim removes the token here before it changes
+            // the indices.
             guard document.devices.contains(where: { registration.renews($0) }) else { return nil }
             return try add(registration, to: user, &document, asPlayer: asPlayer, at: time)
         }
@@ -129,7 +130,7 @@ extension Registry {
         let added = try document.add(registration, within: state.quotas(), at: time)
         guard document.isWatched, let player = user.player else { return added }
         let index = try state.playerIndex()
-        // Also where there was a device: the index may have lost the player.
+        // Even if there was a device before: the index may have lost the player.
         let isWatched = try index.isWatching(player, hint: document.record)
         if !wasWatched || !isWatched {
             document.record = try index.watch(player, hint: document.record)
@@ -139,7 +140,7 @@ extension Registry {
         return added
     }
 
-    /// Lets a Live Activity leave the session that it is not registered for any more.
+    /// Removes a Live Activity from a session that it is no longer registered for.
     private func leaveSession(
         _ document: inout User, for registration: Registration, at time: Timestamp,
         _ isMissed: (_ carrier: String, _ device: Device) throws(Failure) -> Bool
@@ -150,7 +151,7 @@ extension Registry {
         guard let name = device.sessionID, registration.kind.session != name else { return }
         var session: SessionFeeds?
         do throws(Failure) { session = try state.session(of: device) } catch {
-            // It keeps nobody from another session.
+            // A damaged session does not prevent joining another one.
             guard error.isOfOneDocument else { throw error }
             error.noteFile()
         }
@@ -160,7 +161,7 @@ extension Registry {
         }
     }
 
-    /// Refuses what the user's document would not take, without changing anything.
+    /// Throws if the user's document would refuse the registration. Changes nothing.
     private func checkQuota(
         _ registration: Registration, for user: UserID, at time: Timestamp
     ) throws(Failure) {
@@ -175,8 +176,8 @@ extension Registry {
         }
     }
 
-    /// Refuses a Live Activity's name that another user has registered first, and one listener more than a session may
-    /// have. Who has the token itself loses it, and with it the name.
+    /// Refuses a Live Activity's name that another user registered first, and one listener more than a
+    /// session may have. A user who has this token loses it, and the name with it.
     private func check(
         _ key: IndexKey, of token: DeviceToken, _ holders: Holders, for user: UserID
     ) throws(Failure) {
@@ -201,9 +202,9 @@ extension Registry {
         }
     }
 
-    /// Sees to it that a player with a device is looked at, whatever became of the player index.
+    /// Makes sure that a player with a device is looked at, whatever state the player index is in.
     ///
-    /// - Returns: whether the player was not.
+    /// - Returns: whether the player was missing from the index.
     @discardableResult
     package func repair(_ player: PlayerID) throws(Failure) -> Bool {
         try repair(player, in: state.playerIndex())
@@ -221,7 +222,8 @@ extension Registry {
         }
     }
 
-    /// Leaves no trace of a registration that was refused, as where others took the user's last places meanwhile.
+    /// Removes the traces of a refused registration, for example if other requests took the user's last
+    /// places meanwhile.
     private func undo(
         _ failure: Failure, _ commit: (Holders) throws(Failure) -> Void, _ known: Holders,
         of user: UserID
@@ -230,11 +232,12 @@ extension Registry {
         try commit(known)
     }
 
-    /// Does something with the user named in indices, which nobody clears of the user meanwhile.
+    /// Runs `body` with the user named in indices, from which nobody removes the user meanwhile.
     ///
     /// - Parameters:
-    ///   - joined: the newest number of the session among them so far, and how many of its states were taken.
-    ///   - body: is told both.
+    ///   - joined: the newest number of the session among the indices so far, and how many of its states were
+    ///     taken.
+    ///   - body: gets both.
     private func indexing<Result>(
         _ user: UserID, under keys: ArraySlice<IndexKey>, of token: DeviceToken,
         joined: (number: Int64, turn: Int64) = (0, 0),
@@ -242,7 +245,7 @@ extension Registry {
     ) throws(Failure) -> Result {
         guard let key = keys.first else { return try body(joined) }
         return try key.document(in: state).holding { (known, commit) throws(Failure) in
-            // Again, as others may have come at the same time.
+            // Checked again, because others may have registered at the same time.
             try check(key, of: token, known, for: user)
             var holders = known
             holders.add(user)

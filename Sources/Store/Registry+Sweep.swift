@@ -2,11 +2,11 @@ import Documents
 import Turnstone
 import Unix
 
-/// What one run of a sweep may still do.
+/// How much one run of a sweep may still do.
 struct SweepBudget {
     /// How many users' documents it may read.
     var users: Int
-    /// A user takes some milliseconds to write; what is left has its turn later.
+    /// Writing a user takes some milliseconds. What is left over is done in a later run.
     var end = Instant.now + .milliseconds(5_000)
 
     mutating func take() -> Bool {
@@ -16,13 +16,14 @@ struct SweepBudget {
     }
 }
 
-// An app that was deleted does not say so, and APNs tells of its tokens only when something is pushed to them. Without a
-// sweep, its activities would keep their names and their places in sessions until the user registers something again.
+// A deleted app does not unregister, and APNs reports its tokens only when something is pushed to them.
+// Without a sweep, its activities would keep their names and their places in sessions until the user
+// registers something again.
 
 extension Registry {
-    /// Removes the Live Activities that are over from an index of activities or of sessions, and from their users.
+    /// Removes expired Live Activities from an index of activities or of sessions, and from their users.
     ///
-    /// - Parameter start: which user comes first: a fraction of those in the index, in 2^64ths.
+    /// - Parameter start: which user comes first, as a fraction of the index in units of 2^-64.
     func endActivities(
         in index: StoredDocument<Holders>, from start: UInt64, at now: Timestamp,
         _ budget: inout SweepBudget
@@ -36,15 +37,15 @@ extension Registry {
                 try endActivities(of: user, at: now)
                 if try !has(user, in: index) { left.append(user) }
             } catch {
-                // Others are no worse off.
+                // The others are not affected.
                 guard error.isOfOneDocument || error.cause == "busy" else { throw error }
                 error.noteFile()
             }
         }
-        // In parts: nobody is to wait long for the lock.
+        // In parts, so that nobody waits long for the lock.
         for first in stride(from: 0, to: left.count, by: 1000) {
             try index.update { (holders) throws(Failure) in
-                // Asked under the lock: a registration may have come between.
+                // Checked under the lock: a registration may have come in between.
                 var gone: Set<UserID> = []
                 for user in left[first...].prefix(1000) where try !has(user, in: index) {
                     gone.insert(user)
@@ -63,11 +64,11 @@ extension Registry {
             document.devices.removeAll { $0.isOldActivity(at: now) }
             return ended
         }
-        // The other indices have turns of their own: a session's is written once for all who leave it.
+        // Other indices have their own turn: a session's index is written once for all who leave it.
         try forget(ended, of: user) { if case .token = $0 { true } else { false } }
     }
 
-    /// Whether an index leads to one of the user's devices.
+    /// Whether an index finds one of the user's devices.
     private func has(
         _ user: UserID, in index: StoredDocument<Holders>
     ) throws(Failure) -> Bool {
@@ -80,6 +81,6 @@ extension Registry {
 }
 
 extension UInt64 {
-    /// The place in a list that begins after as many 2^64ths of it.
+    /// The place in a list of `count` elements, with this number as a fraction in units of 2^-64.
     func place(among count: Int) -> Int { Int(multipliedFullWidth(by: UInt64(count)).high) }
 }

@@ -4,19 +4,20 @@ import Unix
 
 /// Which devices belong to which users.
 ///
-/// The indices are written before the user's document when a device comes, and after it when one goes, so
-/// that a crash between the two leaves an index that names too many: every look-up asks the users' documents.
+/// The indices are written before the user's document when a device is added, and after it when a device is
+/// removed. So a crash between the two leaves an index that names too many users, never too few, and every
+/// look-up checks the users' documents.
 package struct Registry {
     let state: State
 
-    /// Ends the user's use of `token`.
+    /// Removes `token` from the user.
     /// - Returns: whether the device was the user's.
     package func unbind(_ token: DeviceToken, from user: UserID) throws(Failure) -> Bool {
         try remove(token, of: user) { _ in true }
     }
 
-    /// Ends the user's use of a token, as the app sent it.
-    /// - Throws: forbidden where it is other users' only, not found where it is nobody's.
+    /// Removes a token, as the app sent it, from the user.
+    /// - Throws: forbidden if only other users have it, not found if nobody has it.
     package func unregister(_ text: String, by user: UserID) throws(Failure) {
         let tokens = DeviceToken.all(named: text)
         for token in tokens {
@@ -30,7 +31,7 @@ package struct Registry {
         throw .refused(.notFound, "Token not found")
     }
 
-    /// Removes a device that its push service calls gone since `moment`, unless it registered later.
+    /// Removes a device that its push service reports as gone since `moment`, unless it registered later.
     /// - Returns: whether it was removed.
     @discardableResult
     package func remove(
@@ -39,11 +40,11 @@ package struct Registry {
         try remove(token, of: user) { $0.registered <= moment }
     }
 
-    /// Notes that a push service refused a token for a reason that is the token's own, unless it registered after
-    /// `moment`.
+    /// Records that a push service refused a token for a reason of the token's own, unless the device
+    /// registered after `moment`.
     ///
-    /// - Parameter isBad: whether the service does not know the token: it is not pushed to any more, and
-    ///   forgotten after 30 days in which the app has not registered it again.
+    /// - Parameter isBad: whether the service does not know the token. The token then gets no more pushes,
+    ///   and is removed after 30 days unless the app registers it again.
     package func noteRefusal(
         _ reason: String, of token: DeviceToken, of user: UserID, isBad: Bool, at moment: Timestamp
     ) throws(Failure) {
@@ -57,7 +58,7 @@ package struct Registry {
         }
     }
 
-    /// Notes in which environment a token was found that its registration, or the installation, has looked for in
+    /// Records that a token was found in this environment, after its registration or the installation named
     /// the other one.
     package func move(
         _ token: DeviceToken, of user: UserID, to environment: APNsEnvironment
@@ -69,7 +70,7 @@ package struct Registry {
         }
     }
 
-    /// Whether another user has one of the user's devices as well.
+    /// Whether any of the user's devices also belongs to another user.
     package func sharesDevice(_ user: UserID) throws(Failure) -> Bool {
         for device in try state.users[user].read()?.devices ?? [] {
             let holders = try state.tokens[device.token].read()?.users ?? []
@@ -83,13 +84,13 @@ package struct Registry {
         try users(by: .token(token))
     }
 
-    /// The tokens of the Live Activity that the app calls so, with their users.
+    /// The tokens of the Live Activity that the app calls `id`, with their users.
     package func devices(ofActivity id: String) throws(Failure) -> [(user: UserID, device: Device)]
     {
         try devices(by: .activity(id))
     }
 
-    /// The tokens of the Live Activities that show the session that the app calls so, with their users.
+    /// The tokens of the Live Activities that show the session `id`, with their users.
     package func devices(ofSession id: String) throws(Failure) -> [(user: UserID, device: Device)] {
         try devices(by: .session(id))
     }
@@ -100,9 +101,10 @@ package struct Registry {
         return users
     }
 
-    /// Without the users whose documents cannot be used: they keep nobody else from being found.
+    /// Skips users whose documents cannot be used, so that the others are still found.
     ///
-    /// - Throws: what is wrong with such a document where nobody else was found, so that nobody hears that there is none.
+    /// - Throws: the fault of such a document if nobody else was found. "Nobody" would be a wrong answer
+    ///   then.
     private func devices(by key: IndexKey) throws(Failure) -> [(user: UserID, device: Device)] {
         var found: [(user: UserID, device: Device)] = []
         var fault: Failure?
@@ -126,14 +128,14 @@ package struct Registry {
         let removed = try take(token, from: user, where: condition)
         try forget(removed, of: user)
         do throws(Failure) { try handOverBadges(of: removed, from: user) } catch {
-            // The device is gone: whoever asked for that must not hear that it is not.
+            // The device is removed, so the caller must not be told otherwise.
             error.noteFile()
         }
         return !removed.isEmpty
     }
 
-    /// Lets another player correct the number on an icon, now or once one registers the device. The games of a user who has
-    /// lost the device still count in it, and nobody else knows of them.
+    /// Lets another player of these devices correct the number on their icons, now or when one registers. The
+    /// removed user's games still count in that number, and nobody else knows about them.
     package func handOverBadges(of devices: [Device], from user: UserID) throws(Failure) {
         for device in devices {
             guard let shown = device.shownTurns, shown > 0 else { continue }
@@ -150,7 +152,7 @@ package struct Registry {
         }
     }
 
-    /// Lets a user correct the number on an icon that others have left.
+    /// Lets a user correct the number on an icon that other users have left.
     ///
     /// - Returns: whether the user is a player who has the device.
     @discardableResult
@@ -158,7 +160,7 @@ package struct Registry {
         guard let shown = try state.tokens[token].read()?.shownTurns,
             try handOver(shown, on: token, to: user)
         else { return false }
-        // A crash before this has it corrected once more.
+        // After a crash before this line, the number is corrected once more.
         try state.tokens[token].update { $0.shownTurns = nil }
         return true
     }
@@ -178,7 +180,7 @@ package struct Registry {
         }
     }
 
-    /// Takes a device out of the user's document, which is all that makes it the user's.
+    /// Removes a device from the user's document. That document alone makes the device the user's.
     func take(
         _ token: DeviceToken, from user: UserID, where condition: (Device) -> Bool = { _ in true }
     ) throws(Failure) -> [Device] {
@@ -190,16 +192,17 @@ package struct Registry {
         }
     }
 
-    /// Takes the user out of the indices that led to devices, unless one of them leads to another device.
+    /// Removes the user from the devices' indices, except from an index that finds another device of the
+    /// user.
     ///
-    /// - Parameter isMeant: whether to take the user out of an index.
+    /// - Parameter shouldForget: whether to remove the user from this index.
     func forget(
         _ devices: [Device], of user: UserID, where isMeant: (IndexKey) -> Bool = { _ in true }
     ) throws(Failure) {
         for device in devices {
             for key in IndexKey.all(device.token, device.kind) where isMeant(key) {
                 try key.document(in: state).update { (holders) throws(Failure) in
-                    // Asked under the index's lock: a registration may have come between.
+                    // Checked under the index's lock: a registration may have come in between.
                     if try !has(user, key) { holders.remove(user) }
                 }
             }

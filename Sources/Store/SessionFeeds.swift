@@ -1,20 +1,21 @@
 import Documents
 import Turnstone
 
-/// What the listeners of a session are to get: all that was sent to the session as a whole.
+/// The states for the listeners of a session: everything that was sent to the session as a whole.
 ///
-/// After an end others may come to listen. They have a feed of their own, whose states' numbers go on from the end's: a
-/// listener gets the states with higher numbers than the newest one that there was when it came.
+/// After an end, other devices may join. They have a feed of their own, whose numbers continue after the
+/// end's. A listener gets the states with higher numbers than the newest one at the time it joined.
 package struct SessionFeeds: Equatable {
     package private(set) var present: ActivityFeed?
-    /// Those that have ended, until each listener has got its end; the oldest first.
+    /// Feeds that have ended, oldest first, each until every listener has got its end.
     package private(set) var ending: [ActivityFeed] = []
-    /// The number of the first state for which the notification was made that carries what waits.
+    /// The number of the first state for which the current carrier (the notification that carries the waiting
+    /// state) was made.
     package private(set) var first: Int64 = 0
 
     package init() {}
 
-    /// `nil` where they do not have the form that ``put(into:)`` writes.
+    /// `nil` if they do not have the form that ``put(into:)`` writes.
     init?(_ members: inout Members) {
         if let json = members.take("feed") {
             guard let feed = ActivityFeed(json) else { return nil }
@@ -36,35 +37,36 @@ package struct SessionFeeds: Equatable {
     /// The number of the newest state; 0 before the first.
     package var number: Int64 { present?.number ?? 0 }
 
-    /// How many of its present states were taken.
+    /// How many states of the present feed were taken.
     package var turn: Int64 { present?.taken?.turn ?? 0 }
 
     /// Whether a listener's activity has ended with the session.
     ///
-    /// - Parameter joined: the newest number when it came.
+    /// - Parameter joined: the newest state's number when the listener joined.
     package func hasEnded(for joined: Int64) -> Bool { joined < present?.base ?? 0 }
 
-    /// What was taken last for a listener that leaves: the end where its activity has ended with the session; `nil` where
-    /// nothing was.
+    /// What was last taken for a listener that leaves: the end, if its activity has ended with the session;
+    /// `nil` if nothing was taken.
     ///
-    /// - Parameter joined: the newest number when it came.
+    /// - Parameter joined: the newest state's number when the listener joined.
     func last(for joined: Int64) -> ActivityFeed.Taken? {
         var last = present?.taken
         if hasEnded(for: joined), let feed = ending.first(where: { joined < $0.number }) {
-            // Its own end has long been sent where only a later one is known.
+            // If only a later end is known, its own end was sent long ago.
             last = feed.base > joined ? feed.end : feed.taken
         }
         return last.flatMap { $0.state.number > joined ? $0 : nil }
     }
 
-    /// What a listener whose activity has not ended has got, or is to get; `nil` where that is nothing.
+    /// What a listener whose activity has not ended has got or will get; `nil` if that is nothing.
     package func feed(for joined: Int64) -> ActivityFeed? {
         guard let present, present.number > joined, present.known != nil else { return nil }
         return present
     }
 
-    /// What a notification has taken, as long as no other one has taken anything newer, or is about to: those who have not got
-    /// a state by then, since its push was put off, get the next one only. An alert is worth a push of its own.
+    /// What a notification has taken, until another one has taken a newer state or is about to. A listener
+    /// that has not got the state by then, because its push was put off, gets only the next one. An alert is
+    /// still worth a push of its own.
     package func taken(by id: String, now: Timestamp) -> ActivityFeed.Taken? {
         let feeds = [present].compactMap { $0 } + ending
         guard let feed = feeds.first(where: { $0.taken?.carrier == id }), let taken = feed.taken
@@ -73,7 +75,7 @@ package struct SessionFeeds: Equatable {
         return isNextDue && taken.state.aps["alert"] == nil ? nil : taken
     }
 
-    /// Takes in the feed with another state.
+    /// Replaces the present feed by one with another state.
     ///
     /// - Parameters:
     ///   - isCarrierNew: whether a notification was made for that state.
@@ -92,12 +94,12 @@ package struct SessionFeeds: Equatable {
         present = ActivityFeed(after: feed.number)
     }
 
-    /// Whether what waits is to be taken by a notification.
+    /// Whether a state waits for this notification.
     package func waits(for id: String) -> Bool {
         ([present].compactMap { $0 } + ending).contains { $0.carrier?.id == id }
     }
 
-    /// What a notification is to send: ``ActivityFeed/take(by:now:besides:turn:)``.
+    /// The state that a notification must send: ``ActivityFeed/take(by:now:besides:turn:)``.
     package mutating func take(by id: String, now: Timestamp) -> ActivityFeed.Taken? {
         if present?.carrier?.id == id { return present?.take(by: id, now: now) }
         for index in ending.indices where ending[index].carrier?.id == id {
@@ -108,7 +110,7 @@ package struct SessionFeeds: Equatable {
 }
 
 extension State {
-    /// What was sent to the session that a Live Activity shows; `nil` where it shows none.
+    /// What was sent to the session that a Live Activity shows; `nil` if it shows none.
     package func session(of device: Device) throws(Failure) -> SessionFeeds? {
         guard let session = device.sessionID else { return nil }
         return try sessions[session].read()?.session

@@ -1,15 +1,15 @@
 import Turnstone
 
-/// When a player's turn comes round, as seen by a run that begins now.
+/// When it is a player's turn to be looked at, as seen by a run that begins now.
 ///
-/// Slots are an interval apart. A run may be early for a slot or late by ``tolerance``, and the slot after it still comes an
-/// interval after this one: neither the jitter of a timer nor the length of a cycle adds up. A run that is later than
-/// that begins a new count.
+/// Slots are one interval apart. A run may be early or late for a slot by ``tolerance``, and the next slot
+/// still comes one interval after this one: neither a timer's jitter nor a cycle's length adds up. A run that
+/// is later than that starts a new count.
 struct Slots {
     private let now: Int64
     private let interval: Int64
-    /// Timers are a second or two early or late, so two runs may be four seconds closer than the interval. Runs less
-    /// than half an interval apart never look twice.
+    /// Timers are a second or two early or late, so two runs may be four seconds closer than the interval.
+    /// Runs less than half an interval apart never look twice.
     private let tolerance: Int64
 
     init(at now: Timestamp, interval: Interval) {
@@ -21,9 +21,10 @@ struct Slots {
     /// The latest moment that this run counts as reached.
     var latest: Int64 { now.saturatingAdd(tolerance) }
 
-    /// The slot that this run is for, in milliseconds since 1970; `nil` while it has not come.
+    /// The slot that this run is for, in milliseconds since 1970; `nil` if it has not come yet.
     ///
-    /// - Parameter slot: the one before. One in the future is a clock that was set back, and counts as long ago.
+    /// - Parameter slot: the previous slot. A slot in the future means that the clock was set back, and
+    ///   counts as long ago.
     func next(after slot: Int64) -> Int64? {
         guard slot <= latest else { return now }
         let expected = max(0, slot).saturatingAdd(interval)

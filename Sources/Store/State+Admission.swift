@@ -3,37 +3,38 @@ import Documents
 import Turnstone
 import Unix
 
-// How many requests a caller may make. For each caller there is the moment at which the requests so far would be over if
-// they had come at the allowed pace (GCRA, as ATM and many rate limiters have it): one number says both how many there
-// were and when. All numbers are in one file of 80 KB. A random salt at its end decides which callers share places, so
-// nobody can choose a name that shares them with somebody.
+// Limits how many requests a caller may make. For each caller there is the moment at which all requests so
+// far would be over if they had come at the allowed pace (GCRA, as in ATM and many rate limiters). That one
+// number says both how many requests there were and when. All numbers are in one file of 80 KB. A random salt
+// at its end decides which callers share places, so that nobody can choose a name that shares them with
+// somebody.
 
 extension State {
     private static let slots = 1 << 12
     /// Digits in microseconds since 1970, so that a person can read the file.
     private static let width = 20
     private static let saltLength = 32
-    /// So many seconds' worth of requests may come at once.
+    /// A burst may have as many requests as are allowed in this many seconds.
     private static let burst: Int64 = 60
 
-    /// `CALLER_REQUESTS_PER_MINUTE`; 0 where they are not counted.
+    /// `CALLER_REQUESTS_PER_MINUTE`; 0 if requests are not counted.
     package func callerRequestsPerMinute() throws(Failure) -> Int {
         try variables.number("CALLER_REQUESTS_PER_MINUTE", standard: 600, in: 0...60_000_000)
     }
 
-    /// The state for a request of a user's, which is counted.
+    /// The state for a user's request, which is counted.
     package init(_ variables: Variables, admitting caller: UserID) throws(Failure) {
         try self.init(variables)
         try admit(caller)
     }
 
-    /// Lets a caller's request pass, or says when it may come again.
+    /// Counts a caller's request, and refuses it if there were too many.
     ///
-    /// A caller has two places, by a hash, and is refused where both say so: one who shares a place with another is not
-    /// refused for it.
+    /// A caller has two places, chosen by a hash, and is refused only if both are full: sharing one place
+    /// with another caller does no harm.
     ///
-    /// - Throws: too many where the caller had more than `CALLER_REQUESTS_PER_MINUTE` requests. A request passes where the
-    ///   file cannot be used, which `health` reports, or is locked for half a second.
+    /// - Throws: too many if the caller made more than `CALLER_REQUESTS_PER_MINUTE` requests. The request
+    ///   passes if the file cannot be used, which `health` reports, or is locked for half a second.
     package func admit(_ caller: UserID) throws(Failure) {
         let perMinute = try callerRequestsPerMinute()
         guard perMinute > 0 else { return }
@@ -48,15 +49,15 @@ extension State {
 
     /// Counts a request.
     ///
-    /// - Parameter distance: microseconds between two requests that come at the allowed pace.
-    /// - Returns: 0, or after how many seconds there is room again.
+    /// - Parameter distance: microseconds between two requests at the allowed pace.
+    /// - Returns: 0, or the number of seconds after which the next request is allowed.
     private func count(_ caller: UserID, distance: Int64) throws(SystemError) -> Int64 {
         let file = try FileDescriptor.open("\(folder)/requests.limit", .update)
         guard try file.lock(patience: .milliseconds(500)) else { return 0 }
         defer { file.unlock() }
         guard let salt = try salt(in: file) else { return 0 }
         let digest = SHA256.hash(salt + Array(caller.text.utf8))
-        // The system's clock, even where ours is frozen: real requests are counted.
+        // The system's clock even if `TURNSTONE_NOW` stops ours, because real requests are counted.
         let present = Timestamp.systemNow.milliseconds.saturatingMultiply(1000)
         let limit = Self.burst * 1_000_000
         var pause = Int64.max
@@ -65,7 +66,7 @@ extension State {
             let place = number % Self.slots * Self.width
             let text = String(decoding: try file.read(upTo: Self.width, at: place), as: UTF8.self)
             var over = max(Int64(text) ?? 0, present)
-            // More than a full place can say is a clock that was set back.
+            // A value beyond a full place means that the clock was set back.
             if over - present > limit + distance { over = present }
             let wait = over - present + distance - limit
             pause = min(pause, wait > 0 ? (wait + 999_999) / 1_000_000 : 0)
@@ -78,7 +79,8 @@ extension State {
         return pause
     }
 
-    /// 32 hex digits behind the places, made by the first process that counts; `nil` where there are no random numbers.
+    /// 32 hex digits after the places, made by the first process that counts; `nil` if there are no random
+    /// numbers.
     private func salt(in file: FileDescriptor) throws(SystemError) -> [UInt8]? {
         let known = try file.read(upTo: Self.saltLength, at: Self.slots * Self.width)
         if known.count == Self.saltLength { return known }

@@ -4,7 +4,7 @@ import Turnstone
 extension State {
     private var ogs: StoredDocument<Opaque> { notes[DocumentName(single: "ogs")] }
 
-    /// How long OGS is to be left alone; `nil` since it last answered sensibly.
+    /// The pause that OGS asked for; `nil` since it last answered sensibly.
     package func backOff() throws(Failure) -> BackOff? {
         try ogs.read().flatMap { BackOff($0.content) }
     }
@@ -17,12 +17,12 @@ extension State {
         }
     }
 
-    /// `OGS_REQUESTS_PER_SECOND`: politeness towards OGS, for the whole installation.
+    /// `OGS_REQUESTS_PER_SECOND`: the limit for requests to OGS, for the whole installation.
     package func requestsPerSecond(_ variables: Variables) throws(Failure) -> Int {
         try variables.number("OGS_REQUESTS_PER_SECOND", standard: 2, in: 1...1_000_000)
     }
 
-    /// `CHECK_INTERVAL_SECONDS`: how far apart a player's slots are.
+    /// `CHECK_INTERVAL_SECONDS`: the distance between a player's slots.
     package func checkInterval(_ variables: Variables) throws(Failure) -> Int {
         try variables.number("CHECK_INTERVAL_SECONDS", standard: 30, in: 1...86_400)
     }

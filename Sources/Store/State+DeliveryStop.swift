@@ -2,20 +2,20 @@ import Crypto
 import Documents
 import Turnstone
 
-/// Why nothing is pushed through a push service: it refuses what identifies this installation, or cannot be
+/// Why nothing is pushed through a push service: it refuses this installation's credentials, or it cannot be
 /// reached.
 package struct DeliveryStop: Equatable, Sendable {
     /// The push service, such as `apns`.
     package let service: String
-    /// The push service's own word, such as `InvalidProviderToken`, or why no connection can be made.
+    /// The push service's reason, such as `InvalidProviderToken`, or why no connection can be made.
     package let reason: String
     package let since: Timestamp
-    /// Until when nothing is tried, as long as the settings stay the same; `nil` where each run tries.
+    /// Nothing is tried before this moment while the settings stay the same; `nil` if each run tries.
     package let until: Timestamp?
-    /// Tells the settings that were refused from others.
+    /// A fingerprint of the refused settings.
     package let settings: String
 
-    /// The longest pause that a stop makes: APNs takes a new provider token every 20 minutes.
+    /// The longest pause of a stop: APNs accepts a new provider token every 20 minutes.
     private static let longest = Interval.minutes(20)
 
     package init(
@@ -28,10 +28,10 @@ package struct DeliveryStop: Equatable, Sendable {
         self.settings = settings
     }
 
-    /// Whether nothing is to be tried with these settings yet.
+    /// Whether nothing may be tried with these settings yet.
     package func holds(for settings: String, at now: Timestamp) -> Bool {
         guard let until, self.settings == settings else { return false }
-        // A clock that was set back must not make it last.
+        // A clock that was set back must not prolong the stop.
         return now < until && until - now <= Self.longest && since <= now + .minutes(1)
     }
 }
@@ -39,7 +39,7 @@ package struct DeliveryStop: Equatable, Sendable {
 extension State {
     private var stops: StoredDocument<Opaque> { notes[DocumentName(single: "delivery")] }
 
-    /// The push services that nothing goes to now.
+    /// The push services that get nothing now.
     package func deliveryStops() throws(Failure) -> [DeliveryStop] {
         let services = try stops.read()?.content["stopped"]?.object?.members ?? []
         return services.compactMap { service in
@@ -56,7 +56,8 @@ extension State {
         try deliveryStops().first { $0.service == service }
     }
 
-    /// Notes that a service has stopped, or with `nil` that it goes on. A stop that lasts keeps its start.
+    /// Records why nothing goes to a service, or with `nil` that it gets pushes again. A stop with the same
+    /// reason keeps its start.
     package func note(_ stop: DeliveryStop?, of service: String) throws(Failure) {
         let known = try deliveryStop(of: service)
         guard known != stop else { return }
@@ -73,7 +74,7 @@ extension State {
         try note("stopped", service, value)
     }
 
-    /// Changes what one member of `delivery.json` says of a service.
+    /// Changes a service's entry in one member of `delivery.json`.
     private func note(
         _ member: String, _ service: String, _ value: JSONValue?
     ) throws(Failure) {
@@ -86,7 +87,8 @@ extension State {
 
     // MARK: Failures
 
-    /// The push services that have judged no push since a moment though they were asked, and the first reason.
+    /// The push services that have answered no push since a moment although they were asked, and the first
+    /// reason.
     package func deliveryFailures() throws(Failure) -> [(
         service: String, reason: String, since: Timestamp
     )] {
@@ -99,7 +101,8 @@ extension State {
         }
     }
 
-    /// Notes that a service judges no pushes, or with `nil` that it does again. What lasts keeps its start.
+    /// Records that a service answers no pushes, or with `nil` that it does again. A failure that lasts keeps
+    /// its start.
     package func note(
         failing reason: String?, of service: String, at now: Timestamp
     ) throws(Failure) {
@@ -111,15 +114,16 @@ extension State {
 
     // MARK: Refusals
 
-    /// A service that has refused pushes to many users, and accepted none of theirs: the settings are probably wrong.
+    /// A service that refused pushes to many users and accepted none of theirs. The settings are probably
+    /// wrong.
     package struct Refusals: Equatable {
         package let service: String
-        /// The push service's own word, such as `DeviceTokenNotForTopic`.
+        /// The push service's reason, such as `DeviceTokenNotForTopic`.
         package let reason: String
         package let since: Timestamp
-        /// Tells the settings that were in use from others.
+        /// A fingerprint of the settings that were used.
         package let settings: String
-        /// How many users; no more than ``most`` are told apart.
+        /// How many users; at most ``maximumUsers`` are counted.
         package var users: Int { names.count }
         fileprivate var names: [String]
 
@@ -148,12 +152,13 @@ extension State {
         }
     }
 
-    /// What a service has refused under these settings.
+    /// What a service refused under these settings.
     package func refusals(by service: String, under settings: String) throws(Failure) -> Refusals? {
         try refusals().first { $0.service == service && $0.settings == settings }
     }
 
-    /// Notes the users to whom a service has refused pushes under these settings, beside those of earlier runs.
+    /// Records users to whom a service refused pushes under these settings, in addition to those of earlier
+    /// runs.
     package func note(
         refusal reason: String, to users: Set<UserID>, by service: String, under settings: String,
         at now: Timestamp
@@ -172,9 +177,9 @@ extension State {
         hex(SHA256.hash(Array(user.text.utf8)).prefix(4))
     }
 
-    /// Removes a user from those to whom pushes were refused.
+    /// Removes a user from the recorded refusals.
     ///
-    /// - Returns: how many places there were.
+    /// - Returns: from how many entries.
     func eraseRefusals(of user: UserID) throws(Failure) -> Int {
         let digest = digest(of: user)
         var count = 0
@@ -187,7 +192,7 @@ extension State {
         return count
     }
 
-    /// Notes that a service has accepted a push.
+    /// Clears a service's refusals because it has accepted a push.
     package func forgetRefusals(by service: String) throws(Failure) {
         guard try refusals().contains(where: { $0.service == service }) else { return }
         try note("refusing", service, nil)
@@ -195,7 +200,8 @@ extension State {
 
     // MARK: Acceptances
 
-    /// In which environments a service has accepted pushes under these settings: their key and topic are right.
+    /// The environments in which a service has accepted pushes under these settings: the key and topic are
+    /// right there.
     package func acceptances(
         of service: String, under settings: String
     ) throws(Failure) -> Set<APNsEnvironment> {
@@ -204,7 +210,7 @@ extension State {
         return Set(known["environments"]?.texts?.compactMap { APNsEnvironment(rawValue: $0) } ?? [])
     }
 
-    /// Notes that a service has accepted pushes under these settings.
+    /// Records that a service has accepted pushes under these settings.
     package func note(
         acceptances: Set<APNsEnvironment>, of service: String, under settings: String
     ) throws(Failure) {

@@ -4,8 +4,8 @@ import JSON
 import Turnstone
 import Unix
 
-// A user is erased from everywhere but the user's own document, and from there last: a crash in between leaves a
-// document, and erasing again finishes. Nothing here trusts the document to know where the user is named.
+// A user is erased everywhere else first and from the user's own document last: a crash in between leaves the
+// document, and erasing again finishes. Nothing here relies on the document to know where the user is named.
 
 extension State {
     /// What was erased.
@@ -14,7 +14,7 @@ extension State {
         package var keys = 0
         /// Documents of indices, caches and leftovers.
         package var files = 0
-        /// Files and folders that could not be read, and may name the user.
+        /// Files and folders that could not be read and may name the user.
         package var unreadable = 0
 
         package init() {}
@@ -22,8 +22,8 @@ extension State {
         package var isNothing: Bool { devices + keys + files == 0 }
     }
 
-    /// Ends the user's use of all devices, so that nothing more is accepted for them. Whoever calls holds the drainer's
-    /// election.
+    /// Removes all devices from the user's document, so that nothing more is accepted for them. The caller
+    /// must hold the drainer's election.
     ///
     /// - Returns: the devices.
     package func takeDevices(of user: UserID) throws(Failure) -> [Device] {
@@ -36,7 +36,7 @@ extension State {
                 return devices
             }
         } catch {
-            // A document that cannot be read goes with the others.
+            // An unreadable document is erased with the other files.
             guard error.cause == "corrupt" || error.isOfOneFile && error.cause != "newer" else {
                 throw error
             }
@@ -44,11 +44,11 @@ extension State {
         }
     }
 
-    /// Removes the looks at other players' games that name the user. They are a cache: the next look at such a player
-    /// makes another.
+    /// Removes the looks at other players' games that name the user. They are a cache: the next look makes a
+    /// new one.
     ///
     /// - Parameter report: gets each file that could not be read. The others are erased all the same.
-    /// - Returns: the players whose looks they were, and how many files and folders could not be read.
+    /// - Returns: the players whose looks were removed, and how many files and folders could not be read.
     package func eraseLooks(
         naming user: UserID, report: @escaping (Failure) -> Void
     ) throws(Failure) -> (players: [UserID], unreadable: Int) {
@@ -79,11 +79,11 @@ extension State {
         return (players, unreadable.count)
     }
 
-    /// Takes the user's name out of indices, keys, caches and logs.
+    /// Removes the user's name from indices, keys, caches and logs.
     ///
     /// - Parameters:
-    ///   - devices: the user's: what was pushed to them and written into a folder goes, too.
-    ///   - report: gets each file that could not be read. The others are erased from all the same.
+    ///   - devices: the user's devices. Pushes to them that were written into `outgoing/` are removed too.
+    ///   - report: gets each file that could not be read. The others are erased all the same.
     package func eraseTraces(
         of user: UserID, _ devices: [Device], report: @escaping (Failure) -> Void
     ) throws(Failure) -> Erased {
@@ -123,7 +123,7 @@ extension State {
         }
     }
 
-    /// As a text of JSON or of the log: a bare number may be anything.
+    /// The name as a string of JSON or of the log: a bare number may mean anything.
     private func quoted(_ user: UserID) -> [UInt8] { Array("\"\(user.text)\"".utf8) }
 
     private func eraseOutgoing(
@@ -152,7 +152,7 @@ extension State {
     private func eraseLogs(
         of user: UserID, _ unreadable: inout Skipped
     ) throws(Failure) -> Int {
-        // The lines of notes stay JSON: only the name of the user's file goes.
+        // The lines stay JSON: only the name of the user's file is overwritten.
         let file = Array("/\(user.documentName.file).json".utf8)
         let logs = ["deliver.log", "deliver.log.1"].map { ($0, [quoted(user), file]) }
         var count = 0
@@ -168,15 +168,15 @@ extension State {
         return count
     }
 
-    /// Removes the user's document, its lock and whatever lies beside them: the end of an erasure.
+    /// Removes the user's document, its lock and the files beside it: the end of an erasure.
     ///
     /// - Returns: how many files there were.
     package func eraseDocument(of user: UserID) throws(Failure) -> Int {
         try users[user].erase()
     }
 
-    /// Does something with each document below a folder that names the user. Damaged copies lose the name, and what
-    /// a killed program has left of a commit goes.
+    /// Runs `body` for each document below a folder that names the user. In damaged copies the name is
+    /// overwritten, and the rest of a killed program's commit is removed.
     private func eraseFiles(
         _ folder: String, naming user: UserID, _ erased: inout Erased,
         _ unreadable: inout Skipped, _ body: (String) throws(Failure) -> Void
@@ -243,7 +243,7 @@ extension State {
         return .other
     }
 
-    /// Fills the player's records with zeros: no player has the number 0.
+    /// Fills the player's records with zeros. No player has the number 0.
     private func eraseRecords(of user: UserID) throws(Failure) -> Int {
         let path = "\(folder)/players.index"
         let isThere = try systemCalls(Files.exists(path))

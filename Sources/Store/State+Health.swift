@@ -3,14 +3,17 @@ import JSON
 import Turnstone
 import Unix
 
-// What `health` has to know, noted where it happens: it looks at a few files, never at all users.
+// The facts that `health` needs, recorded where they happen, so that it reads a few files and never all
+// users.
 
 extension State {
     private var cyclePath: String { "\(folder)/cycle.json" }
 
-    /// Notes that a cycle of `check-turns` has come to its end. It is said again in half a minute: not synced.
+    /// Records that a cycle of `check-turns` has completed. Not synced: the next record comes in half a
+    /// minute.
     ///
-    /// - Parameter isAnswered: whether OGS told of any player, of those whom it knew; `nil` where it was not asked.
+    /// - Parameter isAnswered: whether OGS answered for any player whom it knew before; `nil` if none was
+    ///   asked about.
     package func noteCycle(at now: Timestamp, isAnswered: Bool?) throws(Failure) {
         // Two cycles may end at once.
         try Lock.holding("\(folder)/players.index") { (_) throws(Failure) in
@@ -28,12 +31,12 @@ extension State {
         }
     }
 
-    /// When the last cycle came to its end; `nil` where none has, or nothing is known of it.
+    /// When the last cycle completed; `nil` if none has, or the record is lost.
     package func lastCycle() throws(Failure) -> Timestamp? {
         try cycleNote()["completed_at"]?.timestamp
     }
 
-    /// Since when cycles have found out nothing about players of whom OGS has told before.
+    /// When cycles began to find out nothing about players whom OGS knew before.
     package func unansweredSince() throws(Failure) -> Timestamp? {
         try cycleNote()["unanswered_since"]?.timestamp
     }
@@ -46,7 +49,7 @@ extension State {
         } catch { return [:] }
     }
 
-    /// Since when there are players to be looked at, by the system's clock; `nil` where there are none.
+    /// Since when there are players to look at, by the system's clock; `nil` if there are none.
     package func watchesSince() throws(Failure) -> Timestamp? {
         try systemCalls { () throws(SystemError) in
             guard let index = try Files.stamp(of: "\(folder)/players.index"),
@@ -57,7 +60,8 @@ extension State {
         }
     }
 
-    /// Documents that were moved out of the way, while their damaged copies are there, by their paths below the folder.
+    /// The damaged documents that were set aside and whose copies still exist, by their paths below the
+    /// folder.
     package func setAside() throws(Failure) -> [String] {
         var names: [String] = []
         for note in try fileNotes() where note.reason == nil {
@@ -96,7 +100,7 @@ extension State {
         return notes
     }
 
-    /// Whether the cause of a note is still there.
+    /// Whether a recorded fault still exists.
     private func isUnusable(_ name: String, _ reason: String) -> Bool {
         let path = "\(folder)/\(name)"
         let isLock = path.utf8.suffix(5).elementsEqual(".lock".utf8)
@@ -120,7 +124,7 @@ extension State {
         }
     }
 
-    /// The nearest folder above a file that is there, or that cannot be looked for.
+    /// The nearest folder above a file that exists or cannot be examined.
     private func folder(above path: String) -> String {
         let parent = Files.parent(of: path)
         guard parent.utf8.count > folder.utf8.count else { return folder }
@@ -141,7 +145,7 @@ extension State {
         } catch { return false }
     }
 
-    /// Whether no folder has such a name.
+    /// Whether the name belongs to a file: no folder's name has a dot.
     private func isNameOfFile(_ name: String) -> Bool {
         Files.name(of: name).utf8.contains(UInt8(ascii: "."))
     }
@@ -160,7 +164,7 @@ extension State {
         } catch { return false }
     }
 
-    /// A path below the state folder, which may have been another one when it was noted.
+    /// The path below the state folder. The folder may have had another path when the fault was recorded.
     private func inside(_ path: String) throws(Failure) -> String? {
         let parts = path.utf8.split(separator: UInt8(ascii: "/"))
             .map { String(decoding: Array($0), as: UTF8.self) }

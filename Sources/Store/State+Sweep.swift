@@ -2,27 +2,28 @@ import Documents
 import Turnstone
 import Unix
 
-// What nobody needs any more goes by and by: whoever registers and unregisters leaves small files, and each call of a
-// program may look at a few of them only.
+// Removes files that are no longer needed. Registering and unregistering leaves small files, and each run of
+// a program may look at only a few of them.
 
 extension State {
-    /// The shelves with documents that wear out, in turn.
+    /// The folders whose documents expire, in turn.
     private var sweptFolders: [String] {
         [tokens.folder, activities.folder, sessions.folder, keyDocuments.folder]
     }
 
-    /// An index that leads to nobody is small: what is longer need not be read.
+    /// An index without users is small: a longer one need not be read.
     private static let longestEmptyIndex: Int64 = 200
 
-    /// The first prime number after four times 256: whatever the distance between two runs, each shard of each shelf has its
-    /// turn.
+    /// The first prime number above four times 256, so that each shard of each folder has its turn whatever
+    /// the distance between two runs.
     private static let turns: Int64 = 1031
 
-    /// Removes Live Activities that are over, indices that lead to nobody and keys that ended 30 days ago, of one shard of one
-    /// shelf. Each half minute it is another one: after nine hours all have had their turn where a run comes each half minute.
+    /// Removes expired Live Activities, indices without users and keys that were revoked 30 days ago, from
+    /// one shard of one folder. Every half minute another shard has its turn: with a run every half minute,
+    /// all of them are done after nine hours.
     ///
-    /// - Parameter most: how many users' documents it may read for that.
-    /// - Returns: how many documents went.
+    /// - Parameter limit: how many users' documents it may read.
+    /// - Returns: how many documents were removed.
     package func sweep(at now: Timestamp, reading most: Int = 20_000) throws(Failure) -> Int {
         let turn = Int(now.seconds / 30 % Self.turns)
         guard turn < 4 * 256 else { return 0 }
@@ -30,14 +31,15 @@ extension State {
         let isOfKeys = turn % 4 == 3
         var count = 0
         let names = try systemCalls(Files.names(in: folder))
-        // What one turn does not reach comes first in another: multiples of the golden ratio leave no large gaps.
+        // Names that one turn does not reach come first in another: multiples of the golden ratio leave no
+        // large gaps.
         let start =
             UInt64(truncatingIfNeeded: now.seconds / 30 / Self.turns) &* 0x9E37_79B9_7F4A_7C15
         let first = start.place(among: names.count)
         var budget = SweepBudget(users: most)
         for name in names[first...] + names[..<first]
         where name.utf8.suffix(5).elementsEqual(".json".utf8) {
-            // One that cannot be used keeps no other one.
+            // An unusable document does not affect the others.
             do throws(Failure) {
                 let document = DocumentName(
                     hash: String(decoding: name.utf8.dropLast(5), as: UTF8.self))
@@ -52,7 +54,8 @@ extension State {
                 let age = Timestamp.systemNow - Timestamp(seconds: stamp.seconds)
                 let isGone =
                     switch turn % 4 {
-                    // With it goes that somebody had the token, which a message sent to the token alone asks.
+                    // The index also says that somebody had the token, which matters to a message that was
+                    // sent to the token alone.
                     case 0:
                         try tokens[named: document].remove { $0.users.isEmpty && age > .days(61) }
                     case 1:
@@ -73,7 +76,7 @@ extension State {
         return count
     }
 
-    /// Removes locks of documents that were never made: a refused request leaves one.
+    /// Removes locks of documents that were never made, as a refused request leaves.
     private func sweepLocks(in folder: String, _ names: [String]) throws(Failure) {
         let documents = Set(names)
         for name in names where name.utf8.suffix(10).elementsEqual(".json.lock".utf8) {
@@ -85,7 +88,7 @@ extension State {
                 guard let stamp, Timestamp.systemNow - Timestamp(seconds: stamp.seconds) > .days(1)
                 else { continue }
                 try Lock.holding(path) { (lock) throws(Failure) in
-                    // With a number, the document has been there, and is missed.
+                    // A number means that the document existed and is missing.
                     guard try lock.committedRevision() == 0 else { return }
                     let isThere = try systemCalls(Files.exists(path))
                     if !isThere { Files.remove("\(path).lock") }

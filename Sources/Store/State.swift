@@ -11,8 +11,8 @@ package struct State {
     /// The version of the folder's layout that this program knows.
     static let version: Int64 = 1
 
-    /// Finds the folder (`TURNSTONE_STATE`, else systemd's `STATE_DIRECTORY`, else
-    /// `/var/lib/turnstone`) and makes it where it is missing.
+    /// Finds the folder (`TURNSTONE_STATE`, else systemd's `STATE_DIRECTORY`, else `/var/lib/turnstone`) and
+    /// creates it if it is missing.
     ///
     /// - Throws: a folder of a newer version is refused, and nothing in it is touched.
     package init(_ variables: Variables) throws(Failure) {
@@ -65,7 +65,7 @@ package struct State {
 
     package var users: Shelf<UserID, User> { Shelf(folder: "\(folder)/users") }
     package var tokens: Shelf<DeviceToken, Holders> { Shelf(folder: "\(folder)/tokens") }
-    /// By the names that apps give to Live Activities and to sessions.
+    /// By the apps' names of Live Activities and of sessions.
     package var activities: Shelf<String, Holders> { Shelf(folder: "\(folder)/activities") }
     package var sessions: Shelf<String, Holders> { Shelf(folder: "\(folder)/sessions") }
     package var channels: Shelf<ChannelID, Channel> { Shelf(folder: "\(folder)/channels") }
@@ -77,7 +77,7 @@ package struct State {
     package var credentials: Shelf<DocumentName, Opaque> {
         Shelf(folder: "\(folder)/credentials", isCache: true)
     }
-    /// What the whole installation has to remember, such as a back-off: `ogs.json`.
+    /// What the whole installation has to remember, such as the pause that OGS asked for: `ogs.json`.
     package var notes: Shelf<DocumentName, Opaque> { Shelf(folder: folder, mayVanish: true) }
 
     package var messages: MessageRecords { MessageRecords(folder: "\(folder)/messages") }
@@ -85,11 +85,11 @@ package struct State {
     package var registry: Registry { Registry(state: self) }
     package var pace: Pace { Pace(folder: folder) }
 
-    /// Sees to it that a player's games are judged again, though no look finds anything new.
+    /// Lets a player's games be judged again even if no look finds anything new.
     ///
     /// - Parameter hint: where the player's record may be.
     package func forgetJudgement(of player: PlayerID, hint: Int64?) throws(Failure) {
-        // Without an index everybody is looked at anew.
+        // Without an index every player is judged anew.
         let hasIndex = try systemCalls(Files.exists("\(folder)/players.index"))
         guard hasIndex else { return }
         let records = try playerIndex().records()

@@ -1,10 +1,10 @@
 import Turnstone
 
-/// How many games wait for a player, and the push that says so on icons that show another number.
+/// How many games wait for a player, and the push that corrects icons which show another number.
 package struct TurnBadge: Equatable {
-    /// How many games wait, by the newest look.
+    /// How many games wait according to the newest look.
     package var waiting: Int64 = 0
-    /// The notification that corrects the number, queued or done.
+    /// The id of the notification that corrects the number; it may already be done.
     package var correction: String?
     /// When it is due.
     package var correctionDue: Timestamp?
@@ -27,21 +27,22 @@ package struct TurnBadge: Equatable {
         return members
     }
 
-    /// When a correction may go out: at once, or when ``pause`` has passed since the last one.
+    /// When the next correction may be sent: now, or ``pause`` after the last one.
     package func nextCorrection(at now: Timestamp) -> Timestamp {
         guard let last = correctionDue else { return now }
-        // A clock that was wrong must not put corrections off for long.
+        // A clock that was wrong must not delay corrections for long.
         return min(max(now, last + Self.pause), now + Self.pause)
     }
 }
 
-/// Turn notices that reached no device: the next one waits, so that a device that refuses every push does not get one
-/// with each look.
+/// A pause after turn notices that reached no device, so that a device that refuses every push does not get
+/// one after each look.
 package struct Silence: Equatable {
     package let count: Int64
     package let until: Timestamp
 
-    /// - Parameter last: what came before: 1 minute, doubling to a day.
+    /// - Parameter last: the previous pause. The first lasts 1 minute, and each one twice as long as the one
+    ///   before, up to a day.
     init(after last: Silence?, at now: Timestamp) {
         count = min((last?.count ?? 0) + 1, 12)
         let pause = min(
@@ -59,7 +60,7 @@ package struct Silence: Equatable {
 
     var members: JSONObject { ["count": .integer(count), "until": JSONValue(until)] }
 
-    /// Whether no notice is queued at a moment.
+    /// Whether no notice may be queued at this moment.
     package func holds(at now: Timestamp) -> Bool {
         now < until && until - now <= .days(1)
     }

@@ -2,83 +2,84 @@ import Crypto
 import Documents
 import Turnstone
 
-/// A user's document: the truth about the user's devices, and what a player was notified of.
+/// A user's document: the truth about the user's devices, and about the turns that a player was notified of.
 package struct User: Document {
     package static var version: Int64 { 1 }
 
     package var devices: [Device] = []
-    /// The turns that the player was told of, or is to be.
+    /// The turns that the player was notified of or will be.
     package var ledger = TurnLedger()
-    /// How many turn notices were queued for the player: the next one's number is one more.
+    /// How many turn notices were queued for the player. The next one's number is one higher.
     package var notices: Int64 = 0
-    /// When a push of a turn was last accepted by a push service.
+    /// When a push service last accepted a push of a turn.
     package var lastNotification: Timestamp?
     /// How many games wait for the player, for the icons.
     package var turnBadge = TurnBadge()
-    /// How many notices in a row reached no device, and until when no other is queued.
+    /// The pause after notices that reached no device.
     package var silence: Silence?
     /// The SHA-256 of each API key made for the user. An index: the key's document is the truth.
     package var keys: [String] = []
-    /// What the user wants to be told of, and when.
+    /// Which notifications the user wants, and when.
     package var preferences = Preferences()
-    /// What waits for the user to want to be told.
+    /// Messages that wait for the end of quiet hours or a mute.
     package var held = HeldMessages()
-    /// What the app's icon shows.
+    /// The number on the app's icon.
     package var badge: Int64 = 0
-    /// The ids of the last messages that changed it, and of earlier ones whose requests may still be repeated: each
-    /// counts once.
+    /// The ids of the last messages that changed the badge. A message whose request is repeated counts once.
     package private(set) var badgeMessages: [String] = []
-    /// The notification that brings the badge to the devices and has not begun to.
+    /// The queued notification that sends the badge to the devices and has not been started.
     package var badgePush: BadgePush?
     /// Where the player's record is in the player index. A hint, checked when it is used.
     package var record: Int64?
-    /// Whether a user with a player's number is one: `/register` says so. A number in a JSON Web Token's claim may mean
-    /// anybody.
+    /// Whether a user with a player's number is that player. `/register` says so. A number in a JSON Web
+    /// Token's claim may mean anybody.
     package internal(set) var isPlayer = true
     private var unknown = JSONObject()
 
     package init() {}
 
-    /// Whether there is somewhere to push a message to.
+    /// Whether any device takes messages.
     package var hasDevice: Bool { devices.contains { $0.takesMessages } }
 
-    /// Whether `check-turns` looks at the user, who has a player's number.
+    /// Whether `check-turns` looks at this user, who has a player's number.
     package var isWatched: Bool { isPlayer && hasDevice }
 }
 
 /// A device that a user can be reached on, by one of its tokens.
 package struct Device: Equatable {
     package internal(set) var token: DeviceToken
-    /// ``id``, where an earlier token gave it.
+    /// ``id``, if it was made from an earlier token.
     var firstID: String?
-    /// The ids of devices that have become one with it, as their tokens were replaced by its own: what was accepted for them
+    /// The ids of devices that became one with it when its token replaced theirs. What was accepted for them
     /// is for it.
     var formerIDs: [String] = []
-    /// What the token is good for.
+    /// What the token can be used for.
     package var kind = TokenKind.device
     package var platform = Platform.ios
     /// What the user calls it.
     package var name: String?
     package var appVersion: String?
-    /// Where APNs knows the token; `nil` where the installation's setting counts.
+    /// The APNs environment that has the token; `nil` for the installation's setting.
     package var environment: APNsEnvironment?
-    /// When the app first registered it; `nil` where that is when it last did.
+    /// When the app first registered it; `nil` if there was only one registration.
     var firstRegistered: Timestamp?
-    /// When the app last registered it: a "gone" from before says nothing about it.
+    /// When the app last registered it. A "gone" from before that says nothing about it.
     package var registered: Timestamp
-    /// Since when it is not pushed to, after APNs called its token bad.
+    /// Since when nothing is pushed to it, because APNs rejected its token.
     package var quarantined: Timestamp?
-    /// When a push service last took a push to it, as far as that was noted.
+    /// When a push service last accepted a push of a turn for it.
     package var reached: Timestamp?
     /// The number of the newest turn notice that was accepted for it.
     package var notice: Int64 = 0
-    /// How many waiting games of this player the last accepted push showed, as far as is known; `nil` before the first.
+    /// How many of this player's waiting games the last accepted push showed, as far as is known; `nil`
+    /// before the first.
     package var shownTurns: Int64?
-    /// What its push service held against it, since it was registered.
+    /// Its push service's refusals since it was registered.
     package internal(set) var refusals: Refusals?
-    /// What it shows, where the token is a Live Activity's.
+    /// The states for it, if the token is a Live Activity's.
     package var activity: ActivityFeed?
-    /// Where it shows a session: the number of the session's newest state when it came. It gets the later ones.
+    /// If it shows a session: the number of the session's newest state when it joined. It gets the later
+    /// states.
     package internal(set) var joined: Int64 = 0
     private var unknown = JSONObject()
 
@@ -88,7 +89,7 @@ package struct Device: Equatable {
         self.registered = registered
     }
 
-    /// The last refusal's reason and time, and how many there were.
+    /// The last refusal's reason and time, and how many refusals there were.
     package struct Refusals: Equatable {
         package let reason: String
         package let last: Timestamp
@@ -98,14 +99,14 @@ package struct Device: Equatable {
     /// Whether other devices have become one with it.
     package var standsForOthers: Bool { !formerIDs.isEmpty }
 
-    /// Its id, and those of the devices that have become one with it.
+    /// Its id, and the ids of the devices that have become one with it.
     package var ids: [String] { [id] + formerIDs }
 
-    /// Whether it has not registered for so long that it is probably gone: an app registers whenever it is opened.
-    /// (Firebase: tokens end after 270 days without use.)
+    /// Whether it has been silent for 270 days and is probably gone: an app registers whenever it is opened.
+    /// (Firebase: tokens expire after 270 days without use.)
     package func isStale(at now: Timestamp) -> Bool { now - registered > .days(270) }
 
-    /// Notes that its push service refused it.
+    /// Records that its push service refused it.
     package mutating func noteRefusal(_ reason: String, at moment: Timestamp) {
         refusals = Refusals(reason: reason, last: moment, count: (refusals?.count ?? 0) + 1)
     }
@@ -229,26 +230,26 @@ extension Device {
 }
 
 extension User {
-    /// The device that a token belongs to, or belonged to until another one took its place.
+    /// The device that a token belongs to, or belonged to until another token replaced it.
     ///
-    /// - Parameter id: the device's, where it is known; else that of the token.
+    /// - Parameter id: the device's id if it is known; otherwise the token's id is used.
     package func device(_ token: DeviceToken, id: String? = nil) -> Device? {
-        // By the id first: a token that was replaced may have been registered again, as another device.
+        // The id comes first: a replaced token may have been registered again as another device.
         let id = id ?? token.publicID
         return devices.first { $0.id == id } ?? devices.first { $0.formerIDs.contains(id) }
             ?? devices.first { $0.token == token }
     }
 
-    /// Takes in a notice that is in the spool, if a crash prevented that.
+    /// Adopts a notice that is in the spool but was not recorded because of a crash.
     package mutating func adopt(_ turns: TurnLedger, notice: Int64) {
         guard notice > notices else { return }
         ledger.queue(turns)
         notices = notice
     }
 
-    /// Takes in what a look says of the player's games: which of them wait, and which went on.
+    /// Judges what a look found: which of the player's games wait, and which went on.
     ///
-    /// - Parameter liveToo: whether live games count.
+    /// - Parameter includingLive: whether live games count.
     package mutating func judge(
         _ look: ActiveGames, of player: PlayerID, liveToo: Bool
     ) -> TurnRule.Judgement {
@@ -258,12 +259,12 @@ extension User {
         return judgement
     }
 
-    /// What a carrier is to send to a Live Activity: ``ActivityFeed/take(by:now:besides:turn:)``.
+    /// The state that a carrier must send to a Live Activity: ``ActivityFeed/take(by:now:besides:turn:)``.
     ///
     /// - Parameters:
-    ///   - shared: what it got by its session.
+    ///   - shared: what it got through its session.
     ///   - turn: how many of its session's states were taken.
-    ///   - isPutOff: whether the push that was to bring a state still waits.
+    ///   - isPutOff: whether the push of an earlier state still waits for another attempt.
     ///   - fits: whether a state can be sent.
     package mutating func takeActivity(
         of token: DeviceToken, by carrier: String, now: Timestamp, besides shared: ActivityFeed?,
@@ -283,14 +284,14 @@ extension User {
         return taken
     }
 
-    /// Changes the badge as a message says, once.
+    /// Applies a message's change to the badge, once per message.
     package mutating func changeBadge(_ change: BadgeChange, messageID: String) {
         guard !badgeMessages.contains(messageID) else { return }
         badge = change.applied(to: badge)
         badgeMessages = badgeMessages.suffix(99) + [messageID]
     }
 
-    /// Takes back what a message has added to the badge, as no device took it.
+    /// Takes back what a message added to the badge, because no device accepted the message.
     package mutating func takeBackBadge(_ change: BadgeChange, messageID: String) {
         guard case .add(let number) = change,
             let place = badgeMessages.firstIndex(of: messageID)
@@ -299,9 +300,10 @@ extension User {
         badge = BadgeChange.add(-number).applied(to: badge)
     }
 
-    /// Records that a push service took a turn notice for some of the devices.
+    /// Records that a push service accepted a turn notice for some of the devices.
     ///
-    /// - Parameter badge: how many games it said are waiting; `nil` where a drainer that was killed has sent it.
+    /// - Parameter badge: how many waiting games the notice showed; `nil` if it was sent by a drainer that
+    ///   was killed.
     package mutating func noteTold(
         _ notice: Int64, badge: Int64?, on tokens: [DeviceToken], at moment: Timestamp
     ) {
@@ -315,16 +317,16 @@ extension User {
         if let badge { noteShown(badge, on: tokens) }
     }
 
-    /// Records how many waiting games a push has shown on some of the devices.
+    /// Records how many waiting games a push showed on some of the devices.
     package mutating func noteShown(_ waiting: Int64, on tokens: [DeviceToken]) {
         for index in devices.indices where tokens.contains(devices[index].token) {
             devices[index].shownTurns = waiting
         }
     }
 
-    /// Records that a turn notice has ended and no device took it: its turns are new again.
+    /// Records that a turn notice has ended and no device accepted it: its turns are new again.
     ///
-    /// - Parameter isRefused: whether that was a push service's doing.
+    /// - Parameter isRefused: whether a push service refused it.
     package mutating func noteUntold(_ notice: Int64, isRefused: Bool, at moment: Timestamp) {
         ledger.forget(notice)
         if isRefused { silence = Silence(after: silence, at: moment) }

@@ -3,7 +3,7 @@ import Spool
 import Store
 import Turnstone
 
-/// Stores what a look found, and queues its notice.
+/// Stores what a look found and queues its notice.
 package struct LookBook {
     private let state: State
     private let notifier: TurnNotifier
@@ -17,12 +17,12 @@ package struct LookBook {
         records = try state.playerIndex().records()
     }
 
-    /// Takes in what a look found. Nothing is written but the index where it found nothing new.
+    /// Takes in what a look found. If that is nothing new, only the index is written.
     ///
     /// - Parameters:
-    ///   - record: the player's in the index; `nil` where the player is not watched.
+    ///   - record: the player's record in the index; `nil` if the player is not watched.
     ///   - began: when the look began.
-    /// - Returns: `nil` where exactly this was judged already, or the record is not the player's own.
+    /// - Returns: `nil` if exactly this was judged already, or if the record is not the player's own.
     @discardableResult
     package func take(
         _ found: ActiveGames, entityTag: String?, of player: PlayerID, record: Int64?,
@@ -38,7 +38,7 @@ package struct LookBook {
             return nil
         }
         guard try state.users[player].read() != nil else {
-            // Erased meanwhile.
+            // The user was erased meanwhile.
             records.unwatch(record)
             return nil
         }
@@ -69,8 +69,8 @@ package struct LookBook {
         return nil
     }
 
-    /// What the last look found, and when it was last found to be so; `nil` where there was none, or where its document is
-    /// lost: OGS is then asked for all of it.
+    /// What the last look found, and when that was last confirmed; `nil` if there was no look or its document
+    /// is lost. OGS is then asked for everything.
     package func look(of player: PlayerID) throws(Failure) -> Look? {
         let look = try state.looks[player].read()
         guard let record = try record(of: player) else { return look }
@@ -82,14 +82,14 @@ package struct LookBook {
         if look.found.fingerprint == found {
             look.at = max(look.at, records.looked(record))
         } else if found != 0, look.at < records.looked(record) {
-            // A power failure took the newer one.
+            // A power failure lost the newer document.
             records.forgetFound(record)
             return nil
         }
         return look
     }
 
-    /// Where the player is in the index; `nil` where the player is not watched.
+    /// The player's record in the index; `nil` if the player is not watched.
     package func record(of player: PlayerID) throws(Failure) -> Int64? {
         guard let hint = try state.users[player].read()?.record else {
             return nil
@@ -97,13 +97,13 @@ package struct LookBook {
         return records.record(of: player, hint: hint)
     }
 
-    /// Judges again what is known, for whoever asks: it is told like any look.
+    /// Judges known games, and queues a notice if there is anything new, as after any look.
     package func tell(
         _ player: PlayerID, of found: ActiveGames, record: Int64?, began: Timestamp
     ) throws(Failure) -> TurnNotifier.Told {
         try notifier.tell(player, of: found) {
             guard let record else { return false }
-            // A look takes two minutes at the most; anything later is a clock that was set back.
+            // A look takes at most two minutes. A larger difference means that the clock was set back.
             let later = records.looked(record) - began
             return later > .seconds(0) && later < .minutes(2)
         } unwatch: {
@@ -113,7 +113,7 @@ package struct LookBook {
         }
     }
 
-    /// The judgement depends on one setting beside the games.
+    /// The mark to compare judgements by: they depend on one setting besides the games.
     private func mark(_ fingerprint: Int64) -> Int64 {
         notifier.settings.liveToo ? ~fingerprint : fingerprint
     }

@@ -4,14 +4,15 @@ import Store
 import Turnstone
 import Unix
 
-/// Looks at one player for whoever asks, from what is known if that is young enough.
+/// Looks at one player for a request, using what is known if it is young enough.
 package struct Looker {
     private let variables: Variables
     private let state: State
     private let now: Timestamp
     package let book: LookBook
 
-    /// OGS answers in less than a second, or is in trouble. Who waits longer for it keeps a process that others need.
+    /// OGS answers in less than a second or is in trouble. Waiting longer would block a process that others
+    /// need.
     private static let patience = Interval.seconds(3)
 
     package init(_ variables: Variables, state: State, now: Timestamp) throws(Failure) {
@@ -21,16 +22,18 @@ package struct Looker {
         book = try LookBook(variables, state: state, now: now)
     }
 
-    /// What is known of a player's games.
+    /// What is known about a player's games.
     package struct Found {
         package let look: Look
         package let told: TurnNotifier.Told
     }
 
-    /// - Parameter age: a look younger than this is good enough; otherwise OGS is asked, within the
-    ///   installation's schedule.
-    /// - Throws: `later` when OGS cannot be asked or does not answer sensibly; not found for a player
-    ///   whom OGS does not know.
+    /// Looks at a player.
+    ///
+    /// - Parameter age: a look younger than this is used; otherwise OGS is asked, within the installation's
+    ///   schedule.
+    /// - Throws: `later` if OGS cannot be asked or gives no usable answer; not found if OGS does not know the
+    ///   player.
     package func look(at player: PlayerID, youngerThan age: Interval) throws(Failure) -> Found {
         if let known = try known(player, youngerThan: age) { return known }
         let settings = try OGSClient.Settings(variables)
@@ -66,7 +69,8 @@ package struct Looker {
         }
     }
 
-    /// Somebody else is looking: their look is as good as ours. One request at a time asks OGS about a player.
+    /// Waits for another process's look, which is as good as ours. Only one request at a time asks OGS about
+    /// a player.
     private func wait(for player: PlayerID, _ age: Interval) throws(Failure) -> Found? {
         let end = Instant.now + Self.patience
         while Instant.now < end {

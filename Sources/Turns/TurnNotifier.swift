@@ -19,33 +19,34 @@ package struct TurnNotifier {
         self.now = now
     }
 
-    /// What a look came to.
+    /// The result of judging a look.
     package struct Told {
         package let judgement: TurnRule.Judgement
         /// The notice that was queued.
         package var notice: String?
         /// Whether a push was queued that corrects the number on the player's icons.
         package var isBadgeCorrected = false
-        /// Whether another look that began later was judged already, so that this one changed nothing.
+        /// Whether a look that began later was judged before, so that this one changed nothing.
         package var isOutdated = false
-        /// Whether the player has a device to be told on.
+        /// Whether the player has a device that takes notices.
         package var isWatched = true
-        /// Whether something is to be told later, and so the player has to be judged again.
+        /// Whether something must be sent later, so that the player has to be judged again.
         package var isHeld = false
 
         package var hasQueued: Bool { notice != nil || isBadgeCorrected }
     }
 
-    /// Queues a notice of the turns that no notice was queued for yet. They count as told when a device has taken it:
-    /// the drainer records that before it lets the notice go.
+    /// Queues a notice of the turns for which none was queued yet. They count as notified when a device has
+    /// accepted the notice: the drainer records that before it removes the notice.
     ///
     /// The notice's number gives it its id. So a notice that a crash left in the spool, unknown to the
     /// ledger, is found under the next number, and its turns are not queued again.
     ///
     /// - Parameters:
-    ///   - isOutdated: whether a look that began later was judged already; asked under the user's lock.
-    ///   - unwatch: called under the user's lock where the player has no device.
-    ///   - settled: called under the user's lock where nothing need be judged again before a look finds something new.
+    ///   - isOutdated: whether a look that began later was judged already; checked under the user's lock.
+    ///   - unwatch: called under the user's lock if the player has no device.
+    ///   - settled: called under the user's lock if nothing needs judging again before a look finds something
+    ///     new.
     package func tell(
         _ player: PlayerID, of found: ActiveGames, unless isOutdated: () -> Bool,
         unwatch: () -> Void, settled: () -> Void
@@ -66,7 +67,7 @@ package struct TurnNotifier {
             case .free: told.isHeld = user.silence?.holds(at: now) ?? false
             case .held: told.isHeld = true
             case .closed:
-                // Not even later.
+                // These turns are not sent later either.
                 user.ledger.mark(judgement.new, notice: 0)
                 told.isBadgeCorrected = try correctBadge(&user, player, told: 0)
                 told.isHeld = user.needsCorrection(told: 0) && !told.isBadgeCorrected
@@ -97,11 +98,12 @@ package struct TurnNotifier {
         return notification.id
     }
 
-    /// Queues a push that corrects the number on the player's icons and shows nothing else: down where games were
-    /// answered elsewhere or paused, up where they go on. One at a time, and not more often than ``TurnBadge/pause``
-    /// says. It is made when it is sent.
+    /// Queues a push that corrects the number on the player's icons and shows nothing else: down if games
+    /// were answered elsewhere or paused, up if they go on. Only one is queued at a time, and not more often
+    /// than ``TurnBadge/pause`` allows. Its content is made when it is sent.
     ///
-    /// - Parameter told: how many of the waiting games the player was told of: a number never tells of others.
+    /// - Parameter notified: how many of the waiting games the player was notified of. The number never
+    ///   counts others.
     private func correctBadge(
         _ user: inout User, _ player: PlayerID, told: Int64
     ) throws(Failure) -> Bool {
@@ -128,16 +130,16 @@ package struct TurnNotifier {
         return true
     }
 
-    /// Marks the turns of notices that were queued, but whose mark a crash prevented.
+    /// Records the turns of notices that were queued but not recorded because of a crash.
     private func adopt(_ user: inout User, _ player: PlayerID) throws(Failure) {
         while let told = try spool.find(id(player, user.notices + 1))?.turns {
             user.adopt(told.turns, notice: told.notice)
         }
     }
 
-    /// Makes the turns new again whose notice is not in the spool any more: it was damaged, or removed by hand. What
-    /// the drainer ends, it has recorded before. The same for a notice that is put off, where a device has registered
-    /// since: that one need not wait until the others can be reached.
+    /// Makes turns new again whose notice is no longer in the spool, because it was damaged or removed by
+    /// hand. (The drainer records the end of a notice before it removes it.) Also for a notice that is put
+    /// off if a device has registered since: that device need not wait until the others can be reached.
     private func forgetLost(_ user: inout User, _ player: PlayerID) throws(Failure) {
         for notice in user.ledger.openNotices {
             let id = id(player, notice)
@@ -148,7 +150,7 @@ package struct TurnNotifier {
         }
     }
 
-    /// Whether a notice is put off and a device has registered that it is not for.
+    /// Whether a notice is put off and does not cover a device that has registered since.
     private func hasNewDevice(_ user: User, since notice: String) throws(Failure) -> Bool {
         guard let putOff = try spool.putOff(notice) else { return false }
         return user.devices.contains { device in
@@ -176,7 +178,7 @@ package struct TurnNotifier {
                 notice: number, turns: TurnLedger().marking(judgement.new, notice: number)))
     }
 
-    /// To the user's devices, those that were reached before first.
+    /// One delivery for each device that takes messages; devices that were reached before come first.
     private func deliveries(_ user: User) -> [Delivery] {
         let deliveries = user.devices.filter(\.takesMessages).map { $0.delivery() }
         return deliveries.filter(\.isProven) + deliveries.filter { !$0.isProven }
@@ -184,7 +186,8 @@ package struct TurnNotifier {
 }
 
 extension User {
-    /// Whether the device's icon shows more waiting games than there are, or fewer than the player was told of.
+    /// Whether the device's icon shows more waiting games than there are, or fewer than the player was
+    /// notified of.
     fileprivate func showsWrongNumber(_ device: Device, told: Int64) -> Bool {
         guard device.takesMessages, let shown = device.shownTurns else { return false }
         return shown > turnBadge.waiting || shown < told

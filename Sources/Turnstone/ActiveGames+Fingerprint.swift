@@ -1,6 +1,6 @@
 extension ActiveGames {
-    /// A number that changes with anything that a look found: equal looks need no second judgement.
-    /// Never 0. FNV-1a, 64 bits; nobody gains by a collision but the player whose notice it delays.
+    /// A number that changes with anything that a look found: equal looks need no second judgement. Never 0.
+    /// FNV-1a, 64 bits. A collision only delays the notice of the player who caused it.
     package var fingerprint: Int64 {
         var sum = Fingerprint()
         sum.add(Int64(skipped))
@@ -19,7 +19,7 @@ private struct Fingerprint {
     mutating func add(_ number: Int64?) {
         guard let number else { return add(UInt8(0)) }
         add(UInt8(1))
-        // Whole words: eight times fewer steps, and as good for telling change from none.
+        // Whole words: eight times fewer steps, and equally good at showing a change.
         value = (value ^ UInt64(bitPattern: number)) &* 0x100_0000_01b3
         value ^= value >> 29
     }

@@ -2,7 +2,7 @@
 package struct ActiveGames: Equatable, Sendable {
     /// In OGS's order.
     package var games: [Game]
-    /// Games whose data made no sense; the others are judged without them.
+    /// How many games had unusable data. The others are judged without them.
     package var skipped: Int
 
     package init(games: [Game] = [], skipped: Int = 0) {

@@ -1,40 +1,41 @@
-/// What a Live Activity's token, or a broadcast channel, is to get: an update at most once per ``window``, then the
-/// newest state, and the end always.
+/// The states for a Live Activity's token or a broadcast channel: at most one update per ``window``, then the
+/// newest state, and always the end.
 ///
-/// A state is first added, whereupon a notification is made that is due when the window opens; whoever delivers
-/// that one takes the newest state there is. So a state that was overtaken is never sent, and the newest one goes out
-/// though nobody calls any more.
+/// A state is first added. That makes a notification (its carrier), which is due when the window opens. When
+/// the carrier is delivered, it takes the newest state. So a state that was overtaken is never sent, and the
+/// newest one is sent even if there is no further call.
 package struct ActivityFeed: Equatable, Sendable {
-    /// APNs gives an app about one update in this time (Apple's guide to ActivityKit push notifications).
+    /// APNs allows an app about one update in this time (Apple's guide to ActivityKit push notifications).
     package static let window = Interval.seconds(15)
-    /// How far a state's moment may be ahead of the clock: callers' clocks differ.
+    /// How far a state's moment may be ahead of our clock: callers' clocks differ.
     package static let mostAhead = Interval.hours(1)
 
     /// What an activity shows from a moment on.
     package struct State: Equatable, Sendable {
         /// Counts the activity's states from 1.
         package let number: Int64
-        /// When it was so: a state from before the one that is known is outdated.
+        /// When the state was true. A state from before the known one is outdated.
         package let moment: Timestamp
-        /// After this nobody wants it any more.
+        /// The state is not worth delivering after this.
         package let expires: Timestamp
-        /// 10 where the user has to see it, else 5.
+        /// 10 if the user has to see it, else 5.
         package private(set) var priority: Int
-        /// `event`, `content-state` and what else ActivityKit knows, but for `timestamp`.
+        /// `event`, `content-state` and the other members of ActivityKit, except `timestamp`.
         package internal(set) var aps: JSONObject
-        /// Of an activity's own state: the number of the newest one of its session that was known then; 0 without one.
+        /// For an activity's own state: the number of its session's newest state known then; 0 if there was
+        /// none.
         package var after: Int64 = 0
-        /// Of a session's end that came without a `content-state`: which state's it shows.
+        /// For a session's end without a `content-state`: the place of the state that it shows.
         package var shown: Place?
-        /// Of a session's: the number of the newest state up to this one whose sender said no moment; 0 without one. That one is
-        /// newer than all that was known before it.
+        /// For a session's state: the number of the newest state, up to this one, that was sent without a
+        /// moment; 0 if there is none. Such a state is newer than everything known before it.
         package var untimed: Int64 = 0
 
         package var isEnd: Bool { aps["event"] == .string("end") }
 
         fileprivate var place: Place { Place(number: number, moment: moment, untimed: untimed) }
 
-        /// Takes over the alert of an update that is not sent, if there is none and there is room.
+        /// Takes over the alert of an update that is not sent, if this state has none and there is room.
         fileprivate mutating func takeAlert(of other: State, fits: (JSONObject) -> Bool) {
             guard !isEnd, !other.isEnd, aps["alert"] == nil, let alert = other.aps["alert"] else {
                 return
@@ -47,7 +48,7 @@ package struct ActivityFeed: Equatable, Sendable {
         }
     }
 
-    /// Where a state is among those of its feed, and when it was so.
+    /// A state's place in its feed, and its moment.
     package struct Place: Equatable, Sendable {
         let number: Int64
         let moment: Timestamp
@@ -55,13 +56,13 @@ package struct ActivityFeed: Equatable, Sendable {
         let untimed: Int64
     }
 
-    /// What waits for its turn.
+    /// The state that waits to be sent.
     package private(set) var waiting: State?
-    /// The notification that is to take it, and when it is due.
+    /// The notification that will take the waiting state, and when it is due.
     package private(set) var carrier: Carrier?
-    /// What was taken last, to be sent.
+    /// What was last taken for sending.
     package private(set) var taken: Taken?
-    /// The number before its first state: a session's feeds count on.
+    /// The number before its first state: a session's feeds continue counting.
     package let base: Int64
 
     package struct Carrier: Equatable, Sendable {
@@ -72,16 +73,19 @@ package struct ActivityFeed: Equatable, Sendable {
 
     package struct Taken: Equatable, Sendable {
         package internal(set) var state: State
-        /// The notification that took it.
+        /// The id of the notification that took it.
         package let carrier: String
-        /// When it was, at the last attempt.
+        /// When it was taken, at the last attempt.
         package internal(set) var moment: Timestamp
-        /// What goes into `aps`' `timestamp`: seconds, each later than the one before.
+        /// The `timestamp` of `aps`, in seconds. Each is later than the one before.
         package let seconds: Int64
-        /// Of a session's: how many were taken with it; of an activity's own: how many of its session's were by then.
+        /// For a session's state: how many states were taken up to this one. For an activity's own: how many
+        /// of its session's states were taken by then.
         package internal(set) var turn: Int64 = 0
     }
 
+    /// Creates an empty feed.
+    ///
     /// - Parameter base: the number before its first state.
     package init(after base: Int64 = 0) {
         self.base = base
@@ -93,53 +97,55 @@ package struct ActivityFeed: Equatable, Sendable {
     /// The newest state's number.
     package var number: Int64 { known?.number ?? base }
 
-    /// What the states are sent to.
+    /// The target of the states.
     package enum Scope: Sendable {
         /// One activity's token.
         case activity
-        /// The activities that listen to a broadcast channel. Each state goes out as soon as it can, and after an end
-        /// others may come to listen.
+        /// The activities that listen to a broadcast channel. Each state is sent as soon as possible, and
+        /// other activities may join after an end.
         case channel
-        /// The activities that show a session: each of them may have got something else meanwhile.
+        /// The activities that show a session. Each of them may have got something else meanwhile.
         case session
 
         fileprivate var window: Interval { self == .channel ? .seconds(0) : ActivityFeed.window }
 
-        /// Whether an end is the last state.
+        /// Whether nothing may follow an end.
         fileprivate var isOver: Bool { self != .channel }
     }
 
-    /// The notification that is to carry an end, or has carried it, while nothing newer is known.
+    /// The notification that carries an end or has carried it, while nothing newer is known.
     package var endCarrier: String? {
         if let waiting { return waiting.isEnd ? carrier?.id : nil }
         return taken?.state.isEnd == true ? taken?.carrier : nil
     }
 
-    /// The notifications that carry what is known, or have carried it.
+    /// The notifications that carry the known states or have carried them.
     package var carriers: [String] { [carrier?.id, taken?.carrier].compactMap { $0 } }
 
-    /// What became of a state that was added.
+    /// The result of adding a state.
     package enum Addition: Equatable, Sendable {
-        /// It goes out with this notification, which must be in the spool.
+        /// It is sent with this notification, which must be in the spool.
         case carried(Carrier)
         /// A newer one is known.
         case outdated
         /// The activity has ended.
         case ended
-        /// It is to end with the newest state that is known, and does not fit together with that.
+        /// It is an end with the newest known state, and the two together are too large.
         case tooLarge
-        /// It is to end with the newest state, and none is known.
+        /// It is an end with the newest state, and none is known.
         case stateless
     }
 
+    /// Adds a state.
+    ///
     /// - Parameters:
-    ///   - aps: as ``State/aps``. An end without `content-state` ends with the newest one; a session's, of which none is
-    ///     known, with what each listener has. An update without an alert takes over the one of an update that it replaces
-    ///     before that was sent.
-    ///   - moment: when the state was so; `nil`: now, and it is newer than all before.
-    ///   - id: of the notification that carries it, where that has to be a new one.
-    ///   - shared: what the activity got by its session, which has not ended.
-    ///   - content: with which an end goes that has none, where no state is known.
+    ///   - aps: as ``State/aps``. An end without `content-state` ends with the newest one, or, for a session
+    ///     without a known state, with what each listener has. An update without an alert takes over the
+    ///     alert of a waiting update that it replaces.
+    ///   - moment: when the state was true; `nil` for now, and newer than all states before.
+    ///   - id: the id of the notification that carries it, if a new one is needed.
+    ///   - shared: what the activity got through its session, which has not ended.
+    ///   - content: the content of an end that has none, if no state is known.
     ///   - fits: whether a state can be sent.
     package mutating func add(
         _ aps: JSONObject, priority: Int, at moment: Timestamp?, expires: Timestamp, now: Timestamp,
@@ -168,7 +174,7 @@ package struct ActivityFeed: Equatable, Sendable {
             }
             guard fits(aps) else { return .tooLarge }
         }
-        // What comes after an end with an older moment must still not be older than what is known.
+        // A state after an end may have an older moment, but must not count as older than what is known.
         var state = State(
             number: number.saturatingAdd(1), moment: latest,
             expires: expires, priority: priority, aps: aps, after: shared?.number ?? 0,
@@ -188,17 +194,19 @@ package struct ActivityFeed: Equatable, Sendable {
         return .carried(new)
     }
 
-    /// Lets what waits take over the alert of what was taken: that one's push was put off, and will not go out.
+    /// Lets the waiting state take over the alert of the taken one, whose push was put off and will not be
+    /// sent.
     ///
     /// - Parameter fits: whether a state can be sent.
     package mutating func keepAlert(fits: (JSONObject) -> Bool) {
         if let taken { waiting?.takeAlert(of: taken.state, fits: fits) }
     }
 
-    /// Follows a session from now on: what the activity was sent alone comes before the session's later states.
+    /// Follows a session from now on: what was sent to the activity alone comes before the session's later
+    /// states.
     ///
     /// - Parameters:
-    ///   - number: of the session's newest state.
+    ///   - number: the number of the session's newest state.
     ///   - turn: how many of the session's states were taken.
     package mutating func follow(after number: Int64, turn: Int64) {
         waiting?.after = number
@@ -206,11 +214,13 @@ package struct ActivityFeed: Equatable, Sendable {
         taken?.turn = turn
     }
 
-    /// Leaves a session. What the activity was sent alone before the session's last state does not go out after it.
+    /// Leaves a session. A state that was sent to the activity alone before the session's last state is not
+    /// sent after it.
     ///
     /// - Parameters:
-    ///   - last: what the session's carrier took last for the activity.
-    ///   - isMissed: whether that is an end that has not reached the activity, and never will: the activity goes on.
+    ///   - last: what the session's carrier last took for the activity.
+    ///   - isMissed: whether that is an end that did not reach the activity and never will: the activity goes
+    ///     on.
     package mutating func leave(after last: Taken, isMissed: Bool, now: Timestamp) {
         guard known?.isEnd != true else { return }
         let isEnd = last.state.isEnd
@@ -219,7 +229,7 @@ package struct ActivityFeed: Equatable, Sendable {
             aps = merged.state.aps
         }
         if !isEnd || isMissed {
-            // Nobody sends it again: it tells what was sent before what comes next.
+            // It is not sent again. It only separates what was sent before from what comes next.
             aps["event"] = "update"
             aps["alert"] = nil
             aps["dismissal-date"] = nil
@@ -237,7 +247,7 @@ package struct ActivityFeed: Equatable, Sendable {
             state: state, carrier: last.carrier, moment: last.moment, seconds: seconds)
     }
 
-    /// The end that a notification is to take or has taken; `nil` where the newest state is none.
+    /// The end that a notification takes or has taken; `nil` if the newest state is not an end.
     package var end: Taken? {
         guard let known, known.isEnd, let endCarrier else { return nil }
         return taken?.carrier == endCarrier
@@ -247,11 +257,11 @@ package struct ActivityFeed: Equatable, Sendable {
                 seconds: known.moment.seconds)
     }
 
-    /// Forgets the notification that is to take what waits, so that the next state gets a new one: it has left the spool, or
-    /// is not for all who are to get the state.
+    /// Forgets the carrier, so that the next state gets a new one: the carrier has left the spool or is not
+    /// for all who must get the state.
     package mutating func dropCarrier() { carrier = nil }
 
-    /// The newest of the activity's own state and of its session's.
+    /// The newer of the activity's own state and its session's.
     private func newest(besides shared: State?, now: Timestamp) -> State? {
         guard let shared else { return known }
         guard let known, known.isEnd || known.isNewer(than: shared.place, now: now) else {
@@ -260,14 +270,15 @@ package struct ActivityFeed: Equatable, Sendable {
         return known
     }
 
-    /// What a notification is to send now that it is due; `nil` where another one has taken its place.
+    /// Takes the state that a notification must send now; `nil` if another notification has replaced it.
     ///
-    /// Asked again, it answers the same until a newer state is known: whoever asked may have been killed, or the push
-    /// service too busy.
+    /// Asked again, it gives the same answer until a newer state is known: the program that asked may have
+    /// been killed, or the push service may have been too busy.
     ///
     /// - Parameters:
-    ///   - shared: what the activity got by its session, which has not ended.
-    ///   - turn: how many of the activity's session's were taken; `nil` for a session's own, which are counted.
+    ///   - shared: what the activity got through its session, which has not ended.
+    ///   - turn: how many of the session's states were taken; `nil` for a session's own feed, which counts
+    ///     them.
     package mutating func take(
         by id: String, now: Timestamp, besides shared: ActivityFeed? = nil, turn: Int64? = nil
     ) -> Taken? {
@@ -298,22 +309,24 @@ package struct ActivityFeed: Equatable, Sendable {
         return taken
     }
 
-    /// The `timestamp` with which an activity gets what its session's carrier has taken, whose own feed this is. Where its own
-    /// last one is ahead, each of the session's that follow is a second later than the one before.
+    /// The `timestamp` with which an activity gets what its session's carrier took. `self` is the activity's
+    /// own feed. If its own last timestamp is ahead, each of the session's following states is a second later
+    /// than the one before.
     private func seconds(of shared: Taken) -> Int64 {
         guard let taken, taken.state.after < shared.state.number else { return shared.seconds }
         return max(shared.seconds, taken.seconds.saturatingAdd(max(shared.turn - taken.turn, 1)))
     }
 }
 
-// A session's listeners have one feed. Besides, each activity may have one of its own, with what was sent to it alone.
+// A session's listeners share one feed. Each activity may also have a feed of its own, with what was sent to
+// it alone.
 extension ActivityFeed {
-    /// What a session's carrier has taken, as one of the listeners has to get it, whose own feed this is; `nil` where the
-    /// listener got something newer, or will get it.
+    /// What a session's carrier has taken, adapted to one listener, whose own feed this is; `nil` if the
+    /// listener got something newer or will get it.
     ///
     /// - Parameters:
-    ///   - isPutOff: whether what was taken last waits for another attempt: its push will not go out after this one, and leaves its
-    ///     alert to it.
+    ///   - isPutOff: whether the listener's last taken state waits for another attempt. Its push will not be
+    ///     sent after this one and leaves its alert to it.
     ///   - fits: whether a state can be sent.
     package func merged(
         into shared: Taken, now: Timestamp, isPutOff: Bool = false, fits: (JSONObject) -> Bool
@@ -337,24 +350,27 @@ extension ActivityFeed {
             seconds: seconds(of: shared))
     }
 
-    /// How long a listener has to wait for a state of its session, whose own feed this is: it was sent another one just now.
+    /// How long a listener, whose own feed this is, must wait for a state of its session because it was just
+    /// sent another one.
     package func pause(before shared: Taken, now: Timestamp) -> Interval? {
         guard let taken, !shared.state.isEnd else { return nil }
         guard taken.moment > now else { return Self.pause(after: taken.moment, now: now) }
-        // The clock was set back since, nobody knows for how long: at most the session's next state has to wait.
+        // The clock was set back by an unknown amount: at most the session's next state has to wait.
         return shared.turn - taken.turn <= 1 ? Self.pause(after: shared.moment, now: now) : nil
     }
 
-    /// How long the activity's own state has to wait that a notification is to take: its session's was sent just now.
+    /// How long the activity's own state, carried by notification `id`, must wait because its session's state
+    /// was just sent.
     package func pause(of id: String, after shared: ActivityFeed?, now: Timestamp) -> Interval? {
-        // With a higher number the session's was accepted later: the activity did not get it if this one is newer.
+        // A session's state with a higher number was accepted later. The activity did not get it if this
+        // state is newer.
         guard let waiting, let carrier, carrier.id == id, !waiting.isEnd, let sent = shared?.taken,
             waiting.after >= sent.state.number
         else { return nil }
         return Self.pause(after: sent.moment > now ? carrier.due : sent.moment, now: now)
     }
 
-    /// - Returns: `nil` after a moment that is ahead, too.
+    /// - Returns: `nil` also if the moment is in the future.
     private static func pause(after moment: Timestamp, now: Timestamp) -> Interval? {
         let pause = moment + window - now
         return pause > .seconds(0) && pause <= window ? pause : nil
@@ -362,8 +378,8 @@ extension ActivityFeed {
 }
 
 extension ActivityFeed.State {
-    /// Of an activity's own state: whether it comes after one of its session that is no end. A moment that is far ahead was
-    /// stored while the clock was wrong.
+    /// For an activity's own state: whether it comes after a session's state that is not an end. A moment far
+    /// ahead was stored while the clock was wrong.
     fileprivate func isNewer(than shared: ActivityFeed.Place, now: Timestamp) -> Bool {
         if after >= shared.number { return true }
         return after >= shared.untimed && moment > shared.moment
@@ -372,7 +388,7 @@ extension ActivityFeed.State {
 }
 
 extension ActivityFeed {
-    /// Reads the form that ``json`` writes; `nil` where it is none.
+    /// Reads the form that ``json`` writes; `nil` for anything else.
     package init?(_ json: JSONValue) {
         guard let members = json.object else { return nil }
         base = members["base"]?.count ?? 0
@@ -394,8 +410,9 @@ extension ActivityFeed {
         }
     }
 
-    /// `{"waiting", "carrier": {"id", "due"}, "taken": {"state", "by", "at", "seconds", "turn"?}, "base"?}`, a state being
-    /// `{"number", "at", "expires", "priority", "aps", "after"?, "shown"?: {"number", "at", "untimed"?}, "untimed"?}`; moments in milliseconds since 1970.
+    /// `{"waiting", "carrier": {"id", "due"}, "taken": {"state", "by", "at", "seconds", "turn"?}, "base"?}`.
+    /// A state is `{"number", "at", "expires", "priority", "aps", "after"?, "shown"?: {"number", "at",
+    /// "untimed"?}, "untimed"?}`. Moments are milliseconds since 1970.
     package var json: JSONValue {
         var members = JSONObject()
         members["base"] = base == 0 ? nil : .integer(base)
@@ -425,7 +442,7 @@ extension ActivityFeed.State {
             number: number, moment: moment, expires: expires, priority: Int(priority), aps: aps,
             after: members["after"]?.count ?? 0,
             shown: members["shown"].flatMap(ActivityFeed.Place.init),
-            // An earlier version said `true` of one without a moment, and nothing of those after it.
+            // An earlier version wrote `true` for a state without a moment and nothing for those after it.
             untimed: members["untimed"]?.bool == true ? number : members["untimed"]?.count ?? 0)
     }
 

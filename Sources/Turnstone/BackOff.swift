@@ -1,15 +1,16 @@
-/// How long OGS is left alone after it said that it is asked too much.
+/// How long OGS is not asked after it complained about too many requests.
 package struct BackOff: Equatable, Sendable {
-    /// Nobody asks before this moment.
+    /// No requests before this moment.
     package let until: Timestamp
-    /// How many times in a row it said so.
+    /// How many times in a row OGS complained.
     package let step: Int64
-    /// When it last said so; `nil` where an older program noted it.
+    /// When OGS last complained; `nil` if an older program recorded it.
     package let since: Timestamp?
 
     /// - Parameters:
     ///   - previous: the back-off before this one, if no answer came in between.
-    ///   - wish: what OGS asked for (`Retry-After`); otherwise 10 s, doubling to 10 min.
+    ///   - requested: the pause that OGS asked for (`Retry-After`), at most an hour; otherwise 10 s, doubling
+    ///     to 10 min.
     package init(after previous: BackOff?, wish: Interval?, now: Timestamp) {
         since = now
         step = (previous?.step ?? 0).saturatingAdd(1)
@@ -17,16 +18,16 @@ package struct BackOff: Equatable, Sendable {
         until = now + min(wish ?? min(doubled, .minutes(10)), .hours(1))
     }
 
-    /// Whether OGS is to be left alone.
+    /// Whether OGS must not be asked now.
     ///
-    /// A moment further away than an hour, or one that was noted in the future, is a clock that was set back.
+    /// A moment more than an hour away, or one recorded in the future, means that the clock was set back.
     package func isActive(at now: Timestamp) -> Bool {
         now < until && until <= now + .hours(1) && since ?? now <= now + .minutes(1)
     }
 }
 
 extension BackOff {
-    /// Reads the form that ``members`` writes; `nil` where there is no back-off.
+    /// Reads the form that ``members`` writes; `nil` if there is no back-off.
     package init?(_ members: JSONObject) {
         guard let until = members["until"]?.timestamp, let step = members["step"]?.count, step > 0
         else { return nil }
@@ -35,7 +36,8 @@ extension BackOff {
         since = members["since"]?.timestamp
     }
 
-    /// The moments in milliseconds since 1970, and the step: `{"until": 1763726400000, "step": 2, "since": …}`.
+    /// The moments in milliseconds since 1970, and the step: `{"until": 1763726400000, "step": 2, "since":
+    /// …}`.
     package var members: JSONObject {
         var members: JSONObject = ["until": JSONValue(until), "step": .integer(step)]
         members["since"] = since.map { JSONValue($0) }

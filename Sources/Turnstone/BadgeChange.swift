@@ -1,9 +1,9 @@
-/// What happens to the number on an app's icon.
+/// A change of the number on an app's icon.
 package enum BadgeChange: Equatable, Sendable {
     case set(Int64)
     case add(Int64)
 
-    /// The largest number that is kept.
+    /// The largest number that is stored.
     package static let most: Int64 = 999_999
 
     /// Reads `5`, `"+1"` or `"-1"`.

@@ -19,8 +19,8 @@ package struct CalendarDate: Equatable, Sendable {
         minute = rest / 60 % 60
         second = rest % 60
 
-        // Eras of 400 years that begin on 1 March, so that a leap day ends its year (H. Hinnant's
-        // "chrono-compatible low-level date algorithms", civil_from_days).
+        // Eras of 400 years that begin on 1 March, so that a leap day is the last day of its year (H.
+        // Hinnant, "chrono-compatible low-level date algorithms", civil_from_days).
         let shifted = days + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
         let dayOfEra = shifted - era * 146_097
@@ -64,13 +64,13 @@ extension Timestamp {
         let seconds =
             daysSince1970(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second
         self.init(milliseconds: seconds * 1000 + millisecond)
-        // What is no date, such as 30 February, comes back as another.
+        // An impossible date, such as 30 February, comes back as another one.
         let date = CalendarDate(self)
         guard text == (bytes.count == 24 ? date.millisecondText : date.text) else { return nil }
     }
 }
 
-/// The day's number from 1 January 1970 on, of a year from 1 on: the inverse of what ``CalendarDate`` does.
+/// The number of a day since 1 January 1970, for years from 1 on: the inverse of ``CalendarDate``.
 func daysSince1970(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
     let shifted = month <= 2 ? year - 1 : year
     let yearOfEra = shifted % 400

@@ -1,12 +1,12 @@
-/// The name that APNs has given a broadcast channel.
+/// The id that APNs gave a broadcast channel.
 ///
 /// Apple: *Sending channel management requests to APNs*.
 package struct ChannelID: Hashable, Sendable {
     /// Base64 with padding, as APNs writes it.
     package let text: String
 
-    /// - Parameter text: base64 of either alphabet, with or without padding (RFC 4648 sections 4 and 5), so that it can
-    ///   stand in a path: at most 256 letters.
+    /// - Parameter text: base64 of either alphabet, with or without padding (RFC 4648 sections 4 and 5), so
+    ///   that it can be part of a path. At most 256 characters.
     package init?(_ text: String) {
         var letters = Array(text.utf8)
         guard letters.count <= 256 else { return nil }
@@ -26,7 +26,7 @@ package struct ChannelID: Hashable, Sendable {
     }
 }
 
-/// The letter of base64's own alphabet.
+/// The corresponding character of the standard base64 alphabet.
 private func standardLetter(_ letter: UInt8) -> UInt8? {
     switch letter {
     case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
@@ -38,12 +38,12 @@ private func standardLetter(_ letter: UInt8) -> UInt8? {
     }
 }
 
-/// What APNs keeps of a channel's updates for devices that are away, or come later.
+/// Which updates of a channel APNs stores for devices that are offline or join later.
 package enum StoragePolicy: String, Sendable {
     case nothing = "none"
     case newest
 
-    /// In APNs' own words.
+    /// The number by which APNs knows the policy.
     package var number: Int64 { self == .newest ? 1 : 0 }
 
     package init?(number: Int64) {
@@ -54,6 +54,6 @@ package enum StoragePolicy: String, Sendable {
         }
     }
 
-    /// So long at the most does APNs keep an update.
+    /// The longest time for which APNs stores an update.
     package static let longest = Interval.hours(8)
 }

@@ -1,9 +1,10 @@
 /// A push service's token: the address of one app on one device, and as good as a key to it.
 package struct DeviceToken: Hashable, Sendable {
-    /// Of APNs: lower-case hex, 2 to 512 digits, an even number of them. Of another push service: as it came.
+    /// APNs: lower-case hex, 2 to 512 digits, an even number. Other push services: as it came.
     package let text: String
 
-    /// An APNs token, in any case. Apple states no length: tokens of 64, 106 and 160 digits have been seen.
+    /// An APNs token in upper or lower case. Apple states no length: tokens of 64, 106 and 160 digits have
+    /// been seen.
     package init?(_ text: String) {
         let digits = Array(text.utf8)
         guard (2...512).contains(digits.count), digits.count % 2 == 0 else { return nil }
@@ -11,8 +12,8 @@ package struct DeviceToken: Hashable, Sendable {
         self.text = lowered
     }
 
-    /// A token of the platform's push service. Google states no form of its own: visible ASCII is taken, 1 to
-    /// 4096 letters.
+    /// A token of the platform's push service. Google states no format: 1 to 4096 visible ASCII characters
+    /// are accepted.
     package init?(_ text: String, on platform: Platform) {
         guard platform == .android else {
             self.init(text)
@@ -28,7 +29,7 @@ package struct DeviceToken: Hashable, Sendable {
         self.text = text
     }
 
-    /// The tokens that a text may stand for where nobody says which platform's it is.
+    /// The tokens that a text may stand for if its platform is unknown.
     package static func all(named text: String) -> [DeviceToken] {
         var tokens: [DeviceToken] = []
         for platform in [Platform.android, .ios] {
@@ -48,7 +49,7 @@ package struct DeviceToken: Hashable, Sendable {
 }
 
 extension DeviceToken: CustomStringConvertible {
-    /// The first eight digits: a whole token in a log lets its reader push to someone.
+    /// The first eight digits. A whole token in a log would let its readers push to the device.
     package var start: String { firstDigits(8, of: text) }
 
     package var description: String { "\(start)…" }
@@ -58,7 +59,7 @@ extension DeviceToken: CustomStringConvertible {
 package struct PlayerID: Hashable, Comparable, Sendable {
     package let number: Int64
 
-    /// A positive decimal number without sign or leading zeros.
+    /// A positive decimal number without a sign or leading zeros.
     package init?(_ text: String) {
         guard let first = text.utf8.first, first != UInt8(ascii: "0"), text.utf8.count <= 19,
             text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
@@ -79,7 +80,7 @@ extension PlayerID: CustomStringConvertible {
     package var description: String { String(number) }
 }
 
-/// Where APNs knows a token: the two do not know each other's.
+/// The APNs environment that has a token. Neither environment knows the other's tokens.
 package enum APNsEnvironment: String, Sendable {
     case development
     case production

@@ -1,22 +1,22 @@
 /// Who must act on a failure.
 package enum Disposition: Equatable, Sendable {
-    /// The caller must mend the request.
+    /// The caller must correct the request.
     case refused(Refusal)
     /// The same request may work soon.
     case later(seconds: Int)
-    /// Another server has said what makes no sense: nobody here can mend that.
+    /// Another server gave an unusable answer. Nobody here can fix that.
     case nonsense
     /// Whoever runs the installation must mend its configuration.
     case misconfigured
-    /// Whoever runs the installation must mend its state, or we our program.
+    /// The operator must repair the state folder, or we the program.
     case broken
 }
 
-/// What the caller must mend. `Edge` alone turns these into HTTP's numbers.
+/// What the caller must correct. Only `Edge` turns these into HTTP status codes.
 package enum Refusal: Equatable, Sendable {
     case malformed
     case unauthenticated
-    /// The same, with what the caller should identify by (RFC 9110 section 11.6.1).
+    /// The same, with the scheme by which the caller should authenticate (RFC 9110 section 11.6.1).
     case unidentified(by: String)
     case forbidden
     case notFound
@@ -29,18 +29,18 @@ package enum Refusal: Equatable, Sendable {
     case headersTooLarge
     case unsupportedMediaType
     case notAcceptable
-    /// There is room again after so many seconds.
+    /// The next request is allowed after this many seconds.
     case tooMany(seconds: Int)
 }
 
-/// The one error that crosses a module's boundary: who must act, and a sentence for that person.
+/// The error that crosses module boundaries: who must act, and a sentence for that person.
 package struct Failure: Error, Equatable, Sendable {
     package let disposition: Disposition
     /// "verb object: reason", without the program's name, a token, a key or a body.
     package let sentence: String
     /// The cause's searchable name, such as `busy`, `ENOSPC` or `BadDeviceToken`.
     package let cause: String
-    /// The path of the file that cannot be used, where it is one file's fault.
+    /// The path of the file that cannot be used, if a single file is at fault.
     package let file: String?
 
     package init(
@@ -60,7 +60,7 @@ package struct Failure: Error, Equatable, Sendable {
         .refused(.malformed, sentence)
     }
 
-    /// A value that is well-formed, but cannot be accepted.
+    /// A value that is well-formed but cannot be accepted.
     package static func unacceptable(_ sentence: String) -> Failure {
         .refused(.notAcceptable, sentence)
     }

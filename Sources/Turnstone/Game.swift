@@ -1,26 +1,26 @@
-/// One active game of Online-Go.com, as far as whose turn it is depends on it.
+/// One active game of Online-Go.com, reduced to what decides whose turn it is.
 ///
-/// Every moment is OGS's clock, in milliseconds; it need not agree with ours.
+/// All moments are OGS's clock, in milliseconds, which may differ from ours.
 package struct Game: Equatable, Sendable {
     package let id: Int64
-    /// As the players named it: perhaps empty, perhaps long.
+    /// The name that the players gave it, possibly empty or long.
     package var name = ""
     package var phase = Phase.play
-    /// Whom the clock waits for.
+    /// The player for whom the clock waits.
     ///
-    /// In stone removal it still names the one who did not pass last, so there it says nothing.
+    /// In stone removal it still names the player who did not pass last, so there it says nothing.
     package var currentPlayer: Int64?
-    /// Moves and passes so far; `nil` where the answer holds no move list.
+    /// Moves and passes so far; `nil` if the answer has no move list.
     package var moveCount: Int?
     package var lastMove: Timestamp?
     /// When the player to move runs out of time, unless the game is paused.
     package var expiration: Timestamp?
-    /// When the result is accepted by itself.
+    /// When the result is accepted automatically.
     package var stoneRemovalExpiration: Timestamp?
     /// The names of the members of `pause_control`, such as `weekend` or `vacation-1783478`.
     package var pauseKeys: [String] = []
     package var speed: Speed?
-    /// The average that OGS expects, in whole seconds; 0 where there is no limit.
+    /// The average that OGS expects, in whole seconds; 0 if there is no limit.
     package var secondsPerMove: Int64?
     /// The stones marked dead, in stone removal: two letters each.
     package var removedStones: String?
@@ -36,7 +36,7 @@ package struct Game: Equatable, Sendable {
         case play
         case stoneRemoval
         case finished
-        /// One that this program does not know: nobody is told anything about it.
+        /// A phase that this program does not know. Nobody is notified of such a game.
         case other(String)
     }
 
@@ -52,9 +52,9 @@ package struct Game: Equatable, Sendable {
     package struct Seat: Equatable, Sendable {
         package var id: Int64?
         package var name: String?
-        /// The dead stones this side agreed to; `nil` while it agreed to none.
+        /// The dead stones that this side agreed to; `nil` if it has not agreed.
         package var acceptedStones: String?
-        /// Everybody who plays this colour in rengo, in turns; otherwise empty.
+        /// In rengo the players of this colour, who take turns; otherwise empty.
         package var team: [Int64] = []
 
         package init() {}

@@ -1,46 +1,47 @@
-/// What waited for a user as earlier versions kept it, in the user's document: a drainer moves it to where it waits now.
+/// Messages held for a user in the user's document, as earlier versions stored them. A drainer moves them to
+/// the spool.
 package struct HeldMessages: Equatable, Sendable {
     package struct Entry: Equatable, Sendable {
-        /// By which its sender knows it; of a merged one, the newest one's.
+        /// The id by which its sender knows it; for a merged message, the newest one's.
         package let id: String
-        /// By what users turn it off; `nil` where it was held before that was kept.
+        /// The kind by which users turn it off; `nil` if it was stored before kinds were.
         package let kind: String?
         package let payload: Payload
         package let collapseID: String?
-        /// The one device that it is for; `nil` for all that the user has when it is released.
+        /// The only device that it is for; `nil` for all devices that the user has when it is released.
         package let device: String?
         /// How many devices it was accepted for.
         package let count: Int64
         package let expires: Timestamp
     }
 
-    /// What waits no longer: a notification brings it.
+    /// A released message, which a notification delivers.
     package struct Release: Equatable, Sendable {
-        /// Of the notification.
+        /// The notification's id.
         package let id: String
         package let message: Entry
-        /// Of the messages that went into it.
+        /// The ids of the messages that were merged into it.
         package let messageIDs: [String]
     }
 
-    /// The newest last.
+    /// Oldest first.
     package private(set) var messages: [Entry] = []
-    /// How many more there were.
+    /// How many more messages there were.
     private var uncounted: Int64 = 0
-    /// Of all that waits, and of what gave way to it.
+    /// The ids of all waiting messages and of those that newer ones replaced.
     package private(set) var messageIDs: [String] = []
-    /// When there is a notification that reminds of them.
+    /// When a notification in the spool reminds of them.
     private var due: Timestamp?
     package private(set) var releases: [Release] = []
 
     package init() {}
 
-    /// Forgets what a notification brought: it is over.
+    /// Forgets a release whose notification is finished.
     package mutating func finish(_ id: String) { releases.removeAll { $0.id == id } }
 }
 
 extension HeldMessages {
-    /// Reads the form that ``json`` writes; `nil` where it is none.
+    /// Reads the form that ``json`` writes; `nil` for anything else.
     package init?(_ json: JSONValue) {
         guard let members = json.object else { return nil }
         for element in members["messages"]?.array ?? [] {
@@ -56,8 +57,8 @@ extension HeldMessages {
         }
     }
 
-    /// `{"messages": [{"id", "kind"?, "payload", "collapse_id"?, "device_id"?, "devices"?, "expires_at"}], "uncounted"?, "ids", "due"?, "releases"?: [{"id",
-    /// "message", "ids"}]}`
+    /// `{"messages": [{"id", "kind"?, "payload", "collapse_id"?, "device_id"?, "devices"?, "expires_at"}],
+    /// "uncounted"?, "ids", "due"?, "releases"?: [{"id", "message", "ids"}]}`
     package var json: JSONValue {
         var members: JSONObject = ["messages": .array(messages.map { $0.json })]
         if uncounted > 0 { members["uncounted"] = .integer(uncounted) }

@@ -1,7 +1,7 @@
 /// Bytes as lower-case hex, two digits each.
 package func hex(_ bytes: [UInt8]) -> String { hex(bytes[...]) }
 
-/// The same of a part. (Of any sequence, it would take a microsecond in other modules.)
+/// The same for a slice. (A generic function over sequences would cost a microsecond in other modules.)
 package func hex(_ bytes: ArraySlice<UInt8>) -> String {
     var digits: [UInt8] = []
     digits.reserveCapacity(2 * bytes.count)
@@ -12,13 +12,13 @@ package func hex(_ bytes: ArraySlice<UInt8>) -> String {
     return String(decoding: digits, as: UTF8.self)
 }
 
-/// The first digits of a hex text. (Cutting a `String` by characters would need Unicode's tables, which
-/// Embedded Swift does not link by itself.)
+/// The first digits of a hex text. (Cutting a `String` by characters needs Unicode's tables, which Embedded
+/// Swift does not link by itself.)
 package func firstDigits(_ count: Int, of hex: String) -> String {
     String(decoding: hex.utf8.prefix(count), as: UTF8.self)
 }
 
-/// The digits with A to F made small, or `nil` where one is no hex digit.
+/// The digits in lower case; `nil` if one is not a hex digit.
 func lowercaseHex(_ digits: [UInt8]) -> String? {
     var lowered = digits
     for index in lowered.indices {
@@ -31,10 +31,10 @@ func lowercaseHex(_ digits: [UInt8]) -> String? {
     return String(decoding: lowered, as: UTF8.self)
 }
 
-/// The text with control characters, and what turns the direction of writing, as JSON escapes them, such as `\\u001b`. A
-/// log's line stays a line, and a terminal that shows it does nothing else.
+/// The text with control characters and direction marks escaped as in JSON, such as `\\u001b`. A line of the
+/// log stays one line, and a terminal that shows it does nothing else.
 package func withoutControls(_ text: String) -> String {
-    // What has only printable ASCII in it needs nothing, and is nearly all there is.
+    // Printable ASCII, which is nearly every text, stays as it is.
     guard !text.utf8.allSatisfy({ (0x20...0x7e).contains($0) }) else { return text }
     var shown = String.UnicodeScalarView()
     for scalar in text.unicodeScalars {
@@ -48,7 +48,7 @@ package func withoutControls(_ text: String) -> String {
     return String(shown)
 }
 
-/// A hex digit's value, whatever its case.
+/// The value of a hex digit in either case.
 package func hexValue(_ digit: UInt8) -> UInt8? {
     switch digit {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")

@@ -1,5 +1,5 @@
-/// A moment on the monotonic clock, which counts from some start and is never set: for deadlines and pauses. `Instant.now` is
-/// the module Unix's.
+/// A moment on the monotonic clock, which starts somewhere and is never set: for deadlines and pauses.
+/// `Instant.now` is in the module Unix.
 package struct Instant: Comparable, Hashable, Sendable {
     package let milliseconds: Int64
 
@@ -7,7 +7,7 @@ package struct Instant: Comparable, Hashable, Sendable {
         self.milliseconds = milliseconds
     }
 
-    /// Before and after all others.
+    /// Earlier and later than all other instants.
     package static let first = Instant(milliseconds: .min)
     package static let last = Instant(milliseconds: .max)
 

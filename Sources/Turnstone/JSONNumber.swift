@@ -1,7 +1,7 @@
-/// A JSON number with a fraction or an exponent, or `-0`. It goes out digit for digit as it came in: 19.99 has no double,
-/// and an app may tell 1.0 from 1.
+/// A JSON number with a fraction or an exponent, or `-0`. It is written digit for digit as it was read: no
+/// double equals 19.99, and an app may distinguish 1.0 from 1.
 package struct JSONNumber: Equatable, Sendable {
-    /// As it stands in the JSON text (RFC 8259 section 6).
+    /// The number as it stands in the JSON text (RFC 8259 section 6).
     package let text: String
     /// The nearest double.
     package let value: Double
@@ -12,7 +12,7 @@ package struct JSONNumber: Equatable, Sendable {
         self.value = value
     }
 
-    /// A number of our own making, as short as it can be told from others. It must be finite.
+    /// A number of our own, written as short as it can be without becoming another one. It must be finite.
     package init(_ value: Double) {
         precondition(value.isFinite, "JSON has no such number")
         self.init("\(value)", value: value)

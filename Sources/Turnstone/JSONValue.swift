@@ -1,4 +1,4 @@
-/// A JSON text's value (RFC 8259). The module `JSON` reads and writes the text.
+/// A JSON value (RFC 8259). The module `JSON` reads and writes its text.
 package indirect enum JSONValue: Equatable, Sendable {
     case null
     case bool(Bool)
@@ -12,8 +12,7 @@ package indirect enum JSONValue: Equatable, Sendable {
         if case .string(let text) = self { text } else { nil }
     }
 
-    /// A whole number, however it is written: 5.0 is an integer as 5 is (JSON Schema Validation, section
-    /// 6.1.1).
+    /// A whole number in any notation: 5.0 is an integer like 5 (JSON Schema Validation, section 6.1.1).
     package var integer: Int64? {
         switch self {
         case .integer(let number): number
@@ -34,16 +33,17 @@ package indirect enum JSONValue: Equatable, Sendable {
         if case .object(let members) = self { members } else { nil }
     }
 
-    /// Those of an array's elements that are strings.
+    /// The strings among an array's elements.
     package var texts: [String]? { array?.compactMap { $0.string } }
 
     package init(texts: [String]) { self = .array(texts.map { .string($0) }) }
 
-    /// A number that counts something, such as a document's revisions: from 0 to 2^40, which stand for what is less or
-    /// more. One more, or the sum of some thousand, always fits.
+    /// A count, such as a document's revision, clamped to 0 to 2^40: adding one, or a few thousand of them,
+    /// never overflows.
     package var count: Int64? { integer.map { min(max($0, 0), 1 << 40) } }
 
-    /// A moment that the document states in milliseconds since 1970. It may be any: arithmetic with moments saturates.
+    /// A moment that a document states in milliseconds since 1970. It may be any: arithmetic with moments
+    /// saturates.
     package var timestamp: Timestamp? { integer.map { Timestamp(milliseconds: $0) } }
 
     package init(_ moment: Timestamp) {
@@ -51,7 +51,7 @@ package indirect enum JSONValue: Equatable, Sendable {
     }
 }
 
-/// A JSON object's members, in the order of the text, so that a rewrite keeps it.
+/// A JSON object's members in the order of the text, which a rewrite keeps.
 package struct JSONObject: Equatable, Sendable {
     package struct Member: Equatable, Sendable {
         package let name: String
@@ -62,8 +62,8 @@ package struct JSONObject: Equatable, Sendable {
 
     package init() {}
 
-    /// Looks through the members one by one: documents have a few, and no hashing costs no random seed.
-    /// Setting `nil` removes the member.
+    /// Searches the members one by one: documents have only a few, and without hashing no random seed is
+    /// needed. Setting `nil` removes the member.
     package subscript(name: String) -> JSONValue? {
         get { members.first { $0.name == name }?.value }
         set {
@@ -104,7 +104,7 @@ extension JSONValue: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral,
     package init(integerLiteral value: Int64) { self = .integer(value) }
 }
 
-/// The number where it is a whole one. `Int64(exactly:)` would want the mathematics library.
+/// The number if it is a whole one. `Int64(exactly:)` would need the mathematics library.
 private func whole(_ number: Double) -> Int64? {
     guard number.magnitude < 0x1p63 else { return nil }
     let whole = Int64(number)

@@ -1,5 +1,5 @@
 extension Preferences {
-    /// What an app may show of them, with the members of `/api/preferences`.
+    /// The preferences as an app may show them, with the members of `/api/preferences`.
     package var listing: JSONValue {
         [
             "kinds": .object(kinds),

@@ -1,6 +1,6 @@
-/// What a user wants to be told of, and when.
+/// Which notifications a user wants, and when.
 package struct Preferences: Equatable, Sendable {
-    /// Kinds of messages by whether they are wanted; what is not in it is.
+    /// For each kind of message, whether it is wanted. Kinds that are not listed are wanted.
     package var kinds = JSONObject()
     package var mutedUntil: Timestamp?
     package var quietHours: QuietHours?
@@ -9,7 +9,7 @@ package struct Preferences: Equatable, Sendable {
 
     package init() {}
 
-    /// The kind of the notices that it is a player's turn.
+    /// The kind of the notices about a player's turn.
     package static let turn = "turn"
 
     package enum Passage: Equatable, Sendable {
@@ -24,8 +24,8 @@ package struct Preferences: Equatable, Sendable {
     /// Whether a message may reach the user now.
     ///
     /// - Parameters:
-    ///   - kind: `nil` for one that nobody can refuse.
-    ///   - isExempt: whether it is time-sensitive, or silent: neither mute nor quiet hours hold it.
+    ///   - kind: `nil` for a message that nobody can turn off.
+    ///   - isExempt: whether it is time-sensitive or silent, so that neither mute nor quiet hours hold it.
     package func passage(
         _ kind: String?, isExempt: Bool = false, at now: Timestamp, _ clock: QuietHours.Clock
     ) -> Passage {
@@ -39,7 +39,7 @@ package struct Preferences: Equatable, Sendable {
 }
 
 extension Preferences {
-    /// Reads the form that ``json`` writes; `nil` where it is none.
+    /// Reads the form that ``json`` writes; `nil` for anything else.
     package init?(_ json: JSONValue) {
         guard let members = json.object else { return nil }
         kinds = members["kinds"]?.object ?? [:]

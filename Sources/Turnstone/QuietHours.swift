@@ -1,12 +1,12 @@
-/// The part of each day in which a user wants to be left alone, by the clock on the user's wall.
+/// The part of each day in which a user wants no notifications, by the user's local clock.
 package struct QuietHours: Equatable, Sendable {
-    /// Minutes since midnight. They end on the next day where `to` is not after `from`.
+    /// Minutes since midnight. If `to` is not after `from`, they end on the next day.
     package let from: Int
     package let to: Int
-    /// The time zone's name in the IANA's database.
+    /// The time zone's name in the IANA database.
     package let zone: String
 
-    /// - Returns: `nil` where the two are the same, or no minutes of a day.
+    /// - Returns: `nil` if the two are equal or not minutes of a day.
     package init?(from: Int, to: Int, zone: String) {
         guard (0..<1440).contains(from), (0..<1440).contains(to), from != to else { return nil }
         self.from = from
@@ -14,26 +14,28 @@ package struct QuietHours: Equatable, Sendable {
         self.zone = zone
     }
 
-    /// What the clock shows in a zone at a moment: minutes since midnight; `nil` where nobody knows the zone.
+    /// What the local clock of a zone shows at a moment, in minutes since midnight; `nil` if the zone is
+    /// unknown.
     package typealias Clock = (Timestamp, _ zone: String) -> Int?
 
-    /// When they end, if it is quiet now.
+    /// When they end; `nil` if it is not quiet now.
     ///
-    /// Found by looking at the clock, so that days of 23 and of 25 hours end when the clock says so. Hours in a zone
-    /// that is no longer known are not quiet: guessing another zone's would be quiet at the wrong time.
+    /// Found by looking at the clock, so that days of 23 and 25 hours end when the clock says so. Hours in a
+    /// zone that is no longer known are not quiet, because guessing another zone would be quiet at the wrong
+    /// time.
     package func end(at now: Timestamp, _ clock: Clock) -> Timestamp? {
         guard let minute = clock(now, zone), isQuiet(minute) else { return nil }
         let start = Timestamp(milliseconds: now.milliseconds / 60_000 * 60_000)
         var moment = start
-        // A change of the clock may leave out the only free minute of a day, but not of three. Moments saturate: at the
-        // end of time there is no later one.
+        // A change of the clock may skip the only free minute of one day, but not of three. Moments saturate:
+        // at the end of time there is no later one.
         let last = start + .days(3)
         while moment < last {
             let shown = clock(moment, zone) ?? to
             guard isQuiet(shown) else { return moment }
             let end = moment + .minutes(Int64((to - shown + 1440) % 1440))
             if clock(end, zone) == to { return end }
-            // The clock is changed before then: it has to be looked at minute by minute.
+            // The clock changes before then, so check it minute by minute.
             while moment < end, isQuiet(clock(moment, zone) ?? to) { moment = moment + .minutes(1) }
         }
         return moment

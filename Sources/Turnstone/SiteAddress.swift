@@ -1,6 +1,7 @@
-/// Where a web site is, such as `https://online-go.com`: a path may follow the host, but no query, fragment or credential.
+/// The address of a web site, such as `https://online-go.com`. The host may be followed by a path; a query, a
+/// fragment or credentials are not allowed.
 package struct SiteAddress: Hashable, Sendable {
-    /// Without a slash at its end.
+    /// Without a slash at the end.
     package let text: String
 
     package static let onlineGo = SiteAddress(known: "https://online-go.com")
@@ -17,7 +18,7 @@ package struct SiteAddress: Hashable, Sendable {
     }
 }
 
-/// Whether a byte stands for itself in an address, or begins an escape (RFC 3986 section 2).
+/// Whether a byte stands for itself in an address or begins an escape (RFC 3986 section 2).
 private func isPlain(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "?"), UInt8(ascii: "#"), UInt8(ascii: "@"), UInt8(ascii: "\""),

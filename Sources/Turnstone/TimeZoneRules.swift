@@ -1,18 +1,20 @@
-/// What the clocks of a time zone show, as a file of the IANA's time zone database says it (TZif, RFC 9636).
+/// The clock changes of a time zone, read from a file of the IANA time zone database (TZif, RFC 9636).
 ///
-/// Files that count leap seconds (`right/…`), and the first version of the format, which ends in 2038, are not read.
+/// Files with leap seconds (`right/…`) and the first version of the format, which ends in 2038, are not
+/// supported.
 package struct TimeZoneRules: Sendable {
-    /// Where the clocks change, in seconds since 1970, and what they show from there on, as an index into `offsets`.
+    /// When the clocks change, in seconds since 1970, and what they show from then on, as an index into
+    /// `offsets`.
     private var transitions: [(moment: Int64, type: Int)] = []
     /// Seconds east of Greenwich.
     private var offsets: [Int64] = []
-    /// What holds after the last transition; `nil` where that is what its type says.
+    /// The rule after the last transition; `nil` if the last transition's type stays in force.
     private var footer: PosixZone?
 
     /// - Parameter bytes: the whole file.
     package init?(_ bytes: [UInt8]) {
         var reader = Reader(bytes)
-        // The first block is for programs that know no other version.
+        // The first block is for programs that only know version 1.
         guard let first = reader.header(), first.version >= UInt8(ascii: "2"),
             reader.skip(first.length(ofTime: 4)), let header = reader.header(),
             header.leapSeconds == 0
@@ -41,11 +43,11 @@ package struct TimeZoneRules: Sendable {
         footer = zone
     }
 
-    /// How many seconds the clocks are ahead of UTC's.
+    /// How many seconds the clocks are ahead of UTC.
     package func offset(at moment: Timestamp) -> Int64 {
         // From the year 1 to 9999.
         let seconds = min(max(moment.seconds, -62_135_596_800), 253_402_300_799)
-        // How many transitions are not later.
+        // The number of transitions that are not later.
         var low = 0
         var high = transitions.count
         while low < high {
@@ -56,7 +58,7 @@ package struct TimeZoneRules: Sendable {
         return offsets[low == 0 ? 0 : transitions[low - 1].type]
     }
 
-    /// How many minutes the clock shows since midnight.
+    /// What the clock shows, in minutes since midnight.
     package func minute(at moment: Timestamp) -> Int {
         let second = (moment.seconds + offset(at: moment)) % 86_400
         return Int((second + 86_400) % 86_400 / 60)
@@ -78,12 +80,12 @@ private struct Reader {
         fileprivate let universalMarks: Int
         fileprivate let characters: Int
 
-        /// The bytes of a block whose moments have some bytes each.
+        /// The size of a block whose moments have `size` bytes each.
         func length(ofTime size: Int) -> Int {
             transitions * (size + 1) + types * 6 + leapSeconds * (size + 4) + lengthAfterTypes
         }
 
-        /// The bytes of a block without leap seconds that come after its types.
+        /// The number of bytes after the types, in a block without leap seconds.
         var lengthAfterTypes: Int { characters + standardMarks + universalMarks }
     }
 
@@ -97,7 +99,7 @@ private struct Reader {
             standardMarks: standard, universalMarks: universal, characters: characters)
     }
 
-    /// A number that is no larger than files have it.
+    /// A number not larger than real files have.
     private mutating func count() -> Int? {
         guard let number = number(4), (0...10_000).contains(number) else { return nil }
         return Int(number)
@@ -111,7 +113,7 @@ private struct Reader {
 
     mutating func byte() -> UInt8? { rest.popFirst() }
 
-    /// A signed number of 4 or 8 bytes, the highest first.
+    /// A signed number of 4 or 8 bytes, highest byte first.
     mutating func number(_ size: Int) -> Int64? {
         guard rest.count >= size else { return nil }
         var number: UInt64 = 0
@@ -121,7 +123,7 @@ private struct Reader {
             ? Int64(Int32(truncatingIfNeeded: number)) : Int64(bitPattern: number)
     }
 
-    /// What comes before the next end of a line.
+    /// The bytes before the next line end.
     mutating func line() -> ArraySlice<UInt8>? {
         guard let end = rest.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
         defer { rest = rest[(end + 1)...] }
@@ -129,29 +131,29 @@ private struct Reader {
     }
 }
 
-/// The value of POSIX's variable `TZ`, such as `CET-1CEST,M3.5.0,M10.5.0/3`, with times from -167 to 167 hours
-/// (POSIX.1-2024, XBD 8.3).
+/// The value of the POSIX variable `TZ`, such as `CET-1CEST,M3.5.0,M10.5.0/3`, with times from -167 to 167
+/// hours (POSIX.1-2024, XBD 8.3).
 private struct PosixZone {
     /// Seconds east of Greenwich.
     private let standard: Int64
-    /// Daylight saving time: where the clocks are then, and when it begins and ends; `nil` for none.
+    /// Daylight saving time: the offset then, and when it begins and ends; `nil` if there is none.
     private var daylight: (offset: Int64, begin: Change, end: Change)?
 
-    /// A moment of each year, by the clock that is changed.
+    /// A moment of each year, by the clock before the change.
     private struct Change {
         enum Day {
             /// From 1 to 365; 29 February does not count.
             case ordinal(Int64)
             /// From 0 to 365.
             case offset(Int64)
-            /// The nth such weekday of the month, from Sunday, 0; the fifth is the last.
+            /// The nth such weekday of the month, counted from Sunday (0); the fifth means the last.
             case weekday(month: Int64, week: Int64, day: Int64)
         }
 
         let day: Day
         let seconds: Int64
 
-        /// In seconds since 1970 by that clock.
+        /// The moment in seconds since 1970 by that clock.
         func moment(in year: Int64) -> Int64 {
             let first = daysSince1970(year, 1, 1)
             switch day {
@@ -213,7 +215,7 @@ private struct PosixZone {
         return before - rest.count >= 3
     }
 
-    /// `2`, `-1:30` or `24:00:00`, in seconds.
+    /// Reads `2`, `-1:30` or `24:00:00` as seconds.
     private static func time(_ rest: inout ArraySlice<UInt8>, hours most: Int64) -> Int64? {
         let isNegative = rest.first == UInt8(ascii: "-")
         if isNegative || rest.first == UInt8(ascii: "+") { rest = rest.dropFirst() }
@@ -227,7 +229,7 @@ private struct PosixZone {
         return isNegative ? -seconds : seconds
     }
 
-    /// `,M3.5.0/3`
+    /// Reads `,M3.5.0/3`.
     private static func change(_ rest: inout ArraySlice<UInt8>) -> Change? {
         guard rest.popFirst() == UInt8(ascii: ","), let day = day(&rest) else { return nil }
         guard rest.first == UInt8(ascii: "/") else { return Change(day: day, seconds: 7200) }

@@ -11,14 +11,14 @@ package struct Timestamp: Comparable, Hashable, Sendable {
         milliseconds = seconds.saturatingMultiply(1000)
     }
 
-    /// Whole seconds since 1970, as APNs and JSON Web Tokens count.
+    /// Whole seconds since 1970, as in APNs and JSON Web Tokens.
     package var seconds: Int64 { milliseconds / 1000 }
 
     package static func < (left: Timestamp, right: Timestamp) -> Bool {
         left.milliseconds < right.milliseconds
     }
 
-    /// Saturates rather than overflows: a clock from outside may say anything.
+    /// Saturates: a clock from outside may say anything.
     package static func + (moment: Timestamp, interval: Interval) -> Timestamp {
         Timestamp(milliseconds: moment.milliseconds.saturatingAdd(interval.milliseconds))
     }
@@ -32,7 +32,7 @@ package struct Timestamp: Comparable, Hashable, Sendable {
     }
 }
 
-/// A length of time, in milliseconds. (The library's `Duration` is not in Embedded Swift's subset.)
+/// A length of time, in milliseconds. (The standard library's `Duration` is not available in Embedded Swift.)
 package struct Interval: Comparable, Hashable, Sendable {
     package var milliseconds: Int64
 
@@ -41,7 +41,7 @@ package struct Interval: Comparable, Hashable, Sendable {
     }
 
     package static func milliseconds(_ count: Int64) -> Interval { Interval(milliseconds: count) }
-    /// Saturates, as all of these do: a push service or Online-Go.com may ask for any pause.
+    /// Saturates, like all of these: a push service or Online-Go.com may ask for any pause.
     package static func seconds(_ count: Int64) -> Interval {
         Interval(milliseconds: count.saturatingMultiply(1000))
     }

@@ -1,19 +1,19 @@
-/// Whose push service knows a token.
+/// The platform whose push service has a token.
 package enum Platform: String, Sendable {
     case ios
     case android
 }
 
-/// What a token is good for.
+/// What a token can be used for.
 package enum TokenKind: Equatable, Sendable {
     /// Messages to the app on its device.
     case device
-    /// Updates of one Live Activity, known by the app's name for it, or for what it shows, or both.
+    /// Updates of one Live Activity, identified by the app's name for it, for what it shows, or both.
     case liveActivity(activity: String?, session: String?)
-    /// Starts of Live Activities on its device, of one type.
+    /// Starts of Live Activities of one type on its device.
     case liveActivityStart(attributesType: String)
 
-    /// The kind's own word, as documents and apps use it.
+    /// The kind's name in documents and apps.
     package var name: String {
         switch self {
         case .device: "device"

@@ -1,6 +1,6 @@
-/// One occasion on which a game waits for a player: what a player is notified of once.
+/// One occasion on which a game waits for a player. The player is notified of it once.
 ///
-/// `==` compares what is recorded; ``isSame(as:)`` is the rule by which two looks saw one turn.
+/// `==` compares what is recorded; ``isSame(as:)`` decides whether two looks saw the same turn.
 package struct Turn: Equatable, Sendable {
     package let game: Int64
     package let phase: Game.Phase
@@ -19,10 +19,10 @@ package struct Turn: Equatable, Sendable {
             game: game.id, phase: game.phase, moveCount: game.moveCount, lastMove: game.lastMove)
     }
 
-    /// Whether both are the same turn: game, phase and number of moves agree.
+    /// Whether both are the same turn: game, phase and number of moves are equal.
     ///
-    /// The time of the last move counts only where one of them knows no number of moves, since nobody
-    /// knows whether the end of a pause changes it. What is missing on one side tells nothing apart.
+    /// The time of the last move counts only if the number of moves is unknown to one of them, because the
+    /// end of a pause may change that time. A value that is missing on one side does not count.
     package func isSame(as other: Turn) -> Bool {
         guard game == other.game, phase == other.phase else { return false }
         if let moveCount, let count = other.moveCount { return moveCount == count }

@@ -1,10 +1,11 @@
-/// Each active game's last turn that a notice was queued for, and whether a device has taken that notice.
+/// For each active game, the last turn for which a notice was queued, and whether a device has accepted that
+/// notice.
 package struct TurnLedger: Equatable, Sendable {
     package struct Entry: Equatable, Sendable {
         package let turn: Turn
-        /// The notice that tells of it. The player's notices count up from 1.
+        /// The number of the notice for the turn. A player's notices count up from 1.
         package var notice: Int64
-        /// Whether a device took the notice. Until then the turn is queued.
+        /// Whether a device has accepted the notice. Until then the turn is queued.
         package var isTold: Bool
         /// Whether the game was seen not waiting for the player since: the same position with a later move is
         /// then another turn (an undo).
@@ -16,7 +17,7 @@ package struct TurnLedger: Equatable, Sendable {
             self.isTold = isTold
         }
 
-        /// Whether a game that waits does so for this turn.
+        /// Whether a game's present turn is this one.
         func covers(_ turn: Turn) -> Bool {
             guard self.turn.isSame(as: turn) else { return false }
             guard wasAway, let before = self.turn.lastMove, let now = turn.lastMove else {
@@ -26,7 +27,7 @@ package struct TurnLedger: Equatable, Sendable {
         }
     }
 
-    /// By game, ascending, one for each.
+    /// Sorted by game, one entry per game.
     package private(set) var entries: [Entry] = []
 
     package init() {}
@@ -37,12 +38,12 @@ package struct TurnLedger: Equatable, Sendable {
         return entries[place]
     }
 
-    /// Whether a notice was queued for this turn, or told of it.
+    /// Whether a notice was queued or accepted for this turn.
     package func holds(_ turn: Turn) -> Bool {
         self[turn.game]?.covers(turn) == true
     }
 
-    /// Records the games' turns as told, or as never to be told.
+    /// Records the games' turns as notified, or as never to be notified.
     package mutating func mark(_ games: [Game], notice: Int64) {
         for game in games { insert(Entry(turn: Turn(game), notice: notice)) }
     }
@@ -52,7 +53,7 @@ package struct TurnLedger: Equatable, Sendable {
         for game in games { insert(Entry(turn: Turn(game), notice: notice, isTold: false)) }
     }
 
-    /// Takes over the turns of a notice that is in the spool, in place of its own for the same games.
+    /// Adds the turns of a notice that is in the spool, replacing entries of the same games.
     package mutating func queue(_ notice: TurnLedger) {
         for entry in notice.entries {
             insert(Entry(turn: entry.turn, notice: entry.notice, isTold: false))
@@ -75,7 +76,7 @@ package struct TurnLedger: Equatable, Sendable {
         }
     }
 
-    /// The ledger without the games that `isKept` denies.
+    /// The ledger without the games for which `isKept` is false.
     package func filtered(_ isKept: (Int64) -> Bool) -> TurnLedger {
         var rest = self
         rest.entries.removeAll { !isKept($0.turn.game) }
@@ -95,7 +96,7 @@ package struct TurnLedger: Equatable, Sendable {
         }
     }
 
-    /// Where the game's entry is, or would go.
+    /// The index of the game's entry, or where it would be inserted.
     private func place(of game: Int64) -> Int {
         var low = 0
         var high = entries.count
@@ -107,15 +108,15 @@ package struct TurnLedger: Equatable, Sendable {
     }
 }
 
-// MARK: What becomes of a notice
+// MARK: A notice's outcome
 
 extension TurnLedger {
-    /// Decides what a notice tells, at the moment of sending it: its own turns that still wait, and those of older notices
-    /// that no device was told of yet. It becomes the notice of all of them, and its turns that wait no more are
-    /// forgotten. Turns of newer notices are left to those, which may be for more devices.
+    /// Decides which turns a notice names at the moment it is sent: its own turns that still wait, and those
+    /// of older notices that no device has accepted. It becomes the notice of all of them, and its turns that
+    /// no longer wait are forgotten. Turns of newer notices are left to those, which may be for more devices.
     ///
-    /// - Parameter waiting: the games that wait for the player by the newest look.
-    /// - Returns: those of them that the notice tells of, in the look's order.
+    /// - Parameter waiting: the games that wait for the player, by the newest look.
+    /// - Returns: the games that the notice names, in the look's order.
     package mutating func fill(_ notice: Int64, from waiting: [Game]) -> [Game] {
         var told: [Game] = []
         for game in waiting {
@@ -132,7 +133,7 @@ extension TurnLedger {
         return told
     }
 
-    /// Records that a device took a notice.
+    /// Records that a device has accepted a notice.
     package mutating func noteTold(_ notice: Int64) {
         update { if $0.notice == notice { $0.isTold = true } }
     }
@@ -142,14 +143,14 @@ extension TurnLedger {
         entries.removeAll { $0.notice == notice && !$0.isTold }
     }
 
-    /// The notices of which nobody knows yet whether a device takes them.
+    /// The notices whose outcome is still open.
     package var openNotices: Set<Int64> { Set(entries.filter { !$0.isTold }.map { $0.notice }) }
 }
 
 extension TurnLedger {
     /// Reads the form that ``json`` writes.
     ///
-    /// - Returns: `nil` where it is none: a ledger half understood would notify of turns again.
+    /// - Returns: `nil` for anything else: a half-understood ledger would notify of turns again.
     package init?(_ json: JSONValue) {
         guard let elements = json.array else { return nil }
         for element in elements {
@@ -167,8 +168,8 @@ extension TurnLedger {
         }
     }
 
-    /// An array of `{"game", "phase", "moves", "last_move", "notice", "queued", "away"}`: `last_move` in milliseconds
-    /// since 1970; `moves` and `last_move` left out where unknown, the last two where false.
+    /// An array of `{"game", "phase", "moves", "last_move", "notice", "queued", "away"}`. `last_move` is in
+    /// milliseconds since 1970. `moves` and `last_move` are omitted if unknown, the last two if false.
     package var json: JSONValue {
         .array(
             entries.map { entry in

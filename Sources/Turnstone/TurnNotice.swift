@@ -1,28 +1,28 @@
-/// The one notification that tells a player of all new turns that a check found.
+/// The notification that tells a player about all new turns that a check found.
 package struct TurnNotice: Equatable, Sendable {
     package let title: String
-    /// For one game: the opponent and how far the game is.
+    /// For a single game: the opponent and how far the game is.
     package let subtitle: String?
     package let body: String
     /// All games waiting, not only the new ones.
     package let badge: Int
-    /// The game that a tap opens: the one moved in last.
+    /// The game that a tap opens: the one with the latest move.
     package let game: Int64
-    /// Its name without control characters, at most 256 bytes, and never empty.
+    /// Its name without control characters, at most 256 bytes, never empty.
     package let gameName: String
-    /// The same for all of an account's turn notices, so that the newest replaces the others on screen.
+    /// The same for all of an account's turn notices, so that the newest replaces the others on the screen.
     ///
-    /// Two accounts on one phone differ. At most 64 bytes, as `apns-collapse-id` wants it.
+    /// Two accounts on one phone have different ones. At most 64 bytes, the limit of `apns-collapse-id`.
     package let collapseID: String
-    /// When the notice is no longer worth delivering: as the last of its games runs out of time, but no
-    /// sooner than an hour and no later than 30 days from now. A game without a limit never does.
+    /// When the notice is no longer worth delivering: when the last of its games runs out of time, but
+    /// between an hour and 30 days from now. A game without a limit counts as 30 days.
     package let expiration: Timestamp
     private let site: SiteAddress
 
     /// - Parameters:
-    ///   - new: The games to tell of; `nil` is returned where there are none.
-    ///   - site: Where a game's page is.
-    ///   - environment: What `ENVIRONMENT` says: empty and `none` put nothing before the text.
+    ///   - new: The games to name. Returns `nil` if there are none.
+    ///   - site: The site of the games' pages.
+    ///   - environment: The value of `ENVIRONMENT`: if empty or `none`, nothing is put before the text.
     package init?(
         new games: [Game], badge: Int, player: PlayerID, site: SiteAddress, environment: String?,
         now: Timestamp
@@ -52,7 +52,7 @@ package struct TurnNotice: Equatable, Sendable {
         expiration = min(max(latest, now + .hours(1)), now + .days(30))
     }
 
-    /// What the phone receives, short of 4096 bytes whatever the names.
+    /// What the phone receives: less than 4096 bytes for any names.
     package var payload: Payload {
         var alert: JSONObject = ["title": .string(title)]
         if let subtitle { alert["subtitle"] = .string(subtitle) }
@@ -72,9 +72,9 @@ package struct TurnNotice: Equatable, Sendable {
 }
 
 extension Game {
-    /// The name for a person to read: one line, and never empty.
+    /// The name for a person to read: one line, never empty.
     package var shownName: String {
-        // The payload holds it twice, and APNs takes 4096 bytes.
+        // The payload contains it twice, and APNs allows 4096 bytes.
         let line = oneLine(name, atMost: 256)
         return line.isVisible ? line : "game \(id)"
     }
@@ -83,7 +83,7 @@ extension Game {
         (lastMove?.milliseconds ?? .min, id) > (other.lastMove?.milliseconds ?? .min, other.id)
     }
 
-    /// When nobody needs to hear of this turn any more.
+    /// After this moment nobody needs to hear about the turn.
     fileprivate var deadline: Timestamp? {
         phase == .stoneRemoval ? stoneRemovalExpiration ?? expiration : expiration
     }
@@ -102,8 +102,8 @@ extension Game {
     }
 }
 
-/// The text with control characters and runs of blanks as one blank each, and none at its ends; cut
-/// on a character's boundary with `…` where it is longer than `limit` bytes.
+/// The text on one line: control characters and runs of white space become one blank each, with none at the
+/// ends. If it is longer than `limit` bytes, it is cut between characters and `…` is appended.
 private func oneLine(_ text: String, atMost limit: Int) -> String {
     var line = ""
     var blank = false
@@ -125,7 +125,7 @@ private func oneLine(_ text: String, atMost limit: Int) -> String {
     return line
 }
 
-/// Room for the ellipsis, which takes three bytes.
+/// Cuts the line to leave room for the ellipsis, which has three bytes.
 private func shortened(_ line: String, to limit: Int) -> String {
     var line = line
     while line.utf8.count > limit - 3, !line.isEmpty { line.removeLast() }

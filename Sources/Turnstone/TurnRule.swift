@@ -1,31 +1,32 @@
-/// Tells which of a player's games wait for the player, and of which the player has not been told.
+/// Decides which of a player's games wait for the player, and for which of them no notice was queued yet.
 package enum TurnRule {
     /// Every active game is in exactly one of `new`, `old`, `held` and `elsewhere`, in OGS's order.
     package struct Judgement: Equatable, Sendable {
-        /// Waiting, and not in the ledger: to be notified of.
+        /// Waiting and not in the ledger: the player must be notified.
         package var new: [Game] = []
-        /// Waiting, and a notice is queued or was told already.
+        /// Waiting, and a notice was queued or accepted already.
         package var old: [Game] = []
-        /// The player's turn, but paused, or live where live games are not asked for.
+        /// The player's turn, but paused, or live while live games are not wanted.
         package var held: [Game] = []
         /// Somebody else's turn, or nobody's.
         package var elsewhere: [Game] = []
-        /// The ledger without games that are gone, and with those marked that went on since; no new turn is in it
-        /// yet.
+        /// The ledger without finished games, with games marked that went on. It has no new turns yet.
         package var ledger: TurnLedger
 
-        /// The games that wait, new or old, the new ones first.
+        /// The games that wait, new ones first.
         package var waiting: [Game] { new + old }
 
-        /// How many games wait, new or old: what a badge shows. A paused game does not wait: the number goes down when
+        /// How many games wait, which is the badge. A paused game does not wait: the number goes down when
         /// the pause begins and up when it ends, both without an alert.
         package var badge: Int { new.count + old.count }
     }
 
-    /// - Parameter liveToo: Whether blitz, rapid and live games count.
+    /// Judges what a look found.
     ///
-    /// A turn stays in the ledger through pauses and while the opponent thinks; only a game that
-    /// is no longer active leaves. Where a game was skipped nothing leaves, since it may be that one.
+    /// - Parameter includingLive: whether blitz, rapid and live games count.
+    ///
+    /// A turn stays in the ledger during pauses and while the opponent thinks. Only a game that is no longer
+    /// active leaves. If the look skipped a game, none leaves, because it may be that one.
     package static func judge(
         _ look: ActiveGames, ledger: TurnLedger, player: PlayerID, liveToo: Bool
     ) -> Judgement {
@@ -51,7 +52,7 @@ package enum TurnRule {
         return judgement
     }
 
-    /// A game listed twice would count twice; the first listing holds.
+    /// Removes repeated games, which would count twice. The first listing counts.
     private static func withoutRepeats(_ games: [Game], sortedIDs ids: [Int64]) -> [Game] {
         guard zip(ids, ids.dropFirst()).contains(where: { $0 == $1 }) else { return games }
         var seen: Set<Int64> = []

@@ -1,10 +1,10 @@
-/// What the configuration says of turns and of the notices that tell of them.
+/// The configuration of turns and their notices.
 package struct TurnSettings: Equatable, Sendable {
-    /// `NOTIFY_LIVE_GAMES`: whether blitz, rapid and live games count, too.
+    /// `NOTIFY_LIVE_GAMES`: whether blitz, rapid and live games count too.
     package let liveToo: Bool
     /// `OGS_WEB_URL`: where links lead.
     package let site: SiteAddress
-    /// `ENVIRONMENT`: what is put before the text.
+    /// `ENVIRONMENT`: put before the text.
     package let environment: String?
 
     package init(_ variables: Variables) throws(Failure) {

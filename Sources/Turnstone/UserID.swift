@@ -1,10 +1,10 @@
-/// Whom a device belongs to: an OGS player's number, or whatever an app's own backend calls its users.
+/// The owner of a device: an OGS player's number, or whatever an app's own backend calls its users.
 ///
-/// Two ids are the same where their bytes are. Swift's texts are also equal where Unicode calls them equivalent (an é as
-/// one character, or as an e with an accent), and documents' names are made of bytes.
+/// Two ids are equal if their bytes are equal. Swift strings are also equal if Unicode calls them equivalent
+/// (an é as one character, or as an e with an accent), but document names are made from bytes.
 package struct UserID: Sendable {
-    /// 1 to 128 bytes without NUL. Neither `.` nor `..`: a path with one of them leads nowhere, so nobody could ask for
-    /// the user, or erase it.
+    /// 1 to 128 bytes without NUL, neither `.` nor `..`: a path with one of them leads elsewhere, so nobody
+    /// could look up or erase the user.
     package let text: String
 
     package static let rule =
@@ -20,12 +20,12 @@ package struct UserID: Sendable {
         text = player.description
     }
 
-    /// The player of this number, where it is one.
+    /// The player with this number, if it is one.
     package var player: PlayerID? { PlayerID(text) }
 
-    /// The text as a file name: letters, digits, `-` and `_` stand for themselves, any other byte for
-    /// `=` and its two hex digits, so that no two users share a name and none leads elsewhere. It may be too long for a
-    /// file system.
+    /// The text as a file name: letters, digits, `-` and `_` stand for themselves, any other byte becomes `=`
+    /// and its two hex digits. So no two users share a name, and no name leads elsewhere. It may be too long
+    /// for a file system.
     package var fileName: String {
         var name: [UInt8] = []
         for byte in text.utf8 {

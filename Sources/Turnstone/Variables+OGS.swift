@@ -1,10 +1,10 @@
 extension Variables {
-    /// `OGS_BASE_URL`: where OGS is asked.
+    /// `OGS_BASE_URL`: the address at which OGS is asked.
     package func ogsAddress() throws(Failure) -> SiteAddress {
         try address("OGS_BASE_URL") ?? .onlineGo
     }
 
-    /// `OGS_WEB_URL`: where the links in notices lead, the place that is asked where it is unset.
+    /// `OGS_WEB_URL`: the address for links in notices; if it is unset, `OGS_BASE_URL`.
     package func ogsWebAddress() throws(Failure) -> SiteAddress {
         if let address = try address("OGS_WEB_URL") { return address }
         return try ogsAddress()
@@ -18,7 +18,8 @@ extension Variables {
         return address
     }
 
-    /// `OGS_CONTACT`: where OGS's operators can reach this installation's, an e-mail address or a URL.
+    /// `OGS_CONTACT`: an e-mail address or a URL at which OGS's operators can reach this installation's
+    /// operators.
     package func ogsContact() throws(Failure) -> String? {
         guard let text = text("OGS_CONTACT") else { return nil }
         guard text.utf8.count <= 200, isMailAddress(text) || isURL(text) else {
@@ -31,7 +32,7 @@ extension Variables {
 }
 
 private func isURL(_ text: String) -> Bool {
-    // A question mark ends what is an address for us, and is no harm here.
+    // A `SiteAddress` has no query, but a contact URL may have one.
     SiteAddress(String(text.prefix { $0 != "?" })) != nil && text.utf8.allSatisfy(isCommentText)
 }
 
@@ -41,7 +42,8 @@ private func isMailAddress(_ text: String) -> Bool {
         && text.utf8.allSatisfy { isCommentText($0) && $0 != UInt8(ascii: "/") }
 }
 
-/// Whether a byte stands for itself in a header's comment (RFC 9110 section 5.6.5), which a User-Agent's contact is.
+/// Whether a byte stands for itself in a header's comment (RFC 9110 section 5.6.5). The User-Agent has the
+/// contact in a comment.
 private func isCommentText(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "("), UInt8(ascii: ")"), UInt8(ascii: "\\"), UInt8(ascii: "\""),

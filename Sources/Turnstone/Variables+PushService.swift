@@ -1,7 +1,7 @@
 extension Variables {
-    /// Whether anything says who we are to Apple's push service; otherwise pushes become files.
+    /// Whether any credential for Apple's push service is set. Without one, pushes become files.
     ///
-    /// Half of it is a misconfiguration rather than none.
+    /// A part of them is a misconfiguration, so one is enough here.
     package var namesPushService: Bool {
         ["APNS_KEY_PATH", "APNS_KEY", "APNS_KEY_ID", "APNS_TEAM_ID"].contains { text($0) != nil }
     }

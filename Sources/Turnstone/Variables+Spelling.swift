@@ -1,5 +1,6 @@
 extension Variables {
-    /// Every variable that a program, a script or a test reads. One that is read and not here would be called a mistake.
+    /// Every variable that a program, a script or a test reads. A variable that is not listed here is
+    /// reported as a mistake.
     package static let known = [
         "ALLOWED_ORIGINS", "APNS_BASE_URL", "APNS_BUNDLE_ID", "APNS_CA_FILE", "APNS_DEVELOPMENT",
         "APNS_DEVELOPMENT_BASE_URL", "APNS_DEVELOPMENT_MANAGEMENT_BASE_URL", "APNS_ENVIRONMENT",
@@ -13,7 +14,7 @@ extension Variables {
         "OGS_CA_FILE", "OGS_CONTACT", "OGS_REQUESTS_PER_SECOND", "OGS_WEB_URL", "STATE_DIRECTORY",
         "TURNSTONE_CONFIG", "TURNSTONE_DELIVER", "TURNSTONE_LOG", "TURNSTONE_NOW",
         "TURNSTONE_SERVER_KEY", "TURNSTONE_STATE",
-        // From one program to the next, and for building and testing.
+        // Passed between programs, and for building and testing.
         "TURNSTONE_BIN", "TURNSTONE_CHECK_API_KEY", "TURNSTONE_CHECK_TOKEN", "TURNSTONE_CHECK_URL",
         "TURNSTONE_DEADLINE", "TURNSTONE_EMBEDDED", "TURNSTONE_FUZZ", "TURNSTONE_LONG",
         "TURNSTONE_PROGRAMS", "TURNSTONE_ROOT", "TURNSTONE_TORTURE", "TURNSTONE_TORTURE_ROWS",
@@ -22,8 +23,8 @@ extension Variables {
 
     private static let prefixes = ["TURNSTONE_", "APNS_", "OGS_", "JWT_"]
 
-    /// A sentence for each variable that is probably a misspelt one of ours: it begins as ours do, or, in the
-    /// configuration file, it is nearly one of them. Nothing of its value is in the sentence.
+    /// A sentence for each variable that is probably misspelt: it has one of our prefixes or, in the
+    /// configuration file, is nearly one of our names. The sentence does not contain its value.
     package var misspellings: [String] {
         var sentences: [String] = []
         for (index, entry) in entries.enumerated() {
@@ -42,7 +43,7 @@ extension Variables {
         return sentences
     }
 
-    /// A sentence for the lines of the configuration file that say nothing, by the first of them.
+    /// A sentence about the malformed lines of the configuration file, naming the first of them.
     package var malformedLine: String? {
         guard let first = malformedLines.first, let file else { return nil }
         let others = malformedLines.count - 1
@@ -60,13 +61,13 @@ extension Variables {
     }
 }
 
-/// A name as a log may show it: a variable's name may be anything but `=`.
+/// A variable's name as a log may show it: it may contain anything but `=`.
 private func shown(_ name: [UInt8]) -> String {
     let plain = name.prefix(64).map { (33...126).contains($0) ? $0 : UInt8(ascii: "?") }
     return String(decoding: plain, as: UTF8.self)
 }
 
-/// How many bytes must be inserted, removed, replaced or swapped with their neighbour to make `b` of `a`.
+/// How many bytes must be inserted, removed, replaced or swapped with their neighbour to turn `a` into `b`.
 private func editDistance(_ a: [UInt8], _ b: [UInt8]) -> Int {
     var before: [Int] = []
     var last = Array(0...b.count)

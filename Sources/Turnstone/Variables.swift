@@ -1,9 +1,9 @@
-/// The configuration: named texts from the environment and, where unset there, from a file.
+/// The configuration: named texts from the environment and, if unset there, from a file.
 package struct Variables: Sendable {
     private(set) var entries: [(name: String, value: String)] = []
-    /// How many entries were there before the configuration file's.
+    /// The number of entries before those of the configuration file.
     private(set) var environmentCount = Int.max
-    /// The configuration file that was read, for sentences about what is wrong in it.
+    /// The configuration file that was read, for sentences about its faults.
     package var file: String?
     /// The numbers of the configuration file's lines that are neither `NAME=value` nor a comment.
     package private(set) var malformedLines: [Int] = []
@@ -16,18 +16,18 @@ package struct Variables: Sendable {
         entries.append((name, value))
     }
 
-    /// The variable's text as it stands, empty or not.
+    /// The variable's text, even if it is empty.
     package subscript(name: String) -> String? {
         entries.first { $0.name == name }?.value
     }
 
-    /// The variable's text, where it is set and not empty.
+    /// The variable's text; `nil` if it is unset or empty.
     package func text(_ name: String) -> String? {
         guard let value = self[name], !value.isEmpty else { return nil }
         return value
     }
 
-    /// A whole number within `range`, or `standard` where the variable is unset.
+    /// A whole number within `range`; `standard` if the variable is unset.
     package func number(
         _ name: String, standard: Int, in range: ClosedRange<Int>
     ) throws(Failure) -> Int {
@@ -55,7 +55,8 @@ package struct Variables: Sendable {
             ?? "/var/lib/turnstone"
     }
 
-    /// The failure of a variable that cannot be used: names it and where it may stand, never its value.
+    /// The failure for a variable that cannot be used. It names the variable and where it may be set, never
+    /// its value.
     package func wrong(_ name: String, _ demand: String) -> Failure {
         let place = file.map { " (environment or \($0))" } ?? ""
         return .misconfigured("unable to use \(name)\(place): \(demand)")
@@ -63,9 +64,9 @@ package struct Variables: Sendable {
 }
 
 extension Variables {
-    /// Offers each `NAME=value` line of a file, as systemd reads an EnvironmentFile
-    /// (systemd.exec(5)): comments begin with `#` or `;`, quotes hold blanks, a backslash at a
-    /// line's end joins the next line.
+    /// Offers each `NAME=value` line of a file, as systemd reads an EnvironmentFile (systemd.exec(5)):
+    /// comments begin with `#` or `;`, quotes protect blanks, and a backslash at the end of a line joins the
+    /// next line.
     package mutating func offer(environmentFile text: String) {
         environmentCount = min(environmentCount, entries.count)
         let bytes = Array(text.utf8)
@@ -81,7 +82,9 @@ extension Variables {
         }
     }
 
-    /// - Parameter number: the number of the line in which a byte is; asked in the order of the lines.
+    /// Reads the next line.
+    ///
+    /// - Parameter number: returns the line number of a byte; called in the order of the lines.
     private mutating func offerLine(
         _ rest: inout ArraySlice<UInt8>, number: (Int) -> Int
     ) {
@@ -103,7 +106,7 @@ extension Variables {
         offer(trimmed(name), value(&rest))
     }
 
-    /// Reads a value up to its line's end.
+    /// Reads a value up to the end of its line.
     private func value(_ rest: inout ArraySlice<UInt8>) -> String {
         var value: [UInt8] = []
         var kept = 0  // how much of `value` trailing blanks may not shorten
@@ -130,7 +133,7 @@ extension Variables {
     }
 }
 
-/// Letters, digits and `_`, of which the first is no digit, with blanks behind.
+/// Letters, digits and `_`, not beginning with a digit; trailing blanks are allowed.
 private func isName(_ text: ArraySlice<UInt8>) -> Bool {
     var name = text
     while let last = name.last, isBlank(last) { name.removeLast() }

@@ -1,2 +1,2 @@
-/// What `--version` says; `infra/package` puts the commit's time behind it.
+/// The version that `--version` shows; `infra/package` appends the commit's time.
 package let turnstoneVersion = "0.1"

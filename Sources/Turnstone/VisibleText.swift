@@ -1,9 +1,10 @@
 extension String {
-    /// Whether a reader sees anything of it: white space, control characters and characters of no width show nothing.
+    /// Whether a reader sees anything: white space, control characters and zero-width characters show
+    /// nothing.
     package var isVisible: Bool {
         unicodeScalars.contains { scalar in
             let properties = scalar.properties
-            // The last two are blank by their pictures alone: an empty Braille cell, and the mark of a lost object.
+            // The last two look blank: an empty Braille cell, and the mark of a lost object.
             return !properties.isWhitespace && !properties.isDefaultIgnorableCodePoint
                 && scalar.value >= 0x20 && !(0x7F...0x9F).contains(scalar.value)
                 && scalar.value != 0x2800 && scalar.value != 0xFFFC

@@ -2,8 +2,8 @@ import Messages
 import Turnstone
 import Unix
 
-/// The templates that an installation has: those of the program, and those of the folder that `EVENT_TEMPLATES`
-/// names, which go before.
+/// The templates of an installation: those compiled into the program, and those in the folder
+/// `EVENT_TEMPLATES`, which come first.
 struct Templates {
     private let folder: String?
     private let variables: Variables
@@ -18,7 +18,7 @@ struct Templates {
 
     /// The template of an event.
     ///
-    /// - Throws: unacceptable where there is none, or it is damaged.
+    /// - Throws: unacceptable if there is none or it is damaged.
     func template(of event: String) throws(Failure) -> Template {
         guard isName(event) else { throw unknown(event) }
         if let text = try text(of: event) { return try Template(text) }
@@ -30,8 +30,8 @@ struct Templates {
         .unacceptable("there is no template for the event \(event)")
     }
 
-    /// - Throws: misconfigured where the folder is missing or is none, unacceptable where something is wrong with the
-    ///   template's file, such as its owner.
+    /// - Throws: misconfigured if the folder is missing or not a folder, unacceptable if the template's file
+    ///   cannot be used, for example because of its owner.
     private func text(of event: String) throws(Failure) -> TemplateText? {
         guard let folder else { return nil }
         let bytes: [UInt8]?
@@ -47,7 +47,7 @@ struct Templates {
         return bytes.map { TemplateText(event: event, text: String(decoding: $0, as: UTF8.self)) }
     }
 
-    /// The templates of the folder must not be missing without a word: others would be used in their place.
+    /// Throws if the folder cannot be read. Otherwise compiled templates would silently replace the folder's.
     private func checkFolder() throws(Failure) {
         guard let folder else { return }
         do throws(SystemError) { _ = try FileDescriptor.open(folder, .folder) } catch {
@@ -57,7 +57,7 @@ struct Templates {
         }
     }
 
-    /// The names of all events that there are templates for.
+    /// The names of all events with a template.
     private func names() throws(Failure) -> [String] {
         var names = shipped.map { $0.event }
         try checkFolder()
@@ -71,7 +71,7 @@ struct Templates {
         return names.sorted()
     }
 
-    /// What there is, each template tried with its own example.
+    /// All templates, each tried with its own example.
     func list(now: Timestamp) throws(Failure) -> JSONValue {
         var events: [JSONValue] = []
         var problems: [JSONValue] = []
@@ -94,7 +94,7 @@ struct Templates {
     }
 }
 
-/// Small letters, digits, `-` and `_`: a name that leads nowhere else.
+/// Lower-case letters, digits, `-` and `_`: a name that is safe in a path.
 private func isName(_ text: String) -> Bool {
     (1...64).contains(text.utf8.count)
         && text.utf8.allSatisfy {

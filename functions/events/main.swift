@@ -1,13 +1,13 @@
-// POST /api/events: pushes the message that an event's template makes of the event.
-// GET /api/events: the events that there are templates for, and what is wrong with templates.
+// POST /api/events: pushes the message that a template makes from an event.
+// GET /api/events: lists the events with a template, and the faults of templates.
 //
 //   in    Authorization: Key <TURNSTONE_SERVER_KEY>, Idempotency-Key?
-//         {"event": "task_assignment", "values": {…}, "users": ["ann"] and/or "devices": ["80ab…"], "send_after"?,
-//         "expiration"? or "expires_in"?}
-//   out   202 {"success": true, "id", "devices": how many, "skipped"?}: the id is one of `notify`
+//         {"event": "task_assignment", "values": {…}, "users": ["ann"] and/or "devices": ["80ab…"],
+//         "send_after"?, "expiration"? or "expires_in"?}
+//   out   202 {"success": true, "id", "devices": how many, "skipped"?}; `notify` reports on the id
 //         GET: 200 {"success": true, "events": [{"event", "kind", "required", "optional"}], "problems": […]}
-//   else  400 malformed, a value is missing or unknown, 401 no or an unknown server key, 413 too large,
-//         422 no or a damaged template, or another request had this key, 503 the store is busy
+//   else  400 malformed, or a value is missing or unknown; 401 missing or unknown server key; 413 too large;
+//         422 missing or damaged template, or the key was used with a different request; 503 store busy
 
 import Edge
 import Messages
@@ -37,7 +37,7 @@ serve(
         return .ok(try Templates(request.variables).list(now: request.time))
     })
 
-/// The template's message, with what the event says of its time.
+/// The template's message, with the times that the request states.
 func message(
     _ template: Template, _ fields: inout Fields, now: Timestamp
 ) throws(Failure) -> Message {

@@ -7,17 +7,18 @@ import Store
 import Turnstone
 import Unix
 
-/// Looks for what stops pushes: a few files, however many users there are. It asks neither Online-Go.com nor a push
-/// service: their outages are not ours.
+/// Finds faults that stop pushes. It reads a few files, however many users there are. It does not ask
+/// Online-Go.com or a push service: otherwise an outage there would make this look down.
 struct Examination {
     private let state: State
     private let spool: Spool
     private let variables: Variables
     private let now: Timestamp
 
-    /// What is older than this is overdue: timers start programs every 30 s, and a drainer needs a while for much.
+    /// Whatever is older than this is overdue: timers start programs every 30 s, and a drainer needs a while
+    /// for a large queue.
     private static let patience = Interval.minutes(5)
-    /// What a drainer sets aside for receipts, and some documents beside it.
+    /// The space that a drainer reserves for receipts, plus some documents.
     private static let leastRoom: UInt64 = 4 << 20
 
     init(_ state: State, _ request: Request) {
@@ -74,7 +75,7 @@ struct Examination {
         _ = try state.checkInterval(variables)
     }
 
-    /// Who may call. Without a variable of theirs nobody of that kind may.
+    /// The server keys and allowed origins. Each may be unset: then nobody may call that way.
     private func keys() throws(Failure) {
         _ = try variables.serverKeys()
         _ = try AllowedOrigins(variables)
@@ -85,14 +86,15 @@ struct Examination {
         _ = try state.callerRequestsPerMinute()
     }
 
-    /// An installation without either variable takes no JSON Web Tokens.
+    /// An installation without either variable accepts no JSON Web Tokens.
     private func webTokens() throws(Failure) {
         guard variables.text("JWT_SECRET") != nil || variables.text("JWT_PUBLIC_KEY_PATH") != nil
         else { return }
         _ = try JWTSettings(variables)
     }
 
-    /// Whether each file of `EVENT_TEMPLATES` is JSON; `events` says what is wrong in it.
+    /// Throws unless each file of `EVENT_TEMPLATES` is a JSON object. `events` reports what is wrong inside
+    /// it.
     private func templates() throws(Failure) {
         let variable = "EVENT_TEMPLATES"
         guard let folder = variables.text(variable) else { return }
@@ -189,7 +191,7 @@ struct Examination {
         guard !stops.isEmpty else { return [] }
         var isAnythingWaiting = try spool.hasReady()
         if !isAnythingWaiting { isAnythingWaiting = try spool.hasPutOff() }
-        // A connection that failed is tried again when there is something to send.
+        // A failed connection is tried again when there is something to send.
         return stops.filter { $0.until != nil || isAnythingWaiting }.map { stop in
             Problem(
                 "delivery stopped", "Nothing is sent through \(stop.service): \(stop.reason).",
@@ -202,7 +204,7 @@ struct Examination {
         }
     }
 
-    /// Links that lead nowhere, as to a disk that is not mounted.
+    /// Links whose target does not exist, for example on a disk that is not mounted.
     private func links() throws(Failure) -> [Problem] {
         var problems: [Problem] = []
         let inside = ["", "/spool", "/spool/ready", "/messages"]
@@ -225,11 +227,11 @@ struct Examination {
     }
 
     private func isBroken(_ path: String) -> Bool {
-        // What cannot be looked for is named elsewhere.
+        // Another check reports what cannot be examined.
         do throws(SystemError) { return try !Files.exists(path) } catch { return false }
     }
 
-    /// What is no folder in the place of one: what would be in it counts as missing.
+    /// Files in the place of folders: everything that would be in such a folder counts as missing.
     private func folders() throws(Failure) -> [Problem] {
         let others = [
             "receipts", "spool", "spool/held", "spool/waiting", "spool/ready", "spool/ready/urgent",
@@ -242,7 +244,8 @@ struct Examination {
                 problems.append(problem)
                 continue
             }
-            // Those of users and the like are named by two digits of a digest, those of messages by the day.
+            // Folders of users and the like are named by two digits of a digest, those of messages by the
+            // day.
             guard !others.contains(shelf) else { continue }
             let names = try systemCalls(Files.names(in: path))
             for name in names where [2, 10].contains(name.utf8.count) {
@@ -256,9 +259,9 @@ struct Examination {
         return problems
     }
 
-    /// `nil` for a folder, and where there is nothing.
+    /// `nil` if the path is a folder or does not exist.
     ///
-    /// - Parameter isLink: whether it is a link, which may lead nowhere.
+    /// - Parameter isLink: whether it is a link, whose target may be missing.
     private func problem(ofFolder path: String, orLink isLink: Bool = false) -> Problem? {
         do throws(SystemError) {
             _ = try FileDescriptor.open(path, .folder)
@@ -275,7 +278,7 @@ struct Examination {
 
     private func failures() throws(Failure) -> [Problem] {
         let failures = try state.deliveryFailures().filter { now - $0.since > Self.patience }
-        // Where nothing waits for it any more, nobody has asked it again.
+        // If nothing waits for the service any more, nobody has asked it again.
         guard !failures.isEmpty, try spool.hasPutOff() else { return [] }
         return failures.map { failure in
             Problem(
@@ -292,7 +295,7 @@ struct Examination {
 
     private func refusals() throws(Failure) -> [Problem] {
         var settings: String?
-        // Another problem says what is wrong with the configuration.
+        // Another problem reports what is wrong with the configuration.
         do throws(Failure) { settings = try DeliverySettings(variables).apns?.fingerprint } catch {}
         return try state.refusals().filter {
             $0.settings == settings && $0.users >= State.Refusals.few

@@ -1,11 +1,11 @@
 import Turnstone
 
-/// What keeps an installation from its work.
+/// A fault that keeps an installation from its work.
 struct Problem {
     let members: JSONObject
 
     /// - Parameters:
-    ///   - kind: tells it from others, for programs.
+    ///   - kind: the problem's name for programs.
     ///   - message: what is wrong, for a person.
     ///   - action: what to do about it.
     init(_ kind: String, _ message: String, action: String, _ more: JSONObject = [:]) {
@@ -16,7 +16,7 @@ struct Problem {
         self.members = members
     }
 
-    /// Nothing can be read at all.
+    /// A fault of the whole state folder or of the configuration.
     init(stateFault failure: Failure) {
         self.init(
             failure.disposition == .misconfigured ? "configuration" : "state folder",

@@ -1,10 +1,10 @@
 // GET /health: whether this installation can do its work.
 //
-//   in    nothing: anyone may ask; Authorization: Key <TURNSTONE_SERVER_KEY>, or an event by hand at a shell, asks
-//         for the reasons
+//   in    nothing: anyone may ask; with Authorization: Key <TURNSTONE_SERVER_KEY>, or as an event at a shell,
+//         also the reasons
 //   out   200 {"status": "ok"}
-//   else  503 {"status": "not ready"}, with the reasons {"status", "problems": [{"problem", "message", "action", …}]};
-//         401 wrong server key
+//   else  503 {"status": "not ready"}, with reasons {"status", "problems": [{"problem", "message", "action",
+//         …}]}; 401 wrong server key
 
 import Edge
 import Store

@@ -2,7 +2,7 @@ import Edge
 import JSON
 import Turnstone
 
-/// What a caller wants a Live Activity to show.
+/// A request to start, update or end Live Activities.
 struct Call {
     enum Event: String {
         case start, update, end
@@ -10,12 +10,12 @@ struct Call {
 
     let event: Event
     let target: Target
-    /// What goes into `aps`, but for `timestamp`.
+    /// The members of `aps`, except `timestamp`.
     let aps: JSONObject
     let priority: Int
-    /// When it was so; `nil` where the caller has not said so: it is then newer than all before.
+    /// When the state was true; `nil` if the caller does not say so. The state is then newer than all before.
     let moment: Timestamp?
-    /// After this nobody wants it any more.
+    /// The state is not worth delivering after this.
     let expires: Timestamp
     let now: Timestamp
 
@@ -34,8 +34,8 @@ struct Call {
         priority = try fields.priority()
         let life = Interval.seconds(300)
         let stale = try fields.moment("staleDate") ?? now + life
-        // An activity that is never ended stays on the lock screen. A state that is out of date at once is still
-        // newer than what is shown.
+        // An activity that never ends stays on the lock screen, so an end lives long. A state that is out of
+        // date at once is still newer than what is shown.
         let latest = event == .end ? now + .hours(12) : max(stale, now + life)
         expires = target.isBroadcast ? min(latest, now + StoragePolicy.longest) : latest
 
@@ -63,13 +63,13 @@ struct Call {
         self.aps = fitting
     }
 
-    /// Whether it may be sent with these members in the place of its own.
+    /// Whether it fits with these members in place of its own.
     func fits(_ aps: JSONObject) -> Bool {
         Self.cut(aps, target, latest: max(moment ?? now, now)) != nil
     }
 
-    /// The members with the alert's text cut so that the payload fits with any `timestamp` that it may get; `nil` where
-    /// it does not fit.
+    /// The members with the alert's text cut so that the payload fits with any `timestamp` that it may get;
+    /// `nil` if it cannot fit.
     private static func cut(
         _ aps: JSONObject, _ target: Target, latest: Timestamp
     ) -> JSONObject? {
@@ -86,7 +86,7 @@ struct Call {
 }
 
 extension Fields {
-    /// 5 unless the user has to see it: APNs counts the others against the app's budget.
+    /// `priority`: 5 by default. APNs counts pushes of priority 10 against the app's budget.
     fileprivate mutating func priority() throws(Failure) -> Int {
         guard let value = take("priority") else { return 5 }
         guard let priority = value.integer, priority == 5 || priority == 10 else {
@@ -95,7 +95,7 @@ extension Fields {
         return Int(priority)
     }
 
-    /// `contentState`; an end may leave it out, though not as `null`.
+    /// `contentState`. An end may omit it, but it must not be `null`.
     fileprivate mutating func contentState(_ event: Call.Event) throws(Failure) -> JSONValue? {
         if event == .end, rest["contentState"] == nil { return nil }
         return .object(try requiredObject("contentState"))
@@ -109,8 +109,8 @@ extension Fields {
         }
     }
 
-    /// An alert lights the screen up; a start must have one (Apple: *Starting and updating Live Activities with
-    /// ActivityKit push notifications*).
+    /// `alert`, which turns the screen on. A start must have one (Apple: *Starting and updating Live
+    /// Activities with ActivityKit push notifications*).
     fileprivate mutating func alert(isRequired: Bool) throws(Failure) -> JSONValue? {
         let sound = try optionalText("sound")
         guard let value = take("alert") else {

@@ -4,9 +4,10 @@ import Store
 import Turnstone
 
 extension Sending {
-    /// Changes what the activities show that listen to a channel, with a carrier in the spool before that counts.
+    /// Updates the activities that listen to a channel. The carrier is in the spool before the channel's
+    /// document counts it.
     ///
-    /// - Throws: a conflict while an end is on its way: what comes after it could take its place.
+    /// - Throws: a conflict while an end is being sent, because a later state could replace it.
     func broadcast(to channel: ChannelID) throws(Failure) -> Result {
         let id = try newID(for: nil)
         return try state.channels[channel].update { (document) throws(Failure) in

@@ -4,18 +4,19 @@ import Store
 import Turnstone
 
 extension Sending {
-    /// Changes what all activities show that listen to a session: one state, one notification and one commit for all of
-    /// them, with the carrier in the spool before that counts.
+    /// Updates all activities that listen to a session with one state, one notification and one commit. The
+    /// carrier is in the spool before the session's document counts it.
     ///
-    /// - Throws: not found where nobody listens; a conflict where they all have ended.
+    /// - Throws: not found if nobody listens; a conflict if all listeners have ended.
     func change(_ session: String) throws(Failure) -> Result {
         let id = try newID(for: nil)
         let document = state.sessions[session]
-        // Without a lock's file for each name that somebody makes up.
+        // Checked first without the lock, so that unknown names leave no lock files.
         guard try document.read()?.users.isEmpty == false else { throw notFound }
         let erasures = try spool.erasures()
         return try document.update { (holders) throws(Failure) in
-            // Under the lock: whoever registers meanwhile is either among them, or gets what comes later.
+            // Under the lock, so that a device that registers meanwhile is either among them or gets the
+            // later states.
             let open = try devices().filter { (_, device) in
                 !holders.session.hasEnded(for: device.joined)
                     && device.activity?.known?.isEnd != true
@@ -23,7 +24,7 @@ extension Sending {
             guard !open.isEmpty else { throw hasEnded }
             var feed = holders.session.present ?? ActivityFeed()
             try dropLostCarrier(of: &feed)
-            // Who has come since it was made is not among those whom it is for.
+            // A listener that joined after the carrier was made is not among its devices.
             if open.contains(where: { $0.device.joined >= holders.session.first }) {
                 feed.dropCarrier()
             }
@@ -50,8 +51,8 @@ extension Sending {
         }
     }
 
-    /// Refuses an end that would show listeners nothing: without a state of its own, where none was sent to the session and
-    /// not to each of them either, or where theirs leave no room.
+    /// Refuses an end that would show listeners nothing: it has no state of its own and neither the session
+    /// nor some listener was sent one, or a listener's state leaves no room.
     private func checkEnd(
         of listeners: [Device], known: ActivityFeed.State?
     ) throws(Failure) {

@@ -4,7 +4,7 @@ import Store
 import Turnstone
 import Unix
 
-/// Puts a call into the spool.
+/// Queues a call.
 struct Sending {
     let call: Call
     let spool: Spool
@@ -14,7 +14,7 @@ struct Sending {
         case queued, held, outdated
     }
 
-    /// Sends it to whom it is for.
+    /// Queues it for its devices.
     func result() throws(Failure) -> Result {
         if call.target.isBroadcast, let channel = call.target.channel {
             return try broadcast(to: channel)
@@ -26,7 +26,7 @@ struct Sending {
         return try change(devices)
     }
 
-    /// - Throws: not found where there are none.
+    /// - Throws: not found if there are none.
     func devices() throws(Failure) -> [(user: UserID, device: Device)] {
         let devices = try call.target.devices(state.registry, state.users)
         guard !devices.isEmpty else { throw notFound }
@@ -35,7 +35,7 @@ struct Sending {
 
     var notFound: Failure { .refused(.notFound, "Live Activity not found") }
 
-    /// Lets the devices start an activity each.
+    /// Lets each device start an activity.
     private func start(
         _ devices: [(user: UserID, device: Device)], since erasures: Int64
     ) throws(Failure) -> Result {
@@ -47,10 +47,10 @@ struct Sending {
         return .queued
     }
 
-    /// Changes what the activities show.
+    /// Updates the activities.
     ///
-    /// - Throws: too large where one of them is to end with its newest state and does not fit together with that; a
-    ///   conflict where it has none, or where they all have ended; not found where their users have unregistered them just now.
+    /// - Throws: too large if one of them must end with its newest state and the two do not fit together; a
+    ///   conflict if it has no state or all have ended; not found if their users have just unregistered them.
     private func change(_ devices: [(user: UserID, device: Device)]) throws(Failure) -> Result {
         try refuseEndOfUnknown(devices.map { $0.device })
         var additions: [ActivityFeed.Addition] = []
@@ -73,7 +73,8 @@ struct Sending {
         return result
     }
 
-    /// Refuses an end without a state where one of the activities has none to end with, before any of them ends.
+    /// Refuses an end without a state if one of the activities has no state to end with, before any of them
+    /// ends.
     private func refuseEndOfUnknown(_ devices: [Device]) throws(Failure) {
         guard call.aps["content-state"] == nil else { return }
         for device in devices where device.activity?.known == nil {
@@ -96,9 +97,10 @@ struct Sending {
         )
     }
 
-    /// Adds the state to what the device's activity is to get, with a carrier in the spool before that counts.
+    /// Adds the state to the device's feed. The carrier is in the spool before the user's document counts it.
     ///
-    /// - Returns: `nil` where the device is not the user's any more, or not one that the call is for. It may have another token.
+    /// - Returns: `nil` if the device is no longer the user's, or is not one that the call is for. It may
+    ///   have another token by now.
     private func add(
         to known: Device, of user: UserID
     ) throws(Failure) -> ActivityFeed.Addition? {
@@ -112,7 +114,8 @@ struct Sending {
             if session?.hasEnded(for: device.joined) == true { return .ended }
             var feed = device.activity ?? ActivityFeed()
             try dropLostCarrier(of: &feed)
-            // Who came after the session's last state has not got it, and yet it is what the others show.
+            // A listener that joined after the session's last state did not get that state, but the others
+            // show it.
             let addition = feed.add(
                 call.aps, priority: call.priority, at: call.moment, expires: call.expires,
                 now: call.now, id: id, besides: session?.feed(for: device.joined),
@@ -129,7 +132,8 @@ struct Sending {
         }
     }
 
-    /// Whoever removes a notification's file, or damages it, keeps no later state from going out.
+    /// Forgets a carrier whose notification is no longer in the spool, because its file was removed or
+    /// damaged: later states must still be sent.
     func dropLostCarrier(of feed: inout ActivityFeed) throws(Failure) {
         if let carrier = feed.carrier, try !spool.contains(carrier.id) { feed.dropCarrier() }
     }

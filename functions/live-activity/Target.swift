@@ -3,18 +3,18 @@ import Edge
 import Store
 import Turnstone
 
-/// Whose Live Activities a call is for: those for which all holds that it says.
+/// The Live Activities that a call is for: those that match everything it names.
 struct Target {
     private let activity: String?
     private let session: String?
     private let user: UserID?
-    /// The session, where it is for all its listeners.
+    /// The session, if the call is for all its listeners.
     var wholeSession: String? { activity == nil && user == nil ? session : nil }
-    /// To whose listeners it is broadcast; of a start, to which the activity is to listen.
+    /// The channel to broadcast to; for a start, the channel that the activity will listen to.
     let channel: ChannelID?
-    /// Whether it goes to a channel.
+    /// Whether it is broadcast to a channel.
     let isBroadcast: Bool
-    /// Of the tokens that start activities; `nil`: those that update one are meant.
+    /// For a start: the type of the start tokens. `nil` selects tokens that update an activity.
     let attributesType: String?
 
     init(_ fields: inout Fields, _ event: Call.Event) throws(Failure) {
@@ -52,7 +52,7 @@ struct Target {
         return devices.filter { isMeant($0.device) }
     }
 
-    /// Whether the call is for a user's device, by what it is registered as.
+    /// Whether the call is for a device, by its registration.
     func isMeant(_ device: Device) -> Bool {
         guard device.quarantined == nil else { return false }
         switch device.kind {

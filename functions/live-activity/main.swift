@@ -1,16 +1,16 @@
 // POST /api/push/live-activity: starts, updates and ends Live Activities.
 //
 //   in    Authorization: Key <TURNSTONE_SERVER_KEY>
-//         {"event": "update", "activityId" or "sessionId" or "userId", "contentState": {…}, "staleDate"?, "alert"?,
-//         "priority"?: 5 or 10, "relevanceScore"?, "timestamp"?}; moments in seconds since 1970
+//         {"event": "update", "activityId" or "sessionId" or "userId", "contentState": {…}, "staleDate"?,
+//         "alert"?, "priority"?: 5 or 10, "relevanceScore"?, "timestamp"?}; moments in seconds since 1970
 //         {"event": "end", …, "contentState"?, "dismissalDate"?}
 //         {"event": "start", "userId", "attributesType", "attributes", "contentState", "alert", "channel" or
 //         "inputPushToken"?}
-//         "channel" in the place of "activityId": to all activities that listen to it
+//         "channel" instead of "activityId": to all activities that listen to it
 //   out   202 {"success": true, "state": "queued"}, "held" until 15 s after the last update, or "outdated"
-//   else  400 malformed, 401 no or an unknown server key, 404 nobody has such a token, no such channel, 409 it has
-//         ended, or is to end and has no state, 413 more than 4096 bytes (to a channel 5120), 422 a timestamp in the
-//         future, 503 the store is busy
+//   else  400 malformed, 401 missing or unknown server key, 404 no such token or channel, 409 it has ended,
+//         or must end and has no state, 413 more than 4096 bytes (to a channel 5120), 422 the timestamp is
+//         more than an hour ahead, 503 the store is busy
 
 import Edge
 import Spool

@@ -3,29 +3,29 @@ import Spool
 import Store
 import Turnstone
 
-/// What became of a message.
+/// The report on a message.
 struct Report {
     private let id: String
     private let record: MessageRecord
     private let trace: NotificationTrace
-    /// Whether a push is under way, or may be, that brings it to somebody for whom it was held.
+    /// Whether a push to somebody for whom the message was held is being sent, or may be.
     private let isBeingReleased: Bool
 
     enum State: String {
-        /// It waits for its moment, or for the push service.
+        /// Waiting for its moment or for the push service.
         case waiting
-        /// Some devices have their outcome.
+        /// Some devices have an outcome.
         case sending
-        /// It is called off, and a push is just under way.
+        /// Cancelled, while a push is being sent.
         case cancelling
-        /// It was called off before all of it had gone out.
+        /// Cancelled before all of it was sent.
         case cancelled
         case done
-        /// It cannot be read any more, and was put aside.
+        /// The message's file could not be read and was set aside.
         case damaged
     }
 
-    /// - Throws: not found where no message has this id, or it is forgotten.
+    /// - Throws: not found if no message has this id, or it is forgotten.
     init(of id: String, _ state: Store.State, at now: Timestamp) throws(Failure) {
         guard let record = try state.messages.find(id) else {
             throw .refused(.notFound, "there is no message with this id")
@@ -57,29 +57,29 @@ struct Report {
             isHeld && record.calledOff != nil ? try spool.isBeingReleased(id) : false
     }
 
-    /// Calls off what has not gone out, and tells what became of it.
+    /// Cancels deliveries that have not been sent, and reports on the message.
     static func callingOff(
         _ id: String, _ state: Store.State, at now: Timestamp
     ) throws(Failure) -> Report {
         let spool = Spool(state: state.folder)
         let unknown = Failure.refused(.notFound, "there is no message with this id")
-        // An unknown one leaves no lock behind.
+        // Checked first without the lock, so that unknown ids leave no lock files.
         guard try state.messages.find(id) != nil else { throw unknown }
         return try state.messages.holding(id) { () throws(Failure) in
             guard var record = try state.messages.find(id) else { throw unknown }
             let start = try spool.receiptsStart(notBefore: nil, at: now)
             if let moment = record.sendAfter, now < moment, record.place != nil {
-                // Its receipts begin earlier now than they would have.
+                // Its receipts now begin earlier than planned.
                 if ReceiptLog.Position(record.receipts).map({ start < $0 }) ?? true {
                     record.receipts = start.json
                     try state.messages.write(record, of: id)
                 }
             }
-            // A killed drainer may have put it into a box and not said so.
+            // A killed drainer may have moved it to the held messages without recording that.
             let mayBeHeld = try spool.contains(id) ? try spool.holdsAnything() : false
             let isSettled = try spool.cancel(id, at: now) {
                 (notification, users) throws(Failure) in
-                // It was counted when it was first tried.
+                // The badge was counted when the message was first tried.
                 guard let change = notification.badge else { return }
                 let outbox = Outbox(state, now: now)
                 for user in users { try outbox.takeBackBadges([(id, change)], of: user) }
@@ -87,7 +87,7 @@ struct Report {
             let report = try Report(id, record, spool, at: now)
             guard record.calledOff == nil, !isSettled || mayBeHeld || report.count(.held) > 0
             else { return report }
-            // What is held is asked for this when it is released.
+            // Held messages check this when they are released.
             record.calledOff = now
             try state.messages.write(record, of: id)
             return try Report(id, record, spool, at: now)
@@ -96,12 +96,12 @@ struct Report {
 
     private var deliveries: [DeliveryTrace] { trace.deliveries + trace.released }
 
-    /// A damaged notification does not tell all of its devices.
+    /// A damaged notification does not list all of its devices.
     private var known: [DeliveryTrace] {
         trace.isDamaged ? deliveries.filter { $0.isKnown } : deliveries
     }
 
-    /// What became of a delivery: what is held was called off with the message, unless it is just going out.
+    /// A delivery's outcome. A held delivery is cancelled with the message, unless it is being sent.
     private func outcome(of delivery: DeliveryTrace) -> Outcome? {
         guard delivery.outcome == .held, record.calledOff != nil else { return delivery.outcome }
         return isBeingReleased ? nil : .cancelled
@@ -117,13 +117,13 @@ struct Report {
         return deliveries.count { self.outcome(of: $0) == outcome } + more
     }
 
-    /// How many devices its users' quiet hours still keep it from, as earlier versions held it.
+    /// How many devices are still held by quiet hours in the form of earlier versions.
     private var held: Int { record.calledOff == nil ? rest : 0 }
     /// How many devices it was called off for while that was so.
     private var heldBack: Int { record.calledOff == nil ? 0 : rest }
     private var rest: Int { max(0, record.held - trace.released.count) }
 
-    /// Whether there are devices without an outcome.
+    /// Whether any device has no outcome yet.
     var isOpen: Bool { count(nil) + count(.held) > 0 && !trace.isDamaged }
 
     var state: State {
@@ -148,7 +148,7 @@ struct Report {
         return .object(members)
     }
 
-    /// More devices than this are only counted: an answer is made in memory.
+    /// More devices than this are only counted, because an answer is made in memory.
     private static let most = 10_000
 
     private var counts: JSONValue {

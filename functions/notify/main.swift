@@ -1,15 +1,16 @@
 // POST /api/notify: pushes a message to users and devices.
-// GET /api/notify/{id}: what became of it, device by device.
-// DELETE /api/notify/{id}: calls off what has not gone out.
+// GET /api/notify/{id}: reports on the message, device by device.
+// DELETE /api/notify/{id}: cancels deliveries that have not been sent.
 //
 //   in    Authorization: Key <TURNSTONE_SERVER_KEY>, Idempotency-Key?
 //         {"users": ["ann"] and/or "devices": ["80ab…"], "title", "body", …: README.md has them all}
-//   out   202 {"success": true, "id", "devices": how many, "skipped"?: how many nothing reaches,
+//   out   202 {"success": true, "id", "devices": how many, "skipped"?: how many cannot be reached,
 //         "later"?: users whose documents were busy, "failed"?: users whose documents cannot be used}
-//         GET, DELETE: 200 {"success": true, "id", "state", "counts", "devices": [{"id", "user", "state", …}]};
-//         DELETE: 202 where a push is just under way
-//   else  400 malformed or unknown member, 401 no or an unknown server key, 404 unknown id, 409 all of it has gone
-//         out, 413 too large, 422 cannot be, or another request had this key, 503 the store is busy
+//         GET, DELETE: 200 {"success", "id", "state", "counts", "devices": [{"id", "user", "state", …}]};
+//         DELETE: 202 if a push is being sent at this moment
+//   else  400 malformed or unknown member, 401 missing or unknown server key, 404 unknown id, 409 all of it
+//         has been sent, 413 too large, 422 a value is not allowed, or the key was used with a different
+//         request, 503 the store is busy
 
 import Edge
 import Messages

@@ -3,7 +3,7 @@ import Turnstone
 import Unix
 
 extension Preferences {
-    /// Reads the preferences that a caller wants; missing ones get their defaults.
+    /// Reads the preferences from a request; missing ones get their defaults.
     init(_ fields: inout Fields) throws(Failure) {
         self.init()
         if let kinds = try fields.object("kinds") { self.kinds = try checked(kinds) }
@@ -60,7 +60,8 @@ extension Preferences {
 }
 
 extension Request {
-    /// Refuses a change to preferences that are no longer those that the caller has seen (RFC 9110 section 13.1.1).
+    /// Refuses a change if the preferences are no longer those that the caller has read (RFC 9110 section
+    /// 13.1.1).
     func checkMatch(_ preferences: Preferences) throws(Failure) {
         guard let condition = headers["if-match"] else { return }
         let tags = condition.utf8.split(separator: UInt8(ascii: ",")).map { tag in

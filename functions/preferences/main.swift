@@ -1,11 +1,11 @@
-// GET /api/preferences: what the caller wants to be told of, and when.
-// PUT /api/preferences: replaces it.
+// GET /api/preferences: which notifications the caller wants, and when.
+// PUT /api/preferences: replaces the preferences.
 //
 //   in    a JSON Web Token, or X-API-Key
 //         PUT {"kinds"?: {"turn": false}, "mutedUntil"?: "2026-11-22T07:00:00Z",
 //         "quietHours"?: {"from": "22:00", "to": "07:00", "timeZone": "Europe/Berlin"}}, If-Match?
 //   out   200 {"success": true, "preferences": {"kinds", "mutedUntil", "quietHours"}}, ETag
-//   else  400 malformed or unknown member, 401 unknown caller, 403 a page of another site, 412 it has changed
+//   else  400 malformed or unknown member, 401 unknown caller, 403 a page of another site, 412 changed
 //         since If-Match, 422 no such time zone or time, 503 busy
 
 import Callers
@@ -35,13 +35,14 @@ serve(
             if changed != document.preferences {
                 changed.revision += 1
                 document.preferences = changed
-                // Whoever is killed once the change is durable has seen to it that what is held is looked at.
+                // If the program is killed once the change is durable, the held messages are still looked at.
                 _ = try spool.lookAgain(at: user, now: request.time)
             }
             return changed
         }
-        // What is held may go earlier now, or later. Again, as a drainer may have looked before the change; and where nothing
-        // changes, as the request that did may have failed half-way.
+        // Held messages may now go earlier or later. Asked again, because a drainer may have looked before
+        // the change, and even if nothing changed, because an earlier request with the same change may have
+        // failed half-way.
         if try spool.lookAgain(at: user, now: request.time) {
             spool.startDrainer(request.variables) { Log().failure($0) }
         }

@@ -1,4 +1,4 @@
-// DELETE /api/push/invalidate: ends pushes to a token of the caller's.
+// DELETE /api/push/invalidate: removes one of the caller's tokens.
 //
 //   in    a JSON Web Token, {"token"}
 //   out   200 {"success": true}

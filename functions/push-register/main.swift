@@ -1,11 +1,11 @@
-// POST /api/push/register: makes a token the caller's, and nobody else's: a device's, or a Live Activity's.
+// POST /api/push/register: registers a token of a device or a Live Activity for the caller alone.
 //
-//   in    a JSON Web Token, {"token", "tokenType": "device", "live_activity" or "live_activity_start", "platform"?,
-//         "environment"?, "previousToken"?}, with a live_activity "activityId" or "sessionId" or both, with a
-//         live_activity_start "attributesType"
+//   in    a JSON Web Token, {"token", "tokenType": "device", "live_activity" or "live_activity_start",
+//         "platform"?, "environment"?, "previousToken"?}; a live_activity has "activityId" or "sessionId" or
+//         both, a live_activity_start "attributesType"
 //   out   200 {"success": true}
-//   else  400 malformed, 401 unknown caller, 403 by cookie from another site, 409 the user has
-//         as many tokens as a user may have, or the activityId is another user's, 503 the store is busy
+//   else  400 malformed, 401 unknown caller, 403 by cookie from another site, 409 the user has as many
+//         tokens as allowed, or the activityId is another user's, 503 the store is busy
 
 import Callers
 import Edge

@@ -1,4 +1,4 @@
-// GET /api/push/status: what the caller can be pushed to.
+// GET /api/push/status: which of the caller's tokens can receive pushes.
 //
 //   in    a JSON Web Token
 //   out   200 {"deviceTokenRegistered", "liveActivityTokens": [{"activityId", "sessionId", "registeredAt"}]}

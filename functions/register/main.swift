@@ -1,11 +1,11 @@
-// POST /register: binds an OGS player to a device, so that `check-turns` may push to it.
-// DELETE /register/{device_token}: ends that for the caller's player.
+// POST /register: registers a device for an OGS player, so that the player's turns are pushed to it.
+// DELETE /register/{device_token}: removes the device from the caller's player.
 //
-//   in    X-API-Key, {"user_id": "1783478", "device_token": "80860575…"}, and, where it differs from the
+//   in    X-API-Key, {"user_id": "1783478", "device_token": "80860575…"} and, if it differs from the
 //         installation's, "environment": "development" or "production"
 //   out   200 {"status": "registered"} or {"status": "unregistered"}
 //   else  400 malformed, 401 unknown key, 403 another user's key, 404 not this player's device,
-//         409 the player has as many devices as a player may have, 503 the store is busy
+//         409 the player has as many devices as allowed, 503 the store is busy
 
 import Edge
 import Store

@@ -1,4 +1,4 @@
-// POST /rotate-api-key: puts a new API key in the place of the caller's, which then works no more.
+// POST /rotate-api-key: replaces the caller's API key. The old key stops working.
 //
 //   in    X-API-Key; no body
 //   out   200 {"api_key": 64 hex digits, "user_id", "created_at": RFC 3339, "description"}

@@ -1,8 +1,8 @@
-// GET /users-by-token/{device_token}: the OGS players whose turns are pushed to a device.
+// GET /users-by-token/{device_token}: the OGS players who are registered on a device.
 //
 //   in    X-API-Key
-//   out   200 {"device_token": as stored, "user_ids": ["1783478", "123456"]}; [] where the caller's player is not one
-//         of them: an app asks on launch, before it registers
+//   out   200 {"device_token": as stored, "user_ids": ["1783478", "123456"]}; [] if the caller's player is
+//         not one of them: an app asks on launch, before it registers
 //   else  400 malformed, 401 unknown key, 503 the store is busy
 
 import Edge

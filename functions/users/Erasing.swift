@@ -4,11 +4,11 @@ import Spool
 import Store
 import Turnstone
 
-/// Erases a user everywhere. Each step may be repeated; the user's document goes last, so that whoever is killed in
-/// between leaves something that the next attempt finds.
+/// Erases a user everywhere. Each step may be repeated. The user's document goes last, so that the next
+/// attempt finds what a killed program left.
 ///
-/// - Parameter resume: called when delivery can go on.
-/// - Returns: what was erased; `nil` where nothing was known and everything could be read.
+/// - Parameter resume: called when delivery may go on.
+/// - Returns: what was erased; `nil` if nothing was known and everything could be read.
 func erase(
     _ user: UserID, _ state: State, _ spool: Spool, at now: Timestamp, _ log: Log,
     resume: () throws(Failure) -> Void
@@ -38,8 +38,8 @@ func erase(
     return .object(members)
 }
 
-/// Takes the user's devices, and calls off what waits for them, while no drainer runs: none that comes later finds
-/// anything of the user.
+/// Takes the user's devices and cancels what waits for them while no drainer runs. A later drainer finds
+/// nothing of the user.
 private func callOff(
     _ user: UserID, _ opponents: [UserID], _ state: State, _ spool: Spool, at now: Timestamp,
     _ log: Log
@@ -48,7 +48,7 @@ private func callOff(
     defer { election.end() }
     let devices = try state.takeDevices(of: user)
     var isKnown = true
-    // One that cannot be read is one.
+    // An unreadable document counts as known.
     do throws(Failure) { isKnown = try state.users[user].read() != nil } catch {}
     if isKnown { try spool.countErasure() }
     try state.registry.handOverBadges(of: devices, from: user)

@@ -1,12 +1,13 @@
-// GET /api/users/{id}: what is known of a user.
+// GET /api/users/{id}: what is known about a user.
 // DELETE /api/users/{id}: erases the user everywhere.
 //
 //   in    Authorization: Key <TURNSTONE_SERVER_KEY>
-//   out   200 {"success": true, "user": {"id", "devices": [{"id", "platform", …}], "preferences", "badge", "apiKeys"}}
+//   out   200 {"success": true, "user": {"id", "devices": [{"id", "platform", …}], "preferences", "badge",
+//         "apiKeys"}}
 //         DELETE: 200 {"success": true, "erased": {"devices", "apiKeys", "pushes", "receipts", "files",
 //         "unreadable"?}}
-//   else  400 not a user's id, 401 no or an unknown server key, 404 nothing is known of the user, 503 the store or the
-//         drainer is busy: what was not erased yet is erased by the next DELETE
+//   else  400 not a user's id, 401 missing or unknown server key, 404 nothing is known about the user, 503
+//         the store or the drainer is busy: repeat the DELETE to erase what is left
 
 import Documents
 import Edge
@@ -27,7 +28,7 @@ serve(
         let user = try user(request)
         let state = try State(request.variables)
         let spool = Spool(state: state.folder)
-        // The drainer that ran has ended for this, whatever comes of it.
+        // The running drainer was asked to end, so it is started again whatever the result is.
         func resume() throws(Failure) {
             if try spool.hasWork(at: request.time) {
                 spool.startDrainer(request.variables) { Log().failure($0) }
