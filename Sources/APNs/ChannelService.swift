@@ -105,7 +105,7 @@ package struct ChannelService {
     }
 
     private var nonsense: Failure {
-        Failure(.nonsense, "unable to read what APNs says of channels", cause: "nonsense")
+        Failure(.badUpstream, "unable to read what APNs says of channels", cause: "nonsense")
     }
 }
 

@@ -14,7 +14,7 @@ extension Response {
             status = 503
             extra = [("Retry-After", "\(seconds)")]
             sentence = "temporarily unavailable"
-        case .nonsense:
+        case .badUpstream:
             status = 502
         case .misconfigured:
             status = 503

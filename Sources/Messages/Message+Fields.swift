@@ -58,7 +58,7 @@ extension Message {
         _ payload: Payload, _ badge: BadgeChange?, _ limit: Int
     ) throws(Failure) -> Payload {
         var longest = payload
-        if case .add = badge { longest = payload.with(badge: BadgeChange.most) }
+        if case .add = badge { longest = payload.with(badge: BadgeChange.maximum) }
         guard longest.cut(to: limit) != nil, let fitting = payload.cut(to: limit) else {
             let shortest = longest.alertText == nil ? longest : longest.with(alertText: "…")
             throw .refused(

@@ -7,7 +7,7 @@ struct LookRun {
     private let base: String
     private let fetcher: Fetcher
     private let deadline: Instant
-    private var underWay: [Int: OGSClient.LookRequest] = [:]
+    private var inFlight: [Int: OGSClient.LookRequest] = [:]
     private var lastTag = 0
     /// The next player, and the time of that request on the monotonic clock.
     private var upcoming: (request: OGSClient.LookRequest, at: Instant)?
@@ -26,7 +26,7 @@ struct LookRun {
         next: () throws(Failure) -> OGSClient.LookRequest?,
         reserve: () throws(Failure) -> Interval
     ) throws(Failure) -> Bool {
-        while !isEnding, underWay.count < fetcher.capacity {
+        while !isEnding, inFlight.count < fetcher.capacity {
             let now = Instant.now
             guard now < deadline else { return false }
             if upcoming == nil { try choose(next, reserve, now: now) }
@@ -36,10 +36,10 @@ struct LookRun {
             try fetcher.submit(
                 "\(base)/api/v1/players/\(request.player)/full", tag: lastTag,
                 entityTag: request.entityTag, patience: min(.seconds(20), deadline - now))
-            underWay[lastTag] = request
+            inFlight[lastTag] = request
         }
         guard Instant.now < deadline else { return false }
-        return !underWay.isEmpty || (!isEnding && upcoming != nil)
+        return !inFlight.isEmpty || (!isEnding && upcoming != nil)
     }
 
     /// Picks the next player and its time, unless that time is after the deadline.
@@ -60,10 +60,10 @@ struct LookRun {
     mutating func step() -> [(OGSClient.LookRequest, LookOutcome)] {
         let now = Instant.now
         var pause = deadline - now
-        if let upcoming, underWay.count < fetcher.capacity { pause = min(pause, upcoming.at - now) }
+        if let upcoming, inFlight.count < fetcher.capacity { pause = min(pause, upcoming.at - now) }
         var outcomes: [(OGSClient.LookRequest, LookOutcome)] = []
         for fetched in fetcher.step(pause: max(.seconds(0), pause)) {
-            guard let request = underWay.removeValue(forKey: fetched.tag) else { continue }
+            guard let request = inFlight.removeValue(forKey: fetched.tag) else { continue }
             let outcome = LookOutcome(fetched.result, of: request)
             if case .backOff = outcome { isEnding = true }
             outcomes.append((request, outcome))
@@ -75,9 +75,9 @@ struct LookRun {
     /// - Returns: the requests without an outcome.
     mutating func giveUp() -> [OGSClient.LookRequest] {
         fetcher.cancelAll()
-        var left = Array(underWay.values)
+        var left = Array(inFlight.values)
         if let upcoming { left.append(upcoming.request) }
-        underWay = [:]
+        inFlight = [:]
         upcoming = nil
         return left
     }

@@ -78,7 +78,8 @@ extension LookOutcome {
         case 200:
             guard let games = ActiveGames(answer: answer.body) else {
                 self = .outage(
-                    answer.isPage ? "the answer is a page" : "the answer is no list of games")
+                    answer.isPage
+                        ? "the answer is an HTML page" : "the answer is not a list of games")
                 return
             }
             self = .games(games, entityTag: answer.entityTag.flatMap(storable))

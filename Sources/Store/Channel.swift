@@ -47,7 +47,7 @@ package struct Channel: Document {
 
 extension Shelf<ChannelID, Channel> {
     /// Records what APNs says about a channel.
-    package func note(
+    package func record(
         _ id: ChannelID, keeping policy: StoragePolicy, in environment: APNsEnvironment
     ) throws(Failure) {
         try self[id].update { channel in

@@ -20,19 +20,19 @@ package struct Keys {
     package func create(
         for owner: PlayerID, description: String, at time: Timestamp
     ) throws(Failure) -> String {
-        try make(for: owner, description: description, at: time, most: state.quotas().keys)
+        try make(for: owner, description: description, at: time, limit: state.quotas().keys)
     }
 
     /// - Parameter limit: how many keys the owner may have, this one included; `nil` for a key that replaces
     ///   another.
     private func make(
-        for owner: PlayerID, description: String, at time: Timestamp, most: Int? = nil
+        for owner: PlayerID, description: String, at time: Timestamp, limit: Int? = nil
     ) throws(Failure) -> String {
         let text = hex(try randomBytes(32))
         let hash = Self.hash(text)
         try state.users[owner].update { (document) throws(Failure) in
-            if let most, try list(document.keys, of: owner).count >= most {
-                throw .refused(.conflict, "a user may have \(most) API keys; revoke one first")
+            if let limit, try list(document.keys, of: owner).count >= limit {
+                throw .refused(.conflict, "a user may have \(limit) API keys; revoke one first")
             }
             // Nobody else can hold this lock: nobody knows the key yet.
             try state.keyDocuments[DocumentName(hash: hash)].update { key in

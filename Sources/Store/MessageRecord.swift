@@ -22,8 +22,8 @@ package struct MessageRecord: Document {
     package var later: [String] = []
     package var failed: [String] = []
     /// When it was cancelled.
-    package var calledOff: Timestamp?
-    /// The spool's folder that it was put into; `nil` where it is for no device.
+    package var cancelled: Timestamp?
+    /// The spool folder that it was put into; `nil` if it is for no device.
     package var place: String?
     /// Where its receipts begin, in the spool's form.
     package var receipts: JSONValue = [:]
@@ -32,7 +32,7 @@ package struct MessageRecord: Document {
     private var unknown = JSONObject()
 
     /// A report needs memory for each device. No message has more devices than this.
-    private static let most: Int64 = 1 << 22
+    private static let maximumDevices: Int64 = 1 << 22
 
     package init() {}
 
@@ -45,14 +45,14 @@ package struct MessageRecord: Document {
         else { return nil }
         self.accepted = accepted
         self.kind = kind
-        self.devices = Int(min(devices, Self.most))
+        self.devices = Int(min(devices, Self.maximumDevices))
         self.receipts = receipts
         sendAfter = members.take("send_after")?.timestamp
         held = Int(members.take("held")?.count ?? 0)
         skipped = Int(members.take("skipped")?.count ?? 0)
         later = members.take("later")?.texts ?? []
         failed = members.take("failed")?.texts ?? []
-        calledOff = members.take("called_off_at")?.timestamp
+        cancelled = members.take("called_off_at")?.timestamp
         place = members.take("place")?.string
         fingerprint = members.take("request")?.string
         unknown = members.rest
@@ -66,7 +66,7 @@ package struct MessageRecord: Document {
         members["skipped"] = skipped > 0 ? .integer(Int64(skipped)) : nil
         members["later"] = later.isEmpty ? nil : JSONValue(texts: later)
         members["failed"] = failed.isEmpty ? nil : JSONValue(texts: failed)
-        members["called_off_at"] = calledOff.map { JSONValue($0) }
+        members["called_off_at"] = cancelled.map { JSONValue($0) }
         members["place"] = place.map { .string($0) }
         members["receipts"] = receipts
         members["request"] = fingerprint.map { .string($0) }

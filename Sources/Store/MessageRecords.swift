@@ -12,9 +12,9 @@ package struct MessageRecords {
     let folder: String
 
     /// How long a repeated request is recognized.
-    package static let memory = Interval.hours(24)
-    /// A message waits 30 days at the most, and its receipts are kept for 30 more.
-    private static let keeping = Interval.days(61)
+    package static let repeatWindow = Interval.hours(24)
+    /// How long records are kept. A message waits at most 30 days, and its receipts are kept for 30 more.
+    private static let retention = Interval.days(61)
 
     /// The id that a request with an idempotency key gives its message on a day.
     private func id(key: String, on day: String) -> String { stableUUID("message \(day) \(key)") }
@@ -41,11 +41,11 @@ package struct MessageRecords {
             let id = id(key: key, on: day)
             for other in recent {
                 guard let record = try record(id, other).readUnlocked(),
-                    now - record.accepted < Self.memory
+                    now - record.accepted < Self.repeatWindow
                 else { continue }
                 return (id, record)
             }
-            if let claimed = try claim(of: id, on: day), now - claimed < Self.memory {
+            if let claimed = try claim(of: id, on: day), now - claimed < Self.repeatWindow {
                 return (id, nil)
             }
         }
@@ -75,7 +75,7 @@ package struct MessageRecords {
 
     /// The days since 24 hours ago that have messages, latest first.
     private func recentDays(at now: Timestamp) throws(Failure) -> [String] {
-        let first = CalendarDate(now - Self.memory).dayText
+        let first = CalendarDate(now - Self.repeatWindow).dayText
         return try days().reversed().filter { $0 >= first }
     }
 
@@ -105,7 +105,7 @@ package struct MessageRecords {
 
     /// Removes the folders of days that are over for 61 days.
     package func removeOld(at now: Timestamp) throws(Failure) {
-        let oldest = CalendarDate(now - Self.keeping).dayText
+        let oldest = CalendarDate(now - Self.retention).dayText
         for day in try days() where day < oldest {
             try systemCalls(Files.removeFolder("\(folder)/\(day)"))
         }

@@ -179,7 +179,7 @@ package struct PlayerIndex {
         let mapped = try systemCalls { () throws(SystemError) -> MappedFile? in try MappedFile(file)
         }
         guard let mapped else {
-            throw Failure(.broken, "unable to map \(path): it is empty", cause: "corrupt")
+            throw Failure(.broken, "unable to map \(path): the file is empty", cause: "corrupt")
         }
         return PlayerRecords(mapped)
     }
@@ -239,7 +239,7 @@ extension PlayerIndex {
         // A change in the instant of the comparison may leave a folder's time as it was.
         let newest = folders.reduce(0) { max($0, $1.changed) }
         if isComplete, newest < Timestamp.systemNow.milliseconds - 1000 {
-            records.noteCompared(sign, until: newest)
+            records.recordComparison(sign, until: newest)
         }
         return count
     }

@@ -77,7 +77,7 @@ package struct PlayerRecords {
         while record < count {
             defer { record += 1 }
             guard self[record, .watched] == 1, let slot = slots.next(after: self[record, .claimed]),
-                !isPutOff(record, at: slots.latest),
+                !isDelayed(record, at: slots.latest),
                 let player = PlayerID(number: self[record, .player])
             else { continue }
             self[record, .claimed] = slot
@@ -90,7 +90,7 @@ package struct PlayerRecords {
     }
 
     /// A moment further away than the player's failures allow comes from a clock that was ahead.
-    private func isPutOff(_ record: Int64, at now: Int64) -> Bool {
+    private func isDelayed(_ record: Int64, at now: Int64) -> Bool {
         let left = self[record, .notBefore].saturatingSubtract(now)
         return left > 0 && left <= pause(record, after: self[record, .failures])
     }
@@ -149,18 +149,20 @@ package struct PlayerRecords {
     ///
     /// The fingerprint is 0 while the tag is written. Otherwise a program killed in between could leave a tag
     /// with another look's findings, and OGS would keep calling those unchanged.
-    package func note(_ record: Int64, lookBegan: Timestamp, found: Int64, tag: String?) {
+    package func recordLook(
+        _ record: Int64, began: Timestamp, found: Int64, tag: String?
+    ) {
         var bytes = Array((tag ?? "").utf8)
         if bytes.count > Self.tagSize { bytes = [] }
         bytes += [UInt8](repeating: 0, count: Self.tagSize - bytes.count)
         self[record, .found] = 0
         file.store(bytes, at: Int(record) * PlayerIndex.recordSize + Field.tag.rawValue)
         self[record, .found] = found
-        noteUnchanged(record, lookBegan: lookBegan)
+        recordUnchanged(record, lookBegan: began)
     }
 
     /// Records a look that found the same as the one before.
-    package func noteUnchanged(_ record: Int64, lookBegan: Timestamp) {
+    package func recordUnchanged(_ record: Int64, lookBegan: Timestamp) {
         self[record, .looked] = lookBegan.milliseconds
         self[record, .failures] = 0
         self[record, .notBefore] = 0
@@ -172,24 +174,24 @@ package struct PlayerRecords {
 
     /// Records that the player was judged by the look with this fingerprint; 0 lets the player be judged
     /// again.
-    package func noteJudged(_ record: Int64, _ fingerprint: Int64) {
+    package func recordJudgement(_ record: Int64, _ fingerprint: Int64) {
         self[record, .judged] = fingerprint
     }
 
     /// Delays a player whose look failed: by 1 minute, doubling to an hour.
-    package func noteFailure(_ record: Int64, at now: Timestamp) {
-        guard !isUnknown(record) else { return noteUnknown(record, at: now) }
-        putOff(record, failures: min(self[record, .failures].saturatingAdd(1), 7), now)
+    package func recordFailure(_ record: Int64, at now: Timestamp) {
+        guard !isUnknown(record) else { return recordUnknownPlayer(record, at: now) }
+        delay(record, failures: min(self[record, .failures].saturatingAdd(1), 7), now)
     }
 
     /// Delays a player whom OGS does not know: by 1 minute, doubling to a day. If OGS knew the player before,
     /// the limit is an hour, because that may be a mistake of OGS or of the configuration.
-    package func noteUnknown(_ record: Int64, at now: Timestamp) {
+    package func recordUnknownPlayer(_ record: Int64, at now: Timestamp) {
         let known = isUnknown(record) ? self[record, .failures] - Self.unknownMark : 0
-        putOff(record, failures: min(known.saturatingAdd(1), 12) + Self.unknownMark, now)
+        delay(record, failures: min(known.saturatingAdd(1), 12) + Self.unknownMark, now)
     }
 
-    private func putOff(_ record: Int64, failures: Int64, _ now: Timestamp) {
+    private func delay(_ record: Int64, failures: Int64, _ now: Timestamp) {
         self[record, .failures] = failures
         self[record, .notBefore] = now.milliseconds.saturatingAdd(pause(record, after: failures))
     }
@@ -207,7 +209,7 @@ package struct PlayerRecords {
 
     /// When OGS may next be asked about a player whom it does not know; `nil` if it may be asked now.
     package func unknownUntil(_ record: Int64, at now: Timestamp) -> Timestamp? {
-        guard isUnknown(record), isPutOff(record, at: now.milliseconds) else { return nil }
+        guard isUnknown(record), isDelayed(record, at: now.milliseconds) else { return nil }
         return Timestamp(milliseconds: self[record, .notBefore])
     }
 }
@@ -241,7 +243,7 @@ extension PlayerRecords {
     var comparedUntil: Int64 { file[HeaderField.comparedUntil.rawValue] }
 
     /// Records that the index was compared with the users' folders.
-    func noteCompared(_ sign: Int64, until moment: Int64) {
+    func recordComparison(_ sign: Int64, until moment: Int64) {
         file[HeaderField.comparedSign.rawValue] = 0
         file[HeaderField.comparedUntil.rawValue] = moment
         file[HeaderField.comparedSign.rawValue] = sign

@@ -59,13 +59,13 @@ extension User {
         let result = add(registration, at: time)
         guard devices.count > before else { return result }
         let isActivity = registration.kind.isLiveActivity
-        let most = isActivity ? quotas.activities : quotas.devices
-        guard devices.count(where: { $0.kind.isLiveActivity == isActivity }) <= most else {
+        let limit = isActivity ? quotas.activities : quotas.devices
+        guard devices.count(where: { $0.kind.isLiveActivity == isActivity }) <= limit else {
             throw .refused(
                 .conflict,
                 isActivity
-                    ? "a user may have \(most) Live Activity tokens; unregister one first"
-                    : "a user may have \(most) devices; unregister one first")
+                    ? "a user may have \(limit) Live Activity tokens; unregister one first"
+                    : "a user may have \(limit) devices; unregister one first")
         }
         return result
     }
@@ -88,8 +88,8 @@ extension User {
         }
         if let place { devices[place] = device } else { devices.append(device) }
         var left = before.map { registration.renews($0) ? [] : [$0] } ?? []
-        left += devices.filter { registration.replaces($0) || $0.isOver(at: time) }
-        devices.removeAll { registration.replaces($0) || $0.isOver(at: time) }
+        left += devices.filter { registration.replaces($0) || $0.isExpired(at: time) }
+        devices.removeAll { registration.replaces($0) || $0.isExpired(at: time) }
         return (device, left)
     }
 
@@ -156,7 +156,7 @@ extension Device {
 
     /// Whether it belongs to a Live Activity that nobody can see any more, or has been in quarantine for more
     /// than 30 days.
-    fileprivate func isOver(at time: Timestamp) -> Bool {
+    fileprivate func isExpired(at time: Timestamp) -> Bool {
         if let quarantined, time - quarantined > .days(30) { return true }
         return isOldActivity(at: time)
     }

@@ -189,15 +189,15 @@ extension Registry {
                 guard !devices.contains(where: { key.finds($0) && $0.token != token }) else {
                     throw .refused(
                         .conflict,
-                        "another user has registered this activityId; make ids that nobody else can have"
+                        "another user has registered this activityId; use a globally unique one, such as a UUID"
                     )
                 }
             }
         case .session:
-            let most = try state.quotas().listeners
-            guard holders.users.count < most || holders.users.contains(user) else {
+            let limit = try state.quotas().listeners
+            guard holders.users.count < limit || holders.users.contains(user) else {
                 throw .refused(
-                    .conflict, "a session may have \(most) listeners, and this one has as many")
+                    .conflict, "this session has \(limit) listeners, which is as many as allowed")
             }
         }
     }

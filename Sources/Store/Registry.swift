@@ -45,13 +45,13 @@ package struct Registry {
     ///
     /// - Parameter isBad: whether the service does not know the token. The token then gets no more pushes,
     ///   and is removed after 30 days unless the app registers it again.
-    package func noteRefusal(
+    package func recordRefusal(
         _ reason: String, of token: DeviceToken, of user: UserID, isBad: Bool, at moment: Timestamp
     ) throws(Failure) {
         try state.users[user].update { document in
             for index in document.devices.indices where document.devices[index].token == token {
                 guard document.devices[index].registered <= moment else { continue }
-                document.devices[index].noteRefusal(reason, at: moment)
+                document.devices[index].recordRefusal(reason, at: moment)
                 guard isBad else { continue }
                 document.devices[index].quarantined = document.devices[index].quarantined ?? moment
             }
@@ -197,10 +197,11 @@ package struct Registry {
     ///
     /// - Parameter shouldForget: whether to remove the user from this index.
     func forget(
-        _ devices: [Device], of user: UserID, where isMeant: (IndexKey) -> Bool = { _ in true }
+        _ devices: [Device], of user: UserID,
+        where shouldForget: (IndexKey) -> Bool = { _ in true }
     ) throws(Failure) {
         for device in devices {
-            for key in IndexKey.all(device.token, device.kind) where isMeant(key) {
+            for key in IndexKey.all(device.token, device.kind) where shouldForget(key) {
                 try key.document(in: state).update { (holders) throws(Failure) in
                     // Checked under the index's lock: a registration may have come in between.
                     if try !has(user, key) { holders.remove(user) }

@@ -80,8 +80,8 @@ package struct SessionFeeds: Equatable {
     /// - Parameters:
     ///   - isCarrierNew: whether a notification was made for that state.
     ///   - isOpen: whether a notification is in the spool.
-    package mutating func note(
-        _ feed: ActivityFeed, isCarrierNew: Bool,
+    package mutating func replaceFeed(
+        with feed: ActivityFeed, isCarrierNew: Bool,
         isOpen: (String) throws(Failure) -> Bool
     ) throws(Failure) {
         if isCarrierNew { first = feed.number }

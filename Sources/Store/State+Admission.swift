@@ -43,7 +43,9 @@ extension State {
             pause = try count(caller, distance: 60_000_000 / Int64(perMinute))
         } catch { UnusableFiles.note("\(folder)/requests.limit", error.errno.name) }
         guard pause == 0 else {
-            throw .refused(.tooMany(seconds: Int(pause)), "too many requests by this caller")
+            throw .refused(
+                .tooMany(seconds: Int(pause)),
+                "too many requests by this caller; try again in \(pause) s")
         }
     }
 

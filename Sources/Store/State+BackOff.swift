@@ -2,18 +2,18 @@ import Documents
 import Turnstone
 
 extension State {
-    private var ogs: StoredDocument<Opaque> { notes[DocumentName(single: "ogs")] }
+    private var ogs: StoredDocument<Opaque> { sharedDocuments[DocumentName(single: "ogs")] }
 
     /// The pause that OGS asked for; `nil` since it last answered sensibly.
     package func backOff() throws(Failure) -> BackOff? {
         try ogs.read().flatMap { BackOff($0.content) }
     }
 
-    package func note(backOff: BackOff?) throws(Failure) {
-        try ogs.update { note in
-            note.content["until"] = backOff?.members["until"]
-            note.content["step"] = backOff?.members["step"]
-            note.content["since"] = backOff?.members["since"]
+    package func setBackOff(_ backOff: BackOff?) throws(Failure) {
+        try ogs.update { document in
+            document.content["until"] = backOff?.members["until"]
+            document.content["step"] = backOff?.members["step"]
+            document.content["since"] = backOff?.members["since"]
         }
     }
 

@@ -37,7 +37,9 @@ package struct DeliveryStop: Equatable, Sendable {
 }
 
 extension State {
-    private var stops: StoredDocument<Opaque> { notes[DocumentName(single: "delivery")] }
+    private var stops: StoredDocument<Opaque> {
+        sharedDocuments[DocumentName(single: "delivery")]
+    }
 
     /// The push services that get nothing now.
     package func deliveryStops() throws(Failure) -> [DeliveryStop] {
@@ -58,7 +60,7 @@ extension State {
 
     /// Records why nothing goes to a service, or with `nil` that it gets pushes again. A stop with the same
     /// reason keeps its start.
-    package func note(_ stop: DeliveryStop?, of service: String) throws(Failure) {
+    package func setDeliveryStop(_ stop: DeliveryStop?, of service: String) throws(Failure) {
         let known = try deliveryStop(of: service)
         guard known != stop else { return }
         let value: JSONValue? = stop.map { stop in
@@ -71,17 +73,17 @@ extension State {
             members["until"] = stop.until.map { JSONValue($0) }
             return .object(members)
         }
-        try note("stopped", service, value)
+        try setMember("stopped", of: service, to: value)
     }
 
     /// Changes a service's entry in one member of `delivery.json`.
-    private func note(
-        _ member: String, _ service: String, _ value: JSONValue?
+    private func setMember(
+        _ member: String, of service: String, to value: JSONValue?
     ) throws(Failure) {
-        try stops.update { note in
-            var services = note.content[member]?.object ?? [:]
+        try stops.update { document in
+            var services = document.content[member]?.object ?? [:]
             services[service] = value
-            note.content[member] = .object(services)
+            document.content[member] = .object(services)
         }
     }
 
@@ -103,13 +105,14 @@ extension State {
 
     /// Records that a service answers no pushes, or with `nil` that it does again. A failure that lasts keeps
     /// its start.
-    package func note(
-        failing reason: String?, of service: String, at now: Timestamp
+    package func setDeliveryFailure(
+        _ reason: String?, of service: String, at now: Timestamp
     ) throws(Failure) {
         let isKnown = try deliveryFailures().contains { $0.service == service }
         guard isKnown != (reason != nil) else { return }
-        try note(
-            "failing", service, reason.map { ["reason": .string($0), "since": JSONValue(now)] })
+        try setMember(
+            "failing", of: service,
+            to: reason.map { ["reason": .string($0), "since": JSONValue(now)] })
     }
 
     // MARK: Refusals
@@ -134,9 +137,9 @@ extension State {
             ]
         }
 
-        package static let most = 20
+        package static let maximumUsers = 20
         /// From this number of users on, the settings are the likely cause.
-        package static let few = 3
+        package static let alarmThreshold = 3
     }
 
     package func refusals() throws(Failure) -> [Refusals] {
@@ -159,18 +162,18 @@ extension State {
 
     /// Records users to whom a service refused pushes under these settings, in addition to those of earlier
     /// runs.
-    package func note(
-        refusal reason: String, to users: Set<UserID>, by service: String, under settings: String,
+    package func recordRefusals(
+        _ reason: String, to users: Set<UserID>, by service: String, under settings: String,
         at now: Timestamp
     ) throws(Failure) {
         let known = try refusals(by: service, under: settings)
         let added = users.map { digest(of: $0) }
-        let names = Array(Set((known?.names ?? []) + added).sorted().prefix(Refusals.most))
+        let names = Array(Set((known?.names ?? []) + added).sorted().prefix(Refusals.maximumUsers))
         guard known?.reason != reason || known?.names != names else { return }
         let refusals = Refusals(
             service: service, reason: reason, since: known?.since ?? now, settings: settings,
             names: names)
-        try note("refusing", service, refusals.json)
+        try setMember("refusing", of: service, to: refusals.json)
     }
 
     private func digest(of user: UserID) -> String {
@@ -186,7 +189,7 @@ extension State {
         for known in try refusals() where known.names.contains(digest) {
             var rest = known
             rest.names.removeAll { $0 == digest }
-            try note("refusing", known.service, rest.json)
+            try setMember("refusing", of: known.service, to: rest.json)
             count += 1
         }
         return count
@@ -195,7 +198,7 @@ extension State {
     /// Clears a service's refusals because it has accepted a push.
     package func forgetRefusals(by service: String) throws(Failure) {
         guard try refusals().contains(where: { $0.service == service }) else { return }
-        try note("refusing", service, nil)
+        try setMember("refusing", of: service, to: nil)
     }
 
     // MARK: Acceptances
@@ -211,14 +214,14 @@ extension State {
     }
 
     /// Records that a service has accepted pushes under these settings.
-    package func note(
-        acceptances: Set<APNsEnvironment>, of service: String, under settings: String
+    package func recordAcceptances(
+        in environments: Set<APNsEnvironment>, of service: String, under settings: String
     ) throws(Failure) {
-        let known = try self.acceptances(of: service, under: settings)
-        guard !acceptances.isSubset(of: known) else { return }
-        let names = known.union(acceptances).map { $0.rawValue }.sorted()
-        try note(
-            "accepted", service,
-            ["settings": .string(settings), "environments": JSONValue(texts: names)])
+        let known = try acceptances(of: service, under: settings)
+        guard !environments.isSubset(of: known) else { return }
+        let names = known.union(environments).map { $0.rawValue }.sorted()
+        try setMember(
+            "accepted", of: service,
+            to: ["settings": .string(settings), "environments": JSONValue(texts: names)])
     }
 }

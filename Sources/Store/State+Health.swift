@@ -14,34 +14,34 @@ extension State {
     ///
     /// - Parameter isAnswered: whether OGS answered for any player whom it knew before; `nil` if none was
     ///   asked about.
-    package func noteCycle(at now: Timestamp, isAnswered: Bool?) throws(Failure) {
-        // Two cycles may end at once.
+    package func recordCycle(at now: Timestamp, isAnswered: Bool?) throws(Failure) {
+        // Two cycles may complete at once.
         try Lock.holding("\(folder)/players.index") { (_) throws(Failure) in
             let unanswered = try unansweredSince()
-            var note: JSONObject = ["version": 1, "completed_at": JSONValue(now)]
+            var record: JSONObject = ["version": 1, "completed_at": JSONValue(now)]
             switch isAnswered {
             case true?: break
-            case false?: note["unanswered_since"] = JSONValue(min(unanswered ?? now, now))
-            case nil: note["unanswered_since"] = unanswered.map { JSONValue($0) }
+            case false?: record["unanswered_since"] = JSONValue(min(unanswered ?? now, now))
+            case nil: record["unanswered_since"] = unanswered.map { JSONValue($0) }
             }
             try systemCalls(
                 Files.replace(
-                    cyclePath, with: JSON.text(.object(note)) + [UInt8(ascii: "\n")],
+                    cyclePath, with: JSON.text(.object(record)) + [UInt8(ascii: "\n")],
                     durably: false))
         }
     }
 
     /// When the last cycle completed; `nil` if none has, or the record is lost.
     package func lastCycle() throws(Failure) -> Timestamp? {
-        try cycleNote()["completed_at"]?.timestamp
+        try cycleRecord()["completed_at"]?.timestamp
     }
 
     /// When cycles began to find out nothing about players whom OGS knew before.
     package func unansweredSince() throws(Failure) -> Timestamp? {
-        try cycleNote()["unanswered_since"]?.timestamp
+        try cycleRecord()["unanswered_since"]?.timestamp
     }
 
-    private func cycleNote() throws(Failure) -> JSONObject {
+    private func cycleRecord() throws(Failure) -> JSONObject {
         let bytes = try systemCalls(Files.contents(cyclePath))
         do throws(JSONError) {
             return try bytes.flatMap { (bytes) throws(JSONError) in try JSON.parse(bytes) }?
@@ -64,8 +64,8 @@ extension State {
     /// folder.
     package func setAside() throws(Failure) -> [String] {
         var names: [String] = []
-        for note in try fileNotes() where note.reason == nil {
-            guard let name = try inside(note.file), !names.contains(name) else { continue }
+        for fault in try recordedFaults() where fault.reason == nil {
+            guard let name = try inside(fault.file), !names.contains(name) else { continue }
             names.append(name)
         }
         return names
@@ -75,29 +75,29 @@ extension State {
     package func unusable() throws(Failure) -> [(name: String, reason: String)] {
         let setAside = try setAside()
         var found: [(name: String, reason: String)] = []
-        for note in try fileNotes() {
-            guard let reason = note.reason,
-                !setAside.contains(where: { isCopy($0, of: note.file) }),
-                !found.contains(where: { $0.name == note.file }),
-                isUnusable(note.file, reason)
+        for fault in try recordedFaults() {
+            guard let reason = fault.reason,
+                !setAside.contains(where: { isCopy($0, of: fault.file) }),
+                !found.contains(where: { $0.name == fault.file }),
+                isUnusable(fault.file, reason)
             else { continue }
-            found.append((note.file, reason))
+            found.append((fault.file, reason))
         }
         return found
     }
 
-    private func fileNotes() throws(Failure) -> [(file: String, reason: String?)] {
-        var notes: [(file: String, reason: String?)] = []
+    private func recordedFaults() throws(Failure) -> [(file: String, reason: String?)] {
+        var faults: [(file: String, reason: String?)] = []
         for name in UnusableFiles.names.reversed() {
             let bytes = try systemCalls(Files.contents("\(folder)/\(name)"))
             for line in (bytes ?? []).split(separator: UInt8(ascii: "\n")).suffix(10_000) {
                 var members: JSONObject?
                 do throws(JSONError) { members = try JSON.parse(Array(line)).object } catch {}
                 guard let file = members?["file"]?.string else { continue }
-                notes.append((file, members?["reason"]?.string))
+                faults.append((file, members?["reason"]?.string))
             }
         }
-        return notes
+        return faults
     }
 
     /// Whether a recorded fault still exists.

@@ -24,7 +24,7 @@ extension State {
     ///
     /// - Parameter limit: how many users' documents it may read.
     /// - Returns: how many documents were removed.
-    package func sweep(at now: Timestamp, reading most: Int = 20_000) throws(Failure) -> Int {
+    package func sweep(at now: Timestamp, reading limit: Int = 20_000) throws(Failure) -> Int {
         let turn = Int(now.seconds / 30 % Self.turns)
         guard turn < 4 * 256 else { return 0 }
         let folder = "\(sweptFolders[turn % 4])/\(hex([UInt8(turn / 4)]))"
@@ -36,7 +36,7 @@ extension State {
         let start =
             UInt64(truncatingIfNeeded: now.seconds / 30 / Self.turns) &* 0x9E37_79B9_7F4A_7C15
         let first = start.place(among: names.count)
-        var budget = SweepBudget(users: most)
+        var budget = SweepBudget(users: limit)
         for name in names[first...] + names[..<first]
         where name.utf8.suffix(5).elementsEqual(".json".utf8) {
             // An unusable document does not affect the others.
@@ -103,7 +103,7 @@ extension State {
         var owner: PlayerID?
         let isGone = try keyDocuments[name].remove { key in
             owner = PlayerID(key.owner)
-            return isWorn(key, at: now)
+            return isExpired(key, at: now)
         }
         guard isGone, let owner else { return isGone }
         try users[owner].update { user in
@@ -112,7 +112,7 @@ extension State {
         return true
     }
 
-    private func isWorn(_ key: Key, at now: Timestamp) -> Bool {
+    private func isExpired(_ key: Key, at now: Timestamp) -> Bool {
         guard let end = key.revoked else { return false }
         return now - end > .days(30)
     }

@@ -32,12 +32,15 @@ package struct State {
             stated = nil
         }
         guard let stated else {
-            throw Failure(.broken, "unable to read \(path): it is not JSON", cause: "corrupt")
+            throw Failure(
+                .broken,
+                "unable to read \(path): not a JSON object with a version; restore it from a backup",
+                cause: "corrupt")
         }
         guard stated <= Self.version else {
             throw Failure(
                 .broken,
-                "unable to use \(folder): its version \(stated) is newer than this program",
+                "unable to use \(folder): its version \(stated) is newer than this program's \(Self.version); install a newer Turnstone",
                 cause: "newer")
         }
     }
@@ -45,7 +48,7 @@ package struct State {
     private func make(_ path: String) throws(Failure) {
         do throws(SystemError) { try Files.makeFolder(folder) } catch {
             throw .misconfigured(
-                "unable to make \(folder) (TURNSTONE_STATE): \(error.errno.name)")
+                "unable to create \(folder) (TURNSTONE_STATE): \(error.errno.name)")
         }
         try Lock.holding(path) { (_) throws(Failure) in
             guard try contents(path) == nil else { return }
@@ -78,7 +81,9 @@ package struct State {
         Shelf(folder: "\(folder)/credentials", isCache: true)
     }
     /// What the whole installation has to remember, such as the pause that OGS asked for: `ogs.json`.
-    package var notes: Shelf<DocumentName, Opaque> { Shelf(folder: folder, mayVanish: true) }
+    package var sharedDocuments: Shelf<DocumentName, Opaque> {
+        Shelf(folder: folder, mayVanish: true)
+    }
 
     package var messages: MessageRecords { MessageRecords(folder: "\(folder)/messages") }
     package var keys: Keys { Keys(state: self) }
@@ -93,7 +98,9 @@ package struct State {
         let hasIndex = try systemCalls(Files.exists("\(folder)/players.index"))
         guard hasIndex else { return }
         let records = try playerIndex().records()
-        if let record = records.record(of: player, hint: hint) { records.noteJudged(record, 0) }
+        if let record = records.record(of: player, hint: hint) {
+            records.recordJudgement(record, 0)
+        }
     }
 
     package func playerIndex() throws(Failure) -> PlayerIndex { try PlayerIndex(state: self) }

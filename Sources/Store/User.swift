@@ -107,7 +107,7 @@ package struct Device: Equatable {
     package func isStale(at now: Timestamp) -> Bool { now - registered > .days(270) }
 
     /// Records that its push service refused it.
-    package mutating func noteRefusal(_ reason: String, at moment: Timestamp) {
+    package mutating func recordRefusal(_ reason: String, at moment: Timestamp) {
         refusals = Refusals(reason: reason, last: moment, count: (refusals?.count ?? 0) + 1)
     }
 }
@@ -136,7 +136,7 @@ extension User {
             guard let held = HeldMessages(json) else { return nil }
             self.held = held
         }
-        badge = min(members.take("badge")?.count ?? 0, BadgeChange.most)
+        badge = min(members.take("badge")?.count ?? 0, BadgeChange.maximum)
         badgeMessages = members.take("badge_by")?.texts ?? []
         badgePush = members.take("badge_push")?.object.flatMap(BadgePush.init)
         record = members.take("record")?.integer
@@ -251,9 +251,10 @@ extension User {
     ///
     /// - Parameter includingLive: whether live games count.
     package mutating func judge(
-        _ look: ActiveGames, of player: PlayerID, liveToo: Bool
+        _ look: ActiveGames, of player: PlayerID, includingLive: Bool
     ) -> TurnRule.Judgement {
-        let judgement = TurnRule.judge(look, ledger: ledger, player: player, liveToo: liveToo)
+        let judgement = TurnRule.judge(
+            look, ledger: ledger, player: player, includingLive: includingLive)
         ledger = judgement.ledger
         turnBadge.waiting = Int64(judgement.badge)
         return judgement
@@ -304,21 +305,21 @@ extension User {
     ///
     /// - Parameter badge: how many waiting games the notice showed; `nil` if it was sent by a drainer that
     ///   was killed.
-    package mutating func noteTold(
+    package mutating func recordAccepted(
         _ notice: Int64, badge: Int64?, on tokens: [DeviceToken], at moment: Timestamp
     ) {
         lastNotification = moment
         silence = nil
-        ledger.noteTold(notice)
+        ledger.markAccepted(notice)
         for index in devices.indices where tokens.contains(devices[index].token) {
             devices[index].reached = moment
             devices[index].notice = max(devices[index].notice, notice)
         }
-        if let badge { noteShown(badge, on: tokens) }
+        if let badge { recordShown(badge, on: tokens) }
     }
 
     /// Records how many waiting games a push showed on some of the devices.
-    package mutating func noteShown(_ waiting: Int64, on tokens: [DeviceToken]) {
+    package mutating func recordShown(_ waiting: Int64, on tokens: [DeviceToken]) {
         for index in devices.indices where tokens.contains(devices[index].token) {
             devices[index].shownTurns = waiting
         }
@@ -327,7 +328,9 @@ extension User {
     /// Records that a turn notice has ended and no device accepted it: its turns are new again.
     ///
     /// - Parameter isRefused: whether a push service refused it.
-    package mutating func noteUntold(_ notice: Int64, isRefused: Bool, at moment: Timestamp) {
+    package mutating func recordUndelivered(
+        _ notice: Int64, isRefused: Bool, at moment: Timestamp
+    ) {
         ledger.forget(notice)
         if isRefused { silence = Silence(after: silence, at: moment) }
     }

@@ -27,10 +27,10 @@ package struct LookBook {
     package func take(
         _ found: ActiveGames, entityTag: String?, of player: PlayerID, record: Int64?,
         began: Timestamp
-    ) throws(Failure) -> TurnNotifier.Told? {
+    ) throws(Failure) -> TurnNotifier.Report? {
         guard let record else {
             try state.looks[player].update { $0 = Look(found, at: began) }
-            return try tell(player, of: found, record: nil, began: began)
+            return try notify(player, of: found, record: nil, began: began)
         }
         if let own = try self.record(of: player), own != record {
             // A crash left this record behind, and the next registration made another.
@@ -46,26 +46,26 @@ package struct LookBook {
         if records.found(record) != fingerprint {
             try state.looks[player].update { $0 = Look(found, at: began) }
         } else if records.judged(record) == mark(fingerprint) {
-            records.note(record, lookBegan: began, found: fingerprint, tag: entityTag)
+            records.recordLook(record, began: began, found: fingerprint, tag: entityTag)
             return nil
         }
-        let told = try tell(player, of: found, record: record, began: began)
-        guard !told.isOutdated else { return told }
-        records.note(record, lookBegan: began, found: fingerprint, tag: entityTag)
-        return told
+        let report = try notify(player, of: found, record: record, began: began)
+        guard !report.isOutdated else { return report }
+        records.recordLook(record, began: began, found: fingerprint, tag: entityTag)
+        return report
     }
 
     /// Takes in that OGS has nothing new.
     @discardableResult
     package func takeUnchanged(
         of player: PlayerID, record: Int64, began: Timestamp
-    ) throws(Failure) -> TurnNotifier.Told? {
+    ) throws(Failure) -> TurnNotifier.Report? {
         if records.judged(record) != mark(records.found(record)), let look = try look(of: player) {
             return try take(
                 look.found, entityTag: records.tag(record), of: player, record: record, began: began
             )
         }
-        records.noteUnchanged(record, lookBegan: began)
+        records.recordUnchanged(record, lookBegan: began)
         return nil
     }
 
@@ -98,10 +98,10 @@ package struct LookBook {
     }
 
     /// Judges known games, and queues a notice if there is anything new, as after any look.
-    package func tell(
+    package func notify(
         _ player: PlayerID, of found: ActiveGames, record: Int64?, began: Timestamp
-    ) throws(Failure) -> TurnNotifier.Told {
-        try notifier.tell(player, of: found) {
+    ) throws(Failure) -> TurnNotifier.Report {
+        try notifier.notify(player, of: found) {
             guard let record else { return false }
             // A look takes at most two minutes. A larger difference means that the clock was set back.
             let later = records.looked(record) - began
@@ -109,12 +109,12 @@ package struct LookBook {
         } unwatch: {
             if let record { records.unwatch(record) }
         } settled: {
-            if let record { records.noteJudged(record, mark(found.fingerprint)) }
+            if let record { records.recordJudgement(record, mark(found.fingerprint)) }
         }
     }
 
     /// The mark to compare judgements by: they depend on one setting besides the games.
     private func mark(_ fingerprint: Int64) -> Int64 {
-        notifier.settings.liveToo ? ~fingerprint : fingerprint
+        notifier.settings.includingLive ? ~fingerprint : fingerprint
     }
 }

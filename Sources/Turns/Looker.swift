@@ -25,7 +25,7 @@ package struct Looker {
     /// What is known about a player's games.
     package struct Found {
         package let look: Look
-        package let told: TurnNotifier.Told
+        package let report: TurnNotifier.Report
     }
 
     /// Looks at a player.
@@ -42,7 +42,7 @@ package struct Looker {
             throw unknown(player, until: moment)
         }
         let backOff = try state.backOff()
-        guard backOff?.isActive(at: now) != true else { throw leftAlone }
+        if let backOff, backOff.isActive(at: now) { throw pausing(backOff) }
         guard let record else { return try ask(player, settings, record: nil, after: backOff) }
         guard try claim(record) else {
             guard let found = try wait(for: player, age) else { throw noAnswer }
@@ -59,7 +59,7 @@ package struct Looker {
         let record = try book.record(of: player)
         return Found(
             look: look,
-            told: try book.tell(player, of: look.found, record: record, began: look.at))
+            report: try book.notify(player, of: look.found, record: record, began: look.at))
     }
 
     private func claim(_ record: Int64) throws(Failure) -> Bool {
@@ -105,25 +105,26 @@ package struct Looker {
     ) throws(Failure) -> Found {
         switch outcome {
         case .games(let found, let tag):
-            if try state.backOff()?.isActive(at: now) == false { try state.note(backOff: nil) }
-            let told = try book.take(
+            if try state.backOff()?.isActive(at: now) == false { try state.setBackOff(nil) }
+            let report = try book.take(
                 found, entityTag: tag, of: player, record: record, began: now)
-            if let told { return Found(look: Look(found, at: now), told: told) }
+            if let report { return Found(look: Look(found, at: now), report: report) }
             return Found(
                 look: Look(found, at: now),
-                told: try book.tell(player, of: found, record: record, began: now))
+                report: try book.notify(player, of: found, record: record, began: now))
         case .unchanged:
             guard let record, let look = try book.look(of: player) else { throw noAnswer }
             try book.takeUnchanged(of: player, record: record, began: now)
-            let told = try book.tell(player, of: look.found, record: record, began: now)
-            return Found(look: Look(look.found, at: now), told: told)
+            let report = try book.notify(player, of: look.found, record: record, began: now)
+            return Found(look: Look(look.found, at: now), report: report)
         case .unknownPlayer:
-            if let record { book.records.noteUnknown(record, at: now) }
+            if let record { book.records.recordUnknownPlayer(record, at: now) }
             throw unknown(
                 player, until: record.flatMap { book.records.unknownUntil($0, at: now) })
-        case .backOff(let wish):
-            try state.note(backOff: BackOff(after: backOff, wish: wish, now: now))
-            throw leftAlone
+        case .backOff(let requested):
+            let next = BackOff(after: backOff, requested: requested, now: now)
+            try state.setBackOff(next)
+            throw pausing(next)
         case .outage, .notLooked: throw noAnswer
         }
     }
@@ -134,18 +135,21 @@ package struct Looker {
         }
         return .refused(
             .notFound,
-            "Online-Go.com knows no player \(player); check the number"
+            "Online-Go.com does not know player \(player); check the number"
                 + (next.map { ".\($0)" } ?? ""))
     }
 
-    private var leftAlone: Failure {
+    private func pausing(_ backOff: BackOff) -> Failure {
         Failure(
-            .later(seconds: 30), "unable to ask Online-Go.com: it wants to be left alone",
+            .later(seconds: 30),
+            "unable to ask Online-Go.com: it asked for a pause until \(CalendarDate(backOff.until).text)",
             cause: "OGS")
     }
 
     private var noAnswer: Failure {
         Failure(
-            .later(seconds: 30), "unable to ask Online-Go.com: no sensible answer", cause: "OGS")
+            .later(seconds: 30),
+            "unable to ask Online-Go.com: it gave no usable answer; try again in 30 s",
+            cause: "OGS")
     }
 }

@@ -20,7 +20,7 @@ package struct TurnNotifier {
     }
 
     /// The result of judging a look.
-    package struct Told {
+    package struct Report {
         package let judgement: TurnRule.Judgement
         /// The notice that was queued.
         package var notice: String?
@@ -47,44 +47,44 @@ package struct TurnNotifier {
     ///   - unwatch: called under the user's lock if the player has no device.
     ///   - settled: called under the user's lock if nothing needs judging again before a look finds something
     ///     new.
-    package func tell(
+    package func notify(
         _ player: PlayerID, of found: ActiveGames, unless isOutdated: () -> Bool,
         unwatch: () -> Void, settled: () -> Void
-    ) throws(Failure) -> Told {
+    ) throws(Failure) -> Report {
         try state.users[player].update { (user) throws(Failure) in
             try adopt(&user, player)
             try forgetLost(&user, player)
             var judged = user
-            let judgement = judged.judge(found, of: player, liveToo: settings.liveToo)
+            let judgement = judged.judge(found, of: player, includingLive: settings.includingLive)
             guard user.isWatched else {
                 unwatch()
-                return Told(judgement: judgement, isWatched: false)
+                return Report(judgement: judgement, isWatched: false)
             }
-            guard !isOutdated() else { return Told(judgement: judgement, isOutdated: true) }
-            var told = Told(judgement: judgement)
+            guard !isOutdated() else { return Report(judgement: judgement, isOutdated: true) }
+            var report = Report(judgement: judgement)
             user = judged
             switch user.preferences.passage(Preferences.turn, at: now, WallClock.minute) {
-            case .free: told.isHeld = user.silence?.holds(at: now) ?? false
-            case .held: told.isHeld = true
+            case .free: report.isHeld = user.silence?.holds(at: now) ?? false
+            case .held: report.isHeld = true
             case .closed:
                 // These turns are not sent later either.
                 user.ledger.mark(judgement.new, notice: 0)
-                told.isBadgeCorrected = try correctBadge(&user, player, told: 0)
-                told.isHeld = user.needsCorrection(told: 0) && !told.isBadgeCorrected
-                if !told.isHeld { settled() }
-                return told
+                report.isBadgeCorrected = try correctBadge(&user, player, notified: 0)
+                report.isHeld = user.needsCorrection(notified: 0) && !report.isBadgeCorrected
+                if !report.isHeld { settled() }
+                return report
             }
-            let known = Int64(judgement.old.count { user.ledger[$0.id]?.isTold == true })
-            if !judgement.new.isEmpty, !told.isHeld {
-                told.notice = try queue(judgement, &user, player)
+            let known = Int64(judgement.old.count { user.ledger[$0.id]?.isNotified == true })
+            if !judgement.new.isEmpty, !report.isHeld {
+                report.notice = try queue(judgement, &user, player)
             } else {
-                told.isBadgeCorrected = try correctBadge(&user, player, told: known)
+                report.isBadgeCorrected = try correctBadge(&user, player, notified: known)
             }
             if judgement.new.isEmpty {
-                told.isHeld = user.needsCorrection(told: known) && !told.isBadgeCorrected
+                report.isHeld = user.needsCorrection(notified: known) && !report.isBadgeCorrected
             }
-            if !told.isHeld { settled() }
-            return told
+            if !report.isHeld { settled() }
+            return report
         }
     }
 
@@ -105,12 +105,12 @@ package struct TurnNotifier {
     /// - Parameter notified: how many of the waiting games the player was notified of. The number never
     ///   counts others.
     private func correctBadge(
-        _ user: inout User, _ player: PlayerID, told: Int64
+        _ user: inout User, _ player: PlayerID, notified: Int64
     ) throws(Failure) -> Bool {
-        guard user.needsCorrection(told: told) else { return false }
+        guard user.needsCorrection(notified: notified) else { return false }
         if let pending = user.turnBadge.correction, try spool.contains(pending) { return false }
-        // The last notice has a number of its own.
-        if !user.needsCorrection(told: 0) {
+        // If icons only show too few, the last notice corrects them when it is sent.
+        if !user.needsCorrection(notified: 0) {
             if try spool.contains(id(player, user.notices)) { return false }
         }
         let due = user.turnBadge.nextCorrection(at: now)
@@ -121,7 +121,8 @@ package struct TurnNotifier {
             push: PushContent(
                 badge: user.turnBadge.waiting, collapseID: "turn-badge-\(player)"))
         notification.cargo = .turnBadge
-        let tokens = user.devices.filter { user.showsWrongNumber($0, told: told) }.map(\.token)
+        let wrong = user.devices.filter { user.showsWrongNumber($0, notified: notified) }
+        let tokens = wrong.map(\.token)
         let deliveries = deliveries(user).filter { $0.token.map(tokens.contains) ?? false }
         try spool.accept(
             notification, to: deliveries, notBefore: due > now ? .putOff(until: due) : nil)
@@ -132,8 +133,8 @@ package struct TurnNotifier {
 
     /// Records the turns of notices that were queued but not recorded because of a crash.
     private func adopt(_ user: inout User, _ player: PlayerID) throws(Failure) {
-        while let told = try spool.find(id(player, user.notices + 1))?.turns {
-            user.adopt(told.turns, notice: told.notice)
+        while let queued = try spool.find(id(player, user.notices + 1))?.turns {
+            user.adopt(queued.turns, notice: queued.notice)
         }
     }
 
@@ -188,12 +189,12 @@ package struct TurnNotifier {
 extension User {
     /// Whether the device's icon shows more waiting games than there are, or fewer than the player was
     /// notified of.
-    fileprivate func showsWrongNumber(_ device: Device, told: Int64) -> Bool {
+    fileprivate func showsWrongNumber(_ device: Device, notified: Int64) -> Bool {
         guard device.takesMessages, let shown = device.shownTurns else { return false }
-        return shown > turnBadge.waiting || shown < told
+        return shown > turnBadge.waiting || shown < notified
     }
 
-    fileprivate func needsCorrection(told: Int64) -> Bool {
-        devices.contains { showsWrongNumber($0, told: told) }
+    fileprivate func needsCorrection(notified: Int64) -> Bool {
+        devices.contains { showsWrongNumber($0, notified: notified) }
     }
 }

@@ -8,7 +8,7 @@ package struct ActivityFeed: Equatable, Sendable {
     /// APNs allows an app about one update in this time (Apple's guide to ActivityKit push notifications).
     package static let window = Interval.seconds(15)
     /// How far a state's moment may be ahead of our clock: callers' clocks differ.
-    package static let mostAhead = Interval.hours(1)
+    package static let maximumLead = Interval.hours(1)
 
     /// What an activity shows from a moment on.
     package struct State: Equatable, Sendable {
@@ -110,7 +110,7 @@ package struct ActivityFeed: Equatable, Sendable {
         fileprivate var window: Interval { self == .channel ? .seconds(0) : ActivityFeed.window }
 
         /// Whether nothing may follow an end.
-        fileprivate var isOver: Bool { self != .channel }
+        fileprivate var isEndFinal: Bool { self != .channel }
     }
 
     /// The notification that carries an end or has carried it, while nothing newer is known.
@@ -156,9 +156,9 @@ package struct ActivityFeed: Equatable, Sendable {
         let isEnd = aps["event"] == .string("end")
         var latest = moment ?? now
         if let known {
-            if known.isEnd, scope.isOver { return .ended }
-            // A moment that is further ahead was stored while the clock was wrong.
-            if known.moment - now <= Self.mostAhead {
+            if known.isEnd, scope.isEndFinal { return .ended }
+            // A moment further ahead was stored while the clock was wrong.
+            if known.moment - now <= Self.maximumLead {
                 if let moment, moment < known.moment, !isEnd { return .outdated }
                 latest = max(latest, known.moment)
             }
@@ -383,7 +383,7 @@ extension ActivityFeed.State {
     fileprivate func isNewer(than shared: ActivityFeed.Place, now: Timestamp) -> Bool {
         if after >= shared.number { return true }
         return after >= shared.untimed && moment > shared.moment
-            && moment - now <= ActivityFeed.mostAhead
+            && moment - now <= ActivityFeed.maximumLead
     }
 }
 

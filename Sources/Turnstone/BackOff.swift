@@ -11,11 +11,11 @@ package struct BackOff: Equatable, Sendable {
     ///   - previous: the back-off before this one, if no answer came in between.
     ///   - requested: the pause that OGS asked for (`Retry-After`), at most an hour; otherwise 10 s, doubling
     ///     to 10 min.
-    package init(after previous: BackOff?, wish: Interval?, now: Timestamp) {
+    package init(after previous: BackOff?, requested: Interval?, now: Timestamp) {
         since = now
         step = (previous?.step ?? 0).saturatingAdd(1)
         let doubled = Interval.milliseconds(10_000 << min(step - 1, 6))
-        until = now + min(wish ?? min(doubled, .minutes(10)), .hours(1))
+        until = now + min(requested ?? min(doubled, .minutes(10)), .hours(1))
     }
 
     /// Whether OGS must not be asked now.

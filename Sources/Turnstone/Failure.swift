@@ -5,8 +5,8 @@ package enum Disposition: Equatable, Sendable {
     /// The same request may work soon.
     case later(seconds: Int)
     /// Another server gave an unusable answer. Nobody here can fix that.
-    case nonsense
-    /// Whoever runs the installation must mend its configuration.
+    case badUpstream
+    /// The operator must correct the configuration.
     case misconfigured
     /// The operator must repair the state folder, or we the program.
     case broken

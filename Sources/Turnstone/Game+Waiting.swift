@@ -14,8 +14,8 @@ extension Game {
     }
 
     /// Whether `player` should be notified that the game waits.
-    package func waits(for player: PlayerID, liveToo: Bool) -> Bool {
-        isTurn(of: player) && !isPaused && (liveToo || !isLive)
+    package func waits(for player: PlayerID, includingLive: Bool) -> Bool {
+        isTurn(of: player) && !isPaused && (includingLive || !isLive)
     }
 
     /// Stone removal stops the clocks with a pause of its own, which does not keep anybody from accepting.

@@ -6,15 +6,15 @@ package struct TurnLedger: Equatable, Sendable {
         /// The number of the notice for the turn. A player's notices count up from 1.
         package var notice: Int64
         /// Whether a device has accepted the notice. Until then the turn is queued.
-        package var isTold: Bool
-        /// Whether the game was seen not waiting for the player since: the same position with a later move is
+        package var isNotified: Bool
+        /// Whether the game was seen not waiting for the player since. The same position with a later move is
         /// then another turn (an undo).
         package var wasAway = false
 
-        package init(turn: Turn, notice: Int64, isTold: Bool = true) {
+        package init(turn: Turn, notice: Int64, isNotified: Bool = true) {
             self.turn = turn
             self.notice = notice
-            self.isTold = isTold
+            self.isNotified = isNotified
         }
 
         /// Whether a game's present turn is this one.
@@ -50,13 +50,13 @@ package struct TurnLedger: Equatable, Sendable {
 
     /// Records that a notice was queued for the games' turns.
     package mutating func queue(_ games: [Game], notice: Int64) {
-        for game in games { insert(Entry(turn: Turn(game), notice: notice, isTold: false)) }
+        for game in games { insert(Entry(turn: Turn(game), notice: notice, isNotified: false)) }
     }
 
     /// Adds the turns of a notice that is in the spool, replacing entries of the same games.
     package mutating func queue(_ notice: TurnLedger) {
         for entry in notice.entries {
-            insert(Entry(turn: entry.turn, notice: entry.notice, isTold: false))
+            insert(Entry(turn: entry.turn, notice: entry.notice, isNotified: false))
         }
     }
 
@@ -67,7 +67,7 @@ package struct TurnLedger: Equatable, Sendable {
     }
 
     /// Records that the games are not waiting for the player now.
-    mutating func noteAway(_ games: [Game]) {
+    mutating func markAway(_ games: [Game]) {
         guard !entries.isEmpty else { return }
         for game in games {
             let place = place(of: game.id)
@@ -118,33 +118,33 @@ extension TurnLedger {
     /// - Parameter waiting: the games that wait for the player, by the newest look.
     /// - Returns: the games that the notice names, in the look's order.
     package mutating func fill(_ notice: Int64, from waiting: [Game]) -> [Game] {
-        var told: [Game] = []
+        var named: [Game] = []
         for game in waiting {
             guard let entry = self[game.id], entry.covers(Turn(game)),
-                entry.notice == notice || !entry.isTold && entry.notice < notice
+                entry.notice == notice || !entry.isNotified && entry.notice < notice
             else { continue }
-            told.append(game)
+            named.append(game)
         }
-        let ids = Set(told.map { $0.id })
-        entries.removeAll { $0.notice == notice && !$0.isTold && !ids.contains($0.turn.game) }
+        let ids = Set(named.map { $0.id })
+        entries.removeAll { $0.notice == notice && !$0.isNotified && !ids.contains($0.turn.game) }
         update { entry in
-            if !entry.isTold, ids.contains(entry.turn.game) { entry.notice = notice }
+            if !entry.isNotified, ids.contains(entry.turn.game) { entry.notice = notice }
         }
-        return told
+        return named
     }
 
     /// Records that a device has accepted a notice.
-    package mutating func noteTold(_ notice: Int64) {
-        update { if $0.notice == notice { $0.isTold = true } }
+    package mutating func markAccepted(_ notice: Int64) {
+        update { if $0.notice == notice { $0.isNotified = true } }
     }
 
     /// Forgets the turns of a notice that reached no device: they are new again.
     package mutating func forget(_ notice: Int64) {
-        entries.removeAll { $0.notice == notice && !$0.isTold }
+        entries.removeAll { $0.notice == notice && !$0.isNotified }
     }
 
     /// The notices whose outcome is still open.
-    package var openNotices: Set<Int64> { Set(entries.filter { !$0.isTold }.map { $0.notice }) }
+    package var openNotices: Set<Int64> { Set(entries.filter { !$0.isNotified }.map { $0.notice }) }
 }
 
 extension TurnLedger {
@@ -162,7 +162,7 @@ extension TurnLedger {
                 moveCount: members["moves"]?.integer.map { Int($0) },
                 lastMove: members["last_move"]?.timestamp)
             var entry = Entry(
-                turn: turn, notice: notice, isTold: members["queued"]?.bool != true)
+                turn: turn, notice: notice, isNotified: members["queued"]?.bool != true)
             entry.wasAway = members["away"]?.bool == true
             insert(entry)
         }
@@ -179,7 +179,7 @@ extension TurnLedger {
                 if let count = entry.turn.moveCount { members["moves"] = .integer(Int64(count)) }
                 if let moment = entry.turn.lastMove { members["last_move"] = JSONValue(moment) }
                 members["notice"] = .integer(entry.notice)
-                if !entry.isTold { members["queued"] = true }
+                if !entry.isNotified { members["queued"] = true }
                 if entry.wasAway { members["away"] = true }
                 return .object(members)
             })

@@ -28,7 +28,7 @@ package enum TurnRule {
     /// A turn stays in the ledger during pauses and while the opponent thinks. Only a game that is no longer
     /// active leaves. If the look skipped a game, none leaves, because it may be that one.
     package static func judge(
-        _ look: ActiveGames, ledger: TurnLedger, player: PlayerID, liveToo: Bool
+        _ look: ActiveGames, ledger: TurnLedger, player: PlayerID, includingLive: Bool
     ) -> Judgement {
         var judgement = Judgement(ledger: ledger)
         let ids = look.games.map { $0.id }.sorted()
@@ -36,7 +36,7 @@ package enum TurnRule {
             judgement.ledger = ledger.filtered { contains($0, in: ids) }
         }
         for game in withoutRepeats(look.games, sortedIDs: ids) {
-            if game.waits(for: player, liveToo: liveToo) {
+            if game.waits(for: player, includingLive: includingLive) {
                 if ledger.holds(Turn(game)) {
                     judgement.old.append(game)
                 } else {
@@ -48,7 +48,7 @@ package enum TurnRule {
                 judgement.elsewhere.append(game)
             }
         }
-        judgement.ledger.noteAway(judgement.elsewhere)
+        judgement.ledger.markAway(judgement.elsewhere)
         return judgement
     }
 

@@ -47,8 +47,8 @@ extension Variables {
     package var malformedLine: String? {
         guard let first = malformedLines.first, let file else { return nil }
         let others = malformedLines.count - 1
-        return "\(file), line \(first): not NAME=value, and no comment"
-            + (others > 0 ? " (nor are \(others) more)" : "")
+        return "\(file), line \(first): neither NAME=value nor a comment"
+            + (others > 0 ? " (and \(others) more)" : "")
     }
 
     private static func nearest(to name: [UInt8]) -> (name: String, distance: Int) {

@@ -35,7 +35,7 @@ import Turnstone
     @Test("another server's nonsense is neither the caller's fault nor ours")
     func nonsense() {
         let response = Response(
-            Failure(.nonsense, "unable to read it", cause: "nonsense"), inside: true)
+            Failure(.badUpstream, "unable to read it", cause: "nonsense"), inside: true)
         #expect(response.status == 502 && response.reason == "Bad Gateway")
     }
 

@@ -77,7 +77,7 @@ import Turnstone
         let answer = try world.ask(program, "GET", path, by: 9)
         #expect(answer.status == 404)
         let sentence = """
-            Online-Go.com knows no player 9; check the number. It is asked again after 2026-11-21T12:01:31Z, or when \
+            Online-Go.com does not know player 9; check the number. It is asked again after 2026-11-21T12:01:31Z, or when \
             the app registers again
             """
         #expect(answer.json?.object?["error"] == .string(sentence))

@@ -194,14 +194,14 @@ import Turnstone
             ),
             (["json": ["clock": .null]], false), (["without": ["moves"]], true),
         ] as [(JSONObject, Bool)])
-    func kinds(game: JSONObject, isTold: Bool) throws {
+    func kinds(game: JSONObject, isNotified: Bool) throws {
         let world = try World()
         var game = game
         game["to_move"] = 1
         try world.beginGame(7, game)
         try world.register(token(1), of: 1)
         try world.cycle()
-        #expect(try world.acceptedIDs().count == (isTold ? 1 : 0))
+        #expect(try world.acceptedIDs().count == (isNotified ? 1 : 0))
     }
 
     @Test func stoneRemovalIsToldToBothPlayers() throws {

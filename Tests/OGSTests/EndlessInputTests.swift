@@ -26,7 +26,7 @@ import Turnstone
         #expect(found.games.map(\.id) == (1...500).map { Int64($0) })
         #expect(found.games.allSatisfy { $0.moveCount == 280 })
         let judgement = TurnRule.judge(
-            found, ledger: TurnLedger(), player: me, liveToo: false)
+            found, ledger: TurnLedger(), player: me, includingLive: false)
         #expect(judgement.badge == 250)
     }
 

@@ -7,7 +7,7 @@ import Turnstone
 @Suite struct KindsOfGamesTests {
     private func judge(_ change: Change, _ player: PlayerID = me) throws -> TurnRule.Judgement {
         let found = try #require(ActiveGames(answer: answer([game(1, change.make)])))
-        return TurnRule.judge(found, ledger: TurnLedger(), player: player, liveToo: false)
+        return TurnRule.judge(found, ledger: TurnLedger(), player: player, includingLive: false)
     }
 
     private static let stoneRemoval = Change("stone removal") { game in

@@ -35,7 +35,7 @@ import Turnstone
         ], [nil, .null] as [JSONValue?])
     func missing(path: String, value: JSONValue?) throws {
         let game = try scanned { $0[path] = value }
-        #expect(game.waits(for: me, liveToo: false))
+        #expect(game.waits(for: me, includingLive: false))
     }
 
     @Test func theNameInTheGameDataServesWhereTheOuterOneIsMissing() throws {
@@ -68,7 +68,7 @@ import Turnstone
         let parts = whole.split(separator: #""HERE""#)
         let found = ActiveGames(answer: Array("\(parts[0])\(text)\(parts[1])".utf8))
         #expect(found?.games.first?.moveCount == count)
-        #expect(found?.games.first?.waits(for: me, liveToo: false) == true)
+        #expect(found?.games.first?.waits(for: me, includingLive: false) == true)
     }
 
     @Test(

@@ -214,7 +214,7 @@ struct ErrnoTests {
         /// zone, as folders of the database have names like zones'.
         private func isOfNamedFile(_ answer: String) -> Bool {
             answer.contains("the template lunch")
-                || injection?.error == "EISDIR" && answer.contains("timeZone must be a name")
+                || injection?.error == "EISDIR" && answer.contains("timeZone is unknown")
         }
 
         private func ended(_ arguments: [String]) throws -> EndedProgram {

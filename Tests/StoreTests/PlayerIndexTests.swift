@@ -51,7 +51,7 @@ import Unix
             #expect(try due(at: run) == [7], "slot \(slot)")
             #expect(try due(at: run + .seconds(1)).isEmpty, "slot \(slot)")
             // The cycle takes long: the player's turn in it comes just before its end.
-            try records().noteUnchanged(1, lookBegan: run + .seconds(29))
+            try records().recordUnchanged(1, lookBegan: run + .seconds(29))
         }
     }
 
@@ -108,7 +108,7 @@ import Unix
         #expect(claim(20), "that one was killed")
         records.endRequest(1)
         #expect(claim(21))
-        records.noteUnchanged(1, lookBegan: time + .seconds(15))
+        records.recordUnchanged(1, lookBegan: time + .seconds(15))
         #expect(try due(at: time + .seconds(30)) == [7])
     }
 
@@ -117,10 +117,10 @@ import Unix
         try bind(1, 2, 3, 4, 5, 11, 12, 21, 22, 23)
         let records = try records()
         for record in 1...5 as ClosedRange<Int64> {
-            records.noteUnchanged(record, lookBegan: time - .seconds(record))
+            records.recordUnchanged(record, lookBegan: time - .seconds(record))
         }
         for record in 8...10 as ClosedRange<Int64> {
-            records.noteUnknown(record, at: time - .minutes(record))
+            records.recordUnknownPlayer(record, at: time - .minutes(record))
         }
         #expect(try due(at: time + .minutes(1)) == [11, 5, 4, 23, 12, 3, 2, 22, 1, 21])
     }
@@ -129,8 +129,8 @@ import Unix
     func order() throws {
         try bind(7, 8, 9)
         let records = try records()
-        records.noteUnchanged(1, lookBegan: time + .seconds(2))
-        records.noteUnchanged(2, lookBegan: time + .seconds(1))
+        records.recordUnchanged(1, lookBegan: time + .seconds(2))
+        records.recordUnchanged(2, lookBegan: time + .seconds(1))
         #expect(try due(at: time + .minutes(1)) == [9, 8, 7])
     }
 
@@ -154,13 +154,13 @@ import Unix
     func failures() throws {
         try bind(7)
         for minutes in [1, 2, 4, 8, 16, 32, 60, 60] as [Int64] {
-            try records().noteFailure(1, at: time)
+            try records().recordFailure(1, at: time)
             #expect(
                 try due(at: time + .minutes(minutes) - .milliseconds(1), every: .seconds(0)).isEmpty
             )
             #expect(try due(at: time + .minutes(minutes), every: .seconds(0)) == [7])
         }
-        try records().noteUnchanged(1, lookBegan: time)
+        try records().recordUnchanged(1, lookBegan: time)
         #expect(try due(at: time + .seconds(1), every: .seconds(0)) == [7])
     }
 
@@ -169,7 +169,7 @@ import Unix
         try bind(7)
         var now = time
         for minutes in [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 1440, 1440] as [Int64] {
-            try records().noteUnknown(1, at: now)
+            try records().recordUnknownPlayer(1, at: now)
             let next = now + .minutes(minutes)
             #expect(try records().unknownUntil(1, at: next - .milliseconds(1)) == next)
             #expect(try due(at: next - .milliseconds(1), every: .seconds(0)).isEmpty)
@@ -178,11 +178,11 @@ import Unix
             now = next
         }
         // An outage in between makes nobody known.
-        try records().noteFailure(1, at: now)
+        try records().recordFailure(1, at: now)
         #expect(try records().unknownUntil(1, at: now) == now + .hours(24))
-        try records().noteUnchanged(1, lookBegan: now)
+        try records().recordUnchanged(1, lookBegan: now)
         #expect(try records().unknownUntil(1, at: now) == nil)
-        try records().noteFailure(1, at: now)
+        try records().recordFailure(1, at: now)
         #expect(try records().unknownUntil(1, at: now) == nil)
     }
 
@@ -190,7 +190,7 @@ import Unix
     func registeredAgain() throws {
         try bind(7)
         for isGone in [false, true] {
-            try records().noteUnknown(1, at: time)
+            try records().recordUnknownPlayer(1, at: time)
             #expect(try due(at: time + .seconds(30)).isEmpty)
             if isGone {
                 #expect(try scratch.state.registry.unbind(Scratch.token, from: UserID("7")!))
@@ -218,14 +218,14 @@ import Unix
         try bind(7)
         let records = try records()
         #expect(records.tag(1) == nil)
-        records.note(1, lookBegan: time, found: 42, tag: "W/\"abc\"")
-        records.noteJudged(1, 42)
+        records.recordLook(1, began: time, found: 42, tag: "W/\"abc\"")
+        records.recordJudgement(1, 42)
         #expect(records.looked(1) == time)
         #expect(records.found(1) == 42 && records.judged(1) == 42)
         #expect(records.tag(1) == "W/\"abc\"")
-        records.note(1, lookBegan: time, found: 43, tag: String(repeating: "x", count: 57))
+        records.recordLook(1, began: time, found: 43, tag: String(repeating: "x", count: 57))
         #expect(records.tag(1) == nil)
-        records.note(1, lookBegan: time, found: 44, tag: String(repeating: "x", count: 56))
+        records.recordLook(1, began: time, found: 44, tag: String(repeating: "x", count: 56))
         #expect(records.tag(1)?.count == 56)
     }
 

@@ -53,7 +53,7 @@ import Unix
     @Test("registering again renews, and leaves what it does not say")
     func renewed() throws {
         try bind(environment: .production)
-        try registry.noteRefusal("BadDeviceToken", of: token, of: id, isBad: true, at: time)
+        try registry.recordRefusal("BadDeviceToken", of: token, of: id, isBad: true, at: time)
         #expect(try devices()[0].quarantined == time)
         #expect(try scratch.state.users[scratch.user].read()?.hasDevice == false)
         try bind(at: time + .minutes(1))
@@ -80,11 +80,11 @@ import Unix
     @Test("a token called bad before its registration is not quarantined")
     func quarantine() throws {
         try bind()
-        try registry.noteRefusal(
+        try registry.recordRefusal(
             "BadDeviceToken", of: token, of: id, isBad: true, at: time - .milliseconds(1))
         #expect(try devices()[0].quarantined == nil)
-        try registry.noteRefusal("BadDeviceToken", of: token, of: id, isBad: true, at: time)
-        try registry.noteRefusal(
+        try registry.recordRefusal("BadDeviceToken", of: token, of: id, isBad: true, at: time)
+        try registry.recordRefusal(
             "BadDeviceToken", of: token, of: id, isBad: true, at: time + .hours(1))
         #expect(try devices()[0].quarantined == time)
     }

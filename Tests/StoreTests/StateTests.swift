@@ -73,11 +73,11 @@ import Unix
     func deliveryStop() throws {
         let state = try state([("TURNSTONE_STATE", folder.path)])
         #expect(try state.deliveryStops().isEmpty)
-        try state.note(stop("apns", since: 1), of: "apns")
-        try state.note(stop("apns", since: 2), of: "apns")
-        try state.note(stop("other", since: 3), of: "other")
+        try state.setDeliveryStop(stop("apns", since: 1), of: "apns")
+        try state.setDeliveryStop(stop("apns", since: 2), of: "apns")
+        try state.setDeliveryStop(stop("other", since: 3), of: "other")
         #expect(try state.deliveryStop(of: "apns") == stop("apns", since: 1))
-        try state.note(nil, of: "apns")
+        try state.setDeliveryStop(nil, of: "apns")
         #expect(try state.deliveryStops() == [stop("other", since: 3)])
     }
 
@@ -86,8 +86,8 @@ import Unix
         let state = try state([("TURNSTONE_STATE", folder.path)])
         let moment = Timestamp(milliseconds: 1000)
         func refuse(_ users: Set<UserID>, under settings: String) throws -> Int? {
-            try state.note(
-                refusal: "DeviceTokenNotForTopic", to: users, by: "apns", under: settings,
+            try state.recordRefusals(
+                "DeviceTokenNotForTopic", to: users, by: "apns", under: settings,
                 at: moment)
             return try state.refusals(by: "apns", under: settings)?.users
         }
@@ -110,14 +110,14 @@ import Unix
         let state = try state([("TURNSTONE_STATE", folder.path)])
         let moment = Timestamp(milliseconds: 1000)
         for _ in 0..<2 {
-            try state.note(stop("apns", since: 1), of: "apns")
-            try state.note(acceptances: [.production], of: "apns", under: "a")
-            try state.note(backOff: BackOff(after: nil, wish: nil, now: moment))
+            try state.setDeliveryStop(stop("apns", since: 1), of: "apns")
+            try state.recordAcceptances(in: [.production], of: "apns", under: "a")
+            try state.setBackOff(BackOff(after: nil, requested: nil, now: moment))
             try #require(folder.read("\(name).json") != nil)
             Files.remove("\(folder.path)/\(name).json")
             #expect(try (name == "ogs" ? state.backOff() == nil : state.deliveryStops().isEmpty))
         }
-        try state.note(acceptances: [.production], of: "apns", under: "a")
+        try state.recordAcceptances(in: [.production], of: "apns", under: "a")
         #expect(try state.acceptances(of: "apns", under: "a") == [.production])
         #expect(try state.acceptances(of: "apns", under: "b").isEmpty)
     }

@@ -96,7 +96,8 @@ import Turnstone
             _ = feed.add(
                 ["event": "update", "content-state": ["score": "3-2"]], priority: 5, at: time,
                 expires: time, now: time, id: String(repeating: "n", count: 36), for: .session)
-            try holders.session.note(feed, isCarrierNew: true, isOpen: { (_) in true })
+            try holders.session.replaceFeed(
+                with: feed, isCarrierNew: true, isOpen: { (_) in true })
         }
         let devices = try scratch.state.takeDevices(of: ann)
         _ = try scratch.state.eraseTraces(of: ann, devices) { Issue.record("\($0)") }

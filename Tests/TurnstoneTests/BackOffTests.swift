@@ -6,7 +6,7 @@ import Turnstone
         var backOff: BackOff?
         var waits: [Interval] = []
         for _ in 1...9 {
-            let next = BackOff(after: backOff, wish: nil, now: noon)
+            let next = BackOff(after: backOff, requested: nil, now: noon)
             waits.append(next.until - noon)
             backOff = next
         }
@@ -17,19 +17,19 @@ import Turnstone
         "a wish is granted, up to an hour",
         arguments: [(1, 1), (45, 45), (3600, 3600), (86_400, 3600)])
     func wish(seconds: Int64, granted: Int64) {
-        let backOff = BackOff(after: nil, wish: .seconds(seconds), now: noon)
+        let backOff = BackOff(after: nil, requested: .seconds(seconds), now: noon)
         #expect(backOff.until - noon == .seconds(granted))
     }
 
     @Test func itIsActiveUntilItsMoment() {
-        let backOff = BackOff(after: nil, wish: nil, now: noon)
+        let backOff = BackOff(after: nil, requested: nil, now: noon)
         #expect(backOff.isActive(at: noon))
         #expect(backOff.isActive(at: noon + .milliseconds(9999)))
         #expect(!backOff.isActive(at: noon + .seconds(10)))
     }
 
     @Test func aClockThatWasSetBackDoesNotSilenceUs() {
-        let backOff = BackOff(after: nil, wish: .hours(1), now: noon)
+        let backOff = BackOff(after: nil, requested: .hours(1), now: noon)
         #expect(backOff.isActive(at: noon))
         #expect(!backOff.isActive(at: noon - .milliseconds(1)))
         #expect(!backOff.isActive(at: noon - .days(400)))
@@ -37,7 +37,7 @@ import Turnstone
 
     @Test func theDocumentKeepsIt() {
         let backOff = BackOff(
-            after: BackOff(after: nil, wish: nil, now: noon), wish: nil, now: noon)
+            after: BackOff(after: nil, requested: nil, now: noon), requested: nil, now: noon)
         #expect(BackOff(backOff.members) == backOff)
         #expect(BackOff([:]) == nil)
         #expect(BackOff(["until": 1, "step": 0]) == nil)
@@ -46,7 +46,7 @@ import Turnstone
 
     @Test func aStepFromADamagedDocumentDoesNotOverflow() {
         let huge = BackOff(["until": 1, "step": .integer(.max - 1)])
-        let next = BackOff(after: huge, wish: nil, now: noon)
+        let next = BackOff(after: huge, requested: nil, now: noon)
         #expect(next.until - noon == .minutes(10))
     }
 }

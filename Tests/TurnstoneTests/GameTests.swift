@@ -50,7 +50,7 @@ import Turnstone
     func waiting(change: Change) {
         let game = game(1, change.make)
         #expect(game.isTurn(of: me))
-        #expect(game.waits(for: me, liveToo: false))
+        #expect(game.waits(for: me, includingLive: false))
     }
 
     @Test(
@@ -82,7 +82,7 @@ import Turnstone
     func held(change: Change) {
         let game = game(1, change.make)
         #expect(game.isTurn(of: me))
-        #expect(!game.waits(for: me, liveToo: false))
+        #expect(!game.waits(for: me, includingLive: false))
     }
 
     @Test(
@@ -123,23 +123,23 @@ import Turnstone
     func elsewhere(change: Change) {
         let game = game(1, change.make)
         #expect(!game.isTurn(of: me))
-        #expect(!game.waits(for: me, liveToo: true))
+        #expect(!game.waits(for: me, includingLive: true))
     }
 
     @Test func aLiveGameWaitsForWhoAsksForLiveGames() {
-        #expect(game(1) { $0.speed = .blitz }.waits(for: me, liveToo: true))
+        #expect(game(1) { $0.speed = .blitz }.waits(for: me, includingLive: true))
         #expect(
             !game(1) {
                 $0.speed = .blitz
                 $0.pauseKeys = ["paused"]
-            }.waits(for: me, liveToo: true))
+            }.waits(for: me, includingLive: true))
     }
 
     @Test func bothPlayersAreWaitedForInStoneRemoval() {
         let game = game(1, inStoneRemoval)
-        #expect(game.waits(for: me, liveToo: false))
-        #expect(game.waits(for: PlayerID(number: opponent)!, liveToo: false))
-        #expect(!game.waits(for: PlayerID(number: 99)!, liveToo: false))
+        #expect(game.waits(for: me, includingLive: false))
+        #expect(game.waits(for: PlayerID(number: opponent)!, includingLive: false))
+        #expect(!game.waits(for: PlayerID(number: 99)!, includingLive: false))
     }
 
     @Test func theOpponentIsTheOtherSidesPlayer() {

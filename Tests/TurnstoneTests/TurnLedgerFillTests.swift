@@ -45,7 +45,7 @@ import Turnstone
 
     @Test func whatWasToldIsNotToldAgain() {
         var ledger = ledger
-        ledger.noteTold(6)
+        ledger.markAccepted(6)
         ledger.queue([game(50)], notice: 7)
         #expect(ledger.fill(7, from: [game(10), game(30), game(50)]).map(\.id) == [50])
         #expect(notices(ledger) == [10: 4, 20: 5, 30: 6, 40: 6, 50: 7])
@@ -53,7 +53,7 @@ import Turnstone
 
     @Test func aNoticeThatADeviceHasTakenTellsTheSameOnAnother() {
         var ledger = ledger
-        ledger.noteTold(6)
+        ledger.markAccepted(6)
         let before = ledger
         #expect(ledger.fill(6, from: [game(30), game(40)]).map(\.id) == [30, 40])
         #expect(ledger == before)

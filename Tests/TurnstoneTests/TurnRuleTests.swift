@@ -4,11 +4,11 @@ import Turnstone
 @Suite struct TurnRuleTests {
     private func judge(
         _ games: [Game], skipped: Int = 0, _ ledger: TurnLedger = TurnLedger(),
-        liveToo: Bool = false
+        includingLive: Bool = false
     ) -> TurnRule.Judgement {
         TurnRule.judge(
             ActiveGames(games: games, skipped: skipped), ledger: ledger, player: me,
-            liveToo: liveToo)
+            includingLive: includingLive)
     }
 
     @Test func everyGameIsOnOneSide() {
@@ -88,7 +88,7 @@ import Turnstone
     }
 
     @Test func liveGamesAreNewForWhoAsksForThem() {
-        #expect(judge([game(4) { $0.speed = .live }], liveToo: true).new.map(\.id) == [4])
+        #expect(judge([game(4) { $0.speed = .live }], includingLive: true).new.map(\.id) == [4])
     }
 
     @Test func aThousandGamesAreJudgedInOGSsOrder() {

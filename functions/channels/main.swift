@@ -19,28 +19,28 @@ serve(
     Route("POST", "/api/push/channels") { (request) throws(Failure) in
         try request.requireServerKey()
         var fields = try request.fields()
-        let wish = try Wish(&fields)
-        let desk = try Desk(request, in: wish.environment)
-        let id = try desk.create(keeping: wish.policy)
-        return desk.answer(201, id, wish.policy)
+        let wanted = try ChannelRequest(&fields)
+        let manager = try ChannelManager(request, in: wanted.environment)
+        let id = try manager.create(keeping: wanted.policy)
+        return manager.answer(201, id, wanted.policy)
     },
     Route("GET", "/api/push/channels") { (request) throws(Failure) in
         try request.requireServerKey()
-        let desk = try Desk(request, in: request.environment())
+        let manager = try ChannelManager(request, in: request.environment())
         return .ok([
-            "success": true, "environment": .string(desk.environment.rawValue),
-            "channels": .array(try desk.list().map { .string($0.text) }),
+            "success": true, "environment": .string(manager.environment.rawValue),
+            "channels": .array(try manager.list().map { .string($0.text) }),
         ])
     },
     Route("GET", "/api/push/channels/{id}") { (request) throws(Failure) in
         try request.requireServerKey()
         let id = try request.channel()
-        let desk = try Desk(request, of: id)
-        return desk.answer(200, id, try desk.policy(of: id))
+        let manager = try ChannelManager(request, of: id)
+        return manager.answer(200, id, try manager.policy(of: id))
     },
     Route("DELETE", "/api/push/channels/{id}") { (request) throws(Failure) in
         try request.requireServerKey()
         let id = try request.channel()
-        try Desk(request, of: id).delete(id)
+        try ChannelManager(request, of: id).delete(id)
         return .ok(["success": true])
     })

@@ -103,7 +103,7 @@ final class Cycle {
             if case .later = error.disposition {
                 book.records.release(claim)
             } else {
-                book.records.noteFailure(claim.record, at: schedule.time)
+                book.records.recordFailure(claim.record, at: schedule.time)
             }
             schedule.log.failure(error)
         }
@@ -124,11 +124,11 @@ final class Cycle {
             noteTold(told, claim.player, skipped: 0)
         case .unknownPlayer:
             if book.records.isKnown(claim.record) { count.lost += 1 }
-            book.records.noteUnknown(claim.record, at: schedule.time)
+            book.records.recordUnknownPlayer(claim.record, at: schedule.time)
             logFailure(claim, "Online-Go.com knows no such player")
         case .outage(let reason):
             if book.records.isKnown(claim.record) { count.lost += 1 }
-            book.records.noteFailure(claim.record, at: schedule.time)
+            book.records.recordFailure(claim.record, at: schedule.time)
             logFailure(claim, reason)
             if !hasSound || !claim.hasFailed { count.outages += 1 }
             if isDown(after: min(5, count.expected)) { try leaveAlone(wish: nil) }
@@ -155,10 +155,10 @@ final class Cycle {
         // What was under way when OGS complained may still be answered.
         guard let backOff, !backOff.isActive(at: try now()) else { return }
         self.backOff = nil
-        try state.note(backOff: nil)
+        try state.setBackOff(nil)
     }
 
-    private func noteTold(_ told: TurnNotifier.Told?, _ player: PlayerID, skipped: Int) {
+    private func noteTold(_ told: TurnNotifier.Report?, _ player: PlayerID, skipped: Int) {
         if let notice = told?.notice {
             count.notices += 1
             schedule.log.event(
@@ -182,9 +182,9 @@ final class Cycle {
     private func leaveAlone(wish: Interval?) throws(Failure) {
         let now = try now()
         guard backOff?.isActive(at: now) != true else { return }
-        let next = BackOff(after: backOff, wish: wish, now: now)
+        let next = BackOff(after: backOff, requested: wish, now: now)
         backOff = next
-        try state.note(backOff: next)
+        try state.setBackOff(next)
         schedule.log.event(
             "leaving Online-Go.com alone", ["until": .string(CalendarDate(next.until).text)])
     }

@@ -22,7 +22,7 @@ run("Looks for players whose turn it is on Online-Go.com, and queues a notificat
     schedule.log.unknownTimeZones()
     // What was queued goes out, whether or not that can be noted.
     do throws(Failure) {
-        try state.noteCycle(at: schedule.time, isAnswered: cycle.isAnswered)
+        try state.recordCycle(at: schedule.time, isAnswered: cycle.isAnswered)
     } catch { schedule.log.failure(error) }
     var fault: Failure?
     if try spool.hasWork(at: schedule.time) {

@@ -22,13 +22,13 @@ serve(
         }
         let looker = try Looker(request.variables, state: state, now: request.time)
         try state.registry.repair(player)
-        let told = try looker.look(at: player, youngerThan: .seconds(10)).told
-        if told.hasQueued {
+        let report = try looker.look(at: player, youngerThan: .seconds(10)).report
+        if report.hasQueued {
             Spool(state: state.folder).startDrainer(request.variables) { Log().failure($0) }
         }
 
         // Paused and live games are nothing to be told of now, but the player's turn all the same.
-        let judgement = told.judgement
+        let judgement = report.judgement
         return .ok([
             "not_your_turn": ids(judgement.elsewhere),
             "your_turn_new": ids(judgement.new),

@@ -124,7 +124,7 @@ struct CleanUp {
         _ reason: String, to user: UserID, at moment: Timestamp
     ) {
         var users = refused?.users ?? []
-        if users.count < State.Refusals.most { users.insert(user) }
+        if users.count < State.Refusals.maximumUsers { users.insert(user) }
         refused = (reason, users, moment)
     }
 
@@ -138,7 +138,7 @@ struct CleanUp {
         let news: Reported =
             if !accepting.isEmpty {
                 .acceptances
-            } else if let refused, refused.users.count >= State.Refusals.few {
+            } else if let refused, refused.users.count >= State.Refusals.alarmThreshold {
                 .refusals
             } else {
                 .nothing
@@ -153,8 +153,8 @@ struct CleanUp {
         do throws(Failure) {
             guard isUnproven else { return try state.forgetRefusals(by: service) }
             guard let refused else { return }
-            try state.note(
-                refusal: refused.reason, to: refused.users, by: service, under: settings,
+            try state.recordRefusals(
+                refused.reason, to: refused.users, by: service, under: settings,
                 at: refused.at)
         } catch { log.failure(error) }
     }
@@ -196,7 +196,7 @@ struct CleanUp {
             let removed = try registry.remove(item.token, of: item.user, goneSince: since)
             event = removed ? "removed a device" : "kept a device that registered again"
         case .refuse(let isBad, let moment):
-            try registry.noteRefusal(
+            try registry.recordRefusal(
                 item.reason, of: item.token, of: item.user, isBad: isBad, at: moment)
             event = isBad ? "quarantined a device" : "recorded a device's refusal"
         case .move(let environment):
@@ -214,7 +214,7 @@ struct CleanUp {
     /// More than 20 % of at least 20 users failed and were reached on no other device, and no earlier acceptance vouches for
     /// key and topic. Before anything was accepted at all, three users are enough, in one run or in several.
     private mutating func isOurFault(_ item: Item) -> Bool {
-        if case .refuse = item.change, isUnproven, refusedUsers >= State.Refusals.few {
+        if case .refuse = item.change, isUnproven, refusedUsers >= State.Refusals.alarmThreshold {
             return true
         }
         guard users.count >= 20, failed(for: item.fault) * 5 > users.count else { return false }
@@ -243,7 +243,7 @@ struct CleanUp {
     private mutating func recordAcceptances() {
         guard !accepting.isEmpty else { return }
         do throws(Failure) {
-            try state.note(acceptances: accepting, of: service, under: settings)
+            try state.recordAcceptances(in: accepting, of: service, under: settings)
         } catch { log.failure(error) }
         accepting = []
     }

@@ -170,7 +170,7 @@ final class Releases: RunPart {
                 continue
             }
             // What may have arrived is not called off.
-            if !isInDoubt, documents.record(of: message.id)?.calledOff != nil {
+            if !isInDoubt, documents.record(of: message.id)?.cancelled != nil {
                 fate.outcome = .cancelled
             } else if !isInDoubt, try isOpen(message.id, for: device) {
                 // A drainer was killed between its file and the line that says so: the notification itself brings it.

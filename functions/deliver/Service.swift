@@ -50,7 +50,7 @@ final class Service: RunPart {
         if isFailureRecorded {
             isFailureRecorded = false
             run.orLog { () throws(Failure) in
-                try state.note(failing: nil, of: provider.name, at: now)
+                try state.setDeliveryFailure(nil, of: provider.name, at: now)
             }
         }
     }
@@ -67,7 +67,7 @@ final class Service: RunPart {
         nextFailureRecord = Instant.now + .minutes(1)
         isFailureRecorded = true
         run.orLog { () throws(Failure) in
-            try state.note(failing: reason, of: provider.name, at: now)
+            try state.setDeliveryFailure(reason, of: provider.name, at: now)
         }
     }
 
@@ -116,6 +116,6 @@ final class Service: RunPart {
 
     /// If this fails, the next run records it.
     private func record(_ stop: DeliveryStop?) {
-        run.orLog { () throws(Failure) in try state.note(stop, of: provider.name) }
+        run.orLog { () throws(Failure) in try state.setDeliveryStop(stop, of: provider.name) }
     }
 }

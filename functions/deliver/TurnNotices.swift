@@ -54,7 +54,7 @@ final class TurnNotices: RunPart {
             case .free: break
             case .closed:
                 // Not even later.
-                document.ledger.noteTold(turns.notice)
+                document.ledger.markAccepted(turns.notice)
                 return .nothing("unwanted")
             case .held: return .nothing("held")
             }
@@ -62,7 +62,7 @@ final class TurnNotices: RunPart {
             guard let look = try state.looks[player].read() else {
                 return .turns(waiting: job.queuedGames ?? document.turnBadge.waiting)
             }
-            let judgement = document.judge(look.found, of: player, liveToo: settings.liveToo)
+            let judgement = document.judge(look.found, of: player, includingLive: settings.includingLive)
             let games = document.ledger.fill(turns.notice, from: judgement.waiting)
             let notice = TurnNotice(
                 new: games, badge: judgement.badge, player: player, site: settings.site,
@@ -83,7 +83,7 @@ final class TurnNotices: RunPart {
         let settings = try TurnSettings(run.configuration.variables)
         let (badge, preferences) = try state.users[user].update { (document) throws(Failure) in
             if let look = try state.looks[player].read() {
-                _ = document.judge(look.found, of: player, liveToo: settings.liveToo)
+                _ = document.judge(look.found, of: player, includingLive: settings.includingLive)
             }
             return (document.turnBadge, document.preferences)
         }
@@ -140,7 +140,7 @@ final class TurnNotices: RunPart {
             try recordNotice(turns, of: job, isOver: isOver)
         } else if job.notification.cargo == .turnBadge, job.changesIcons {
             try state.users[user].update { (document) throws(Failure) in
-                if let waiting = job.waitingGames { document.noteShown(waiting, on: job.reached) }
+                if let waiting = job.waitingGames { document.recordShown(waiting, on: job.reached) }
                 try recordDoubt(of: job, in: &document)
             }
         } else if job.notification.cargo == .turnBadge, isOver, job.file.count(.expired) > 0,
@@ -162,10 +162,10 @@ final class TurnNotices: RunPart {
         try state.users[user].update { (document) throws(Failure) in
             document.adopt(turns.turns, notice: turns.notice)
             if job.file.isReached {
-                document.noteTold(
+                document.recordAccepted(
                     turns.notice, badge: job.waitingGames, on: job.reached, at: now)
             } else if isOver {
-                document.noteUntold(turns.notice, isRefused: job.isRefused, at: now)
+                document.recordUndelivered(turns.notice, isRefused: job.isRefused, at: now)
                 // Under the user's lock: a cycle that judges the player now must not take its judgement for the last.
                 try state.forgetJudgement(of: player, hint: document.record)
             }
@@ -182,10 +182,10 @@ final class TurnNotices: RunPart {
         let newest = job.notification.turns?.notice ?? .max
         let devices = document.devices.filter { $0.notice <= newest }.map(\.token)
         if job.wasReached, let shown = job.queuedGames {
-            document.noteShown(shown, on: devices.filter { !job.reached.contains($0) })
+            document.recordShown(shown, on: devices.filter { !job.reached.contains($0) })
         }
         if let shown = job.waitingGames ?? job.queuedGames {
-            document.noteShown(shown, on: devices.filter { job.doubtful.contains($0) })
+            document.recordShown(shown, on: devices.filter { job.doubtful.contains($0) })
         }
         try state.forgetJudgement(of: player, hint: document.record)
     }
@@ -198,7 +198,7 @@ final class TurnNotices: RunPart {
                     device.shownTurns ?? 0 != waiting
                 else { continue }
                 try state.users[user].update { (document) throws(Failure) in
-                    document.noteShown(waiting, on: [token])
+                    document.recordShown(waiting, on: [token])
                 }
             }
         }

@@ -27,7 +27,7 @@ serve(
         let looker = try Looker(request.variables, state: state, now: request.time)
         try state.registry.repair(player)
         let found = try looker.look(at: player, youngerThan: .seconds(Int64(interval)))
-        if found.told.hasQueued {
+        if found.report.hasQueued {
             Spool(state: state.folder).startDrainer(request.variables) { Log().failure($0) }
         }
         let user = try state.users[player].read() ?? User()

@@ -130,7 +130,7 @@ struct Examination {
         return [
             Problem(
                 "disk full", "The disk that holds the state folder is full.",
-                action: "Make room. What was accepted is safe.",
+                action: "Free some space. Accepted notifications are safe.",
                 [
                     "bytes": .integer(Int64(clamping: room.bytes)),
                     "files": .integer(Int64(clamping: room.files)),
@@ -166,9 +166,9 @@ struct Examination {
         return [
             Problem(
                 "no answers",
-                "Online-Go.com has told nothing of any player whom it knew since \(text(since)).",
+                "Since \(text(since)), Online-Go.com has answered for none of the players it knew before.",
                 action:
-                    "See whether it answers at OGS_BASE_URL. The log of check-turns says what it says.",
+                    "Check that it answers at OGS_BASE_URL. The log of check-turns has the reasons.",
                 ["since": .string(text(since))])
         ]
     }
@@ -216,8 +216,8 @@ struct Examination {
                     guard let target = Files.target(ofLink: path), isBroken(path) else { continue }
                     broken.append(
                         Problem(
-                            "broken link", "\(path) leads to \(target), which is not there.",
-                            action: "Mount what it leads to, or remove the link.",
+                            "broken link", "\(path) is a link to \(target), which does not exist.",
+                            action: "Mount the disk that it leads to, or remove the link.",
                             ["file": .string(path)]))
                 }
                 return broken
@@ -283,9 +283,9 @@ struct Examination {
         return failures.map { failure in
             Problem(
                 "delivery failing",
-                "\(failure.service) has been asked and has judged no push since \(text(failure.since)): \(failure.reason).",
+                "Since \(text(failure.since)), \(failure.service) has been asked and has answered no push: \(failure.reason).",
                 action:
-                    "Accepted notifications wait, and are tried again. If it lasts, see what the push service says of its state.",
+                    "Accepted notifications wait and are tried again. If it lasts, check the push service's status page.",
                 [
                     "service": .string(failure.service), "reason": .string(failure.reason),
                     "since": .string(text(failure.since)),
@@ -298,11 +298,11 @@ struct Examination {
         // Another problem reports what is wrong with the configuration.
         do throws(Failure) { settings = try DeliverySettings(variables).apns?.fingerprint } catch {}
         return try state.refusals().filter {
-            $0.settings == settings && $0.users >= State.Refusals.few
+            $0.settings == settings && $0.users >= State.Refusals.alarmThreshold
         }.map { refusals in
             Problem(
                 "pushes refused",
-                "\(refusals.service) has accepted no push with these settings, and refused those to \(refusals.users == State.Refusals.most ? "at least " : "")\(refusals.users) users: \(refusals.reason).",
+                "With these settings, \(refusals.service) has accepted no push and refused those to \(refusals.users == State.Refusals.maximumUsers ? "at least " : "")\(refusals.users) users: \(refusals.reason).",
                 action: "Correct the topic (APNS_BUNDLE_ID), the key's team, or APNS_ENVIRONMENT.",
                 [
                     "service": .string(refusals.service), "reason": .string(refusals.reason),
@@ -317,7 +317,7 @@ struct Examination {
             Problem(
                 "drainer stuck",
                 "deliver (process \(stuck.process)) holds its lock and has done nothing since \(text(stuck.since)).",
-                action: "See what it waits for, and end it. Nothing is lost.",
+                action: "Find out what it waits for, and end it. Nothing is lost.",
                 [
                     "process": .integer(Int64(stuck.process)), "since": .string(text(stuck.since)),
                 ])
@@ -329,7 +329,7 @@ struct Examination {
         return [
             Problem(
                 "Online-Go.com paused",
-                "Online-Go.com has asked for a pause: nobody's games are looked at until \(text(backOff.until)).",
+                "Online-Go.com has asked for a pause: no games are looked at until \(text(backOff.until)).",
                 action: "Wait. If it happens often, lower OGS_REQUESTS_PER_SECOND.",
                 ["until": .string(text(backOff.until))])
         ]
@@ -343,7 +343,7 @@ struct Examination {
                 "notifications set aside",
                 "\(names.count) notifications could not be read and were moved to spool/failed, such as \(first).",
                 action:
-                    "Mend them and move them to spool/ready/normal, or delete them. The log says what was wrong.",
+                    "Repair them and move them to spool/ready/normal, or delete them. The log says what was wrong.",
                 ["files": .integer(Int64(names.count))])
         ]
     }

@@ -23,7 +23,8 @@ struct Problem {
             failure.sentence,
             action: failure.disposition == .misconfigured
                 ? "Correct the configuration."
-                : "Restore the state folder, or give it back to the account that runs Turnstone.")
+                : "Restore the state folder, or give it back to the account that runs Turnstone (chown, chmod)."
+        )
     }
 
     init(configurationFault failure: Failure) {

@@ -28,8 +28,8 @@ struct Call {
         self.now = now
         target = try Target(&fields, event)
         moment = try fields.moment("timestamp")
-        guard (moment ?? now) - now <= ActivityFeed.mostAhead else {
-            throw .unacceptable("timestamp is in the future")
+        guard (moment ?? now) - now <= ActivityFeed.maximumLead else {
+            throw .unacceptable("timestamp must be at most an hour ahead of the server's clock")
         }
         priority = try fields.priority()
         let life = Interval.seconds(300)

@@ -16,7 +16,9 @@ extension Sending {
             }
             var feed = document.feed ?? ActivityFeed()
             if let end = feed.endCarrier, try spool.contains(end) {
-                throw .refused(.conflict, "an end is still on its way to this channel")
+                throw .refused(
+                    .conflict,
+                    "an end is still on its way to this channel; try again when it has been sent")
             }
             try dropLostCarrier(of: &feed)
             let addition = feed.add(

@@ -44,8 +44,8 @@ extension Sending {
                     notBefore: carrier.due > call.now ? .putOff(until: carrier.due) : nil,
                     since: erasures)
             }
-            try holders.session.note(
-                feed, isCarrierNew: carrier.id == id,
+            try holders.session.replaceFeed(
+                with: feed, isCarrierNew: carrier.id == id,
                 isOpen: { (id) throws(Failure) in try spool.contains(id) })
             return carrier.due > call.now ? .held : .queued
         }

@@ -52,7 +52,7 @@ struct Sending {
     /// - Throws: too large if one of them must end with its newest state and the two do not fit together; a
     ///   conflict if it has no state or all have ended; not found if their users have just unregistered them.
     private func change(_ devices: [(user: UserID, device: Device)]) throws(Failure) -> Result {
-        try refuseEndOfUnknown(devices.map { $0.device })
+        try checkEndHasState(devices.map { $0.device })
         var additions: [ActivityFeed.Addition] = []
         for (user, device) in devices {
             if let addition = try add(to: device, of: user) { additions.append(addition) }
@@ -75,7 +75,7 @@ struct Sending {
 
     /// Refuses an end without a state if one of the activities has no state to end with, before any of them
     /// ends.
-    private func refuseEndOfUnknown(_ devices: [Device]) throws(Failure) {
+    private func checkEndHasState(_ devices: [Device]) throws(Failure) {
         guard call.aps["content-state"] == nil else { return }
         for device in devices where device.activity?.known == nil {
             let session = try state.session(of: device)
@@ -93,7 +93,7 @@ struct Sending {
     var tooLarge: Failure {
         .refused(
             .tooLarge,
-            "the end does not fit into \(Call.limit(call.target)) bytes with the contentState that is known: send a shorter contentState with it"
+            "the end does not fit into \(Call.limit(call.target)) bytes with the last contentState; send a shorter contentState with it"
         )
     }
 
@@ -107,7 +107,7 @@ struct Sending {
         let id = try newID(for: user)
         return try state.users[user].update { (document) throws(Failure) in
             guard let device = document.device(known.token, id: known.id),
-                call.target.isMeant(device),
+                call.target.matches(device),
                 let index = document.devices.firstIndex(where: { $0.token == device.token })
             else { return nil }
             let session = try state.session(of: device)

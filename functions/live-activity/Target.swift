@@ -23,14 +23,16 @@ struct Target {
         user = try fields.user("userId")
         let id = try fields.optionalText("channel")
         channel = id.flatMap(ChannelID.init)
-        guard id == nil || channel != nil else { throw .malformed("channel is no channel's id") }
+        guard id == nil || channel != nil else {
+            throw .malformed("channel must be a channel's id")
+        }
         isBroadcast = channel != nil && event != .start
         attributesType = event == .start ? try fields.requiredText("attributesType") : nil
         if event == .start {
             guard user != nil else { throw .malformed("userId is required") }
         } else if isBroadcast {
             guard activity == nil, session == nil, user == nil else {
-                throw .malformed("a channel is for all who listen: nobody else may be named")
+                throw .malformed("channel excludes activityId, sessionId and userId")
             }
         } else if activity == nil, session == nil, user == nil {
             throw .malformed("activityId, sessionId, userId or channel is required")
@@ -49,11 +51,11 @@ struct Target {
         } else if let session {
             devices = try registry.devices(ofSession: session)
         }
-        return devices.filter { isMeant($0.device) }
+        return devices.filter { matches($0.device) }
     }
 
     /// Whether the call is for a device, by its registration.
-    func isMeant(_ device: Device) -> Bool {
+    func matches(_ device: Device) -> Bool {
         guard device.quarantined == nil else { return false }
         switch device.kind {
         case .device: return false

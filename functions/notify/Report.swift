@@ -49,16 +49,16 @@ struct Report {
             id, from: start, devices: record.devices, isHeld: record.held > 0)
         if now - (record.sendAfter ?? record.accepted) > ReceiptLog.keeping { trace.forget() }
         guard !trace.isForgotten else {
-            throw .refused(.notFound, "what became of this message is not known any more")
+            throw .refused(.notFound, "the receipts of this message are no longer kept")
         }
         self.trace = trace
         let isHeld = trace.deliveries.contains { $0.outcome == .held }
         isBeingReleased =
-            isHeld && record.calledOff != nil ? try spool.isBeingReleased(id) : false
+            isHeld && record.cancelled != nil ? try spool.isBeingReleased(id) : false
     }
 
     /// Cancels deliveries that have not been sent, and reports on the message.
-    static func callingOff(
+    static func cancelling(
         _ id: String, _ state: Store.State, at now: Timestamp
     ) throws(Failure) -> Report {
         let spool = Spool(state: state.folder)
@@ -85,10 +85,10 @@ struct Report {
                 for user in users { try outbox.takeBackBadges([(id, change)], of: user) }
             }
             let report = try Report(id, record, spool, at: now)
-            guard record.calledOff == nil, !isSettled || mayBeHeld || report.count(.held) > 0
+            guard record.cancelled == nil, !isSettled || mayBeHeld || report.count(.held) > 0
             else { return report }
             // Held messages check this when they are released.
-            record.calledOff = now
+            record.cancelled = now
             try state.messages.write(record, of: id)
             return try Report(id, record, spool, at: now)
         }
@@ -103,14 +103,14 @@ struct Report {
 
     /// A delivery's outcome. A held delivery is cancelled with the message, unless it is being sent.
     private func outcome(of delivery: DeliveryTrace) -> Outcome? {
-        guard delivery.outcome == .held, record.calledOff != nil else { return delivery.outcome }
+        guard delivery.outcome == .held, record.cancelled != nil else { return delivery.outcome }
         return isBeingReleased ? nil : .cancelled
     }
 
     private func count(_ outcome: Outcome?) -> Int {
         let more =
             switch outcome {
-            case .cancelled: heldBack
+            case .cancelled: cancelledHeld
             case .held: held
             default: 0
             }
@@ -118,9 +118,9 @@ struct Report {
     }
 
     /// How many devices are still held by quiet hours in the form of earlier versions.
-    private var held: Int { record.calledOff == nil ? rest : 0 }
-    /// How many devices it was called off for while that was so.
-    private var heldBack: Int { record.calledOff == nil ? 0 : rest }
+    private var held: Int { record.cancelled == nil ? rest : 0 }
+    /// How many such devices it was cancelled for.
+    private var cancelledHeld: Int { record.cancelled == nil ? 0 : rest }
     private var rest: Int { max(0, record.held - trace.released.count) }
 
     /// Whether any device has no outcome yet.
@@ -142,14 +142,14 @@ struct Report {
         members["counts"] = counts
         members["later"] = record.later.isEmpty ? nil : JSONValue(texts: record.later)
         members["failed"] = record.failed.isEmpty ? nil : JSONValue(texts: record.failed)
-        members["devices"] = .array(known.prefix(Self.most).map { json(of: $0) })
-        let omitted = known.count - Self.most
+        members["devices"] = .array(known.prefix(Self.maximumListed).map { json(of: $0) })
+        let omitted = known.count - Self.maximumListed
         if omitted > 0 { members["omitted"] = .integer(Int64(omitted)) }
         return .object(members)
     }
 
     /// More devices than this are only counted, because an answer is made in memory.
-    private static let most = 10_000
+    private static let maximumListed = 10_000
 
     private var counts: JSONValue {
         var counts = JSONObject()

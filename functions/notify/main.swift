@@ -42,10 +42,10 @@ serve(
     Route("DELETE", "/api/notify/{id}") { (request) throws(Failure) in
         try request.requireServerKey()
         let state = try State(request.variables)
-        let report = try Report.callingOff(request[parameter: "id"], state, at: request.time)
+        let report = try Report.cancelling(request[parameter: "id"], state, at: request.time)
         Spool(state: state.folder).startDrainer(request.variables) { Log().failure($0) }
         guard report.state != .done else {
-            throw .refused(.conflict, "it has gone out already")
+            throw .refused(.conflict, "the message has already been sent")
         }
         return Response(status: report.isOpen ? 202 : 200, body: report.json)
     })

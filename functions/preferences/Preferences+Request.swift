@@ -21,12 +21,16 @@ extension Preferences {
 }
 
 private func checked(_ kinds: JSONObject) throws(Failure) -> JSONObject {
-    guard kinds.members.count <= 100 else { throw .unacceptable("there may be 100 kinds") }
+    guard kinds.members.count <= 100 else {
+        throw .unacceptable("kinds must have at most 100 members, not \(kinds.members.count)")
+    }
     for kind in kinds.members {
         guard (1...64).contains(kind.name.utf8.count) else {
-            throw .unacceptable("a kind must have 1 to 64 bytes")
+            throw .unacceptable("a kind's name must have 1 to 64 bytes")
         }
-        guard kind.value.bool != nil else { throw .malformed("a kind is true or false") }
+        guard kind.value.bool != nil else {
+            throw .malformed("kinds.\(kind.name) must be true or false")
+        }
     }
     return kinds
 }
@@ -40,15 +44,17 @@ extension QuietHours {
         try fields.finish()
         guard from != to else {
             throw .unacceptable(
-                "from and to are the same: quiet hours cannot last all day (use mutedUntil or kinds)"
+                "quietHours.from and quietHours.to must differ: for the whole day, use mutedUntil or kinds"
             )
         }
         guard let hours = QuietHours(.object(members)) else {
-            throw .unacceptable("from and to must be two times such as 22:00 and 07:00")
+            throw .unacceptable(
+                "quietHours.from and quietHours.to must be times such as 22:00 and 07:00")
         }
         let isKnown = try systemCalls(WallClock.knows(hours.zone))
         guard isKnown else {
-            throw .unacceptable("timeZone must be a name such as Europe/Berlin")
+            throw .unacceptable(
+                "quietHours.timeZone is unknown; it must be a name such as Europe/Berlin")
         }
         self = hours
     }
@@ -68,7 +74,8 @@ extension Request {
             String(decoding: tag.filter { $0 != 32 && $0 != 9 }, as: UTF8.self)
         }
         guard tags.contains(preferences.entityTag) || tags == ["*"] else {
-            throw .refused(.changedMeanwhile, "the preferences have changed since")
+            throw .refused(
+                .changedMeanwhile, "the preferences have changed since; read them again")
         }
     }
 }

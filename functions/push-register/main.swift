@@ -33,7 +33,8 @@ func registration(_ fields: inout Fields) throws(Failure) -> Registration {
         platform == .ios || kind == .device
     else {
         throw .malformed(
-            kind == .device ? "platform must be ios or android" : "Live Activities are on ios only")
+            kind == .device
+                ? "platform must be ios or android" : "platform must be ios for a Live Activity")
     }
     guard let token = DeviceToken(try fields.requiredText("token"), on: platform) else {
         throw .malformed("token is not a token of this platform")
@@ -55,7 +56,7 @@ func kind(_ fields: inout Fields) throws(Failure) -> TokenKind {
     case "device": return .device
     case "live_activity":
         guard activity != nil || session != nil else {
-            throw .malformed("activityId is required")
+            throw .malformed("activityId or sessionId is required")
         }
         return .liveActivity(activity: activity, session: session)
     case "live_activity_start":

@@ -1,7 +1,7 @@
 import Store
 import Turnstone
 
-let unknown = Failure.refused(.notFound, "nothing is known of this user")
+let unknown = Failure.refused(.notFound, "nothing is known about this user")
 
 /// What is known about a user, without tokens and keys.
 func description(of user: UserID, _ document: User) -> JSONValue {

@@ -14,7 +14,7 @@ func erase(
     resume: () throws(Failure) -> Void
 ) throws(Failure) -> JSONValue? {
     let looks = try state.eraseLooks(naming: user) { log.failure($0) }
-    var (devices, sent) = try callOff(user, looks.players, state, spool, at: now, log)
+    var (devices, sent) = try cancelDeliveries(to: user, looks.players, state, spool, at: now, log)
     try resume()
     try spool.eraseClosedReceipts(of: user, after: &sent) { log.failure($0) }
     var erased = try state.eraseTraces(of: user, devices) { log.failure($0) }
@@ -23,7 +23,7 @@ func erase(
     guard !sent.isUnfinished else {
         throw Failure(
             .later(seconds: 60),
-            "unable to erase all: a notification that names the user is just being accepted",
+            "unable to erase everything: a notification that names the user is just being accepted; repeat the request in 60 s",
             cause: "busy")
     }
     erased.files += try state.eraseDocument(of: user)
@@ -40,8 +40,8 @@ func erase(
 
 /// Takes the user's devices and cancels what waits for them while no drainer runs. A later drainer finds
 /// nothing of the user.
-private func callOff(
-    _ user: UserID, _ opponents: [UserID], _ state: State, _ spool: Spool, at now: Timestamp,
+private func cancelDeliveries(
+    to user: UserID, _ opponents: [UserID], _ state: State, _ spool: Spool, at now: Timestamp,
     _ log: Log
 ) throws(Failure) -> (devices: [Device], sent: Spool.Erased) {
     let election = try spool.electionAskingDrainer()

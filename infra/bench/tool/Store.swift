@@ -44,7 +44,7 @@ func makePlayers(in folder: String, count: Int64, lookedSecondsAgo: Int64) throw
     try index.locked { () throws(Failure) in
         let records = try index.records()
         for claim in records.claim(at: looked, interval: .seconds(lookedSecondsAgo)) {
-            records.noteUnchanged(claim.record, lookBegan: looked)
+            records.recordUnchanged(claim.record, lookBegan: looked)
         }
     }
 }

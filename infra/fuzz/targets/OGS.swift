@@ -7,7 +7,7 @@ import Turnstone
     let found = ActiveGames(answer: bytes)
     if let found, let me = PlayerID(number: 42) {
         guard found.games.allSatisfy({ $0.id > 0 }) else { return "a game has no id" }
-        let judgement = TurnRule.judge(found, ledger: TurnLedger(), player: me, liveToo: true)
+        let judgement = TurnRule.judge(found, ledger: TurnLedger(), player: me, includingLive: true)
         guard judgement.badge <= found.games.count else { return "more turns than games" }
     }
     let listed = (try? JSON.parse(bytes))?.object?["active_games"]?.array

@@ -2,7 +2,7 @@ import Edge
 import Turnstone
 
 /// The channel that a caller wants.
-struct Wish {
+struct ChannelRequest {
     let policy: StoragePolicy
     /// `nil`: the configured one.
     let environment: APNsEnvironment?

@@ -9,7 +9,7 @@ import Turnstone
 
 /// Where the channels of one environment are managed: at APNs, with what the sends have to know of each in the state
 /// folder; in that alone where no push service is configured.
-struct Desk {
+struct ChannelManager {
     let environment: APNsEnvironment
     private let state: State
     private let service: ChannelService?
@@ -52,7 +52,7 @@ struct Desk {
         let id: ChannelID
         if let made { id = made } else { id = try .random() }
         do throws(Failure) {
-            try state.channels.note(id, keeping: policy, in: environment)
+            try state.channels.record(id, keeping: policy, in: environment)
         } catch {
             // Nobody would know of it: APNs counts channels.
             do throws(Failure) { try service?.delete(id) } catch {}
@@ -81,7 +81,7 @@ struct Desk {
             return policy
         }
         let policy = try service.policy(of: id)
-        try state.channels.note(id, keeping: policy, in: environment)
+        try state.channels.record(id, keeping: policy, in: environment)
         return policy
     }
 
