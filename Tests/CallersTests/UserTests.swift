@@ -58,7 +58,7 @@ import Turnstone
         #expect(caller([("Authorization", value)]) == user)
     }
 
-    @Test("nobody is known without either, and two headers count for none")
+    @Test("without either there is no caller, and two headers count as none")
     func neither() {
         #expect(caller([]) == Self.unknown)
         let twice = [("Authorization", "Bearer \(Self.ann)"), ("authorization", "Basic x")]
@@ -131,7 +131,7 @@ import Turnstone
 
     /// As native apps send them.
     @Test(
-        "a change by cookie without Origin must be one that a browser asks for first",
+        "a change by cookie without Origin must need a preflight",
         arguments: [
             ("POST", "application/json", true), ("POST", "Application/JSON; charset=utf-8", true),
             ("POST", "text/json", true), ("POST", "text/plain", false),
@@ -184,7 +184,7 @@ import Turnstone
         #expect(caller(headers) == "malformed")
     }
 
-    @Test("without a host there is no origin of our own")
+    @Test("without a host no origin is our own")
     func noHost() {
         let cookie = ("Cookie", "authToken=\(Self.ann)")
         #expect(caller([cookie, ("Origin", "https://")]) == "forbidden")

@@ -4,7 +4,7 @@ import Turnstone
 
 @testable import Edge
 
-/// What is taken from an event. Whole answers are in the programs' fixtures.
+/// Which parts of an event are read. The programs' fixtures have whole answers.
 @Suite struct EventTests {
     private func request(_ event: JSONValue) throws -> RawRequest {
         var input = Input(JSON.text(event))
@@ -24,7 +24,7 @@ import Turnstone
     }
 
     @Test(
-        "a cookie that is no text is refused",
+        "a cookie that is not a string is refused",
         arguments: [[1], [.null], ["d=e", [:]]] as [JSONValue])
     func oddCookies(cookies: JSONValue) {
         #expect(throws: Failure.malformed("an event's cookie must be a text")) {

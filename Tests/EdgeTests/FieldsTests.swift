@@ -61,7 +61,7 @@ import Turnstone
         #expect(throws: Never.self) { try read(&missing) }
     }
 
-    @Test("members that nobody takes are refused by name, null as well")
+    @Test("unknown members are refused by name, null too")
     func unknown() throws {
         var fields = Fields(["a": 1, "b": .null, "c": .null])
         _ = fields.take("a")

@@ -19,7 +19,7 @@ import Turnstone
         #expect(response.body == ["error": "a sentence"])
     }
 
-    @Test("what the caller cannot mend is not told to it")
+    @Test("faults that the caller cannot correct are not shown to it")
     func secrecy() {
         let later = Response(
             Failure(.later(seconds: 7), "unable to lock /x", cause: "busy"), inside: false)
@@ -32,8 +32,8 @@ import Turnstone
         #expect(broken.body == ["error": "the server's state needs its operator's attention"])
     }
 
-    @Test("another server's nonsense is neither the caller's fault nor ours")
-    func nonsense() {
+    @Test("another server's unusable answer is neither the caller's fault nor ours")
+    func badUpstream() {
         let response = Response(
             Failure(.badUpstream, "unable to read it", cause: "nonsense"), inside: true)
         #expect(response.status == 502 && response.reason == "Bad Gateway")

@@ -83,7 +83,7 @@ import Turnstone
     }
 
     @Test(
-        "what is malformed is refused before it is looked for",
+        "a malformed request is refused before anything is looked up",
         arguments: [
             ("", "/x", "method"), ("A B", "/", "method"), ("", "", "method"), ("GET", "x", "path"),
         ])

@@ -60,7 +60,7 @@ import Turnstone
     }
 
     @Test(
-        "a key that can be guessed lets nobody pass, and says so",
+        "a guessable key lets nobody pass, and the error says so",
         arguments: [
             "short", "31-letters-are-too-few-for-keys",
             "32-letters-are-enough-for-a-key-,short",
@@ -72,7 +72,7 @@ import Turnstone
         }
     }
 
-    @Test("where no key is set, nobody passes", arguments: [nil, "", " ", ",", " , "])
+    @Test("if no key is set, nobody passes", arguments: [nil, "", " ", ",", " , "])
     func unset(keys: String?) {
         for header in ["Key ", "Key ,", "Key"] {
             #expect(disposition([("Authorization", header)], keys: keys) == .misconfigured)

@@ -64,7 +64,7 @@ import Unix
             Frames.answer(1) + Frames.goAway(last: 3, debugData: #"{"reason":"Shutdown"}"#))
         try stage.server.step()
         stage.server.drop()
-        // Nothing is read, and what is written meets a connection that is no more.
+        // Nothing is read, and writes meet a closed connection.
         for _ in 0..<1000 where stage.client.state == .open {
             try stage.submit(1)
             stage.client.flush()

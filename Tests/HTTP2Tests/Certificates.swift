@@ -1,6 +1,4 @@
-/// Self-signed certificates for tests, each named for what is wrong with it.
-///
-/// Made with `openssl ca -selfsign`, which can date them; nothing else uses their key.
+/// Self-signed certificates for tests, each named after its fault.
 enum Certificates {
     static let key = """
         -----BEGIN PRIVATE KEY-----

@@ -146,7 +146,7 @@ struct AppDocumentsTests {
                 try stranger.expect(401, Self.error("Access denied: …"), method, path, body)
             }
         }
-        // A minute's difference of two clocks is none.
+        // Two clocks may differ by a minute.
         let late = Caller(site, token: try tokens.token(for: "ann", lifetime: -10))
         try late.expect(200, ["success": true, "data": []], "GET", "/api/devices")
     }

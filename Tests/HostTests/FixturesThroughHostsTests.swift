@@ -20,7 +20,7 @@ import Turnstone
             try fixture.install(at: site)
             let before = site.documents
             let answer = try site.answer(fixture.request, from: fixture.program)
-            // Programs answer under any prefix, a server only where it has been told to.
+            // Programs answer under any prefix, a server only under the configured one.
             if host.isServer, !routes.contains(where: { $0.serves(fixture.request.target) }) {
                 #expect(answer.status == 404, "\(fixture)")
                 #expect(site.documents == before, "\(fixture)")

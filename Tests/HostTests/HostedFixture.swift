@@ -77,7 +77,7 @@ struct HostedFixture: CustomStringConvertible {
         }
     }
 
-    /// What is not as the fixture says in the state folder afterwards, each in a sentence.
+    /// The differences between the state folder afterwards and the fixture, one sentence each.
     func faults(of after: [String: [UInt8]], before: [String: [UInt8]]) -> [String] {
         let then = members["then"]?.object ?? [:]
         var faults: [String] = []
@@ -110,7 +110,7 @@ struct HostedFixture: CustomStringConvertible {
 }
 
 extension HostedFixture {
-    /// Records what is not as the fixture says: status, headers, body and files.
+    /// Records the differences from the fixture: status, headers, body and files.
     func check(
         _ answer: HostAnswer, at site: Site, before: [String: [UInt8]], _ name: Comment
     ) {

@@ -23,7 +23,7 @@ import Testing
         #expect(!site.logs.contains(Installed.token))
     }
 
-    @Test("a program gets nothing but what is listed", arguments: Host.servers)
+    @Test("a program gets only what is listed", arguments: Host.servers)
     func variables(host: Host) throws {
         let programs = try scripts(#"printf 'Status: 200\r\n\r\n'; env"#)
         let site = try Site(host, programs: programs.path)
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    /// Shell scripts in the place of all programs.
+    /// Shell scripts that replace all programs.
     private func scripts(_ text: String) throws -> TemporaryFolder {
         let folder = TemporaryFolder()
         for program in try Route.programs() {

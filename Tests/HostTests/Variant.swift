@@ -7,13 +7,13 @@ struct Variant: Sendable {
         /// As if it had come in one piece and by itself.
         case same
         case status(Int)
-        /// Refused, by whoever sees it first, with a status from 400 to 499.
+        /// Refused by the first program that sees it, with a status from 400 to 499.
         case refused
     }
 
     let name: String
     let outcome: Outcome
-    /// What is sent, with a pause before each piece but the first; `nil` where it does not apply.
+    /// The pieces to send, with a pause before each except the first; `nil` if it does not apply.
     let pieces: @Sendable (HostRequest) -> [[UInt8]]?
 
     static let all = [

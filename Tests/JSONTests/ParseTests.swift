@@ -34,7 +34,7 @@ import Turnstone
     }
 
     @Test(
-        "JSON that is not taken is told from what is no JSON",
+        "JSON that is refused is distinguished from text that is not JSON",
         arguments: [
             (#""\u0000""#, 1, 8, .nul), (#"{"a\u0000": 1}"#, 1, 10, .nul),
             ("18446744073709551616", 1, 20, .tooLargeNumber),
@@ -47,7 +47,7 @@ import Turnstone
     }
 
     @Test(
-        "bytes that are no UTF-8 are refused",
+        "bytes that are not UTF-8 are refused",
         arguments: [
             [0xff], [0xc0, 0xaf], [0xe0, 0x80, 0xaf], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80],
             [0xe2, 0x82],

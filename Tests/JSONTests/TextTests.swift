@@ -16,7 +16,7 @@ import Turnstone
     }
 
     @Test(
-        "what is written is read as it was",
+        "a written value is read back unchanged",
         arguments: [
             .number(0.1), .number(1.0), .number(-1.5e300),
             .number(JSONNumber(.leastNonzeroMagnitude)),

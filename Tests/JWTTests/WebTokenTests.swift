@@ -102,7 +102,7 @@ import Turnstone
     }
 
     @Test(
-        "what was not signed by us, or not as it says, is refused, whatever it claims",
+        "a token that we did not sign, or not as it says, is refused whatever it claims",
         arguments: [
             ["alg": "none"], ["alg": "None"], ["alg": "RS256"], ["alg": "ES256"], ["alg": "HS512"],
             ["alg": "hs256"], [:], ["alg": ["HS256"]], ["alg": "HS256", "crit": ["exp"]],
@@ -129,7 +129,7 @@ import Turnstone
     }
 
     @Test(
-        "what has not the form of a token is none",
+        "a text without the form of a token is refused",
         arguments: [
             "", ".", "..", "a.b", "a.b.c.d", "e30=.e30.", "e30=.e30.AA", "e30.e30.A", "W10.e30.AA",
             "e30.W10.AA", "eyJhIjoxLCJhIjoyfQ.e30.AA x", " e30.e30.AA", "eyJhIjoxLCJhIjoyfQ.e30.AA",
@@ -138,7 +138,7 @@ import Turnstone
         #expect(Self.result(text, try Self.settings()) == "malformed")
     }
 
-    @Test("a token that is too long is none")
+    @Test("a token that is too long is refused")
     func long() throws {
         let long = String(repeating: "x", count: 7000)
         let token = Self.token(["sub": "42", "x": .string(long)])

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Turnstone
 
-/// Whose turns a phone is told of when its accounts change.
+/// Which players' turns a phone is notified of when its accounts change.
 @Suite struct AccountTests {
     /// Players 1 and 2 have a phone with the same token, and play each other.
     private func world() throws -> World {

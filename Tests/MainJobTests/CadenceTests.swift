@@ -10,7 +10,7 @@ import Turnstone
     }
 
     @Test(
-        "with a timer of 30 s that is 2 s early or late and cycles that take long, none finds nobody due"
+        "with a timer of 30 s that is 2 s early or late and with long cycles, each cycle finds players due"
     )
     func jitter() throws {
         let world = try World()
@@ -37,7 +37,8 @@ import Turnstone
         try world.state.write(index, to: "players.index")
     }
 
-    @Test("300 players whom OGS does not know keep nobody else from being looked at in every cycle")
+    @Test(
+        "300 players whom OGS does not know do not keep others from being looked at in every cycle")
     func unknownPlayers() throws {
         let world = try World()
         for player in Int64(1)...5 {
@@ -66,7 +67,7 @@ import Turnstone
     }
 
     @Test(
-        "a player whom OGS does not know is told so without asking again, until the app registers",
+        "a player whom OGS does not know gets that answer without asking again, until the app registers",
         arguments: ["/diagnostics/9", "/check/9"])
     func unknownPlayer(path: String) throws {
         let world = try World()

@@ -35,7 +35,7 @@ import Turnstone
         #expect(try world.askChannels("DELETE", id).status == 404)
         #expect(try world.broadcast(id, 3).status == 404)
         #expect(world.spooled().isEmpty)
-        // Whoever manages channels and whoever delivers have the same provider token.
+        // The programs that manage channels and the drainer have the same provider token.
         #expect(try world.simulator.apns()["provider_tokens"] == 1)
     }
 
@@ -96,7 +96,7 @@ import Turnstone
         #expect(world.spooled().isEmpty)
     }
 
-    @Test("an end is not overtaken: what comes after it is taken when it has gone out")
+    @Test("an end is not overtaken: later states are accepted once it has been sent")
     func afterTheEnd() throws {
         let world = try World()
         let id = try world.makeChannel("none")
@@ -183,14 +183,14 @@ import Turnstone
             #expect(answer.headers["retry-after"] == retryAfter)
             #expect(answer.json?.object?["success"] == false)
         }
-        // What was not deleted after all takes updates.
+        // A channel that was not deleted after all takes updates.
         try world.simulator.perform(["do": "clear"])
         #expect(try world.broadcast(id, 1).status == 202)
         #expect(try world.channels("GET")["channels"] == [.string(id)])
     }
 
     @Test(
-        "who cannot be reached, or does not answer, is waited for ten seconds at the most",
+        "a gateway that cannot be reached or does not answer is waited for at most ten seconds",
         arguments: [false, true])
     func unreachable(isThere: Bool) throws {
         let world = try World()

@@ -7,7 +7,7 @@ import Turnstone
 /// A machine's clock that was ahead for a while. When it is right again, nothing waits for the time that it showed.
 @Suite struct ClockTests {
     @Test(
-        "what was put off by a clock that was ahead goes out when it is right",
+        "a push put off by a clock that was ahead is sent when the clock is right",
         arguments: [1100, 300])
     func putOff(seconds: Int64) throws {
         let world = try World()
@@ -22,7 +22,7 @@ import Turnstone
         #expect(world.spooled().isEmpty)
     }
 
-    @Test("what is to be sent at a time waits for that time, whatever the clock showed")
+    @Test("a scheduled message waits for its time, whatever the clock showed")
     func wanted() throws {
         let world = try World()
         try world.accept(
@@ -39,7 +39,7 @@ import Turnstone
     }
 
     @Test(
-        "what is sent after the clock was set back over midnight is known, and counts once",
+        "a request sent after the clock was set back over midnight is recognized, and counts once",
         arguments: [0, 1, 3])
     func midnight(daysBefore: Int64) throws {
         let world = try World()
@@ -170,7 +170,7 @@ import Turnstone
     }
 
     @Test(
-        "where APNs refuses such a token, the push goes out with another one at once",
+        "if APNs refuses such a token, the push is sent with another one at once",
         arguments: ["InvalidProviderToken", "ExpiredProviderToken"])
     func refusedToken(reason: String) throws {
         let world = try World()

@@ -205,7 +205,7 @@ import Unix
         #expect(link?.object?["file"] == .string(path))
     }
 
-    @Test("a gateway that could not be reached is no trouble once nothing waits for it")
+    @Test("a gateway that could not be reached is no problem once nothing waits for it")
     func unreachableForNothing() throws {
         let world = try World()
         try world.accept("a", devices: 1...3)
@@ -218,7 +218,7 @@ import Unix
         #expect(try world.health().status == 200)
     }
 
-    @Test("a gateway that judges pushes again is no trouble any more", arguments: ["gone", "bad"])
+    @Test("a gateway that answers pushes again is no longer a problem", arguments: ["gone", "bad"])
     func judgesAgain(state: String) throws {
         let world = try World()
         try world.simulator.perform([
@@ -249,8 +249,10 @@ import Unix
         #expect(try world.simulator.apns()["requests"] != asked)
     }
 
-    @Test("what cannot be ended now does not keep a drainer busy, and is ended by a later one")
-    func stubborn() throws {
+    @Test(
+        "a job that cannot be finished now does not keep a drainer busy, and a later one finishes it"
+    )
+    func unfinished() throws {
         let world = try World()
         try world.beginGame()
         try world.register(token(1), of: 1)
@@ -336,7 +338,7 @@ import Unix
         #expect((world.state.read("deliver.log")?.count ?? 0) < 1 << 20)
     }
 
-    @Test("what nobody wants any more is not sent")
+    @Test("an expired or unwanted message is not sent")
     func expired() throws {
         let world = try World()
         try world.accept("a", devices: 1...150)
@@ -400,7 +402,7 @@ extension World {
             }, notBefore: moment.map { .wanted(Timestamp(milliseconds: $0)) })
     }
 
-    /// What is on record as the outcomes of each device.
+    /// The recorded outcomes of each device.
     func outcomes(_ name: String = "a") throws -> [Int: [String]] {
         var outcomes: [Int: [String]] = [:]
         for line in try receipts() where line["id"] == .string(Self.id(name)) {

@@ -5,7 +5,8 @@ import TestSupport
 import Testing
 import Turnstone
 
-/// Texts of all lengths in all fields: what is accepted arrives, and what cannot arrive is refused at the door.
+/// Texts of all lengths in all fields: an accepted message arrives, and one that cannot arrive is refused at
+/// once.
 @Suite struct FittingTests {
     private static let sizes = [
         1, 2, 64, 65, 256, 257, 3900, 4000, 4040, 4096, 5000, 65_300, 65_536, 70_000, 900_000,

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import Turnstone
 
-/// What was held, and whose release may have arrived.
+/// Held messages whose release may have arrived.
 extension HeldTests {
     /// A world in which the release of messages to ann's phone has got no answer.
     ///

@@ -54,7 +54,7 @@ import Unix
             && world.state.files().keys.allSatisfy { !$0.hasPrefix("spool/series/") }
     }
 
-    @Test("what is scheduled for later is not released with what was held")
+    @Test("a scheduled message is not released with held ones")
     func scheduled() throws {
         let world = try muted()
         let now = try send(world, ["title": "A"])
@@ -69,7 +69,7 @@ import Unix
         #expect(isEmpty(world))
     }
 
-    @Test("what is scheduled into quiet hours waits for their end, and merges with what was held")
+    @Test("a message scheduled into quiet hours waits for their end, and merges with held ones")
     func scheduledIntoQuiet() throws {
         let world = try World()
         try world.give("ann", devices: 1...1)
@@ -155,7 +155,7 @@ import Unix
     }
 
     @Test(
-        "what is held waits for no scheduled message that a wrong clock has put beside it",
+        "a held message does not wait for a scheduled one that a wrong clock has put beside it",
         arguments: [[:], ["collapse_id": "x"]] as [JSONObject])
     func clockWasAhead(more: JSONObject) throws {
         let world = try World()
@@ -187,7 +187,7 @@ import Unix
     }
 
     @Test(
-        "a user who is named together with an own device gets what is held when the mute is lifted")
+        "a user named together with their own device gets held messages when the mute is lifted")
     func ownDeviceNamed() throws {
         let world = try World()
         try world.register(token(1), of: 1)
@@ -219,7 +219,7 @@ import Unix
         #expect(isEmpty(world))
     }
 
-    @Test("silent pushes pass, and do not change what is held")
+    @Test("silent pushes pass, and do not change held messages")
     func silent() throws {
         let world = try muted()
         for _ in 0..<3 { _ = try send(world, ["badge": "+1"]) }
@@ -236,7 +236,7 @@ import Unix
         #expect(try world.report(id)["counts"] == ["accepted": 1])
     }
 
-    @Test("what is called off while it is held is not sent, whichever of many it is")
+    @Test("a message cancelled while it is held is not sent, whichever of many it is")
     func calledOff() throws {
         let world = try muted()
         var ids: [String] = []
@@ -325,7 +325,7 @@ import Unix
         #expect(badges == badges.sorted() && badges.last == 4 && badges.count == 4, "\(badges)")
     }
 
-    @Test("what is merged fits, though the newest one alone left no room for more")
+    @Test("a merged push fits, even if the newest message alone left no room for more")
     func mergedFits() throws {
         for size in [3900, 4000, 4010, 4020, 4030] {
             let world = try muted()
@@ -343,7 +343,7 @@ import Unix
     }
 
     @Test(
-        "what was called off after it was put off counts in no badge, though it took two requests",
+        "a message cancelled after it was put off counts in no badge, even if that took two requests",
         arguments: [false, true])
     func badgeOfCalledOff(isBusy: Bool) throws {
         let world = try World()
@@ -363,7 +363,7 @@ import Unix
         _ = try send(world, ["title": "B", "badge": "+1"])
         try world.run("deliver")
         let badges = try self.badges(world)
-        // Which of the two goes first is the file system's choice: the correction says what is true at its moment.
+        // The file system chooses which of the two goes first: the correction is right at its moment.
         #expect([[0, 1], [1, 1]].contains(badges), "\(badges)")
     }
 
@@ -399,7 +399,7 @@ import Unix
         #expect(Int64(moment).map { $0 > world.now } == true, "\(box)")
     }
 
-    @Test("an icon that shows what was taken back is corrected", arguments: [false, true])
+    @Test("an icon that shows a number taken back is corrected", arguments: [false, true])
     func correctedIcon(isCalledOff: Bool) throws {
         let world = try World()
         try world.give("ann", devices: 1...1)
@@ -426,7 +426,7 @@ import Unix
         #expect(try payloads(world).count == 2)
     }
 
-    @Test("what is held for a user who is erased ends")
+    @Test("messages held for an erased user end")
     func erased() throws {
         let world = try muted()
         world.variables["TURNSTONE_SERVER_KEY"] = World.serverKey
@@ -497,7 +497,7 @@ import Unix
         #expect(try world.report(id)["counts"] == ["accepted": 1])
     }
 
-    @Test("what was held waits for a newer one that is just being sent")
+    @Test("a held message waits for a newer one that is being sent")
     func newerInHand() throws {
         let world = try muted(devices: 1...3)
         let old = try send(world, ["title": "Old", "collapse_id": "x"])
@@ -521,7 +521,7 @@ import Unix
             "do": "apns-fault", "status": 503, "token": .string(token(2)), "count": 1,
         ])
         let old = try send(world, ["users": ["ann", "bob"], "title": "Old", "collapse_id": "x"])
-        // What is held goes; bob's push still waits.
+        // The held message goes; bob's push still waits.
         try mute(world, minutes: nil)
         #expect(
             try Spool(state: world.state.path).lookAgain(
@@ -535,7 +535,7 @@ import Unix
         #expect(isEmpty(world))
     }
 
-    @Test("what is to be looked at again is due from now on, and not late")
+    @Test("held messages to look at again are due from now on, and not late")
     func dueFromNow() throws {
         let world = try muted()
         _ = try send(world, ["title": "A"])
@@ -573,7 +573,7 @@ import Unix
         #expect(try payloads(world).count == 1)
     }
 
-    @Test("what is held for two devices that have become one goes out once")
+    @Test("a message held for two devices that became one is sent once")
     func becameOne() throws {
         let world = try muted(devices: 1...2)
         let first = try send(world, ["title": "A", "badge": "+1"])
@@ -588,7 +588,7 @@ import Unix
         #expect(isEmpty(world))
     }
 
-    @Test("a box or a record that cannot be used keeps nobody else's messages")
+    @Test("a damaged box or record does not hold up other users' messages")
     func unusable() throws {
         let world = try muted()
         let first = try send(world, ["title": "A"])

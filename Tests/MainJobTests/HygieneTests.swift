@@ -62,7 +62,7 @@ import Turnstone
     }
 
     @Test(
-        "before anything was accepted, what is refused to three users is our fault, in however many runs",
+        "before anything was accepted, refusals for three users are our fault, in however many runs",
         arguments: [Kind.bad, .otherTopic])
     fileprivate func neverAccepted(kind: Kind) throws {
         let world = try World()

@@ -75,7 +75,7 @@ import Turnstone
     }
 
     @Test(
-        "it is corrected on a phone that was given up, by the next player who registers it",
+        "it is corrected on an abandoned phone by the next player who registers it",
         arguments: [1, 2])
     func givenUp(next: Int64) throws {
         let world = try shown()

@@ -3,10 +3,10 @@ import TestSupport
 import Testing
 import Turnstone
 
-/// A change of preferences counts for what is held already, whoever was killed.
+/// A change of preferences applies to held messages, whichever program is killed.
 @Suite struct KilledPreferencesTests {
     @Test(
-        "once a mute is lifted what was held goes out, wherever the program was killed that lifted it",
+        "once a mute is lifted, held messages are sent, wherever the program that lifted it was killed",
         .enabled(if: SystemCalls.isPossible), arguments: 1...8)
     func lifted(call: Int) throws {
         let world = try World()

@@ -26,7 +26,7 @@ import Turnstone
         }
         #expect(try world.update(["step": 41], ["event": "end"]).status == 202)
         try world.run("deliver")
-        // What was held when it ended stays where it is no more.
+        // A state held when it ended stays where it can no longer be taken.
         try world.advance(seconds: 60)
         try world.run("deliver")
         #expect(world.spooled().isEmpty)

@@ -17,7 +17,7 @@ import Turnstone
         ##"{"id":9223372036854775807,"json":{"phase":"play"}},{"id":7,"id":7,"json":{"phase":"play","clock":{"current_player":1.0}}}"##,
     ]
 
-    @Test("whatever OGS calls things, what is kept of it can be read again", arguments: odd)
+    @Test("whatever OGS names things, stored looks can be read again", arguments: odd)
     func oddNames(games: String) throws {
         let world = try World()
         let body = #"{"active_games":[\#(games)]}"#
@@ -40,7 +40,7 @@ import Turnstone
     }
 
     @Test(
-        "what is in the place of a look's file is in nobody's way",
+        "anything in the place of a look's file does no harm",
         arguments: ["", ".lock", ".new"])
     func obstacles(suffix: String) throws {
         for kind in [S_IFIFO, S_IFDIR, S_IFLNK] {
@@ -119,7 +119,7 @@ import Turnstone
         try FileManager.default.removeItem(atPath: "\(world.state.path)/\(name)")
     }
 
-    @Test("a turn that waits for the morning is told though its look is lost in the night")
+    @Test("a turn that waits for the morning is sent even if its look is lost in the night")
     func lostWhileHeld() throws {
         let world = try World()
         try world.simulator.perform(["do": "etags", "on": true])

@@ -142,7 +142,7 @@ import Turnstone
         let problem = health.json?.object?["problems"]?.array?.first?.object
         #expect(problem?["reason"] == "InvalidProviderToken")
 
-        // What was refused under other settings says nothing about these.
+        // Refusals under other settings say nothing about these.
         world.variables = [:]
         try world.run("deliver")
         #expect(try world.acceptedIDs().count == 1)

@@ -125,7 +125,7 @@ import Turnstone
         #expect(world.state.files().keys.allSatisfy { !$0.hasSuffix(".claim") })
     }
 
-    @Test("a report says nothing of what is not known any more", arguments: [0, 20])
+    @Test("a report says nothing about receipts that were removed", arguments: [0, 20])
     func forgotten(daysHeld: Int64) throws {
         let world = try World()
         try world.give("ann", devices: 1...1)
@@ -150,7 +150,7 @@ import Turnstone
         #expect(try world.callOff(id).status == 404)
     }
 
-    @Test("what is called off before its time never goes out", arguments: [false, true])
+    @Test("a message cancelled before its time is never sent", arguments: [false, true])
     func calledOffInTime(isDrainerRunning: Bool) throws {
         let world = try World()
         try world.give("ann", devices: 1...3)
@@ -175,7 +175,7 @@ import Turnstone
         #expect(try world.callOff(id).status == 200)
     }
 
-    @Test("nothing goes out before its time, and what has gone out cannot be called off")
+    @Test("nothing is sent before its time, and a sent message cannot be cancelled")
     func sentInTime() throws {
         let world = try World()
         try world.give("ann", devices: 1...3)
@@ -231,7 +231,7 @@ import Turnstone
         #expect(world.state.files().keys.allSatisfy { !$0.hasPrefix("spool/cancelled/") })
     }
 
-    @Test("a push whose answer was lost is not called off: it is asked for again")
+    @Test("a push whose answer was lost is not cancelled but sent again")
     func inDoubt() throws {
         let world = try World()
         try world.give("ann", devices: 1...3)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Turnstone
 
-/// What OGS may do to us, and what nobody must be told for it.
+/// Faults of OGS, and the notices that must not be sent because of them.
 @Suite struct OGSTroubleTests {
     @Test func anOddGameDoesNotHideTheOthers() throws {
         let world = try World()
@@ -17,7 +17,7 @@ import Turnstone
     }
 
     @Test(
-        "an outage tells nobody anything, and the turn is told after it",
+        "no notice is sent during an outage, and the turn is sent after it",
         arguments: [
             ["do": "ogs-fault", "status": 500, "count": 1],
             ["do": "ogs-fault", "kind": "html", "count": 1],
@@ -42,13 +42,13 @@ import Turnstone
     }
 
     @Test(
-        "health says so where OGS tells nothing of players whom it knew, until it does again",
+        "health reports that OGS answers for no player it knew, until it does again",
         arguments: [404, 500])
     func noAnswers(status: Int64) throws {
         let world = try World()
         try world.beginGame()
         for player in Int64(1)...2 { try world.register(token(Int(player)), of: player) }
-        // Nobody need mend anything for a player whom OGS never knew.
+        // A player whom OGS never knew is nobody's fault.
         try world.register(token(3), of: 999)
         try world.cycle()
         #expect(try world.problems() == [])
@@ -96,7 +96,7 @@ import Turnstone
         #expect(try world.ask("check", "GET", "/check/1", by: 1).status == 200)
     }
 
-    @Test("OGS is left alone as long as it asks for", arguments: [429, 503])
+    @Test("OGS is not asked for as long as it requests", arguments: [429, 503])
     func backOff(status: Int64) throws {
         let world = try World()
         try world.beginGame()

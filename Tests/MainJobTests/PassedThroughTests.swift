@@ -45,7 +45,7 @@ import Turnstone
         }
     }
 
-    /// Sends a message to ann's device and gives what is stored of it, and what was sent in the end.
+    /// Sends a message to ann's device and returns what is stored of it and what was finally sent.
     private func passed(
         _ data: String, isHeld: Bool
     ) throws -> (stored: [String], sent: [String], world: World) {
@@ -73,7 +73,7 @@ import Turnstone
     }
 
     @Test(
-        "what is nested as deeply as a request may be is stored so that it is read again",
+        "a value nested as deeply as allowed is stored so that it can be read again",
         arguments: [false, true])
     func depth(isHeld: Bool) throws {
         let deep = String(repeating: "[", count: 62) + String(repeating: "]", count: 62)

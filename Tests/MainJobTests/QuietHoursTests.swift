@@ -79,7 +79,7 @@ import Turnstone
         }
     }
 
-    @Test("what cannot wait comes at once, a single message as it is, and an unwanted kind never")
+    @Test("urgent messages come at once, a single message unchanged, and an unwanted kind never")
     func exempt() throws {
         let world = try World()
         let night = Self.nights[0]
@@ -103,7 +103,7 @@ import Turnstone
     }
 
     @Test(
-        "what was held goes to its devices by the tokens of the morning, with the badge of the morning"
+        "held messages go to the devices' tokens of the morning, with the badge of the morning"
     )
     func newDevice() throws {
         let world = try World()
@@ -124,7 +124,8 @@ import Turnstone
         #expect(try world.report(id)["counts"] == ["accepted": 1])
     }
 
-    @Test("what a busy gateway put off into the next night comes with what is held then")
+    @Test(
+        "a push that a busy gateway put off into the next night comes with the messages held then")
     func busyMorning() throws {
         let world = try World()
         try world.set(Self.nights[0].falls)
@@ -151,7 +152,7 @@ import Turnstone
         #expect(world.spooled().isEmpty)
     }
 
-    @Test("what was called off in the night does not come in the morning")
+    @Test("a message cancelled in the night does not come in the morning")
     func calledOff() throws {
         let world = try World()
         try world.set(Self.nights[0].falls)

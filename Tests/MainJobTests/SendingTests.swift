@@ -51,7 +51,7 @@ import Turnstone
     }
 
     @Test(
-        "a phone that is not the user's any more gets nothing", arguments: Delay.allCases,
+        "a phone that is no longer the user's gets nothing", arguments: Delay.allCases,
         [false, true])
     func lostPhone(delay: Delay, isClaimed: Bool) throws {
         let (world, id) = try begin(delay)
@@ -327,7 +327,7 @@ import Turnstone
         let world = try World()
         try world.claim(1, for: "bob")
         try world.unbind(1, from: "bob")
-        // A document that is older than two seconds can be told from later ones.
+        // A document older than two seconds can be distinguished from later ones.
         usleep(2_200_000)
         let id = try world.sent([
             "devices": [.string(token(1))], "title": "Hello",
@@ -394,7 +394,7 @@ import Turnstone
             } == ["r-1"])
     }
 
-    /// An approval request and its clear, of which the push service takes neither at first.
+    /// An approval request and its clear; at first the push service accepts neither.
     private func requestAndClear(_ count: Int64 = 2) throws -> World {
         let world = try World()
         try world.give("ann", devices: 1...1)
@@ -409,7 +409,7 @@ import Turnstone
         return world
     }
 
-    /// What was accepted: `r-1` for the clear, nothing for the request.
+    /// The accepted push: `r-1` for the clear, nothing for the request.
     private func clears(_ world: World) throws -> [JSONValue?] {
         try world.simulator.pushes().filter { $0["accepted"] == true }.map {
             $0["payload"]?.object?["clearApprovalId"]
@@ -542,7 +542,7 @@ import Turnstone
     }
 
     @Test(
-        "a clear takes away what is shown though its kind was switched off",
+        "a clear removes what is shown even if its kind was switched off",
         arguments: [false, true])
     func unwantedClear(isBefore: Bool) throws {
         let world = try World()
@@ -638,7 +638,7 @@ import Turnstone
     }
 
     @Test(
-        "what was tried, reached nobody and is called off does not count in the badge",
+        "a message that was tried, reached nobody and is cancelled does not count in the badge",
         arguments: [false, true], ["called off", "unwanted", "expired"])
     func takenBack(isHeld: Bool, how: String) throws {
         let world = try World()
@@ -666,7 +666,7 @@ import Turnstone
         try world.run("deliver")
         let badges = try world.simulator.pushes().filter { $0["accepted"] == true }
             .map { $0["payload"]?.object?["aps"]?.object?["badge"] }
-        // What was taken back may have been shown by a push in between.
+        // A push in between may have shown the number before it was taken back.
         #expect(badges.drop { $0 == 0 } == [1])
     }
 

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import Turnstone
 
-/// What is sent to all listeners of a session at once.
+/// Updates to all listeners of a session at once.
 @Suite struct SessionTests {
     /// How an activity leaves its session.
     enum Path: CaseIterable { case otherSession, noSession, newTokens }
@@ -30,7 +30,7 @@ import Turnstone
         #expect(world.spooled().isEmpty)
     }
 
-    @Test("who comes while a state is held gets the next one with the others")
+    @Test("a listener that joins while a state is held gets the next one with the others")
     func newcomer() throws {
         let world = try World()
         try world.listen(1)
@@ -106,7 +106,7 @@ import Turnstone
         #expect(last?["payload"]?.object?["aps"]?.object?["alert"] == .object(alert))
     }
 
-    @Test("who came after the session's last state ends with it")
+    @Test("a listener that joined after the session's last state ends with it")
     func endOfNewcomer() throws {
         let world = try World()
         try world.listen(1)
@@ -118,7 +118,7 @@ import Turnstone
         #expect(try world.shown() == [1: [1], 2: [1]])
     }
 
-    @Test("an end is for those who listen by then; who comes later gets what comes later")
+    @Test("an end is for the present listeners; later ones get later states")
     func end() throws {
         let world = try World()
         try world.listen(1)
@@ -144,7 +144,7 @@ import Turnstone
         #expect(world.spooled().isEmpty)
     }
 
-    @Test("who registers while a call waits for the session is among those whom it is for")
+    @Test("a device that registers while a call waits for the session is included")
     func meanwhile() throws {
         let world = try World()
         try world.listen(1)
@@ -168,7 +168,7 @@ import Turnstone
         #expect(try world.ends() == [1, 2])
     }
 
-    @Test("what was sent to one activity alone is not overtaken by what its session got before")
+    @Test("a state sent to one activity alone is not overtaken by its session's earlier states")
     func alone() throws {
         let world = try World()
         try world.listen(1)
@@ -209,7 +209,7 @@ import Turnstone
         #expect(try world.grows())
     }
 
-    @Test("what was put off for one activity alone does not follow what its session got after it")
+    @Test("a state put off for one activity alone does not follow its session's later state")
     func alonePutOff() throws {
         let world = try World()
         try world.listen(1)
@@ -290,7 +290,7 @@ import Turnstone
     }
 
     @Test(
-        "who has not got a state when the next one is due gets only that"
+        "a listener without a state when the next one is due gets only that one"
     )
     func putOff() throws {
         let world = try World()
@@ -349,7 +349,7 @@ import Turnstone
     }
 
     @Test(
-        "what was put off for one activity alone does not follow its session's newer state, whatever it shows since",
+        "a state put off for one activity alone does not follow its session's newer state, whatever the activity shows since",
         arguments: ["other", nil])
     func leftWhilePutOff(session: String?) throws {
         let world = try World()

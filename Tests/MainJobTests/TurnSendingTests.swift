@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Turnstone
 
-/// Turn notices say what is true when they are sent, and turns count as told when a device took them.
+/// Turn notices are right when they are sent, and turns count as notified when a device has accepted them.
 @Suite struct TurnSendingTests {
     /// Player 1 has device 1 and so many games; it is player 2's turn in all of them.
     private func world(games: Int64 = 2) throws -> World {
@@ -21,7 +21,7 @@ import Turnstone
         try world.run("check-turns")
     }
 
-    /// Delivers what is due, and what the deliveries of that leave.
+    /// Delivers what is due, and what those deliveries leave.
     private func deliverAll(_ world: World) throws {
         for _ in 0..<3 {
             try world.run("deliver")
@@ -56,7 +56,7 @@ import Turnstone
     }
 
     @Test(
-        "a turn that came while its kind was off is never told, not even with another one",
+        "a turn that came while its kind was off is never sent, not even with another one",
         arguments: [false, true])
     func unwantedTurns(isQueued: Bool) throws {
         let world = try world()
@@ -109,7 +109,7 @@ import Turnstone
         #expect(world.spooled().isEmpty)
     }
 
-    @Test("a newer notice tells of what an older one could not tell")
+    @Test("a newer notice includes turns that an older one could not deliver")
     func untoldTogether() throws {
         let world = try world()
         try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
@@ -204,7 +204,7 @@ import Turnstone
         }
     }
 
-    @Test("a turn that no device took is told when one registers", arguments: ["gone", "bad"])
+    @Test("a turn that no device accepted is sent when one registers", arguments: ["gone", "bad"])
     func untold(state: String) throws {
         let world = try world()
         try world.simulator.perform([
@@ -266,7 +266,7 @@ import Turnstone
         #expect(try accepted(world).map { $0["token"] } == [.string(token(2))])
     }
 
-    @Test("a turn that an undo brought back is told again, and one after a pause is not")
+    @Test("a turn that an undo brought back is sent again, and one after a pause is not")
     func undo() throws {
         let world = try world(games: 1)
         try world.move(1)
@@ -283,7 +283,7 @@ import Turnstone
         #expect(try bodies(world).count == 2)
     }
 
-    @Test("turns that came in the quiet hours which began meanwhile are told after them")
+    @Test("turns that came in quiet hours which began meanwhile are sent after them")
     func quiet() throws {
         let world = try world()
         try world.move(1)
@@ -346,7 +346,7 @@ import Turnstone
         #expect(try bodies(world).count == 1)
     }
 
-    @Test("the number goes up for no game that was not told of", arguments: [false, true])
+    @Test("the number goes up only for games that were in a notice", arguments: [false, true])
     func noNumberForUntold(isOff: Bool) throws {
         let world = try world(games: 3)
         try world.move(1)
@@ -447,7 +447,7 @@ import Turnstone
         try world.beginGame(1, ["black": 1, "white": 3, "to_move": 3])
         try world.beginGame(4, ["black": 3, "white": 2, "to_move": 3])
         for player in Int64(1)...2 { try world.register(token(1), of: player) }
-        // Player 1 is never told, and so only player 2's notice counts player 1's game.
+        // Player 1 is never notified, so only player 2's notice counts player 1's game.
         try world.change("1") { $0.preferences.kinds = ["turn": false] }
         try world.cycle()
         try world.move(1)

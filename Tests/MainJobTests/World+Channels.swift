@@ -28,7 +28,7 @@ extension World {
         return try Answer(event: startBackend("channels", event).end().stdout)
     }
 
-    /// Asks what is granted.
+    /// A request that is granted.
     func channels(_ method: String, _ id: String? = nil) throws -> JSONObject {
         let answer = try askChannels(method, id)
         guard answer.status == 200, let members = answer.json?.object else {

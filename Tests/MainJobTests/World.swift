@@ -151,7 +151,7 @@ final class World {
         }
     }
 
-    /// What is in the spool, by its path there.
+    /// The files in the spool, by their paths there.
     func spooled() -> [String] {
         state.files().keys.filter { $0.hasPrefix("spool/") && $0.hasSuffix(".jsonl") }
     }

@@ -20,7 +20,7 @@ func answer(_ games: [JSONValue]) -> [UInt8] {
     ])
 }
 
-/// A correspondence game of which I am black and to move, with 37 moves.
+/// A correspondence game in which I am black and to move, with 37 moves.
 func game(_ id: Int64, _ change: (inout JSONValue) -> Void = { _ in }) -> JSONValue {
     var game: JSONValue = [
         "id": .integer(id), "name": .string("Game \(id)"), "width": 19, "height": 19,

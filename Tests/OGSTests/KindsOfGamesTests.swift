@@ -87,7 +87,7 @@ import Turnstone
     }
 
     @Test(
-        "nobody should be told of it",
+        "no notice should be sent for it",
         arguments: [
             Change("json.time_control.speed", "live"), Change("json.time_control.speed", "blitz"),
             Change("json.time_control.speed", "rapid"),

@@ -25,7 +25,7 @@ import Turnstone
     }
 
     @Test(
-        "what is missing or null is unknown, and the turn is seen all the same",
+        "missing or null values are unknown, and the turn is still seen",
         arguments: [
             "name", "width", "black", "white", "time_per_move", "json.game_id", "json.game_name",
             "json.players", "json.players.black", "json.players.white.username", "json.moves",

@@ -24,7 +24,7 @@ import Turnstone
         return try Answer(event: ended.stdout)
     }
 
-    @Test("a minute's worth may come at once, and what is more is refused with a pause")
+    @Test("a minute's worth may come at once, and further requests are refused with a pause")
     func refused() throws {
         let installation = try Endpoint.installation(
             environment: ["CALLER_REQUESTS_PER_MINUTE": "3"])
@@ -34,7 +34,7 @@ import Turnstone
         let pause = try #require(refused.headers["retry-after"].flatMap(Int.init))
         #expect((1...20).contains(pause))
         #expect(try ask(installation, user: "bob").status == 200)
-        // What cannot be counted, or counts what no clock can say, refuses nobody.
+        // Entries that cannot be counted, or that no clock can have written, refuse nobody.
         for byte in ["9", "x", "-"] {
             let text = String(repeating: byte, count: 20 << 12)
             try installation.state.write(text, to: "requests.limit")
@@ -42,7 +42,7 @@ import Turnstone
         }
     }
 
-    @Test("nobody can choose a name that uses up another one's requests")
+    @Test("nobody can choose a name that uses up another caller's requests")
     func chosenNames() throws {
         // It has the places of ann where names alone are hashed.
         let installation = try Endpoint.installation(

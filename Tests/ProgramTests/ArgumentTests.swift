@@ -19,7 +19,7 @@ import Turnstone
             "TURNSTONE_STATE": state.path, "TURNSTONE_CONFIG": "/dev/null",
             "OGS_BASE_URL": "http://127.0.0.1:1", "DELIVER_LINGER_SECONDS": "0",
         ]
-        // Standard input stays open: whoever reads it waits.
+        // Standard input stays open: a program that reads it waits.
         let ended = try Programs.start(
             program, arguments, inputStaysOpen: true,
             entries: environment.merging(more) { $1 }.map { "\($0.key)=\($0.value)" }

@@ -42,7 +42,7 @@ struct Attempt: Sendable {
             }
         #expect(answer.status == status, "\(answer.body)")
         let body = answer.json?.object
-        // What is wrong is not for everybody who asks `health`: the log tells.
+        // `health` does not show the faults to everybody: the log does.
         let sentence =
             endpoint.program == "health" && status == 503
             ? body?["status"]?.string ?? "" : body?["error"]?.string ?? ""
@@ -56,7 +56,7 @@ struct Attempt: Sendable {
     }
 }
 
-/// A row of a table: what is sent, and the status that answers it.
+/// A row of a table: a request, and the status of its answer.
 struct Bad: CustomTestStringConvertible, Sendable {
     let name: String
     let text: String

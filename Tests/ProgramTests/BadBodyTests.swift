@@ -38,7 +38,7 @@ import Turnstone
         for attempt in attempts(endpoint, text) { try attempt.expect(bad.status) }
     }
 
-    @Test("a body that is no UTF-8 is refused", arguments: Endpoint.withBody)
+    @Test("a body that is not UTF-8 is refused", arguments: Endpoint.withBody)
     func noText(endpoint: Endpoint) throws {
         let bodies: [[UInt8]] = [
             [0xff], Array(#"{"user_id": ""#.utf8) + [0xc0, 0xaf] + Array(#""}"#.utf8),
@@ -65,7 +65,7 @@ import Turnstone
     }
 
     @Test(
-        "a body that says it is no JSON is refused", arguments: Endpoint.withBody,
+        "a body whose type is not JSON is refused", arguments: Endpoint.withBody,
         [
             "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x",
             "application/jsonp", "application/json, text/plain", "application",

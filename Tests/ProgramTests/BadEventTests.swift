@@ -35,7 +35,7 @@ import Testing
             #"{"method": "{M}", "path": "{P}", "headers": {"a": "\#(String(repeating: "b", count: 20_000))"}}"#,
             431),
         Bad(
-            "a body that is no base64",
+            "a body that is not base64",
             #"{"method": "{M}", "path": "{P}", "body": "?", "isBase64Encoded": true}"#),
         Bad(
             "a body that is too large", #"{"method": "{M}", "path": "{P}", "body": "{L}"}"#, 413),

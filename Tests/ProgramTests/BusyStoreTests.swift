@@ -4,7 +4,8 @@ import Unix
 
 /// A document that another program keeps locked.
 @Suite struct BusyStoreTests {
-    @Test("who cannot have a lock within two seconds is told when to come back, and writes nothing")
+    @Test(
+        "a program that cannot lock within two seconds says when to come back, and writes nothing")
     func busy() async throws {
         let installation = try Endpoint.installation()
         let lock = try FileDescriptor.open(
@@ -23,7 +24,7 @@ import Unix
             #expect(try Answer(http: program.stdout).headers["retry-after"] == "2")
             #expect(program.stderr.hasSuffix(".lock: busy for 2000 ms\n"))
         }
-        // What comes before the user's document is an index, or a key that nobody was told.
+        // The files written before the user's document are indices, or a key that nobody has got.
         let after = documents(in: installation)
         #expect(before.allSatisfy { after[$0.key] == $0.value })
 
@@ -34,7 +35,7 @@ import Unix
         }
     }
 
-    @Test("who only reads waits for nobody")
+    @Test("a program that only reads does not wait")
     func reader() throws {
         let installation = try Endpoint.installation()
         let lock = try FileDescriptor.open(

@@ -5,18 +5,18 @@ import TestSupport
 import Testing
 import Turnstone
 
-/// Files of the spool that cannot be read. What each would have told stays unknown; everybody else gets their pushes.
+/// Files of the spool that cannot be read. Their content stays unknown, and all other users get their pushes.
 @Suite struct DamagedSpoolTests {
     static let bad = "7c9f2a54-1f0e-8b34-9a11-3d1f4f2c8e01"
     static let sound = "7c9f2a54-1f0e-8b34-9a11-3d1f4f2c8e02"
     static let token = String(repeating: "ab", count: 32)
 
-    /// What is wrong with the file `bad`.
+    /// The fault of the file `bad`.
     enum Fault: String, CaseIterable, Sendable {
         case anotherAccounts, folder, fifo, empty, noJSON, halfALine, newer, wrongDevice,
             danglingLink
         case loop
-        /// A terabyte of zeros behind it, or in the place of its first line.
+        /// A terabyte of zeros after it, or in place of its first line.
         case endless, endlessFirstLine
 
         /// As the receipts say it.

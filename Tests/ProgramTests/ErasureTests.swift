@@ -83,7 +83,7 @@ import Turnstone
         return answer.json?.object?["id"]?.string ?? ""
     }
 
-    /// A player of whom everything is there that the programs keep.
+    /// A player with every file that the programs keep about one.
     private func fill() throws -> (key: String, both: String) {
         let user = Self.player
         let made = try ask(
@@ -128,7 +128,7 @@ import Turnstone
         let preferences = try ask("preferences", "PUT", "/api/preferences", bearer(user), quiet)
         #expect(preferences.status == 200, "\(preferences.body)")
         _ = try notify([user])
-        // What is rarer, by hand.
+        // Rarer files, written by hand.
         let shard = try #require(
             try mentions("\"devices\"").first { $0.hasPrefix("users/") && $0.contains(user) })
         let parent = (shard as NSString).deletingLastPathComponent
@@ -161,7 +161,7 @@ import Turnstone
             })
     }
 
-    @Test("nothing with the id is left, and the others keep what is theirs")
+    @Test("nothing with the id is left, and other users keep their data")
     func everything() throws {
         let (key, both) = try fill()
         let filled = try mentions(Self.player)
@@ -205,7 +205,7 @@ import Turnstone
         #expect(!fresh.body.contains(Self.phone))
     }
 
-    @Test("whoever is killed in between is finished by the next one")
+    @Test("an erasure that is killed in between is finished by the next one")
     func killed() throws {
         for delay in [2, 5, 10, 20, 40] {
             let test = ErasureTests()
@@ -240,7 +240,7 @@ import Turnstone
         #expect(try drainer.end(timeLimit: 30).exitCode == 0)
     }
 
-    @Test("a user whose lock goes is written again at once by whoever waits for it")
+    @Test("a user whose lock is removed can be written at once by a process that waits for it")
     func crowd() throws {
         try register(Self.phone, for: Self.player)
         let body: JSONObject = ["token": .string(Self.phone), "tokenType": "device"]

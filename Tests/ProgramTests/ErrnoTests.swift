@@ -14,7 +14,7 @@ import Unix
 /// document is damaged; and the same request, made again, finds nothing in its way.
 @Suite(.enabled(if: SystemCalls.isPossible, "strace is not installed"))
 struct ErrnoTests {
-    /// The errors that a retry or a wrong number cannot be told from are there as well: `EINTR`, `EBADF`, `EFAULT`.
+    /// Errors that look like a retry or a wrong number are included: `EINTR`, `EBADF`, `EFAULT`.
     private static let documented: [String: String] = [
         "access": "EACCES EIO ELOOP ENAMETOOLONG ENOMEM EROFS EPERM",
         "faccessat": "EACCES EIO ELOOP ENAMETOOLONG ENOMEM EROFS EPERM EBADF",
@@ -182,7 +182,7 @@ struct ErrnoTests {
             if !isScheduled, faulty.exitCode == 0, !isMute {
                 #expect(status != nil, "\(comment): \(faulty.stdout) \(faulty.stderr)")
             }
-            // Nobody is told to have made a mistake where it is the machine that fails.
+            // If the machine fails, the answer must not blame the caller.
             if let status, !isScheduled, !isMute, !isOfNamedFile(faulty.stdout) {
                 #expect(
                     (200..<300).contains(status) || status >= 500,
@@ -228,7 +228,7 @@ struct ErrnoTests {
             ).end()
         }
 
-        /// What was granted is done: each file that the fixture names is there.
+        /// A granted request is done: each file that the fixture names exists.
         private func checkFiles(_ before: [String: [UInt8]]) {
             let after = installation.state.files()
             for expected in fixture.then.members where expected.value != .null {

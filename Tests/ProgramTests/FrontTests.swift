@@ -72,7 +72,7 @@ import Turnstone
             .end()
         #expect(Int64(ended.stdout.trimmingCharacters(in: .newlines)) ?? 0 > 0)
 
-        // A program that is told of a moment in the past waits for nobody.
+        // A program with a deadline in the past does not wait.
         let here = try Endpoint.installation()
         for endpoint in Endpoint.withBody {
             let input = Array("\(endpoint.method) \(endpoint.path) HTTP/1.1\r\n".utf8)

@@ -43,7 +43,7 @@ import Turnstone
         """
 
     @Test(
-        "a registration that finds no room is later's business, and half of it harms nobody",
+        "a registration without disk space may be repeated, and half of it does no harm",
         .enabled(
             if: isPossible, "this test mounts a small disk, which needs the superuser's rights"),
         arguments: 0...8)

@@ -128,7 +128,7 @@ import Unix
     ]
 
     @Test(
-        "what is too large for a configuration, or no file, is refused and not read",
+        "a configuration that is too large or not a file is refused and not read",
         arguments: odd.indices,
         [
             ("TURNSTONE_CONFIG", "register"), ("JWT_PUBLIC_KEY_PATH", "devices-list"),
@@ -173,7 +173,7 @@ import Unix
         return ended?.stdout ?? ""
     }()
 
-    /// A program whose calls fail as strace is told.
+    /// A program whose calls fail as requested from strace.
     private func failing(
         _ injection: String, _ program: String, _ input: String, in installation: Installation
     ) throws -> EndedProgram {
@@ -225,7 +225,7 @@ import Unix
     }
 
     @Test(
-        "front answers 503 where there are no descriptors",
+        "front answers 503 if there are no descriptors",
         .enabled(if: SystemCalls.isPossible, "strace is not installed"),
         arguments: ["EMFILE", "ENFILE"])
     func noDescriptors(error: String) throws {

@@ -45,7 +45,7 @@ import Unix
         #expect((installation.state.read("players.index")?.count ?? 1) % 128 == 0)
     }
 
-    @Test("a key that was killed while it was rotated leaves at least one that works")
+    @Test("a rotation that is killed leaves at least one working key")
     func rotate() throws {
         let request = event("POST", "/rotate-api-key")
         let whole = try microseconds("rotate-api-key", request)

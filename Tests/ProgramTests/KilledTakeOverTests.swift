@@ -35,7 +35,7 @@ import Unix
         return installation
     }
 
-    /// Kills the program at moments all over its life, lets `check` look at what is left, and runs it again.
+    /// Kills the program at moments throughout its life, lets `check` look at the result, and runs it again.
     private func killing(
         _ program: String, _ input: [UInt8], in make: () throws -> Installation,
         check: (Installation, _ isOver: Bool) throws -> Void
@@ -76,7 +76,7 @@ import Unix
         return index?["users"]?.array ?? []
     }
 
-    @Test("a token that is taken over is never two users', and the index knows whose it is")
+    @Test("a token that is taken over never belongs to two users, and the index names its user")
     func takeOver() throws {
         let input = event(
             "/api/devices/register",

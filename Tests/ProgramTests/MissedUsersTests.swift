@@ -58,7 +58,7 @@ import Unix
         try store.users[#require(UserID(user))].read()?.badge
     }
 
-    @Test("users whose documents are damaged, busy or have long ids keep a message from nobody")
+    @Test("users with damaged or busy documents or long ids do not keep a message from others")
     func broadcast() throws {
         let long = String(repeating: "\u{56f2}", count: 42)
         try register(["ann", "bob", "cy", long])
@@ -80,7 +80,7 @@ import Unix
         #expect(spooled.count == 1)
     }
 
-    @Test("a device whose user's document is damaged keeps a message from no other device")
+    @Test("a device whose user's document is damaged does not keep a message from other devices")
     func devices() throws {
         try register(["ann", "bob"])
         try Data("{".utf8).write(to: URL(fileURLWithPath: path(of: "bob")))
@@ -91,7 +91,7 @@ import Unix
         #expect(answer.json?.object?["failed"] == ["bob"])
     }
 
-    @Test("a listener whose document cannot be used keeps an update from no other listener")
+    @Test("a listener whose document cannot be used does not keep an update from other listeners")
     func listeners() throws {
         for (number, name) in ["ann", "bob"].enumerated() {
             var registration = Registration(

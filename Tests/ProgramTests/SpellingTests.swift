@@ -35,7 +35,7 @@ import Turnstone
         }
     }
 
-    @Test("one that is like none of ours is named alone")
+    @Test("one that resembles none of ours is named without a suggestion")
     func alone() throws {
         let ended = try log(of: "health", environment: ["OGS_XYZZY_PLUGH_QUUX": "1"]).ended
         #expect(ended.stderr == "health: unknown variable OGS_XYZZY_PLUGH_QUUX\n")
@@ -60,7 +60,7 @@ import Turnstone
         #expect(try log(of: "health", environment: environment).ended.stderr.isEmpty)
     }
 
-    @Test("a log in JSON has the warning as such")
+    @Test("a log in JSON has the warning too")
     func json() throws {
         let environment = ["TURNSTONE_LOG": "json", "OGS_BASEURL": "x"]
         let text = try log(of: "health", environment: environment).ended.stderr

@@ -14,7 +14,7 @@ import Testing
             alone, deliver: "spawn", log: "unable to start \(folder.path)/deliver: ENOENT")
     }
 
-    @Test("a message is accepted though nobody can tell whether deliver is to be started")
+    @Test("a message is accepted even if it is unknown whether deliver should be started")
     func wrong() throws {
         try expectAccepted(
             Programs.path("notify"), deliver: "never",

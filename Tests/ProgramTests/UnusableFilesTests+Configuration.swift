@@ -48,7 +48,7 @@ extension UnusableFilesTests {
         #expect(answer.body.contains("unable to use \(variable)"), "\(answer.body)")
     }
 
-    @Test("what was accepted is not answered with an error where no drainer can be started")
+    @Test("an accepted request is not answered with an error if no drainer can be started")
     func drainerStart() throws {
         let environment = ["TURNSTONE_DELIVER": "never"]
         let body = #"{"devices":["\#(String(repeating: "a", count: 64))"],"title":"Hello"}"#
@@ -64,7 +64,9 @@ extension UnusableFilesTests {
         + "JBTkNBQVEyZWJEWU9KR0pCSlBaeWlwTlBmUWtFOXJMazlRSgp2NmFRNFFtREZ5dFEwTzFZbnFXQmkxLzQ"
         + "5SGRHVmZpUlJCQU14RSszbThwV1NMaTBGejhvMUo2OAotLS0tLUVORCBQUklWQVRFIEtFWS0tLS0tCg=="
 
-    @Test("a folder of templates that is missing or none, or a template that is no file, is no 500")
+    @Test(
+        "a folder of templates that is missing or a file, or a template that is not a file, does not cause a 500"
+    )
     func templates() throws {
         let folder = TemporaryFolder()
         chmod(folder.path, 0o755)

@@ -66,7 +66,7 @@ extension UnusableFilesTests {
     }
 
     @Test(
-        "what is no folder in the place of one is named, and keeps no cycle from the other players",
+        "a file in the place of a folder is named, and does not keep a cycle from other players",
         arguments: ["users/49", "looks", "looks/49", "tokens", "messages/2026-11-21", "users"],
         [Fault.fifo, .loop])
     func noFolder(folder: String, fault: Fault) throws {
@@ -123,7 +123,7 @@ extension UnusableFilesTests {
         let receipts = String(
             decoding: state.read("receipts/2026-11-21.jsonl") ?? [], as: UTF8.self)
         #expect(receipts.contains(#""outcome":"accepted""#), "\(receipts) \(ended.stderr)")
-        // What is not due yet is nobody's business yet.
+        // A message that is not due yet needs no attention.
         if !folder.contains("1799") { #expect(try health().contains(folder)) }
     }
 

@@ -25,7 +25,8 @@ extension UnusableFilesTests {
             in: HeldBox(of: bob, token.publicID), until: now - .minutes(1), now: now - .hours(1))
     }
 
-    @Test("what is held goes out as soon as the folder that it could not be moved to can be used")
+    @Test(
+        "held messages are sent as soon as the folder that they could not be moved to can be used")
     func releasedFolder() throws {
         try hold()
         try state.write("", to: "spool/held/released/x")
@@ -45,7 +46,7 @@ extension UnusableFilesTests {
     }
 
     @Test(
-        "what is held goes out though a folder of another moment cannot be entered, and health names it"
+        "held messages are sent even if a folder of another moment cannot be entered, and health names it"
     )
     func anotherMoment() throws {
         try hold()

@@ -12,7 +12,7 @@ struct UnusableFilesTests {
     static let account: uid_t = 54_321
     static let ann = String(repeating: "ab", count: 32), bob = String(repeating: "cd", count: 32)
 
-    /// What is wrong with a file.
+    /// A fault of a file.
     enum Fault: String, CaseIterable, Sendable {
         case anotherAccounts, fifo, folder, loop
 
@@ -78,7 +78,7 @@ struct UnusableFilesTests {
         return answer.status == 200 ? "" : answer.body
     }
 
-    /// Expects that health tells of the file while it is there, and not afterwards.
+    /// Expects that health reports the file while it exists, and not afterwards.
     func expectHealth(names name: String) throws {
         let body = try health()
         #expect(body.contains("files unusable") && body.contains(name), "\(body)")

@@ -1,6 +1,4 @@
-/// Keys for tests, named for what is wrong with them.
-///
-/// Made with `openssl genrsa`, `ecparam` and `pkcs8`.
+/// Keys for tests, named after their faults.
 enum Keys {
     /// P-256, SEC 1.
     static let sec1 = """

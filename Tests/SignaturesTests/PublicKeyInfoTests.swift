@@ -75,7 +75,7 @@ import Turnstone
     }
 
     @Test(
-        "half a key is none, nor is one with something behind it",
+        "half a key is refused, and so is one with trailing bytes",
         arguments: [PublicKeys.rsa, PublicKeys.p256])
     func lengths(text: String) throws {
         let whole = try bytes(text)

@@ -96,7 +96,7 @@ import Turnstone
         #expect(answer.reason == reason)
     }
 
-    @Test("whoever asks has to have the app's key, and the app's name")
+    @Test("a caller must have the app's key and name")
     func caller() throws {
         let simulator = try Self.simulator()
         var fields = try Self.management(simulator, "GET", "all-channels")

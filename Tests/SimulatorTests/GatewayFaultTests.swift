@@ -61,7 +61,7 @@ import Turnstone
         #expect(client.maximumStreams == 7)
     }
 
-    @Test("a told status comes so often, and with its reason")
+    @Test("a requested status comes as often as requested, with its reason")
     func status() throws {
         try simulator.perform(["do": "apns-fault", "status": 503, "count": 2])
         #expect(try push(4).map(\.status) == [503, 503, 200, 200])
@@ -114,7 +114,7 @@ import Turnstone
         #expect(try push(2, Client(simulator, .apns)).map(\.status) == [200, 200])
     }
 
-    @Test("a dropped connection loses what was under way")
+    @Test("a dropped connection loses the requests in flight")
     func drop() throws {
         #expect(try push(1).map(\.status) == [200])
         try simulator.perform(["do": "apns-fault", "kind": "drop", "accepted": true, "count": 1])
@@ -127,7 +127,7 @@ import Turnstone
     func settings() throws {
         #expect(try push(2).map(\.status) == [200, 200])
         try simulator.perform(["do": "settings", "streams": 3])
-        // Not yet seen by the client: what is too much is refused, and counted.
+        // The client has not seen the limit yet: further streams are refused, and counted.
         let refused = try push(10).count { $0.status == 0 }
         #expect(try simulator.apns()["streams_over_limit"]?.integer == Int64(refused))
         #expect(client.maximumStreams == 3)

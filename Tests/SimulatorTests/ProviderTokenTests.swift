@@ -85,7 +85,7 @@ import Turnstone
         #expect(try simulator.apns()["provider_tokens"] == 2)
     }
 
-    @Test("a token that came too late is no update, and its successor holds")
+    @Test("a token that came too late is not an update, and its successor counts")
     func lateFirst() throws {
         let simulator = try Simulator()
         let client = try Client(simulator, .apns)

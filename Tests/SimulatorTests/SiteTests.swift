@@ -128,7 +128,7 @@ import Turnstone
         #expect(try client.answer(fields(4)).body == Array("nonsense".utf8))
     }
 
-    @Test("trouble comes as often as told")
+    @Test("trouble comes as often as requested")
     func trouble() throws {
         try simulator.perform(["do": "ogs-fault", "status": 429, "retry_after": 7, "count": 1])
         let limited = try client.answer(fields())
@@ -148,7 +148,7 @@ import Turnstone
         #expect(try client.ask(fields()).status == -1)
     }
 
-    @Test("what has not changed has the same ETag and gets 304")
+    @Test("an unchanged answer has the same ETag and gets 304")
     func entityTags() throws {
         try simulator.perform(["do": "etags", "on": true])
         let tag = try client.answer(fields()).fields["etag"]

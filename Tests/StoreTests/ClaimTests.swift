@@ -59,7 +59,7 @@ import Turnstone
         #expect(try registry.users(of: token) == [ann])
     }
 
-    @Test("claiming again renews, and keeps what is not said and the first day")
+    @Test("claiming again renews, and keeps omitted values and the first day")
     func renewed() throws {
         let first = try claim("ab", ann) {
             $0.name = "iPad"
@@ -72,7 +72,7 @@ import Turnstone
         #expect(try devices(ann) == [again])
     }
 
-    @Test("a token in the place of another is the same device, in one commit")
+    @Test("a token that replaces another is the same device, in one commit")
     func rotated() throws {
         try claim("ab", ann) { $0.name = "iPad" }
         let file = "users/49/ann.json"
@@ -172,7 +172,7 @@ import Turnstone
         }
     }
 
-    @Test("what was refused as one too many, as others came at once, is nobody's token")
+    @Test("a token refused as one too many among simultaneous ones belongs to nobody")
     func tooManyAtOnce() throws {
         atOnce(64) { _ = try? claim(String(format: "%04x", $0), ann) }
         let mine = try Set(tokens(ann))
@@ -182,7 +182,7 @@ import Turnstone
         }
     }
 
-    @Test("one more than a user may have is refused, and nobody loses anything by it")
+    @Test("one device more than allowed is refused, and nobody loses anything")
     func quotas() throws {
         for number in 10..<60 { try claim("\(number)", ann) }
         try claim("ff", bob)
@@ -199,7 +199,7 @@ import Turnstone
         #expect(try tokens(ann).count == 70)
     }
 
-    @Test("users are told apart by the bytes of their ids, not by what they look like")
+    @Test("users are distinguished by the bytes of their ids, not by their looks")
     func equivalentIDs() throws {
         let composed = UserID("jos\u{e9}")!
         let decomposed = UserID("jose\u{301}")!

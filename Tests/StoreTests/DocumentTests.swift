@@ -28,7 +28,7 @@ import Unix
         #expect(try scratch.state.users[scratch.user].read()?.notices == 3)
     }
 
-    @Test("whoever reads while the first commit comes finds it or nothing")
+    @Test("a reader during the first commit finds it or nothing")
     func firstCommit() async throws {
         let path = scratch.folder.path
         let found = try await atOnce(2) { number in
@@ -78,7 +78,7 @@ import Unix
         #expect(scratch.folder.files() == before)
     }
 
-    @Test("members that nobody knows survive")
+    @Test("unknown members are preserved")
     func unknownMembers() throws {
         try scratch.write(
             [

@@ -32,7 +32,7 @@ import Unix
     }
 
     @Test(
-        "what is no key has no owner",
+        "a text that is not a key has no owner",
         arguments: ["", "x", "../../x", String(repeating: "0", count: 64)])
     func unknown(key: String) {
         #expect(isUnknown(key))

@@ -39,7 +39,7 @@ import Unix
     }
 
     @Test(
-        "slots are counted from slots: jitter costs nobody a look, and never makes two",
+        "slots are counted from slots: jitter neither skips a look nor makes two",
         arguments: [
             [0, 1, -1, 2, -2, 2, -2, 0, 2, -2, -2, 2], [2, -2, 2, -2, 2, -2, 2, -2, 2, -2, 2, -2],
             [-2, 2, 2, 2, -2, -2, 1, 0, -1, 2, -2, 2], [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
@@ -125,7 +125,7 @@ import Unix
         #expect(try due(at: time + .minutes(1)) == [11, 5, 4, 23, 12, 3, 2, 22, 1, 21])
     }
 
-    @Test("who was not looked at for longest comes first")
+    @Test("the player who has waited longest for a look comes first")
     func order() throws {
         try bind(7, 8, 9)
         let records = try records()
@@ -143,7 +143,7 @@ import Unix
         #expect(try due(at: time) == [7])
     }
 
-    @Test("a clock that was set back puts nobody off")
+    @Test("a clock that was set back delays nobody")
     func clockSetBack() throws {
         try bind(7)
         #expect(try due(at: time + .days(365)) == [7])

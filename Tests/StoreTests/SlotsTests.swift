@@ -51,7 +51,7 @@ import Turnstone
 
     @Test func aSlotInTheFutureIsAClockThatWasSetBack() {
         #expect(next(after: 5000, at: 1000) == 1000)
-        // That of a run which was early is none.
+        // A slot that an early run took is not such a clock.
         #expect(next(after: 1004, at: 1000) == nil)
     }
 }

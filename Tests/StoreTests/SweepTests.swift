@@ -9,7 +9,7 @@ import Turnstone
     import Glibc
 #endif
 
-/// What nobody needs any more goes, and nothing else.
+/// Unneeded files are removed, and nothing else.
 @Suite struct SweepTests {
     private let scratch: Scratch
     private let ann = UserID("ann")!
@@ -51,7 +51,7 @@ import Turnstone
         scratch.folder.files().keys.filter { $0.hasPrefix("\(folder)/") }.sorted()
     }
 
-    @Test("indices that lead to nobody go with their locks: names after a day, tokens after 61")
+    @Test("indices without users are removed with their locks: names after a day, tokens after 61")
     func indices() throws {
         let kind = TokenKind.liveActivity(activity: "a", session: "s")
         try claim("aaaa", kind)
@@ -87,7 +87,7 @@ import Turnstone
         #expect(try sweep(every: seconds) == 24)
     }
 
-    @Test("what was sent to a session goes with its last listener who is erased")
+    @Test("a session's states are removed with its last listener who is erased")
     func erasedListener() throws {
         try claim("aaaa", .liveActivity(activity: "a", session: "s"))
         let name = "s"
@@ -204,7 +204,7 @@ import Turnstone
     }
 
     @Test(
-        "a listener whose document is damaged keeps its place, and no other one from losing theirs")
+        "a listener whose document is damaged keeps its place, and others still lose theirs")
     func damagedListener() throws {
         for user in ["bob", "cy"] {
             var registration = Registration(DeviceToken("\(user.utf8.count)\(user.utf8.count)")!)
@@ -218,7 +218,7 @@ import Turnstone
         #expect(try scratch.state.sessions[name].read()?.users == [UserID("bob")!])
     }
 
-    @Test("the lock of a document that was never made goes, and that of one that is missed stays")
+    @Test("the lock of a document that was never made is removed, and that of a missing one stays")
     func locks() throws {
         let name = "tokens/7d/\(String(repeating: "7d", count: 32)).json"
         try scratch.folder.write("", to: "\(name).lock")
@@ -234,7 +234,7 @@ import Turnstone
         #expect(files("tokens") == ["\(Scratch.tokenFile).lock"])
     }
 
-    @Test("a key that ended goes after 30 days, and one that works stays")
+    @Test("a revoked key is removed after 30 days, and a working one stays")
     func keys() throws {
         let player = Scratch.player
         let keys = scratch.state.keys
@@ -252,7 +252,7 @@ import Turnstone
         #expect(working.count == 1)
     }
 
-    @Test("whoever registers an activity while the old one goes is found")
+    @Test("a user who registers an activity while the old one is removed is found")
     func activityMeanwhile() async throws {
         let kind = TokenKind.liveActivity(activity: "a", session: "s")
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -271,7 +271,7 @@ import Turnstone
         #expect(try scratch.state.sessions["s"].read()?.users == [ann])
     }
 
-    @Test("whoever registers while it is swept is found")
+    @Test("a user who registers during a sweep is found")
     func meanwhile() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {

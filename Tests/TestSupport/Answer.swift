@@ -9,7 +9,7 @@ package struct Answer: Sendable {
     package let headers: [String: String]
     package let body: String
 
-    /// The body as JSON, or `nil` where it is none.
+    /// The body as JSON; `nil` if it is not JSON.
     package var json: JSONValue? { try? JSON.parse(Array(body.utf8)) }
 
     /// Reads an answer to a JSON event, or a watchdog's program's.

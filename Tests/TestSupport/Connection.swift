@@ -60,7 +60,7 @@ package final class Connection {
         }
     }
 
-    /// The ports that were given out: whoever has got one may not listen yet.
+    /// The ports that were handed out. Their receivers may not listen yet.
     private static let given = Mutex<Set<UInt16>>([])
 
     /// A port of this machine that nobody uses, below those that the system gives out by itself.

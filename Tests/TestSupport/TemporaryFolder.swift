@@ -36,7 +36,7 @@ package final class TemporaryFolder: Sendable {
             ofItemAtPath: "\(path)/\(name)")
     }
 
-    /// The file's bytes, or `nil` where there is none.
+    /// The file's bytes; `nil` if there is no file.
     package func read(_ name: String) -> [UInt8]? {
         FileManager.default.contents(atPath: "\(path)/\(name)").map { Array($0) }
     }

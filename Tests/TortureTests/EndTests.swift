@@ -7,7 +7,7 @@ import Testing
 
 /// SIGTERM while many pushes are in flight: these come home, and the rest is left to the next run.
 @Suite struct EndTests {
-    @Test("a drainer that is told to end finishes what is in flight and leaves the rest")
+    @Test("a drainer that is asked to end finishes what is in flight and leaves the rest")
     func sigterm() throws {
         let row = Row("SIGTERM to `deliver` with 1 to 300 requests sent")
         let ground = try Ground(players: 5, devices: 60, .queued)

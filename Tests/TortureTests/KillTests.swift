@@ -10,7 +10,7 @@ struct KillTests {
         try killAtEachCall(ground, "deliver", Row("`kill -9` at each system call of `deliver`"))
     }
 
-    @Test("a cycle killed at any system call loses no turn and tells none twice")
+    @Test("a cycle killed at any system call loses no turn and sends none twice")
     func killCheckTurns() throws {
         let ground = try Ground(players: 3, devices: 2, .registered)
         try killAtEachCall(

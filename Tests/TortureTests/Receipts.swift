@@ -16,7 +16,7 @@ struct Receipts {
     }
 
     private(set) var lines: [Line] = []
-    /// Lines that are none, by their file.
+    /// Malformed lines, by file.
     private(set) var damaged: [String] = []
 
     init(_ state: TemporaryFolder) {

@@ -78,9 +78,7 @@ final class Trial {
         ]
     }
 
-    /// Runs of both programs as a timer starts them, until nothing waits any more, and one more of each.
-    ///
-    /// Pauses double from seconds to hours, as after provider tokens that came too soon.
+    /// Runs both programs as a timer starts them until nothing waits, and then once more.
     func finish() throws {
         ground.simulator.clear()
         for _ in 0..<40 {
@@ -121,7 +119,7 @@ final class Trial {
             && moments.allSatisfy { (Int64($0.prefix { $0 != "-" }) ?? .max) <= now }
     }
 
-    /// What is in the spool and not over.
+    /// The notifications in the spool that are not finished.
     func spooled() -> [String] {
         state.files().keys.filter {
             $0.hasPrefix("spool/") && $0.dropFirst(6).contains("/") && !$0.hasSuffix(".new")

@@ -6,7 +6,7 @@ import Turnstone
 struct Verdict {
     /// How many devices were to get one push each.
     let expected: Int
-    /// Devices that got none, or of which the receipts do not say so.
+    /// Devices that got no push, or for which the receipts do not record one.
     private(set) var lost: [String] = []
     /// Pushes beyond the first that were taken under one id, after an answer that was lost.
     private(set) var repeated = 0
@@ -41,7 +41,7 @@ struct Verdict {
     private mutating func check(
         _ token: String, _ taken: [JSONObject], _ lines: [Receipts.Line]
     ) {
-        // What was held has another line later.
+        // A held push has another line later.
         let lines = lines.filter { $0.outcome != "held" }
         let outcomes = lines.compactMap(\.outcome)
         let ids = Set(taken.compactMap { $0["apns_id"]?.string })

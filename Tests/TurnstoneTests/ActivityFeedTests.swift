@@ -5,7 +5,7 @@ import Testing
 @Suite struct ActivityFeedTests {
     private let start = Timestamp(milliseconds: 1_800_000_000_000)
 
-    @Test("the first state goes at once, what comes within the window waits for it to open")
+    @Test("the first state is sent at once, and states within the window wait for it to open")
     func window() {
         var feed = ActivityFeed()
         #expect(update(&feed, 1, after: 0) == .carried(.init(id: "1", due: start)))
@@ -83,7 +83,7 @@ import Testing
                 == .ended)
     }
 
-    @Test("what is older than what is known is outdated, but for the end")
+    @Test("a state older than the known one is outdated, except an end")
     func outdated() {
         var feed = ActivityFeed()
         _ = update(&feed, 1, after: 5)
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(
-        "what was taken can be taken again, and opens the window anew, until a newer state is known"
+        "a taken state can be taken again, which restarts the window, until a newer state is known"
     )
     func again() {
         var feed = ActivityFeed()
@@ -110,7 +110,7 @@ import Testing
         #expect(feed.take(by: "1", now: start + .seconds(19)) == nil)
     }
 
-    @Test("a notification whose state was overtaken takes no other's")
+    @Test("a notification whose state was overtaken does not take another's")
     func overtaken() {
         var feed = ActivityFeed()
         _ = update(&feed, 1, after: 0)
@@ -193,7 +193,7 @@ import Testing
         #expect(seconds == (0..<12).map { start.seconds + $0 })
     }
 
-    @Test("a state without a moment is newer than what was sent while the clock was ahead")
+    @Test("a state without a moment is newer than states sent while the clock was ahead")
     func untimed() throws {
         for isTimed in [false, true] {
             var shared = ActivityFeed()
@@ -268,7 +268,7 @@ import Testing
         }
     }
 
-    @Test("what is written is read as it was")
+    @Test("a written value is read back unchanged")
     func json() throws {
         var feed = ActivityFeed()
         #expect(ActivityFeed(feed.json) == feed)

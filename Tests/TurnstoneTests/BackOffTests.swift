@@ -14,9 +14,9 @@ import Turnstone
     }
 
     @Test(
-        "a wish is granted, up to an hour",
+        "a requested pause is granted, up to an hour",
         arguments: [(1, 1), (45, 45), (3600, 3600), (86_400, 3600)])
-    func wish(seconds: Int64, granted: Int64) {
+    func requestedPause(seconds: Int64, granted: Int64) {
         let backOff = BackOff(after: nil, requested: .seconds(seconds), now: noon)
         #expect(backOff.until - noon == .seconds(granted))
     }

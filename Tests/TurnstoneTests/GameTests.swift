@@ -54,7 +54,7 @@ import Turnstone
     }
 
     @Test(
-        "a game that is the player's turn but of which nobody should be told",
+        "a game that is the player's turn but needs no notice",
         arguments: [
             Change("paused by my vacation") { $0.pauseKeys = ["vacation-42"] },
             Change("paused by the opponent's vacation") { $0.pauseKeys = ["vacation-7"] },

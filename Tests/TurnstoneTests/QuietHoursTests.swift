@@ -43,7 +43,7 @@ import Turnstone
             try end(from: from, to: to, at: minute, forward: forward, after: change) == expected)
     }
 
-    @Test("outside them, and where nobody knows their zone, it is not quiet")
+    @Test("outside them, and if their zone is unknown, it is not quiet")
     func free() throws {
         #expect(try end(from: 490, to: 480, at: 485) == nil)
         let hours = try #require(QuietHours(from: 0, to: 1439, zone: "Nowhere"))

@@ -1,9 +1,9 @@
 import Testing
 import Turnstone
 
-/// What a turn notice tells, at the moment when it is sent: ``TurnLedger/fill(_:from:)``.
+/// The turns in a notice at the moment it is sent: ``TurnLedger/fill(_:from:)``.
 @Suite struct TurnLedgerFillTests {
-    /// Notice 4 of game 10 is told; 5 of game 20 and 6 of games 30 and 40 are queued.
+    /// Notice 4 of game 10 was accepted; 5 of game 20 and 6 of games 30 and 40 are queued.
     private var ledger: TurnLedger {
         var ledger = TurnLedger().marking([game(10)], notice: 4)
         ledger.queue([game(20)], notice: 5)
@@ -17,8 +17,8 @@ import Turnstone
 
     @Test func aNoticeTellsOfItsOwnTurnsAndOfOlderUntoldOnesInTheLooksOrder() {
         var ledger = ledger
-        let told = ledger.fill(6, from: [game(40), game(20), game(10), game(30)])
-        #expect(told.map(\.id) == [40, 20, 30])
+        let named = ledger.fill(6, from: [game(40), game(20), game(10), game(30)])
+        #expect(named.map(\.id) == [40, 20, 30])
         #expect(notices(ledger) == [10: 4, 20: 6, 30: 6, 40: 6])
         #expect(ledger.openNotices == [6])
     }

@@ -58,7 +58,7 @@ import Turnstone
     }
 
     @Test(
-        "half a ledger is none",
+        "half a ledger is refused",
         arguments: [
             "{}", "null", "[1]", #"[{"game":"1","phase":"play","notice":1}]"#,
             #"[{"game":1,"notice":1}]"#, #"[{"game":1,"phase":"play"}]"#,

@@ -41,7 +41,7 @@ import Turnstone
     }
 
     @Test(
-        "a game whose name shows nothing is told by its number",
+        "a game whose name shows nothing is named by its number",
         arguments: [
             "", " ", "\u{200B}", "\u{200B}\u{FEFF} \u{2060}", "\u{3164}", "\u{2800}", "\u{7}\u{AD}",
         ])

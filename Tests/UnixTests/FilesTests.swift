@@ -16,7 +16,7 @@ import Unix
         #expect(folder.files() == ["a.json": Array("new".utf8)])
     }
 
-    @Test("what cannot be written is an error that names the call and the file")
+    @Test("a failed write is an error that names the call and the file")
     func failedReplace() throws {
         try folder.write("", to: "a.json/inside")  // a folder, which no file can take the place of
         #expect(throws: SystemError("rename", "\(folder.path)/a.json.new", Errno(rawValue: EISDIR)))
@@ -28,7 +28,7 @@ import Unix
         }
     }
 
-    @Test("what is made belongs to its owner alone")
+    @Test("new files belong to their owner alone")
     func modes() throws {
         let path = "\(folder.path)/one/two/three"
         try Files.makeFolder(path)

@@ -11,7 +11,7 @@ import Unix
         return names
     }
 
-    @Test("a list gives each name once, and then begins anew with what is there")
+    @Test("a list gives each name once, and then starts over with the present names")
     func names() throws {
         for name in ["a", "b", "c"] { try folder.write("", to: name) }
         let list = FolderList(folder.path)
@@ -29,7 +29,7 @@ import Unix
         #expect(try list.next() == "a")
     }
 
-    @Test("what is no folder cannot be listed")
+    @Test("a file cannot be listed as a folder")
     func file() throws {
         try folder.write("", to: "a")
         #expect(throws: SystemError.self) { try FolderList("\(folder.path)/a").next() }

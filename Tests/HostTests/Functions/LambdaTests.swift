@@ -117,7 +117,7 @@ import Turnstone
     }
 
     @Test(
-        "a Runtime API that is none ends it",
+        "an unusable Runtime API ends it",
         arguments: [
             "", "x", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\n\r\n{}",
             "HTTP/1.1 200 OK\r\nLambda-Runtime-Aws-Request-Id: a/b\r\nLambda-Runtime-Deadline-Ms: 9999999999999\r\n\r\n{}",

@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Turnstone
 
-/// Stands in for AWS Lambda's Runtime API, and is strict: what no runtime may do is a fault.
+/// A strict stand-in for AWS Lambda's Runtime API: whatever a runtime must not do is a fault.
 final class RuntimeAPI: @unchecked Sendable {
     /// What becomes of an event.
     enum Outcome: Equatable {

@@ -15,7 +15,7 @@ final class Installation {
     private var others: [Simulator] = []
     /// What programs have said, by program; through nginx what fcgiwrap's log has.
     private var said: [(program: String, text: String)] = []
-    /// Programs that ended by a signal or in another way that is none of theirs.
+    /// Programs that ended by a signal or with an unexpected exit code.
     private(set) var crashes: [String] = []
     private static let jwtSecret = "a-secret-of-at-least-thirty-two-bytes"
     private static let routes = (try? Route.all()) ?? []
