@@ -1,5 +1,4 @@
 import Documents
-import JSON
 import Turnstone
 
 /// What the store knows about a broadcast channel, from the moment it was created or read here.

@@ -1,7 +1,5 @@
 import Documents
-import JSON
 import Turnstone
-import Unix
 
 /// The record of a message that an app's own backend sent. It leads to the message's receipts, and recognizes
 /// a repeated request.

@@ -257,13 +257,3 @@ func mixed(_ one: Int64, _ other: Int64) -> Int64 {
     mixed = (mixed ^ UInt64(bitPattern: other)) &* 0xff51_afd7_ed55_8ccd
     return Int64(bitPattern: mixed ^ (mixed >> 32))
 }
-
-/// A player whom this cycle has claimed.
-package struct Claim: Equatable, Sendable {
-    package let player: PlayerID
-    package let record: Int64
-    /// The record's `claimed` word, as long as nobody else has claimed the player.
-    let slot: Int64
-    /// Whether the last look at the player failed.
-    package let hasFailed: Bool
-}

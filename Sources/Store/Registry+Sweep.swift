@@ -1,20 +1,5 @@
 import Documents
 import Turnstone
-import Unix
-
-/// How much one run of a sweep may still do.
-struct SweepBudget {
-    /// How many users' documents it may read.
-    var users: Int
-    /// Writing a user takes some milliseconds. What is left over is done in a later run.
-    var end = Instant.now + .milliseconds(5_000)
-
-    mutating func take() -> Bool {
-        guard users > 0, Instant.now < end else { return false }
-        users -= 1
-        return true
-    }
-}
 
 // A deleted app does not unregister, and APNs reports its tokens only when something is pushed to them.
 // Without a sweep, its activities would keep their names and their places in sessions until the user

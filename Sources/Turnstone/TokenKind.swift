@@ -1,9 +1,3 @@
-/// The platform whose push service has a token.
-package enum Platform: String, Sendable {
-    case ios
-    case android
-}
-
 /// What a token can be used for.
 package enum TokenKind: Equatable, Sendable {
     /// Messages to the app on its device.
