@@ -107,6 +107,12 @@ package struct SessionFeeds: Equatable {
         }
         return taken(by: id, now: now)
     }
+
+    /// Records another attempt to send what a notification has taken.
+    package mutating func recordAttempt(by id: String, at now: Timestamp) {
+        present?.recordAttempt(by: id, at: now)
+        for index in ending.indices { ending[index].recordAttempt(by: id, at: now) }
+    }
 }
 
 extension State {

@@ -309,6 +309,11 @@ package struct ActivityFeed: Equatable, Sendable {
         return taken
     }
 
+    /// Records another attempt to send what a notification has taken.
+    package mutating func recordAttempt(by id: String, at now: Timestamp) {
+        if taken?.carrier == id { taken?.moment = now }
+    }
+
     /// The `timestamp` with which an activity gets what its session's carrier took. `self` is the activity's
     /// own feed. If its own last timestamp is ahead, each of the session's following states is a second later
     /// than the one before.

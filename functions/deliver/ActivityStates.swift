@@ -68,7 +68,10 @@ struct ActivityStates: RunPart {
         // It may have left and come back since: what was sent before it came is not for it.
         guard taken.state.number > device.joined else { return .superseded("unregistered") }
         let verdict = fill(push, taken)
-        guard let own = device.activity else { return verdict }
+        guard let own = device.activity else {
+            try recordAttempt(taken, of: session)
+            return verdict
+        }
         if let pause = own.pause(before: taken, now: now) { return .behind(for: pause) }
         var isPutOff = false
         // An alert that has expired is not worth looking for: thousands may have been sent one some day.
@@ -78,7 +81,17 @@ struct ActivityStates: RunPart {
         let merged = own.merged(into: taken, now: now, isPutOff: isPutOff, fits: fits)
         guard let merged else { return .superseded("newer") }
         push.load(content(of: merged, like: push), expires: merged.state.expires)
+        try recordAttempt(taken, of: session)
         return nil
+    }
+
+    /// Records a later attempt to send a session's state: the next state keeps its distance from that one, too. Thousands of
+    /// pushes may attempt it at once.
+    private func recordAttempt(
+        _ taken: ActivityFeed.Taken, of session: String
+    ) throws(Failure) {
+        guard now - taken.moment >= .seconds(1) else { return }
+        try state.sessions[session].update { $0.session.recordAttempt(by: taken.carrier, at: now) }
     }
 
     private func take(from session: String, by id: String) throws(Failure) -> ActivityFeed.Taken? {

@@ -39,6 +39,7 @@ class State:
     held: bool = False  # the answer said so, of this listener alone
     excused: bool = False
     of_session: bool = False  # sent to all who listen to the session
+    misdated: bool = False  # its moment was stored by a clock that was more than an hour ahead
 
     def is_newer_than(self, other):
         """Whether this one surely takes the place of another.
@@ -74,6 +75,7 @@ class Listener:
     group: int
     new_in: int = 0  # the group in which the user came to have it; nobody may have had it in between
     doubtful: bool = False  # what is known of it, and whether it is pushed to, is not checked
+    rivals: set = field(default_factory=set)  # users who registered the token at the same time: one of them may have it
     is_gone: bool = False  # APNs has said so just now
     states: list = field(default_factory=list)
     shown: list = field(default_factory=list)
@@ -161,13 +163,16 @@ class Activities:
                 return {409}
             self.owners.setdefault(activity, set()).add(user)
             self.listeners = [listener for listener in self.listeners if listener not in others or listener.token == step.get("previous")]
-        self.listeners = [listener for listener in self.listeners if listener.token != token or listener.user == user]
+        losers = [listener for listener in self.listeners if listener.token == token and listener.user != user]
+        rivals = set().union(*({loser.user} | loser.rivals for loser in losers if loser.group == group))
+        self.listeners = [listener for listener in self.listeners if listener not in losers]
         same = next((l for l in self.listeners if l.user == user and (
             l.token in (token, step.get("previous")) or activity and l.activity == activity)), None)
         if same is None:
             new = Listener(user, token, now, group, new_in=group)
             # Whether a call at the same time counts for it is open.
-            new.doubtful = any(when == group and new.fits(call) for call, when in self.calls.values())
+            new.doubtful = bool(rivals) or any(when == group and new.fits(call) for call, when in self.calls.values())
+            new.rivals = rivals
             self.listeners.append(new)
         else:
             same.doubtful = same.doubtful or not same.starts and now - same.registered >= DAY
@@ -181,7 +186,10 @@ class Activities:
     def unlisten(self, step, again=False):
         listener = self.holder(step["token"])
         if listener is None or listener.user != step["user"]:
-            return {200, 403, 404} if again else {403, 404}
+            is_rival = listener is not None and step["user"] in listener.rivals
+            if is_rival:
+                listener.doubtful = True
+            return {200, 403, 404} if again or is_rival else {403, 404}
         self.listeners.remove(listener)
         self.left.add((listener.user, listener.token))
         return {200, 403, 404} if listener.doubtful or again else {200}
@@ -190,7 +198,8 @@ class Activities:
         self.complaint = None
         fits = [listener for listener in self.listeners if listener.fits(step)]
         if not fits:
-            return {404}
+            rivals = [user for listener in self.listeners for user in listener.rivals if step.get("user") in (None, user)]
+            return {202, 404, 409} if rivals else {404}
         for listener in fits:
             listener.doubtful = listener.doubtful or listener.new_in == group
         doubtful = [listener for listener in fits if listener.doubtful]
@@ -232,7 +241,8 @@ class Activities:
             if late and not is_open or answer == "outdated" and (is_open or len(fits) == 1):
                 continue
             for state in listener.states:
-                state.excused = state.excused or state.moment > now + 3_600_000
+                state.misdated = state.misdated or state.moment > now + 3_600_000
+                state.excused = state.excused or state.misdated
             # A session does not know what was sent to one of its activities alone.
             newest = max((state.moment for state in listener.states if state.of_session or not of_session), default=moment)
             listener.states.append(State(

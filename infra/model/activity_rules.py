@@ -113,7 +113,7 @@ def check_order(listener, push, shown, state):
         # An end brings its own state, or the newest one, whichever is newer.
         own = update_of(listener, shown.number) if shown.event == "end" else None
         own = own or (state if state.number is not None else None)
-        if earlier is not None and own is not None and earlier.is_newer_than(own) and not (
+        if earlier is not None and own is not None and earlier.is_newer_than(own) and not earlier.misdated and not (
                 shown.event == "end" and state.number == shown.number):
             raise ActivityOrder(f"{described(push)}: state {shown.number} comes after the newer state {before.number}")
 

@@ -343,7 +343,9 @@ def check_report(world, message, report):
     arrived = {phone: any(d.answered for d in deliveries if d.message == message.name)
                for phone, deliveries in world.delivered.items() if any(d.message == message.name for d in deliveries)}
     accepted = states.count("accepted")
-    sure = sum(arrived.values())
+    # Receipts are kept for 30 days. Devices whose receipts are gone are left out of the report.
+    forgotten = world.now - (message.due or message.accepted) > 30 * 86_400_000
+    sure = 0 if forgotten else sum(arrived.values())
     if message.held:
         # What was held comes as one push with others.
         if accepted < sure:
@@ -366,7 +368,7 @@ def check_report(world, message, report):
         device = next((d for d in world.devices[user] if d.slot == world.slot_of(slot)), None)
         if device is None:
             continue
-        if device.phone not in arrived and not (user in message.held and accepted):
+        if device.phone not in arrived and not (user in message.held and (accepted or forgotten)):
             missing.append(f"{user}'s phone {device.phone}")
     if missing:
         raise Lost(f"{said}, but nothing keeps it from {', '.join(missing)}")
