@@ -3,13 +3,13 @@ import JWT
 import Turnstone
 
 extension Request {
-    /// The user who calls, by a JSON Web Token: in the header `Authorization: Bearer …`, or else in the cookie that
-    /// `JWT_COOKIE` names.
+    /// The calling user, identified by a JSON Web Token in the header `Authorization: Bearer …` or in the
+    /// cookie that `JWT_COOKIE` names.
     ///
-    /// A browser adds its cookies to requests that any page makes. So a cookie counts for a change only where
-    /// ``isFromAnotherSite`` does not hold.
+    /// A browser adds cookies to requests from any page. So for changes, a cookie counts only if the request
+    /// does not come from another site's page.
     ///
-    /// - Throws: unauthenticated without a token that is valid now; forbidden for another site's page.
+    /// - Throws: unauthenticated without a token that is valid now; forbidden if the page is another site's.
     package func user() throws(Failure) -> UserID {
         let settings = try JWTSettings(variables)
         if let token = try authorization("bearer") { return try user(token, settings) }
@@ -34,11 +34,12 @@ extension Request {
 
     private var changesAnything: Bool { method != "GET" && method != "HEAD" }
 
-    /// Whether a page that may not use the user's cookie may have sent the request.
+    /// Whether the request may come from a page that must not use the user's cookie.
     ///
-    /// Pages of the origins in `ALLOWED_ORIGINS` and of our own may. Browsers send `Sec-Fetch-Site` (Fetch Metadata,
-    /// section 2.1) or `Origin` (RFC 6454) with every change. A request without both comes from an app, or from a
-    /// browser that knows neither, so it must be one that no browser sends to another origin without a preflight.
+    /// Pages of our own origin and of those in `ALLOWED_ORIGINS` may use it. Browsers send `Sec-Fetch-Site`
+    /// (Fetch Metadata, section 2.1) or `Origin` (RFC 6454) with every change. A request without both comes
+    /// from an app or from a browser that knows neither. So it must be one that no browser sends to another
+    /// origin without a preflight.
     private func isFromAnotherSite() throws(Failure) -> Bool {
         let origin = try headers.credential("origin")
         let site = try headers.credential("sec-fetch-site")
@@ -48,7 +49,7 @@ extension Request {
         return method == "POST" && !declaresJSON
     }
 
-    /// The schemes are not compared: the host in front ends TLS.
+    /// The schemes are not compared, because the host in front of us terminates TLS.
     private func isOwn(_ origin: String) -> Bool {
         guard let host = headers["host"], !host.isEmpty else { return false }
         return origin == "https://\(host)" || origin == "http://\(host)"
@@ -60,7 +61,7 @@ private let challenge = "Bearer realm=\"turnstone\""
 extension Headers {
     /// The value of a cookie (RFC 6265 section 4.2.1).
     ///
-    /// - Throws: a refusal where it comes twice: another site under the same domain may have set one of them.
+    /// - Throws: a refusal if it occurs twice: another site under the same domain may have set one of them.
     fileprivate func cookie(_ name: String) throws(Failure) -> String? {
         guard let header = try credential("cookie") else { return nil }
         var found: [String] = []

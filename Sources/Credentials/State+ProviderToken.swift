@@ -5,10 +5,10 @@ import Store
 import Turnstone
 
 extension State {
-    /// The provider token in the state folder, made anew where it must be: under its document's lock, so that a
-    /// thousand processes make one.
+    /// The provider token that all processes share in the state folder. It is renewed under its document's
+    /// lock, so that a thousand processes make only one.
     ///
-    /// - Parameter rejected: the token's text that APNs called too old, if it did.
+    /// - Parameter rejected: the text of the token that APNs rejected as expired, if any.
     package func providerToken(
         _ settings: APNsSettings, rejected: String?, now: Timestamp
     ) throws(Failure) -> ProviderToken {

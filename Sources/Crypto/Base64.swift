@@ -1,14 +1,17 @@
-/// RFC 4648 section 4, with padding.
+/// Encodes bytes as base64 with padding (RFC 4648 section 4).
 package func base64(_ bytes: [UInt8]) -> String {
     encoded(bytes, standardAlphabet, padded: true)
 }
 
-/// RFC 4648 section 5, without padding, as JSON Web Signature wants it (RFC 7515 section 2).
+/// Encodes bytes as base64url without padding (RFC 4648 section 5), as JSON Web Signature requires (RFC 7515
+/// section 2).
 package func base64URL(_ bytes: [UInt8]) -> String {
     encoded(bytes, urlAlphabet, padded: false)
 }
 
-/// - Returns: `nil` for anything but what ``base64(_:)`` could have written.
+/// Decodes the output of ``base64(_:)``.
+///
+/// - Returns: `nil` for any other text.
 package func base64Decoded(_ text: String) -> [UInt8]? {
     var digits = Array(text.utf8)
     guard digits.count % 4 == 0 else { return nil }
@@ -16,7 +19,9 @@ package func base64Decoded(_ text: String) -> [UInt8]? {
     return decoded(digits, standardAlphabet)
 }
 
-/// - Returns: `nil` for anything but what ``base64URL(_:)`` could have written.
+/// Decodes the output of ``base64URL(_:)``.
+///
+/// - Returns: `nil` for any other text.
 package func base64URLDecoded(_ text: String) -> [UInt8]? {
     decoded(Array(text.utf8), urlAlphabet)
 }
@@ -59,7 +64,7 @@ private func decoded(_ digits: [UInt8], _ alphabet: [UInt8]) -> [UInt8]? {
             bytes.append(UInt8(truncatingIfNeeded: bits >> count))
         }
     }
-    // Bits left over must be 0, or one value would have several texts.
+    // Leftover bits must be 0: otherwise several texts would encode the same value.
     guard bits & (1 << count - 1) == 0 else { return nil }
     return bytes
 }

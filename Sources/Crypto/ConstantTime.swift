@@ -1,12 +1,12 @@
 import COpenSSL
 
-/// Whether two secrets are equal, in a time that does not tell where they differ, nor how long the
-/// right one is: their digests are compared.
+/// Whether two secrets are equal. It compares their digests, so the time it takes reveals neither where they
+/// differ nor how long the right one is.
 package func isEqualInConstantTime(_ left: String, _ right: String) -> Bool {
     isEqualInConstantTime(Array(left.utf8), Array(right.utf8))
 }
 
-/// As for texts.
+/// The same for bytes.
 ///
 /// C: `CRYPTO_memcmp`.
 package func isEqualInConstantTime(_ left: [UInt8], _ right: [UInt8]) -> Bool {

@@ -1,7 +1,7 @@
 import Turnstone
 
 extension DeviceToken {
-    /// Tells its device from all others, without saying anything about the token: 24 hex digits.
+    /// Identifies the device without revealing anything about the token: 24 hex digits.
     package var publicID: String { Crypto.publicID(of: text) }
 }
 

@@ -1,6 +1,6 @@
-/// RFC 2104 over SHA-256.
+/// Computes HMAC-SHA-256 (RFC 2104).
 ///
-/// - Returns: the code's 32 bytes; compare it with `isEqualInConstantTime`.
+/// - Returns: the code's 32 bytes. Compare them with `isEqualInConstantTime`.
 package func hmacSHA256(_ message: [UInt8], key: [UInt8]) -> [UInt8] {
     var block = key.count > 64 ? SHA256.hash(key) : key
     block += [UInt8](repeating: 0, count: 64 - block.count)

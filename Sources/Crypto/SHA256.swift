@@ -1,7 +1,7 @@
 import COpenSSL
 
-/// SHA-256 (FIPS 180-4) by OpenSSL's low-level calls: the EVP interface would first spend a
-/// millisecond on setting itself up, more than all else that an endpoint does.
+/// SHA-256 (FIPS 180-4) by OpenSSL's low-level calls. The EVP interface would first spend a millisecond on
+/// its setup, which is more than everything else that an endpoint does.
 package struct SHA256 {
     private var context = SHA256_CTX()
 

@@ -1,8 +1,8 @@
 import Turnstone
 
-/// A UUID that always comes out the same for the same name (RFC 9562 section 5.8, version 8).
+/// Derives a UUID from a name; the same name always gives the same UUID (RFC 9562 section 5.8, version 8).
 ///
-/// - Returns: lower-case canonical form, as `apns-id` wants it.
+/// - Returns: the canonical form in lower case, which `apns-id` requires.
 package func stableUUID(_ name: String) -> String {
     var bytes = Array(SHA256.hash(Array(name.utf8)).prefix(16))
     bytes[6] = bytes[6] & 0x0f | 0x80

@@ -1,12 +1,12 @@
 import Turnstone
 
-/// The content of one kind of document. Members that it does not know must survive in it.
+/// The content of one kind of document. It must preserve members that it does not know.
 package protocol Document: Equatable {
     /// The newest format that this program writes and reads.
     static var version: Int64 { get }
-    /// What an absent document counts as.
+    /// The content of a document that does not exist.
     init()
-    /// - Returns: `nil` where a member has a type that the format does not allow.
+    /// - Returns: `nil` if a member has a type that the format does not allow.
     init?(_ members: JSONObject)
     var members: JSONObject { get }
 }

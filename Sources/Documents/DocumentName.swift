@@ -1,23 +1,23 @@
 import Crypto
 import Turnstone
 
-/// The name of a document within its shelf.
+/// The name of a document on its shelf.
 package struct DocumentName {
     package let file: String
-    /// Two hex digits of a SHA-256 that belongs to the name; `nil` where a shelf has few documents.
+    /// The folder within the shelf: two hex digits of a SHA-256. `nil` on shelves with few documents.
     let shard: String?
 
-    /// - Parameter text: of any length and kind.
+    /// - Parameter text: any text of any length.
     package init(hashOf text: String) {
         self.init(hash: hex(SHA256.hash(Array(text.utf8))))
     }
 
-    /// - Parameter hash: a SHA-256 in hex, which is the name itself.
+    /// - Parameter hash: a SHA-256 in hex, used as the name.
     package init(hash: String) {
         self.init(file: hash, shard: firstDigits(2, of: hash))
     }
 
-    /// - Parameter single: letters, digits and `-`, for one of a few documents.
+    /// - Parameter single: letters, digits and `-`, on a shelf with few documents.
     package init(single: String) {
         self.init(file: single, shard: nil)
     }
@@ -28,7 +28,7 @@ package struct DocumentName {
     }
 }
 
-/// A value that names a document within a shelf.
+/// A value that names a document on a shelf.
 package protocol DocumentKey {
     var documentName: DocumentName { get }
 }
@@ -48,7 +48,7 @@ extension UserID: DocumentKey {
 }
 
 extension PlayerID: DocumentKey {
-    /// The name of the same player's document as a user.
+    /// The same document as that of the player as a user.
     package var documentName: DocumentName { UserID(self).documentName }
 }
 

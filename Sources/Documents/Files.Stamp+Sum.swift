@@ -2,7 +2,7 @@ import Turnstone
 import Unix
 
 extension Files.Stamp {
-    /// FNV-1a over whole words, in 59 bits: such a number is quick to read.
+    /// A 59-bit FNV-1a hash over whole words. A number that short is quick to parse.
     package var sum: Int64 {
         var sum: UInt64 = 0xcbf2_9ce4_8422_2325
         func add(_ word: Int64) {

@@ -1,6 +1,6 @@
 import Turnstone
 
-/// A document whose content only its maker knows, such as a provider token that all processes share.
+/// A document whose members only its users interpret, such as a provider token that all processes share.
 package struct Opaque: Document {
     package static var version: Int64 { 1 }
 

@@ -2,9 +2,9 @@ import Turnstone
 import Unix
 
 extension StoredDocument {
-    /// Removes the document, its lock and the files beside them. Erasing again finishes what a crash has left.
+    /// Removes the document, its lock and related files. After a crash, call it again to finish.
     ///
-    /// - Returns: how many files there were.
+    /// - Returns: the number of files, without the lock.
     package func erase() throws(Failure) -> Int {
         let folder = Files.parent(of: path)
         let document = Files.name(of: path)
@@ -15,7 +15,7 @@ extension StoredDocument {
         }
         guard try !files().isEmpty else { return 0 }
         return try Lock.holding(path) { (lock) throws(Failure) in
-            // The number first: with it, a missing document would count as lost.
+            // The revision first: with it, a missing document would count as lost.
             lock.remember(0)
             let files = try files()
             for file in files where file != "\(document).lock" {
@@ -26,7 +26,7 @@ extension StoredDocument {
                     .broken, "unable to remove \(path): \(errno.name)", cause: errno.name,
                     file: path)
             }
-            // A process that waits for the lock finds that it has no name any more, and makes a new one.
+            // A process that waits for this lock sees that the file is gone, and makes a new one.
             Files.remove("\(path).lock")
             try systemCalls(Files.synchronizeFolder(folder))
             return files.count { $0 != "\(document).lock" }
@@ -35,15 +35,15 @@ extension StoredDocument {
 
     /// Removes the document and its lock if `condition` holds.
     ///
-    /// - Parameter condition: is asked before the document is locked, and again under the lock.
+    /// - Parameter condition: checked before the document is locked, and again under the lock.
     package func remove(where condition: (Content) -> Bool) throws(Failure) -> Bool {
         guard let known = try read(), condition(known) else { return false }
         return try Lock.holding(path) { (lock) throws(Failure) in
             guard let content = try read(), condition(content) else { return false }
-            // The number first: with it, a missing document would count as lost.
+            // The revision first: with it, a missing document would count as lost.
             lock.remember(0)
             guard Files.remove(path) else { return false }
-            // A process that waits for the lock finds that it has no name any more, and makes a new one.
+            // A process that waits for this lock sees that the file is gone, and makes a new one.
             Files.remove("\(path).lock")
             return true
         }

@@ -1,12 +1,12 @@
 import Turnstone
 
-/// The web origins in `ALLOWED_ORIGINS`: their pages may call with a cookie, and read the answers (CORS).
+/// The web origins in `ALLOWED_ORIGINS`, whose pages may call with a cookie and read the answers (CORS).
 package struct AllowedOrigins {
     /// In lower case, as browsers send them.
     private let origins: [String]
 
-    /// - Throws: misconfigured where a text between the commas is not an origin. `*` and `null` are not: anybody's
-    ///   page could call as the user.
+    /// - Throws: misconfigured if an entry is not an origin. `*` and `null` are not: with them, anybody's
+    ///   page could act as the user.
     package init(_ variables: Variables) throws(Failure) {
         let name = "ALLOWED_ORIGINS"
         let texts = (variables.text(name) ?? "").utf8
@@ -37,7 +37,7 @@ private func isSchemeCharacter(_ byte: UInt8) -> Bool {
     isLetterOrDigit(byte) || "+-.".utf8.contains(byte)
 }
 
-/// `[` and `]` stand around an IPv6 address.
+/// `[` and `]` enclose an IPv6 address.
 private func isHostCharacter(_ byte: UInt8) -> Bool {
     isLetterOrDigit(byte) || "-._:[]".utf8.contains(byte)
 }

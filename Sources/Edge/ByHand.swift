@@ -1,22 +1,22 @@
 import Turnstone
 import Unix
 
-/// Whether an event was written by hand, at a shell of this machine.
+/// Whether an event was written by hand at a shell of this machine.
 ///
-/// It has the short form and nothing else, it comes through a pipe, a file or a terminal, and nothing in the environment
-/// names a host that hands over what others send: function runners pass events, too, and whoever talks to an inetd
-/// can send one.
+/// It must have exactly the short form, come through a pipe, a file or a terminal, and no variable in the
+/// environment may name a host that passes on other people's input: function runners pass events too, and
+/// clients of an inetd can send one.
 func isByHand(_ event: JSONObject) -> Bool {
     let known = ["method", "path", "query", "headers", "body"]
     guard event.members.allSatisfy({ known.contains($0.name) }), !StandardStreams.inputIsSocket
     else { return false }
     return !ThisProcess.environment.contains { entry in
-        // `front` has passed the request on: it may be anybody's.
+        // `front` has passed the request on, so it may come from anybody.
         entry.name == deadlineVariable || hosts.contains { entry.name.utf8.starts(with: $0.utf8) }
     }
 }
 
-/// How the names begin of variables that hosts set: CGI servers, inetds, Lambda, OpenWhisk, OpenFaaS, Azure and Google's
+/// Prefixes of variables that hosts set: CGI servers, inetds, Lambda, OpenWhisk, OpenFaaS, Azure and Google's
 /// functions, Knative.
 private let hosts = [
     "GATEWAY_", "SERVER_", "REQUEST_", "REMOTE_", "TCP", "SOCAT_", "NCAT_", "LISTEN_", "Http_",

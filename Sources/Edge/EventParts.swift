@@ -2,19 +2,20 @@ import Crypto
 import JSON
 import Turnstone
 
-/// Where an event keeps the parts of a request.
+/// The parts of a request, taken from an event.
 struct EventParts {
     let method: JSONValue?
     let target: JSONValue?
-    /// As it was sent, without its question mark, or its members.
+    /// As sent, without the question mark, or as an object.
     let query: JSONValue?
     let headers: JSONValue?
     let cookies: JSONValue?
     let body: JSONValue?
-    /// Whether a body that is a text holds base64.
+    /// Whether a body that is a string holds base64.
     let isBase64: Bool
 
-    /// Tells the events apart by a member that no client can bring in: beside it, nothing of the others counts.
+    /// Recognises the kind of event by a member that clients cannot set. Members of other kinds are then
+    /// ignored.
     init(_ event: JSONObject) {
         if event["__ow_method"] != nil {
             self.init(openWhisk: event)
@@ -25,7 +26,7 @@ struct EventParts {
         }
     }
 
-    /// API Gateway's HTTP API payload 2.0, also a Lambda function URL's.
+    /// API Gateway's HTTP API payload 2.0, which Lambda function URLs also use.
     private init(apiGateway event: JSONObject, _ http: JSONObject) {
         method = http["method"]
         target = event["rawPath"]
@@ -36,8 +37,8 @@ struct EventParts {
         isBase64 = event["isBase64Encoded"]?.bool ?? false
     }
 
-    /// A raw web action's of OpenWhisk. Its method is in small letters, its path empty at the root, and a JSON body is
-    /// in base64, where a text is not, and nothing says so.
+    /// OpenWhisk's raw web action. Its method is in lower case, and its path is empty at the root. JSON
+    /// bodies are in base64, other texts are not, and nothing says which.
     private init(openWhisk event: JSONObject) {
         method = (event["__ow_method"]?.string).map { .string(uppercased($0)) }
         let path = event["__ow_path"]
@@ -50,7 +51,7 @@ struct EventParts {
         isBase64 = text.utf8.first != UInt8(ascii: "{") && base64Decoded(text) != nil
     }
 
-    /// The short form for a person: {"method": "POST", "path": "/register", "headers": {…}, "body": {…}}.
+    /// The short form, for people:
     private init(short event: JSONObject) {
         method = event["method"]
         target = event["path"]
@@ -62,7 +63,7 @@ struct EventParts {
     }
 }
 
-/// The text with ASCII's small letters made capitals.
+/// The text with ASCII letters in upper case.
 private func uppercased(_ text: String) -> String {
     let large = text.utf8.map {
         (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) ? $0 & ~0x20 : $0

@@ -1,10 +1,10 @@
 import Turnstone
 import Unix
 
-/// Goes on as the owner of the state folder where root has started this process: no other program could read what root
-/// writes there. A folder that is missing will be root's own.
+/// Switches to the account that owns the state folder if root has started this process: other programs could
+/// not read files that root writes. A folder that does not exist yet will be root's.
 ///
-/// - Throws: where the rights cannot be given up: nothing is written then.
+/// - Throws: a failure if root's rights cannot be given up, before anything is written.
 func becomeOwner(ofStateIn variables: Variables, _ log: Log) throws(Failure) {
     let folder = variables.stateFolder
     guard ThisProcess.isRoot else { return }

@@ -1,8 +1,8 @@
 import Turnstone
 
-/// The text behind `%` and two digits each (RFC 3986 section 2.1).
+/// Decodes percent-encoding (RFC 3986 section 2.1).
 ///
-/// - Returns: `nil` where that is none, is not UTF-8, or holds a NUL.
+/// - Returns: `nil` if the encoding is malformed, or the result is not UTF-8 or contains a NUL.
 func percentDecoded(_ text: String) -> String? {
     var bytes: [UInt8] = []
     var rest = Array(text.utf8)[...]
@@ -20,7 +20,7 @@ func percentDecoded(_ text: String) -> String? {
     return String(validating: bytes, as: UTF8.self)
 }
 
-/// The text with everything encoded but letters, digits, `-`, `.`, `_` and `~`.
+/// Percent-encodes everything but letters, digits, `-`, `.`, `_` and `~`.
 func percentEncoded(_ text: String) -> String {
     var bytes: [UInt8] = []
     for byte in text.utf8 {

@@ -1,4 +1,4 @@
-/// A method and a path, and the program that answers requests for them.
+/// A method, a path, and the program that answers requests for them.
 package struct ProgramRoute {
     let pattern: RoutePattern
     let program: String

@@ -1,10 +1,10 @@
 import Turnstone
 
-/// The decoded path of a request target (RFC 9112 section 3.2), segment by segment.
+/// Decodes the path of a request target (RFC 9112 section 3.2) into its segments. An encoded slash stays
+/// within its segment.
 ///
-/// An encoded slash stays inside its segment.
 ///
-/// - Throws: malformed if it could be read in two ways: bad percent-encoding, NUL, dot segments, bytes that are not
+/// - Throws: malformed if it is ambiguous: bad percent-encoding, NUL, dot segments, or bytes that are not
 ///   UTF-8.
 func path(ofTarget target: String) throws(Failure) -> [String] {
     var bytes = Array(target.utf8)[...]
@@ -31,7 +31,7 @@ func query(ofTarget target: String) -> String {
 
 private let badPath = Failure.malformed("the path is malformed")
 
-/// Where an absolute-form target's authority begins.
+/// The offset of the authority in an absolute-form target; `nil` in other forms.
 private func schemeEnd(_ bytes: ArraySlice<UInt8>) -> Int? {
     for scheme in ["http://", "https://"] where bytes.starts(with: scheme.utf8) {
         return scheme.utf8.count
@@ -39,7 +39,7 @@ private func schemeEnd(_ bytes: ArraySlice<UInt8>) -> Int? {
     return nil
 }
 
-/// The parts of a path between slashes; an empty one stays.
+/// The parts of a path between slashes, including empty ones.
 func segments(of path: String) -> [String] {
     path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).dropFirst()
         .map { String(decoding: $0, as: UTF8.self) }

@@ -1,7 +1,7 @@
 import JSON
 import Turnstone
 
-/// What a program answers.
+/// A program's answer.
 package struct Response {
     package var status: Int
     package var headers: [(name: String, value: String)] = []
@@ -16,13 +16,13 @@ package struct Response {
         self.body = body
     }
 
-    /// Whether a body is sent, if only in answer to another method than `HEAD` (RFC 9110 section 15.3.5).
+    /// Whether the status allows a body; `HEAD` is handled elsewhere (RFC 9110 section 15.3.5).
     var hasBody: Bool { status != 204 }
 
-    /// The body as it is sent: JSON and a line's end.
+    /// The body as sent: JSON and a newline.
     var text: [UInt8] { hasBody ? JSON.text(body) + [UInt8(ascii: "\n")] : [] }
 
-    /// The header fields as they are sent.
+    /// The header fields as sent.
     var allHeaders: [(name: String, value: String)] {
         (hasBody ? [("Content-Type", "application/json")] : []) + [
             ("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"),

@@ -1,10 +1,11 @@
 import Turnstone
 
-/// A method and a path, and what answers requests for them.
+/// A method, a path, and the handler that answers requests for them.
 package struct Route {
     let pattern: RoutePattern
     let handler: (Request) throws(Failure) -> Response
-    /// Answers instead of a status of 500 or more. `isByHand` says whether the request was written by hand.
+    /// Replaces answers with a status of 500 or more. `isByHand` says whether the request was written by
+    /// hand.
     var failing: ((_ failure: Failure, _ isByHand: Bool) -> Response)?
 
     /// - Parameter pattern: the end of the path, such as `/check/{user_id}`.
@@ -16,7 +17,7 @@ package struct Route {
         self.handler = handler
     }
 
-    /// The same route with an answer of its own for failures of the installation.
+    /// Returns the route with its own answers to failures of the installation.
     package func failing(
         _ answer: @escaping (_ failure: Failure, _ isByHand: Bool) -> Response
     ) -> Route {

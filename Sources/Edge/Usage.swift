@@ -1,12 +1,12 @@
 import Turnstone
 import Unix
 
-/// What `--help` says of a program.
+/// The text that `--help` prints.
 struct Usage {
-    /// What it does, in lines.
+    /// What the program does, in lines.
     let purpose: String
 
-    /// Of a program that answers requests.
+    /// For a program that answers requests.
     init(_ routes: [RoutePattern]) {
         let lines = routes.map { "  \($0.method) \($0.path)\n" }.joined()
         purpose = """
@@ -19,7 +19,7 @@ struct Usage {
             """
     }
 
-    /// Of a program that a schedule starts.
+    /// For a program that a schedule starts.
     init(scheduled purpose: String) {
         self.purpose = """
             \(purpose)
@@ -30,13 +30,13 @@ struct Usage {
             """
     }
 
-    /// Of a program of another kind.
+    /// For any other program.
     init(other purpose: String) { self.purpose = purpose + "\n" }
 
     /// Answers `--help` and `--version`, refuses other arguments, and exits; returns without arguments.
     ///
-    /// An object of JSON is ignored: OpenWhisk passes the event as an argument, too. Under CGI a query without `=` becomes arguments
-    /// (RFC 3875 section 4.4), so there all are.
+    /// A JSON object is ignored, because OpenWhisk also passes the event as an argument. Under CGI all
+    /// arguments are ignored, because a query without `=` becomes arguments (RFC 3875 section 4.4).
     func answerArguments() {
         let isCGI = ThisProcess.environment.contains { $0.name == "GATEWAY_INTERFACE" }
         guard !isCGI else { return }
@@ -72,5 +72,5 @@ struct Usage {
     }
 }
 
-/// The same for a program that neither serves a route nor runs by a schedule.
+/// Answers `--help` and `--version` for a program that neither serves a route nor runs on a schedule.
 package func answerArguments(purpose: String) { Usage(other: purpose).answerArguments() }

@@ -1,14 +1,12 @@
 import CCurl
 import Turnstone
 
-/// What belongs to one request while libcurl works on it.
-///
-/// Alive as long as its handle is in the multi one.
+/// The data of one request while libcurl works on it. It lives as long as its handle is in the multi handle.
 final class Transfer {
     let tag: Int
     private let bodyLimit: Int
     private var body: [UInt8] = []
-    /// libcurl reads it until the request is over.
+    /// libcurl reads the list until the request is finished.
     private(set) var headers: UnsafeMutablePointer<curl_slist>?
 
     init(tag: Int, bodyLimit: Int) {
@@ -23,7 +21,7 @@ final class Transfer {
         if let entityTag { headers = curl_slist_append(headers, "If-None-Match: \(entityTag)") }
     }
 
-    /// - Returns: whether there was room.
+    /// - Returns: `false` if the body would become too large.
     func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard body.count + bytes.count <= bodyLimit else { return false }
         body.append(contentsOf: bytes)
@@ -53,9 +51,7 @@ final class Transfer {
         return String(cString: header.pointee.value)
     }
 
-    /// What libcurl makes of both forms, seconds and a date.
-    ///
-    /// C: `CURLINFO_RETRY_AFTER`.
+    /// `Retry-After` in either form, seconds or a date, of at most a day. C: `CURLINFO_RETRY_AFTER`.
     private func retryAfter(_ easy: UnsafeMutableRawPointer) -> Interval? {
         var seconds: curl_off_t = 0
         ccurl_getinfo_offset(easy, CURLINFO_RETRY_AFTER, &seconds)

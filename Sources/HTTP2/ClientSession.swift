@@ -2,13 +2,11 @@ import CNGHTTP2
 import DequeModule
 import Turnstone
 
-/// The client's side of HTTP/2 as such: bytes in, bytes out, and events.
+/// The client's side of the HTTP/2 protocol: bytes in, bytes out, and events.
 ///
 /// C: libnghttp2.
 final class ClientSession: FrameSession {
-    /// A request on its way.
-    ///
-    /// Its place in `streams` is used again, with the room that it has.
+    /// A request under way. Its place in `streams` is reused, with the memory that it has.
     struct Stream {
         var id: Int32 = 0
         var tag = 0
@@ -24,14 +22,14 @@ final class ClientSession: FrameSession {
     var session: OpaquePointer?
     var streams: [Stream] = []
     var events: [ClientEvent] = []
-    /// Requests without an outcome.
+    /// The number of requests without an outcome.
     var openRequests = 0
     var goAway: GoAway?
     var hasSettings = false
-    /// Bytes of bodies that were submitted and not written.
+    /// The number of submitted bytes of bodies that are not written yet.
     var unwritten = 0
     private var free: [Int] = []
-    /// The requests in the order of their deadlines, with what tells a place's uses apart.
+    /// The requests in the order of their deadlines. The stream's id tells the uses of a place apart.
     private var waiting = Deque<(place: Int, id: Int32)>()
     private var pairs: [nghttp2_nv] = []
 
@@ -51,7 +49,7 @@ final class ClientSession: FrameSession {
 
     deinit { nghttp2_session_del(session) }
 
-    /// How many requests the server takes at once; 0 while it has not said.
+    /// The number of requests that the server allows at once; 0 until it has announced one.
     var maximumStreams: Int {
         defer { withExtendedLifetime(self) {} }
         guard hasSettings else { return 0 }
@@ -60,10 +58,11 @@ final class ClientSession: FrameSession {
                 session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
     }
 
-    /// Bytes of further bodies that the server's window for the connection has room for (RFC 9113 section 5.2).
+    /// The number of further bytes of bodies that fit into the connection's flow-control window (RFC 9113
+    /// section 5.2).
     ///
-    /// What is submitted beyond it waits inside nghttp2, where a body that was cut off by the window's end may be
-    /// overtaken by newer ones until its time is over.
+    /// Bodies beyond it wait inside nghttp2, where newer ones may overtake a partly sent one until its time
+    /// is up.
     var credit: Int {
         defer { withExtendedLifetime(self) {} }
         return Int(nghttp2_session_get_remote_window_size(session)) - unwritten
@@ -74,7 +73,7 @@ final class ClientSession: FrameSession {
         return goAway == nil && nghttp2_session_check_request_allowed(session) != 0
     }
 
-    /// - Returns: whether the request is under way; if not, nothing of it was sent and no event follows.
+    /// - Returns: whether the request was submitted. If not, nothing was sent and no event follows.
     func submit(tag: Int, _ fields: HeaderFields, body: [UInt8], now: Instant) -> Bool {
         defer { withExtendedLifetime(self) {} }
         let place = freePlace()
@@ -119,7 +118,7 @@ final class ClientSession: FrameSession {
         nghttp2_submit_ping(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil)
     }
 
-    /// Tells the server that no more requests follow.
+    /// Tells the server that no more requests will follow.
     func endRequests() {
         defer { withExtendedLifetime(self) {} }
         nghttp2_session_terminate_session(session, UInt32(NGHTTP2_NO_ERROR.rawValue))
@@ -127,9 +126,9 @@ final class ClientSession: FrameSession {
 
     // MARK: Outcomes
 
-    /// Gives up requests whose time is over.
+    /// Cancels requests whose time is up.
     ///
-    /// - Returns: when the next one's time will be over.
+    /// - Returns: the next deadline, or `nil`.
     func expire(now: Instant) -> Instant? {
         defer { withExtendedLifetime(self) {} }
         while let (place, id) = waiting.first {
@@ -145,7 +144,7 @@ final class ClientSession: FrameSession {
         return nil
     }
 
-    /// Ends every request that has no outcome, as the connection is gone.
+    /// Reports every request without an outcome as lost, because the connection is gone.
     func loseAll(_ reason: String) {
         for place in streams.indices where !streams[place].isSettled {
             settle(place, .lost(tag: streams[place].tag, reason: reason))

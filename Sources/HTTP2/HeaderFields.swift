@@ -1,7 +1,7 @@
 import CNGHTTP2
 
-/// The header fields of one message, pseudo-header fields first, in one block of bytes: a request a
-/// microsecond leaves no time for a string each.
+/// The header fields of one message, pseudo-header fields first. They are in one block of bytes: at a million
+/// requests a second there is no time for a string each.
 package struct HeaderFields: Equatable, Sendable {
     package private(set) var bytes: [UInt8] = []
     package private(set) var entries: [Entry] = []
@@ -16,9 +16,9 @@ package struct HeaderFields: Equatable, Sendable {
     package init() {}
 
     /// - Parameters:
-    ///   - name: in lower case, as HTTP/2 wants it.
-    ///   - indexed: whether the peer should remember the field for later messages (RFC 7541). A value
-    ///     that does not come again would only drive out those that do.
+    ///   - name: in lower case, as HTTP/2 requires.
+    ///   - indexed: whether the peer should keep the field for later messages (RFC 7541). A value that does
+    ///     not recur would only displace those that do.
     package mutating func append(_ name: String, _ value: String, indexed: Bool = true) {
         let start = bytes.count
         bytes.append(contentsOf: name.utf8)
@@ -41,13 +41,13 @@ package struct HeaderFields: Equatable, Sendable {
                 valueLength: Int32(value.count), isIndexed: true))
     }
 
-    /// Leaves room for as much as before.
+    /// Removes all fields but keeps the memory.
     package mutating func removeAll() {
         bytes.removeAll(keepingCapacity: true)
         entries.removeAll(keepingCapacity: true)
     }
 
-    /// The first field of that name.
+    /// The value of the first field with that name.
     package subscript(name: String) -> String? {
         var name = name
         let found = name.withUTF8 { name in
@@ -63,14 +63,13 @@ package struct HeaderFields: Equatable, Sendable {
         return String(decoding: bytes[start..<(start + Int(found.valueLength))], as: UTF8.self)
     }
 
-    /// Lends the fields in nghttp2's form, which points into `bytes`.
-    ///
-    /// `scratch` saves making an array each time.
+    /// Calls `body` with the fields in nghttp2's form, which points into `bytes`. `scratch` saves allocating
+    /// an array each time.
     package func withPairs<Result>(
         _ scratch: inout [nghttp2_nv], _ body: (UnsafePointer<nghttp2_nv>, Int) -> Result
     ) -> Result {
         bytes.withUnsafeBufferPointer { bytes in
-            // nghttp2 declares the names mutable, and does not write to them.
+            // nghttp2 declares the names mutable but does not write to them.
             let base = UnsafeMutablePointer(mutating: bytes.baseAddress!)
             scratch.removeAll(keepingCapacity: true)
             for entry in entries {

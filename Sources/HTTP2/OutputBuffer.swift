@@ -1,4 +1,4 @@
-/// Frames gathered for large TLS records: a write for each frame would cost more than all else.
+/// Gathers frames for large TLS records: one write for each frame would cost more than everything else.
 package struct OutputBuffer: ~Copyable {
     /// Four of the largest TLS records.
     private static let capacity = 65_536
@@ -21,11 +21,11 @@ package struct OutputBuffer: ~Copyable {
         start += count
     }
 
-    /// Takes what a session has to say, once all before is written: OpenSSL wants to be offered the same
-    /// bytes again after a write that could not be done.
+    /// Takes a session's next bytes if all previous ones are written: after an incomplete write, OpenSSL must
+    /// be offered the same bytes again.
     ///
-    /// - Parameter next: the session's next bytes, at most a frame: 9 bytes and what
-    ///   `SETTINGS_MAX_FRAME_SIZE` starts at, 16 KiB.
+    /// - Parameter next: returns the session's next bytes, at most one frame: 9 bytes and the initial
+    ///   `SETTINGS_MAX_FRAME_SIZE`, 16 KiB.
     package mutating func fill(from next: () -> UnsafeRawBufferPointer) {
         guard isEmpty else { return }
         start = 0

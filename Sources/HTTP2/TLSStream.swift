@@ -2,17 +2,17 @@ import COpenSSL
 import Turnstone
 import Unix
 
-/// What came of an attempt to move bytes.
+/// The result of an attempt to read or write bytes.
 package enum TLSResult: Equatable, Sendable {
-    /// So many were moved, at least one.
+    /// The number of bytes that were moved, at least one.
     case moved(Int)
-    /// Try again when the socket can be read.
+    /// Try again when the socket is readable.
     case wantsRead
-    /// Try again when the socket can be written to.
+    /// Try again when the socket is writable.
     case wantsWrite
     /// The peer ended the connection.
     case closed
-    /// The connection broke, or never was one; why, in a few words.
+    /// The connection broke or was never made; the reason, in a few words.
     case failed(String)
 }
 
@@ -21,13 +21,13 @@ package struct TLSStream: ~Copyable {
     package let session: OpaquePointer
     package let socket: Socket
 
-    /// The descriptor, for ``PollSet``: whoever waits keeps the stream until then.
+    /// The descriptor, for ``PollSet``. The caller keeps the stream alive while it waits.
     package var number: Int32 { socket.number }
 
     /// Why the TCP connection could not be made.
     package var fault: Errno? { socket.fault }
 
-    /// A connection to be made to `host`, whose certificate must bear that name or address.
+    /// Starts a connection to `host`, whose certificate must have that name or address.
     package static func connecting(
         _ socket: consuming Socket, to host: String, _ context: TLSContext
     ) throws(Failure) -> TLSStream {
@@ -36,7 +36,7 @@ package struct TLSStream: ~Copyable {
         if X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(stream.session), host) == 1 {
             return stream
         }
-        ERR_clear_error()  // no address, so a name, which the peer needs to know
+        ERR_clear_error()  // not an address but a name, which the server must be told
         var name = Array(host.utf8CString)
         let type = Int(TLSEXT_NAMETYPE_host_name)
         guard SSL_set1_host(stream.session, host) == 1,
@@ -58,9 +58,10 @@ package struct TLSStream: ~Copyable {
 
     deinit { SSL_free(session) }
 
-    /// Goes on with the handshake.
+    /// Continues the handshake.
     ///
-    /// - Returns: ``TLSResult/moved(_:)`` when it is complete, the peer is who it should be, and both speak HTTP/2.
+    /// - Returns: ``TLSResult/moved(_:)`` when it is complete, the peer's identity is verified, and both
+    ///   sides speak HTTP/2.
     package func handshake() -> TLSResult {
         defer { withExtendedLifetime(self) {} }
         ERR_clear_error()
@@ -83,7 +84,7 @@ package struct TLSStream: ~Copyable {
         return code > 0 ? .moved(Int(code)) : explain(code)
     }
 
-    /// Whether bytes have arrived that no poll will tell of.
+    /// Whether bytes have arrived that poll(2) does not report, because OpenSSL has read them already.
     package var hasBuffered: Bool {
         defer { withExtendedLifetime(self) {} }
         return SSL_has_pending(session) == 1
@@ -97,9 +98,7 @@ package struct TLSStream: ~Copyable {
         return code > 0 ? .moved(Int(code)) : explain(code)
     }
 
-    /// Tells the peer that nothing more comes.
-    ///
-    /// The answer is not awaited.
+    /// Tells the peer that no more bytes follow. Does not wait for its answer.
     package func shutDown() {
         defer { withExtendedLifetime(self) {} }
         SSL_shutdown(session)

@@ -1,7 +1,7 @@
 import HTTP2
 
 extension HeaderFields {
-    /// Every field, in the order in which they came.
+    /// All fields, in their order of arrival.
     package var all: [(name: String, value: String)] {
         entries.map { entry in
             let middle = Int(entry.start + entry.nameLength)
@@ -12,7 +12,7 @@ extension HeaderFields {
         }
     }
 
-    /// The name of a field that comes more than once, if one does.
+    /// The name of a field that occurs more than once, if any.
     package var repeatedName: String? {
         for (index, entry) in entries.enumerated() {
             let name = bytes[Int(entry.start)..<Int(entry.start + entry.nameLength)]

@@ -2,18 +2,17 @@ import COpenSSL
 import HTTP2
 import Turnstone
 
-/// A certificate authority of our own and one server that it vouches for, for use on loopback.
-///
-/// Each part is text in PEM form.
+/// A private certificate authority and the certificate of one server, for use on loopback. Each part is PEM
+/// text.
 package struct ServerCertificate {
-    /// Whom clients must trust.
+    /// The authority's certificate, which clients must trust.
     package let authority: [UInt8]
     /// The server's certificate, for localhost and 127.0.0.1.
     package let certificate: [UInt8]
-    /// The server's key; the authority's own is thrown away.
+    /// The server's key. The authority's key is not kept.
     package let key: [UInt8]
 
-    /// Makes all of it new, good for ten years.
+    /// Makes new keys and certificates, valid for ten years.
     package init() throws(Failure) {
         let authorityKey = try CurveKey()
         let serverKey = try CurveKey()
@@ -54,7 +53,7 @@ private final class CurveKey {
     }
 }
 
-/// An X.509 certificate in the making.
+/// An X.509 certificate under construction.
 private final class Certificate {
     private let certificate: OpaquePointer
     private static let lifetime = 3650 * 86_400
@@ -67,7 +66,7 @@ private final class Certificate {
         withUnsafeMutableBytes(of: &serial) { _ = RAND_bytes($0.baseAddress, 7) }
         let subject = X509_get_subject_name(certificate)
         let utf8 = Array(name.utf8)
-        // Its clock may be a little ahead of a client's.
+        // Valid from a day ago: a client's clock may be behind ours.
         guard X509_set_version(certificate, 2) == 1,
             ASN1_INTEGER_set_uint64(X509_get_serialNumber(certificate), serial) == 1,
             X509_gmtime_adj(X509_getm_notBefore(certificate), -86_400) != nil,
@@ -80,7 +79,7 @@ private final class Certificate {
 
     deinit { X509_free(certificate) }
 
-    /// Adds an extension, in the words of x509v3_config(5).
+    /// Adds an extension, written as in x509v3_config(5).
     func add(_ kind: Int32, _ value: String) throws(Failure) {
         defer { withExtendedLifetime(self) {} }
         var context = X509V3_CTX()

@@ -3,11 +3,11 @@ import HTTP2
 import Turnstone
 
 extension TLSContext {
-    /// For connections that are accepted.
+    /// Makes a context for accepted connections.
     ///
     /// - Parameters:
-    ///   - certificate: a file with our certificate and those above it, in PEM form.
-    ///   - key: a file with its key.
+    ///   - certificate: a PEM file with our certificate, followed by those above it.
+    ///   - key: a PEM file with the certificate's key.
     package static func server(certificate: String, key: String) throws(Failure) -> TLSContext {
         let made = try TLSContext(TLS_server_method())
         defer { withExtendedLifetime(made) {} }
@@ -18,7 +18,7 @@ extension TLSContext {
             made.context,
             { _, chosen, length, offered, count, _ in
                 var rest = UnsafeBufferPointer(start: offered, count: Int(count))[...]
-                // Each name comes after its length.
+                // Each name is preceded by its length.
                 while let size = rest.popFirst(), rest.count >= Int(size) {
                     let name = rest.prefix(Int(size))
                     if name.elementsEqual(h2[1...]) {

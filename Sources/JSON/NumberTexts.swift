@@ -1,8 +1,8 @@
-/// The numbers of a JSON text as they stand in it. jansson keeps of each no more than a double or 64 bits.
+/// The numbers of a JSON text as they are written. jansson keeps only a double or 64 bits of each.
 struct NumberTexts {
     private let text: [UInt8]
     private var place = 0
-    /// How many were passed.
+    /// The count of numbers read so far.
     private var count = 0
 
     /// - Parameter text: valid JSON.
@@ -10,7 +10,8 @@ struct NumberTexts {
         self.text = text
     }
 
-    /// The number at `index` among all of the text; the indices asked for must rise.
+    /// The text of the number at `index`, counted from 0. Each call must use a higher index than the one
+    /// before.
     mutating func number(at index: Int) -> String {
         while true {
             let range = next()
@@ -19,7 +20,7 @@ struct NumberTexts {
         }
     }
 
-    /// Steps over the next number, and over the texts before it.
+    /// Skips to the end of the next number and returns its range. Strings before it are skipped.
     private mutating func next() -> Range<Int> {
         while place < text.count, !isStart(text[place]) {
             if text[place] == UInt8(ascii: "\"") { passText() } else { place += 1 }

@@ -1,11 +1,11 @@
 import CJansson
 import Turnstone
 
-/// Takes over what jansson has parsed.
+/// Converts jansson's values to ours.
 struct Reader {
     private let depthLimit: Int
     private var texts: NumberTexts
-    /// How many numbers were taken.
+    /// The count of numbers converted so far.
     private var numbers = 0
 
     init(_ text: [UInt8], depthLimit: Int) {
@@ -13,8 +13,8 @@ struct Reader {
         texts = NumberTexts(text)
     }
 
-    /// - Parameter depth: how many objects and arrays the value stands in.
-    /// - Returns: `nil` where it is nested too deeply.
+    /// - Parameter depth: the number of objects and arrays around the value.
+    /// - Returns: `nil` if it is nested too deeply.
     mutating func value(_ json: UnsafeMutablePointer<json_t>, depth: Int = 0) -> JSONValue? {
         switch cjansson_typeof(json) {
         case JSON_OBJECT: return depth < depthLimit ? object(json, depth: depth) : nil
@@ -37,7 +37,7 @@ struct Reader {
         return text == "0" ? .integer(0) : .number(JSONNumber(text, value: -0.0))
     }
 
-    /// The next number as it stands in the text.
+    /// The next number as it is written in the text.
     private mutating func number() -> String {
         defer { numbers += 1 }
         return texts.number(at: numbers)
@@ -47,7 +47,7 @@ struct Reader {
         _ json: UnsafeMutablePointer<json_t>, depth: Int
     ) -> JSONValue? {
         var members = JSONObject()
-        // In the order of the text: the numbers' texts are found by it.
+        // In the order of the text, which the lookup of the numbers' texts relies on.
         var place = json_object_iter(json)
         while let current = place {
             let name = String(cString: json_object_iter_key(current))

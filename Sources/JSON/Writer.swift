@@ -1,6 +1,6 @@
 import Turnstone
 
-/// Writes values as JSON text. It writes nothing that ``JSON/parse(_:depthLimit:)`` would refuse: a NUL becomes U+FFFD.
+/// Writes values as JSON text that ``JSON/parse(_:depthLimit:)`` accepts: a NUL becomes U+FFFD.
 struct Writer {
     private(set) var bytes: [UInt8] = []
 

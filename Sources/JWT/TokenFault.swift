@@ -3,7 +3,7 @@ package enum TokenFault: Error, Equatable {
     case malformed
     case badSignature
     case expired
-    /// It has no `exp`, and `JWT_REQUIRE_EXP` is not `false`.
+    /// It has no `exp`, which `JWT_REQUIRE_EXP` demands.
     case neverExpires
     case notYetValid
     case notATime(claim: String)
@@ -11,7 +11,7 @@ package enum TokenFault: Error, Equatable {
     case wrongAudience
     case noUser(claim: String)
 
-    /// For the caller, who made the token or was given it.
+    /// The reason, for the caller.
     package var sentence: String {
         switch self {
         case .malformed: "malformed token"

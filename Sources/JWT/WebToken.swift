@@ -1,16 +1,16 @@
 import Turnstone
 
-/// A JSON Web Token (RFC 7519), signed.
+/// A signed JSON Web Token (RFC 7519).
 package struct WebToken {
     private let signature: SignedText
     private let claims: JSONObject
 
-    /// Longer ones are refused: they come with every request.
+    /// The longest token that is accepted, in bytes. A token comes with every request.
     package static let longest = 8192
-    /// How far the clocks of whoever signed it and ours may be apart.
+    /// How far the signer's clock may differ from ours.
     package static let leeway = Interval.seconds(60)
 
-    /// - Throws: malformed for anything that is not of that form, in which no member may come twice.
+    /// - Throws: malformed if the text is not a token, or has a duplicate member.
     package init(_ text: String) throws(TokenFault) {
         guard text.utf8.count <= Self.longest, let signature = SignedText(text),
             let claims = members(signature.payload)
@@ -21,8 +21,8 @@ package struct WebToken {
 
     /// The user whom the token names.
     ///
-    /// - Throws: the first reason not to believe the token at this moment. Nothing is said of the claims of a token
-    ///   that is not signed by one of our keys.
+    /// - Throws: the first reason to refuse the token at this moment. Claims are checked only after the
+    ///   signature.
     package func user(_ settings: JWTSettings, at now: Timestamp) throws(TokenFault) -> UserID {
         guard signature.isSigned(by: settings.keys) else { throw .badSignature }
         try checkTime(settings, at: now)
@@ -55,7 +55,7 @@ package struct WebToken {
         }
     }
 
-    /// A claim's moment (RFC 7519 section 2, NumericDate) in milliseconds; `nil` without the claim.
+    /// A claim's NumericDate (RFC 7519 section 2) in milliseconds since 1970; `nil` without the claim.
     private func moment(_ name: String) throws(TokenFault) -> Int64? {
         switch claims[name] {
         case nil: return nil

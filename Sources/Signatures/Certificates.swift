@@ -3,9 +3,7 @@ import Turnstone
 
 /// Certificates in PEM form (RFC 7468 section 5).
 package enum Certificates {
-    /// How many there are before the first that is none.
-    ///
-    /// C: `PEM_read_bio_X509(3)`.
+    /// Counts the certificates before the first entry that is not one. C: `PEM_read_bio_X509(3)`.
     package static func count(inPEM pem: [UInt8]) -> Int {
         guard let input = BIO_new_mem_buf(pem, Int32(clamping: pem.count)) else { return 0 }
         defer { BIO_free(input) }

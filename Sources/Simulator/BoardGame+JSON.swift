@@ -59,7 +59,7 @@ extension BoardGame {
         return data
     }
 
-    /// Moves run along the lines of the board, so that no two of a few hundred are the same.
+    /// The moves fill the board line by line, so that a few hundred of them are all different.
     private var moveList: [JSONValue] {
         moves.enumerated().map { index, elapsed in
             let place = index % 361

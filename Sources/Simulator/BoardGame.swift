@@ -1,6 +1,6 @@
 import Turnstone
 
-/// One game of OGS, as far as moves and clocks go.
+/// A game on OGS, reduced to its moves and clocks.
 struct BoardGame {
     let id: Int64
     var name: String
@@ -12,23 +12,23 @@ struct BoardGame {
     /// `fischer`, `byoyomi`, `simple`, `canadian`, `absolute` or `none`.
     var system = "fischer"
     var toMove: Int64
-    /// Milliseconds since the move before, one for each move and pass.
+    /// For each move and pass, the milliseconds since the previous one.
     var moves: [Int64] = []
-    /// Which of the moves are passes.
+    /// The indexes of the moves that are passes.
     var passes: Set<Int> = []
     var started: Timestamp
     var lastMove: Timestamp
     var expiration: Timestamp
     var pauses = JSONObject()
     var pausedSince: Timestamp?
-    /// Who accepted the dead stones.
+    /// The players who have accepted the dead stones.
     var acceptedBy: Set<Int64> = []
     var outcome: String?
-    /// Members that are put over those of the game's `json`.
+    /// Members that replace those of the game's `json`.
     var overlay = JSONObject()
-    /// The same for the element of `active_games` itself.
+    /// The same for the element of `active_games`.
     var outerOverlay = JSONObject()
-    /// Members that are taken out of `json`.
+    /// The names of members to remove from `json`.
     var missing: [String] = []
 
     init(id: Int64, name: String, black: Int64, white: Int64, now: Timestamp) {
@@ -47,7 +47,7 @@ struct BoardGame {
 
     var isLive: Bool { speed != "correspondence" }
 
-    /// What the player to move has, all told.
+    /// The total time of the player to move.
     var timeToMove: Interval {
         if system == "none" { return .days(365) }
         return isLive ? .minutes(10) : .days(system == "simple" ? 3 : 7)
@@ -63,7 +63,7 @@ struct BoardGame {
         expiration = now + timeToMove
     }
 
-    /// Both pass, and the dead stones are to be agreed on.
+    /// Makes both players pass, which starts stone removal.
     mutating func pass(now: Timestamp) {
         move(now: now, isPass: true)
         move(now: now, isPass: true)
@@ -83,10 +83,10 @@ struct BoardGame {
         pausedSince = now
     }
 
-    /// The clock goes on where it stood.
+    /// Restarts the clock where it stopped.
     mutating func resume(now: Timestamp) {
         if phase == "stone removal" { phase = "play" }
-        // `paused_since` is left over, as at OGS, and says nothing once the pauses are gone.
+        // As on OGS, `paused_since` remains but means nothing after the pauses have ended.
         if let pausedSince, !pauses.members.isEmpty {
             expiration = expiration + (now - pausedSince)
         }

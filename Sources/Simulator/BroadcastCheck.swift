@@ -2,15 +2,15 @@ import HTTP2
 import HTTP2Server
 import Turnstone
 
-/// A broadcast's header fields, as far as they are what APNs wants.
+/// The header fields of a broadcast, checked as APNs requires.
 ///
 /// Apple: *Sending broadcast push notification requests to APNs*.
 struct BroadcastCheck {
     let channel: String
-    /// Until when APNs is to keep it; 1970: not at all.
+    /// Until when APNs should store it; 1970 means not at all.
     let expiration: Timestamp
 
-    /// Checks everything but who sends it, to which channel and what.
+    /// Checks everything but the sender, the channel and the body.
     init(_ fields: HeaderFields, bundle: String) throws(PushRefusal) {
         try PushCheck.checkForm(fields, id: "apns-request-id")
         guard fields[":method"] == "POST" else {
@@ -33,7 +33,7 @@ struct BroadcastCheck {
         }
         try PushCheck.checkDelivery(fields, .broadcast)
         try PushCheck.checkEncoding(fields)
-        // The real one may overlook them; whoever sends them means something else.
+        // APNs may ignore these fields, but a sender who uses them expects something else.
         for (name, reason) in [("apns-topic", "BadTopic"), ("apns-collapse-id", "BadCollapseId")]
         where fields[name] != nil {
             throw PushRefusal(400, reason, "\(name) has no place in a broadcast")
@@ -51,7 +51,7 @@ struct BroadcastCheck {
         }
     }
 
-    /// A broadcast cannot start an activity.
+    /// Checks the payload: a broadcast cannot start an activity.
     static func check(_ payload: JSONValue?) throws(PushRefusal) {
         if payload?.object?["aps"]?.object?["event"] == "start" {
             throw PushRefusal(400, "BadPayload", "a broadcast starts nothing")

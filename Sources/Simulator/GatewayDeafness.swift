@@ -1,6 +1,7 @@
 /// A gateway that stops reading.
 struct GatewayDeafness {
-    /// After how many requests of a connection; `nil` where not even the connection's TLS handshake is read.
+    /// The number of requests of a connection that are read first; `nil` if not even its TLS handshake is
+    /// read.
     let after: Int?
 
     func strikes(_ requests: Int) -> Bool { requests > after ?? -1 }

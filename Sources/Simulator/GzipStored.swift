@@ -1,5 +1,5 @@
-/// Bytes in the form of gzip without being any smaller (RFC 1952, and RFC 1951 section 3.2.4): a client
-/// has to unpack them all the same.
+/// Wraps bytes in gzip format without compressing them (RFC 1952, and RFC 1951 section 3.2.4). A client has
+/// to unpack them anyway.
 func gzipStored(_ bytes: [UInt8]) -> [UInt8] {
     var out: [UInt8] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]
     var rest = bytes[...]

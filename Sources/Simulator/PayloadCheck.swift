@@ -1,8 +1,8 @@
 import JSON
 import Turnstone
 
-/// The check of a push's body, which is stricter than APNs' own: that one takes a member of the wrong
-/// type, and the phone then shows nothing.
+/// Checks a push's body more strictly than APNs, which accepts a member of the wrong type; the phone then
+/// shows nothing.
 ///
 /// Apple: *Generating a remote notification*, and for Live Activities *Starting and updating Live
 /// Activities with ActivityKit push notifications*.
@@ -35,7 +35,7 @@ enum PayloadCheck {
         PushRefusal(400, "BadPayload", detail)
     }
 
-    /// What is wrong with members that are each right for themselves.
+    /// Describes what is wrong with a combination of valid members.
     private static func fault(of aps: JSONObject, _ kind: PushKind) -> String? {
         let shown = ["alert", "badge", "sound"].filter { aps[$0] != nil }
         if aps["mutable-content"] != nil, aps["alert"] == nil {
@@ -59,7 +59,7 @@ enum PayloadCheck {
     private static func activityFault(of aps: JSONObject) -> String? {
         var needed = ["timestamp", "event", "content-state"]
         if aps["event"] == "start" { needed += ["attributes-type", "attributes", "alert"] }
-        // The phone plays what is in the alert.
+        // The phone plays the sound that is in the alert.
         if aps["sound"] != nil { return "a Live Activity's push has its sound beside its alert" }
         return needed.first { aps[$0] == nil }.map { "a Live Activity's push has no \($0)" }
     }
@@ -120,7 +120,7 @@ enum PayloadCheck {
         }
     }
 
-    /// A Live Activity's alert takes its title and body as keys into the app's own texts.
+    /// In a Live Activity's alert, title and body may be keys of the app's localised texts.
     private static func isLocal(_ member: JSONObject.Member) -> Bool {
         ["title", "body"].contains(member.name) && member.value.object?["loc-key"]?.string != nil
     }

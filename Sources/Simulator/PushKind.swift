@@ -1,9 +1,9 @@
-/// What `apns-push-type` asks for, and what follows from it.
+/// The kind of push that `apns-push-type` names, and the rules for it.
 ///
 /// Apple: *Sending notification requests to APNs*.
 struct PushKind {
     let name: String
-    /// What the topic has after the bundle id.
+    /// The part of the topic after the bundle id.
     let suffix: String
     let priorities: [String]
     let payloadLimit: Int
@@ -15,10 +15,10 @@ struct PushKind {
         payloadLimit = limit
     }
 
-    /// A Live Activity's update for all that listen to a channel.
+    /// A Live Activity's update for everyone who listens to a channel.
     static let broadcast = PushKind("liveactivity", "", ["10", "5"], limit: 5120)
 
-    /// Without `mdm`, which needs a certificate.
+    /// All kinds but `mdm`, which needs a certificate.
     static let all = [
         PushKind("alert", "", ["10", "5", "1"]),
         PushKind("background", "", ["5"]),

@@ -1,16 +1,16 @@
 import CUnix
 
-/// A file as memory that several processes share: what one stores, the others load.
+/// A file as memory that several processes share: each loads what the others store.
 ///
-/// The system writes it back when it pleases; ``FileDescriptor/synchronize()`` makes it durable.
-/// Aligned 8-byte words are loaded and stored whole, and in order: a process that sees a word sees what was stored
-/// before it (acquire and release). C: `mmap(2)` with `MAP_SHARED`.
+/// The system writes changes back at any time; ``FileDescriptor/synchronize()`` makes them durable. Aligned
+/// 8-byte words are loaded and stored whole and in order: a process that sees a word also sees what was
+/// stored before it (acquire and release). C: `mmap(2)` with `MAP_SHARED`.
 package final class MappedFile {
     private let address: UnsafeMutableRawPointer
     /// In bytes.
     package let size: Int
 
-    /// Maps all of the file as it is now; `nil` for an empty one.
+    /// Maps the file at its present size; `nil` if it is empty.
     package init?(_ file: FileDescriptor) throws(SystemError) {
         let size = try file.size()
         guard size > 0 else { return nil }
@@ -43,7 +43,8 @@ package final class MappedFile {
         return (address + offset).assumingMemoryBound(to: Int64.self)
     }
 
-    /// The bytes of some words, in the order of the file. Each word is whole; together they may be of several stores.
+    /// The bytes of several words, in the file's order. Each word is whole, but they may come from different
+    /// stores.
     package func bytes(at offset: Int, count: Int) -> [UInt8] {
         precondition(count % 8 == 0)
         var bytes: [UInt8] = []
@@ -53,7 +54,7 @@ package final class MappedFile {
         return bytes
     }
 
-    /// Stores the bytes of some words, one word after the other.
+    /// Stores the bytes of several words, one word after the other.
     package func store(_ bytes: [UInt8], at offset: Int) {
         precondition(bytes.count % 8 == 0)
         for place in stride(from: 0, to: bytes.count, by: 8) {

@@ -13,7 +13,7 @@ package struct PollSet {
         entries.removeAll(keepingCapacity: true)
     }
 
-    /// - Returns: the descriptor's place, by which it can be asked for later.
+    /// - Returns: the descriptor's index, for ``canRead(_:)`` and ``canWrite(_:)``.
     @discardableResult
     package mutating func add(_ number: Int32, read: Bool = true, write: Bool = false) -> Int {
         let events = (read ? POLLIN : 0) | (write ? POLLOUT : 0)
@@ -21,21 +21,21 @@ package struct PollSet {
         return entries.count - 1
     }
 
-    /// Waits until one of them is ready, a signal arrives, or the time is over.
+    /// Waits until a descriptor is ready, a signal arrives, or the time is up.
     ///
-    /// - Parameter patience: `nil` waits without end.
+    /// - Parameter patience: the longest wait; `nil` for no limit.
     /// - Returns: how many are ready.
     @discardableResult
     package mutating func wait(for patience: Interval?) -> Int {
         let patience = patience.map { Int32(clamping: max(0, $0.milliseconds)) } ?? -1
         let ready = poll(&entries, nfds_t(entries.count), patience)
-        if ready < 0 {  // the answers of an interrupted call mean nothing
+        if ready < 0 {  // an interrupted call leaves no valid results
             for index in entries.indices { entries[index].revents = 0 }
         }
         return max(0, Int(ready))
     }
 
-    /// Whether reading would say something now, were it that the connection is broken.
+    /// Whether a read would return now, if only to report that the connection is broken.
     package func canRead(_ place: Int) -> Bool {
         Int32(entries[place].revents) & (POLLIN | POLLHUP | POLLERR | POLLNVAL) != 0
     }

@@ -11,12 +11,12 @@ package enum StandardStreams {
         try isReady(0, for: Int16(POLLIN), within: min(patience, .minutes(1)))
     }
 
-    /// The next bytes of standard input; none at its end. C: `read(2)`.
+    /// Reads the next bytes of standard input; an empty array at its end. C: `read(2)`.
     package static func readInput(upTo count: Int) throws(SystemError) -> [UInt8] {
         try bytes(upTo: count) { read(0, $0, count) }
     }
 
-    /// What ``readInput(upTo:)`` would return, or the beginning of it, without taking it; nothing where the
+    /// Returns what ``readInput(upTo:)`` would return, or its beginning, without consuming it; nothing if the
     /// kind of input does not allow that. C: `recv(2)` with `MSG_PEEK`, `tee(2)`, `pread(2)`.
     package static func peekInput(upTo count: Int) throws(SystemError) -> [UInt8] {
         switch inputKind {
@@ -58,7 +58,7 @@ package enum StandardStreams {
         return bytes
     }
 
-    /// Waits for up to `patience` until nothing more will come than what is there. C: `poll(2)`.
+    /// Waits up to `patience` until no more input can follow what has arrived. C: `poll(2)`.
     package static func inputEnds(within patience: Interval) throws(SystemError) -> Bool {
         guard [socketKind, pipeKind].contains(inputKind) else { return true }
         return try isReady(0, for: Int16(cunix_sends_no_more), within: patience)
@@ -85,9 +85,9 @@ package enum StandardStreams {
         }
     }
 
-    /// Writes all of `bytes` to standard output; a reader that went away is no concern of ours.
+    /// Writes all of `bytes` to standard output. A reader that has gone away is not an error.
     ///
-    /// - Throws: `ETIMEDOUT` where the reader takes nothing for half a minute.
+    /// - Throws: `ETIMEDOUT` if the reader takes nothing for 30 seconds.
     package static func writeOutput(_ bytes: [UInt8]) throws(SystemError) {
         do throws(SystemError) { try write(bytes, to: 1, patience: .seconds(30)) } catch {
             guard !error.errno.isBrokenPipe || error.errno == .timedOut else { return }
@@ -95,16 +95,16 @@ package enum StandardStreams {
         }
     }
 
-    /// Writes to standard error, or to the system's log where an inetd has made the client's connection our
-    /// standard error: what we log is not for the client. C: `syslog(3)`.
+    /// Writes to standard error. If an inetd has made the client's connection our standard error, it writes
+    /// to the system's log instead: the log is not for the client. C: `syslog(3)`.
     package static func writeErrors(_ text: String) {
         if isClientOnErrors { return cunix_syslog(text) }
-        // Nobody could be told.
+        // There is nowhere to report this.
         do throws(SystemError) { try write(Array(text.utf8), to: 2, patience: .seconds(1)) } catch {
         }
     }
 
-    /// Whether what is written to standard error goes into this file.
+    /// Whether standard error goes into this file.
     package static func errorsGo(to path: String) -> Bool {
         var errors = stat()
         var file = stat()
@@ -112,7 +112,7 @@ package enum StandardStreams {
             && errors.st_dev == file.st_dev
     }
 
-    /// Writes to the end of a file from now on whatever goes to standard error. C: `dup2(2)`.
+    /// From now on appends standard error to a file. C: `dup2(2)`.
     package static func sendErrors(to path: String) throws(SystemError) {
         let file = try FileDescriptor.open(path, .append)
         try file.withNumber { (number) throws(SystemError) in
@@ -120,7 +120,7 @@ package enum StandardStreams {
         }
     }
 
-    /// Whether standard output and standard error are one socket, but not systemd's journal.
+    /// Whether standard output and standard error are one socket other than systemd's journal.
     private static var isClientOnErrors: Bool {
         var output = stat()
         var errors = stat()
@@ -131,13 +131,13 @@ package enum StandardStreams {
             && journal != "\(errors.st_dev):\(errors.st_ino)"
     }
 
-    /// The device and inode of the journal's socket, where systemd has given us one (systemd.exec(5),
+    /// The device and inode of the journal's socket, if systemd has given us one (systemd.exec(5),
     /// `JOURNAL_STREAM`). Looked up once: a drainer logs a line for each notification.
     private static let journal =
         ThisProcess.environment.first { $0.name == "JOURNAL_STREAM" }?.value
 
-    /// - Parameter patience: how long a reader may take nothing, where the host has made the stream one that
-    ///   does not wait.
+    /// - Parameter patience: how long the reader may take nothing, if the host has made the stream
+    ///   non-blocking.
     private static func write(
         _ bytes: [UInt8], to descriptor: Int32, patience: Interval
     ) throws(SystemError) {
@@ -158,7 +158,7 @@ package enum StandardStreams {
         }
     }
 
-    /// Says that no more output follows, while input stays open. C: `shutdown(2)`.
+    /// Ends standard output; input stays open. C: `shutdown(2)`.
     package static func endOutput() { shutdown(1, Int32(SHUT_WR)) }
 }
 

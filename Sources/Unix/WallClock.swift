@@ -1,18 +1,19 @@
 import Turnstone
 
-/// The clocks on the walls of the world, by the IANA's time zone database as the system has it (Debian: tzdata).
+/// Local times in the world's time zones, from the system's copy of the IANA time zone database (Debian:
+/// tzdata).
 ///
-/// Not by `localtime_r(3)`, which takes the zone from the environment: while libcurl looks a name up in a thread of its
-/// own, nobody may change that. Only for programs that do this on one thread.
+/// `localtime_r(3)` takes the zone from the environment, which must not change while libcurl resolves a name
+/// in its own thread; so the database is read directly. Only for programs that use this on one thread.
 package enum WallClock {
-    /// Whether there is a time zone of this name, such as `Europe/Berlin`.
+    /// Whether the database has a time zone of this name, such as `Europe/Berlin`.
     ///
     /// - Throws: why the database cannot be read.
     package static func knows(_ zone: String) throws(SystemError) -> Bool {
         try rules(of: zone) != nil
     }
 
-    /// How many minutes the clock shows since midnight; `nil` where the database does not know the zone, or cannot be
+    /// The minutes since midnight in a time zone; `nil` if the database does not have the zone or cannot be
     /// read.
     package static func minute(at moment: Timestamp, in zone: String) -> Int? {
         if let rules = known[zone] { return rules.minute(at: moment) }
@@ -20,7 +21,7 @@ package enum WallClock {
         do throws(SystemError) {
             known[zone] = try rules(of: zone)
             if known[zone] == nil { unknown.append(zone) }
-        } catch {}  // It is tried again the next time.
+        } catch {}  // the next call tries again
         return known[zone]?.minute(at: moment)
     }
 
@@ -45,7 +46,7 @@ package enum WallClock {
         }
     }
 
-    /// The zones that were asked for and that the database does not know: an upgrade may have removed them.
+    /// The zones that were asked for and are not in the database: an upgrade of it may have removed them.
     nonisolated(unsafe) package private(set) static var unknown: [String] = []
 
     nonisolated(unsafe) private static var known: [String: TimeZoneRules] = [:]

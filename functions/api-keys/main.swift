@@ -1,5 +1,5 @@
-// GET /api-keys: lists the API keys of the caller's user, never the keys themselves.
-// DELETE /api-keys/{id}: ends one of them, be it the one that the caller uses.
+// GET /api-keys: lists the calling user's API keys, but not the keys' text.
+// DELETE /api-keys/{id}: revokes one of them, possibly the one that the request uses.
 //
 //   in    X-API-Key
 //   out   200 {"api_keys": [{"id", "description", "created_at": RFC 3339, "last_used": "2026-11-21"}]}

@@ -1,10 +1,10 @@
-// GET /check/{user_id}: the player's games by whose turn it is, as of less than ten seconds ago.
+// GET /check/{user_id}: lists the player's games by whose turn it is, as of less than ten seconds ago.
 // Queues the notice that `check-turns` would have queued.
 //
 //   in    X-API-Key
-//   out   200 {"not_your_turn": [game ids], "your_turn_new": [not told of yet], "your_turn_old": […]}
+//   out   200 {"not_your_turn": [game ids], "your_turn_new": [not notified yet], "your_turn_old": […]}
 //   else  400 malformed, 401 unknown key, 403 another user's key, 404 unknown to Online-Go.com,
-//         503 Online-Go.com does not answer or wants to be left alone
+//         503 Online-Go.com does not answer or has asked for a pause
 
 import Edge
 import Spool
@@ -27,7 +27,7 @@ serve(
             Spool(state: state.folder).startDrainer(request.variables) { Log().failure($0) }
         }
 
-        // Paused and live games are nothing to be told of now, but the player's turn all the same.
+        // In paused and live games no notification is due, but it is the player's turn.
         let judgement = report.judgement
         return .ok([
             "not_your_turn": ids(judgement.elsewhere),

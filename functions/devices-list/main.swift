@@ -1,4 +1,4 @@
-// GET /api/devices: the caller's devices, those that were registered last first.
+// GET /api/devices: lists the caller's devices, most recently registered first.
 //
 //   in    a JSON Web Token
 //   out   200 {"success": true, "data": [{"id", "platform", "deviceName", "createdAt", "updatedAt"}]}

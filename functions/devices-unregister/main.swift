@@ -1,4 +1,4 @@
-// DELETE /api/devices/{device_token}: ends pushes to a device of the caller's.
+// DELETE /api/devices/{device_token}: removes one of the caller's devices, so that nothing is pushed to it.
 //
 //   in    a JSON Web Token
 //   out   200 {"success": true, "message"}

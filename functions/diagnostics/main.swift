@@ -1,12 +1,13 @@
-// GET /diagnostics/{user_id}: what this installation knows of a player, for a screen in the app.
+// GET /diagnostics/{user_id}: shows what this installation knows about a player, for a screen in the app.
 //
 //   in    X-API-Key
-//   out   200 {"user_id", "device_token_registered", "device_token_preview"?, "device_stale"?: true where the app has
-//         not registered it for 270 days, "last_notification_time": ms, 0 never,
-//         "monitored_games": [{"game_id", "last_move_timestamp": ms, "current_player", "is_your_turn", "game_name"}],
+//   out   200 {"user_id", "device_token_registered", "device_token_preview"?,
+//         "device_stale"?: true if the app has not registered it for 270 days,
+//         "last_notification_time": ms, 0 for never, "monitored_games":
+//         [{"game_id", "last_move_timestamp": ms, "current_player", "is_your_turn", "game_name"}],
 //         "total_active_games", "server_check_interval": "30s", "last_server_check_time": seconds}
 //   else  400 malformed, 401 unknown key, 403 another user's key, 404 unknown to Online-Go.com,
-//         503 Online-Go.com does not answer or wants to be left alone
+//         503 Online-Go.com does not answer or has asked for a pause
 
 import Documents
 import Edge
