@@ -2,11 +2,12 @@ import Turnstone
 import Unix
 
 extension Failure {
-    /// Whether one document is damaged, missing, of a newer version or of another account, and the others are not.
-    package var isOfOneDocument: Bool { isOfOneFile || cause == "corrupt" }
+    /// Whether one document is damaged, missing, of a newer version or owned by another account, while others
+    /// are usable.
+    package var isDocumentSpecific: Bool { isFileSpecific || cause == "corrupt" }
 
-    /// Records the file that cannot be used, for `health`. A damaged one is recorded where it is set aside.
-    package func noteFile() {
-        if let file { UnusableFiles.note(file, cause) }
+    /// Records the unusable file for `health`. A damaged document is recorded when it is set aside.
+    package func recordFile() {
+        if let file { UnusableFiles.record(file, cause) }
     }
 }

@@ -1,18 +1,19 @@
 import Turnstone
 import Unix
 
-/// The exclusive right to write a document: a lock on a sibling file that is never renamed, and is removed only by
-/// whoever holds it, with the document or where there was never one. It remembers the last committed revision. C: `flock(2)`.
+/// The exclusive right to write a document: a lock on a sibling file that is never renamed. Only its holder
+/// removes the file, together with the document or if there never was one. The file stores the last committed
+/// revision. C: `flock(2)`.
 package struct Lock: ~Copyable {
     private let file: FileDescriptor
 
-    /// How long this process waits for a lock. Only for programs that do this on one thread.
+    /// The longest time this process waits for a lock. Only for programs that use locks on one thread.
     nonisolated(unsafe) private static var patience = Interval.seconds(2)
 
-    /// How many locks this process has got so far.
-    nonisolated(unsafe) package private(set) static var taken = 0
+    /// The number of locks that this process has acquired so far.
+    nonisolated(unsafe) package private(set) static var acquired = 0
 
-    /// Waits for no lock longer than this while `body` runs.
+    /// Runs `body`; until it returns, no lock is waited for longer than `longest`.
     package static func waiting<Result>(
         upTo longest: Interval, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -24,13 +25,14 @@ package struct Lock: ~Copyable {
 
     /// Runs `body` while holding the lock of the document at `path`.
     ///
-    /// - Throws: `busy` after two seconds without the lock, or those of ``waiting(upTo:_:)``.
+    /// - Throws: `busy` if the lock is not free within two seconds, or within the time of
+    ///   ``waiting(upTo:_:)``.
     package static func holding<Result>(
         _ path: String, _ body: (borrowing Lock) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         let lock = try Lock(of: path)
-        // A use after the body: without one, the descriptor may be closed, and the lock lost, before a body that
-        // does not use its argument has begun.
+        // This use after `body` keeps the descriptor open. Without it, the lock may be lost before a body
+        // that ignores its argument has begun.
         defer { lock.file.unlock() }
         return try body(lock)
     }
@@ -47,10 +49,11 @@ package struct Lock: ~Copyable {
                     "unable to lock \(lockPath): busy for \(Self.patience.milliseconds) ms",
                     cause: "busy")
             }
-            // Whoever held it before may have removed it with its document: others lock another file by now.
+            // The previous holder may have removed the file with its document. Then other processes lock a
+            // new file.
             if try systemCalls(file.isNamed()) {
                 self.file = file
-                Self.taken += 1
+                Self.acquired += 1
                 return
             }
         }
@@ -66,12 +69,12 @@ package struct Lock: ~Copyable {
         }
     }
 
-    /// The last revision that this lock's holders committed; 0 before the first.
+    /// The last committed revision; 0 before the first commit.
     package func committedRevision() throws(Failure) -> Int64 {
         try systemCalls(Self.committedRevision(in: file))
     }
 
-    /// The same of the document at `path`, for who does not hold its lock.
+    /// The last committed revision of the document at `path`, without holding its lock.
     package static func committedRevision(of path: String) throws(Failure) -> Int64 {
         try systemCalls { () throws(SystemError) in
             do throws(SystemError) {
@@ -83,8 +86,8 @@ package struct Lock: ~Copyable {
         }
     }
 
-    /// A number is of its own file: in a copy of the state folder, a document may be older than the number, which was
-    /// copied later. It says nothing there.
+    /// The number counts only in the file that it was written to. In a copy of the state folder, which may
+    /// hold an older document with a newer number, it is ignored.
     private static func committedRevision(in file: FileDescriptor) throws(SystemError) -> Int64 {
         let text = try file.read(upTo: 62, at: 0)
         func word(_ place: Int) -> Int64? {
@@ -93,13 +96,13 @@ package struct Lock: ~Copyable {
         let revision = word(0) ?? 0
         guard let inode = word(1), let birth = word(2) else { return revision }
         let own = try file.identity()
-        // Machines that share a file system may not all see when a file was made.
+        // Not all machines that share a file system may see a file's creation time.
         let isSame = inode == own.inode && (birth == own.birth || birth == 0 || own.birth == 0)
         return isSame ? revision : 0
     }
 
-    /// Remembers a commit. The document itself is committed already: where this fails, the next
-    /// writer finds the document newer than the number, and accepts it.
+    /// Stores the number of a commit. The document itself is already committed: if this fails, the next
+    /// writer finds the document newer than the number and accepts it.
     package func remember(_ revision: Int64) {
         do throws(SystemError) {
             let own = try file.identity()

@@ -1,39 +1,40 @@
 import Turnstone
 import Unix
 
-/// All documents of one kind; where there are many, in 256 folders by the first byte of a SHA-256.
+/// All documents of one kind. If there may be many, they are in 256 folders by the first byte of a SHA-256.
 package struct Shelf<Key: DocumentKey, Content: Document> {
     package let folder: String
-    private let keeping: Keeping
+    private let options: ShelfOptions
 
     package init(
         folder: String, durable: Bool = true, isCache: Bool = false, mayVanish: Bool = false
     ) {
         self.folder = folder
-        keeping = Keeping(durable: durable, isCache: isCache, mayVanish: mayVanish)
+        options = ShelfOptions(durable: durable, isCache: isCache, mayVanish: mayVanish)
     }
 
-    /// The document of a key, whether it is there or not.
+    /// The document of a key, which may not exist.
     package subscript(key: Key) -> StoredDocument<Content> { self[named: key.documentName] }
 
-    /// The document of that name, whether it is there or not.
+    /// The document of that name, which may not exist.
     package subscript(named name: DocumentName) -> StoredDocument<Content> {
         let file = "\(name.file).json"
         return StoredDocument(
             path: name.shard.map { "\(folder)/\($0)/\(file)" } ?? "\(folder)/\(file)",
-            keeping: keeping)
+            options: options)
     }
 
-    /// Calls `body` with each document's file name without its ending, in no order.
+    /// Calls `body` with each document's file name, without its extension, in no order.
     ///
-    /// - Parameter unlisted: gets each folder that cannot be listed. The names in the other folders follow.
+    /// - Parameter unlisted: gets the failure of each folder that cannot be listed. The names in the other
+    ///   folders follow.
     package func forEachName(
         unlisted: (Failure) -> Void, _ body: (String) throws(Failure) -> Void
     ) throws(Failure) {
         for shard in try names(in: folder) {
             var names: [String] = []
             do throws(Failure) { names = try self.names(in: "\(folder)/\(shard)") } catch {
-                guard error.isOfOneFile else { throw error }
+                guard error.isFileSpecific else { throw error }
                 unlisted(error)
             }
             for name in names {
@@ -51,8 +52,8 @@ package struct Shelf<Key: DocumentKey, Content: Document> {
         for shard in try names(in: folder).sorted() {
             var found: Files.Stamp?
             do throws(SystemError) { found = try Files.stamp(of: "\(folder)/\(shard)") } catch {
-                // `health` reports it.
-                guard error.errno.isOfTheFile else { throw error.failure }
+                // `health` reports this folder.
+                guard error.errno.isFileSpecific else { throw error.failure }
             }
             guard let stamp = found else { continue }
             stamps.append((changed: stamp.milliseconds, sign: stamp.sum))

@@ -2,7 +2,7 @@ import JSON
 import Turnstone
 import Unix
 
-/// A document with what every document has.
+/// A document's content with the revision that every document has.
 struct Stored<Content: Document> {
     let content: Content
     let revision: Int64
@@ -12,8 +12,8 @@ struct Stored<Content: Document> {
         self.revision = revision
     }
 
-    /// - Returns: `nil` where the bytes are no document.
-    /// - Throws: `newer` for a format that this program does not know.
+    /// - Returns: `nil` if the bytes are not a document.
+    /// - Throws: `newer` if this program does not know the format.
     init?(_ bytes: [UInt8], _ path: String) throws(Failure) {
         let members: JSONObject?
         do throws(JSONError) {
@@ -24,7 +24,9 @@ struct Stored<Content: Document> {
         else { return nil }
         guard version <= Content.version else {
             throw Failure(
-                .broken, "unable to use \(path): its version \(version) is newer than this program",
+                .broken,
+                "unable to use \(path): its version \(version) is newer than this program's "
+                    + "\(Content.version); install a newer Turnstone",
                 cause: "newer", file: path)
         }
         var rest = members
@@ -35,11 +37,13 @@ struct Stored<Content: Document> {
         self.revision = revision
     }
 
-    /// - Throws: where no program could read it again.
+    /// - Throws: a refusal if the text is longer than programs read.
     func checkedText() throws(Failure) -> [UInt8] {
         let text = text
         guard text.count <= Files.longest else {
-            throw .refused(.tooLarge, "what is stored of this would exceed 16 MiB")
+            throw .refused(
+                .tooLarge, "the stored document would exceed 16 MiB; remove something from it first"
+            )
         }
         return text
     }

@@ -2,33 +2,33 @@ import JSON
 import Turnstone
 import Unix
 
-/// One document of a shelf, whether it is there or not.
+/// One document on a shelf, which may not exist.
 package struct StoredDocument<Content: Document> {
     package let path: String
-    let keeping: Keeping
+    let options: ShelfOptions
 
-    /// The content as last committed, or `nil` where there is none. Takes no lock.
+    /// Reads the last committed content; `nil` if there is none. Takes no lock.
     package func read() throws(Failure) -> Content? {
         if let known = try present() { return known }
-        guard !keeping.isCache, !keeping.mayVanish, try Lock.committedRevision(of: path) > 0 else {
+        guard !options.isCache, !options.mayVanish, try Lock.committedRevision(of: path) > 0 else {
             return nil
         }
-        // The first commit may have come since.
+        // The first commit may have happened since.
         guard let known = try present() else { throw missing }
         return known
     }
 
-    /// A document's content with the stamp of the file it was read from.
+    /// A document's content, and the stamp of the file from which it was read.
     package struct Snapshot {
         fileprivate let content: Content?
         fileprivate let path: String
         fileprivate let stamp: Files.Stamp
     }
 
-    /// The content as last committed, read only if it is not the one that `known` holds.
+    /// Returns the last committed content, and reads it only if it differs from `known`.
     ///
-    /// - Returns: a snapshot for the next call; `nil` in its place where the document has just changed, since another commit
-    ///   might have the same stamp.
+    /// - Returns: the content and a snapshot for the next call. The snapshot is `nil` if the document has
+    ///   just changed, because another commit might have the same stamp.
     package func read(
         unless known: Snapshot?
     ) throws(Failure) -> (content: Content?, snapshot: Snapshot?) {
@@ -38,14 +38,15 @@ package struct StoredDocument<Content: Document> {
         guard let stamp = found else { return (try read(), nil) }
         if let known, known.stamp == stamp, known.path == path { return (known.content, known) }
         let content = try read()
-        // The clock of a file system ticks some hundred times a second.
+        // A file system's clock ticks only some hundred times a second.
         let changed = stamp.milliseconds
         guard changed < Timestamp.systemNow.milliseconds - 100 else { return (content, nil) }
         return (content, Snapshot(content: content, path: path, stamp: stamp))
     }
 
-    /// A number that changes with each commit, for a document that has been unchanged for a second; else `nil`: a file system's
-    /// clock is coarse, and the next commit may have the same stamp. Take it before you read. C: `stat(2)`.
+    /// A number that changes with each commit. `nil` if the document has changed within the last second: a
+    /// file system's clock is coarse, and the next commit may have the same stamp. Take the number before you
+    /// read. C: `stat(2)`.
     package var stamp: Int64? {
         var found: Files.Stamp?
         // Where `stat` fails, reading fails, too, and says why.
@@ -55,12 +56,13 @@ package struct StoredDocument<Content: Document> {
         return stamp.sum
     }
 
-    /// The file's bytes; none for a file longer than any document, and `nil` for a cache's file that cannot be read.
+    /// The file's bytes; an empty array if it is longer than any document, and `nil` if it does not exist or
+    /// is a cache's file that cannot be read.
     private func bytes() throws(Failure) -> [UInt8]? {
         do throws(SystemError) { return try Files.contents(path) } catch {
             // From open(2), the same number means that the file cannot be opened.
             if error.errno == .tooLarge, error.call == "read" { return [] }
-            guard keeping.isCache, error.errno.isOfTheFile || error.errno == .inputOutput else {
+            guard options.isCache, error.errno.isFileSpecific || error.errno == .inputOutput else {
                 throw error.failure
             }
             return nil
@@ -70,17 +72,18 @@ package struct StoredDocument<Content: Document> {
     private func present() throws(Failure) -> Content? {
         let bytes = try bytes()
         guard let bytes else { return nil }
-        guard !keeping.isCache else { return cached(bytes)?.content }
+        guard !options.isCache else { return cached(bytes)?.content }
         guard let stored = try Stored<Content>(bytes, path) else { throw try setAside() }
         return stored.content
     }
 
-    /// Replaces the content with what `change` makes of it, or leaves it as it was where `change` changes nothing or throws.
+    /// Applies `change` to the content and commits the result. If `change` changes nothing or throws, the
+    /// document stays as it was.
     ///
     /// - Parameter change: runs once, with the lock held: no network, no second update of this document.
-    /// - Returns: whatever `change` returns.
-    /// - Throws: `busy` after two seconds without the lock; `stale` where the file system keeps showing an older document
-    ///   than was committed; `newer` for a format that this program does not know.
+    /// - Returns: the result of `change`.
+    /// - Throws: `busy` if the lock is not free within two seconds; `stale` if the file system keeps showing
+    ///   an older document than the committed one; `newer` if this program does not know the format.
     ///
     /// The instant of commit is the `rename`. Readers never wait. C: `flock(2)`, `rename(2)`.
     @discardableResult
@@ -95,45 +98,45 @@ package struct StoredDocument<Content: Document> {
         }
     }
 
-    /// Holds the document's lock while `body` runs, which may commit several times: no network, and other documents only in the
-    /// order that FORMAT.md gives.
+    /// Runs `body`, which may commit several times, while holding the document's lock: no network, and other
+    /// documents only in the order that FORMAT.md gives.
     package func holding<Result>(
         _ body: (
             _ known: Content, _ commit: (Content) throws(Failure) -> Void
         ) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        if keeping.isCache { clear() }
+        if options.isCache { clear() }
         return try Lock.holding(path) { (lock) throws(Failure) in
             var stored = try current(committed: lock.committedRevision())
             return try body(stored.content) { (content) throws(Failure) in
                 guard content != stored.content else { return }
                 let next = Stored(content: content, revision: stored.revision.saturatingAdd(1))
                 let text = try next.checkedText()
-                try systemCalls(Files.replace(path, with: text, durably: keeping.durable))
+                try systemCalls(Files.replace(path, with: text, durably: options.durable))
                 lock.remember(next.revision)
                 stored = next
             }
         }
     }
 
-    /// Removes a FIFO, a folder or another account's file from the places of a cache's document and its lock.
+    /// Removes a FIFO, a folder or another account's file that is in place of a cache's document or its lock.
     private func clear() {
         removeIfUnusable(path)
         removeIfUnusable("\(path).lock")
     }
 
-    /// Removes the document's lock where this account cannot take it. Only the holder of the election may call this: of two
-    /// callers at once, one could remove the lock that the other has just made.
+    /// Removes the document's lock file if this account cannot open it. Only the holder of the election may
+    /// call this: of two simultaneous callers, one could remove the lock that the other has just made.
     package func clearLock() { removeIfUnusable("\(path).lock") }
 
     private func removeIfUnusable(_ path: String) {
         do throws(SystemError) { _ = try FileDescriptor.open(path, .overwrite) } catch {
-            guard error.errno.isOfTheFile, !Files.remove(path) else { return }
+            guard error.errno.isFileSpecific, !Files.remove(path) else { return }
             _ = Files.removeAll(path)
         }
     }
 
-    /// The content, where another lock than the document's own guards it.
+    /// Reads the content of a document that is guarded by another lock than its own.
     package func readUnlocked() throws(Failure) -> Content? {
         let bytes = try bytes()
         guard let bytes else { return nil }
@@ -141,7 +144,7 @@ package struct StoredDocument<Content: Document> {
         return stored.content
     }
 
-    /// Writes the content, where the caller holds the other lock that guards it.
+    /// Writes the content of a document that is guarded by another lock, which the caller holds.
     package func writeUnlocked(_ content: Content) throws(Failure) {
         try systemCalls(Files.makeFolder(Files.parent(of: path)))
         let bytes = try bytes()
@@ -150,7 +153,7 @@ package struct StoredDocument<Content: Document> {
         }
         let next = Stored(content: content, revision: (revision ?? 0).saturatingAdd(1))
         let text = try next.checkedText()
-        try systemCalls(Files.replace(path, with: text, durably: keeping.durable))
+        try systemCalls(Files.replace(path, with: text, durably: options.durable))
     }
 
     /// When the document was last written, in milliseconds since 1970 by the file system's clock.
@@ -162,7 +165,8 @@ package struct StoredDocument<Content: Document> {
         do throws(Failure) { return try Stored<Content>(bytes, path) } catch { return nil }
     }
 
-    /// A cache's document under its lock; an older one than was committed is good enough to be replaced.
+    /// A cache's document, read under its lock. An older one than was committed will do: it is going to be
+    /// replaced.
     private func currentCached(committed: Int64) throws(Failure) -> Stored<Content> {
         let bytes = try bytes()
         let stored = bytes.flatMap { cached($0) }
@@ -170,9 +174,9 @@ package struct StoredDocument<Content: Document> {
             content: stored?.content ?? Content(), revision: max(stored?.revision ?? 0, committed))
     }
 
-    /// The document under its lock. A cluster file system may show an older one for a while.
+    /// The document, read under its lock. A cluster file system may show an older one for a while.
     private func current(committed: Int64) throws(Failure) -> Stored<Content> {
-        guard !keeping.isCache else { return try currentCached(committed: committed) }
+        guard !options.isCache else { return try currentCached(committed: committed) }
         let start = Instant.now
         while true {
             let bytes = try bytes()
@@ -181,7 +185,7 @@ package struct StoredDocument<Content: Document> {
                     throw setAsideLocked()
                 }
                 if stored.revision >= committed { return stored }
-            } else if committed == 0 || keeping.mayVanish {
+            } else if committed == 0 || options.mayVanish {
                 return Stored(content: Content(), revision: committed)
             } else if try isSetAside() {
                 throw missing
@@ -189,14 +193,14 @@ package struct StoredDocument<Content: Document> {
             guard Instant.now - start < .milliseconds(3000) else {
                 throw Failure(
                     .later(seconds: 5),
-                    "unable to read \(path): a revision older than \(committed)",
+                    "unable to read \(path): the file system still shows an older revision than \(committed)",
                     cause: "stale")
             }
             sleep(for: .milliseconds(50))
         }
     }
 
-    /// Moves a document that does not parse out of the way, unless somebody has repaired it meanwhile.
+    /// Renames a document that does not parse, unless somebody has repaired it meanwhile.
     private func setAside() throws(Failure) -> Failure {
         try Lock.holding(path) { (_) throws(Failure) in
             let bytes = try bytes()
@@ -213,10 +217,10 @@ package struct StoredDocument<Content: Document> {
         } catch {
             return Failure(
                 .broken,
-                "unable to read \(path): it is damaged, and cannot be set aside (\(error.errno.name))",
+                "unable to read \(path): it is damaged and could not be renamed (\(error.errno.name))",
                 cause: "corrupt", file: path)
         }
-        UnusableFiles.note(copy, nil)
+        UnusableFiles.record(copy, nil)
         return Failure(
             .broken, "unable to read \(path): it is damaged and was set aside as \(copy)",
             cause: "corrupt")
@@ -231,7 +235,8 @@ package struct StoredDocument<Content: Document> {
 
     private var missing: Failure {
         Failure(
-            .broken, "unable to read \(path): it was committed and is gone; restore it",
+            .broken,
+            "unable to read \(path): it was committed and is gone; restore it from a backup",
             cause: "missing", file: path)
     }
 }

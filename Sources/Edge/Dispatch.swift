@@ -1,16 +1,16 @@
 import Turnstone
 import Unix
 
-/// Replaces this process by the program of the request's path, which lies beside this one. That program finds standard
-/// input, its environment and the rest of the time as if it had been started itself.
+/// Replaces this process with the program of the request's path, in the same folder as this one. That program
+/// finds standard input, its environment and the remaining time as if it had been started itself.
 ///
-/// Requests that match no program or whose path cannot be read are answered here.
+/// Requests that match no program, or whose path cannot be read, are answered here.
 package func dispatch(_ routes: [ProgramRoute]) -> Never {
     ThisProcess.begin()
     let patterns = routes.map { $0.pattern }
     Usage(patterns).answerArguments()
     let router = Router(patterns)
-    var input = Input(patience: .seconds(10), looking: true)
+    var input = Input(patience: .seconds(10), peeking: true)
     let front = Front.detected(by: &input)
     var response: Response
     var line = (method: "", target: "")
@@ -28,8 +28,7 @@ package func dispatch(_ routes: [ProgramRoute]) -> Never {
 }
 
 extension Router {
-    /// The route whose program answers. A browser that asks what its page may send gets its answer from the first
-    /// program of the path.
+    /// The route whose program answers. A CORS preflight is answered by the first program of the path.
     func program(for method: String, at target: String) throws(Failure) -> PathRoutes.Element {
         let found = try routes(for: method, at: target)
         return method == "OPTIONS" ? found.first : try found.route(for: method)
@@ -43,28 +42,30 @@ private func become(_ program: String, until deadline: Instant) -> SystemError {
 }
 
 extension Front {
-    /// Method and target, with no more taken from standard input than can be put back.
+    /// Reads method and target. Consumes only as much of standard input as can be put back.
     fileprivate func line(
         from input: inout Input
     ) throws(Failure) -> (method: String, target: String) {
         switch self {
-        case .cgi: return announced("REQUEST_METHOD", "REQUEST_URI")
+        case .cgi: return lineFromEnvironment("REQUEST_METHOD", "REQUEST_URI")
         case .watchdog:
-            let line = announced("Http_Method", "Http_Path")
+            let line = lineFromEnvironment("Http_Method", "Http_Path")
             return (line.method, watchdogTarget(line.target))
         case .inetd:
             let (request, _) = try requestLine(input.readLine(limit: headerLimit))
             return (request.method, request.target)
         case .event:
             input.takeAll()
-            // The largest body that any program takes.
+            // The largest body that any program accepts.
             var request = RawRequest()
             try readEvent(&request, from: &input, bodyLimit: 1 << 20)
             return (request.method, request.target)
         }
     }
 
-    private func announced(_ method: String, _ target: String) -> (method: String, target: String) {
+    private func lineFromEnvironment(_ method: String, _ target: String) -> (
+        method: String, target: String
+    ) {
         var line = (method: "", target: "")
         for (name, value) in ThisProcess.environment {
             if name == method { line.method = value }

@@ -1,12 +1,12 @@
 import Turnstone
 import Unix
 
-/// The configuration as this process finds it.
+/// This process's configuration.
 package enum Environment {
-    /// The environment's variables and, where unset there, those of the configuration file.
+    /// The environment's variables, and those of the configuration file that the environment does not set.
     package static func variables() throws(Failure) -> Variables {
         var variables = Variables()
-        // A request's header fields arrive as HTTP_… and Http_…: they configure nothing.
+        // HTTP_… and Http_… are a request's header fields, which must not configure anything.
         for (name, value) in ThisProcess.environment
         where !name.utf8.starts(with: "HTTP_".utf8) && !name.utf8.starts(with: "Http_".utf8) {
             variables.offer(name, value)
@@ -15,7 +15,7 @@ package enum Environment {
         let path = named ?? "/etc/turnstone/turnstone.env"
         variables.file = path
         let bytes: [UInt8]?
-        do throws(SystemError) { bytes = try Files.writtenContents(path) } catch {
+        do throws(SystemError) { bytes = try Files.contents(ofOperatorFile: path) } catch {
             throw .misconfigured(
                 "unable to read \(path) (TURNSTONE_CONFIG): \(error.errno.reasonForFile)")
         }
@@ -23,16 +23,16 @@ package enum Environment {
             variables.offer(environmentFile: String(decoding: bytes, as: UTF8.self))
             if let sentence = variables.malformedLine { Log().warning(sentence) }
         } else if named != nil {
-            throw .misconfigured("unable to read \(path) (TURNSTONE_CONFIG): there is no such file")
+            throw .misconfigured("unable to read \(path) (TURNSTONE_CONFIG): it does not exist")
         }
         for sentence in variables.misspellings { Log().warning(sentence) }
         return variables
     }
 
-    /// The moment that this process counts as now: `TURNSTONE_NOW`, or the system's clock.
+    /// The current time: `TURNSTONE_NOW` (milliseconds since 1970), or else the system's clock.
     package static func now(_ variables: Variables) throws(Failure) -> Timestamp {
         guard let text = variables.text("TURNSTONE_NOW") else { return .systemNow }
-        // The end of the year 9999, the last one that a date can say.
+        // The end of the year 9999, the last that a date's text can express.
         guard let milliseconds = Int64(text), (0...253_402_300_799_999).contains(milliseconds)
         else {
             throw variables.wrong(

@@ -1,31 +1,31 @@
 import Turnstone
 
 extension Fields {
-    /// The OGS player named by a member.
+    /// Reads a member that names an OGS player.
     package mutating func player(_ name: String) throws(Failure) -> PlayerID {
         try Edge.player(requiredText(name), name)
     }
 
-    /// The user named by a member; an empty name counts as missing.
+    /// Reads a member that names a user. An empty name counts as missing.
     package mutating func user(_ name: String) throws(Failure) -> UserID? {
         guard let text = try optionalText(name) else { return nil }
-        guard let user = UserID(text) else { throw wrong(name, " is no user's id") }
+        guard let user = UserID(text) else { throw wrong(name, " is not a user id") }
         return user
     }
 
-    /// The device token in a member.
+    /// Reads a member that holds a device token.
     package mutating func deviceToken(_ name: String) throws(Failure) -> DeviceToken {
         try token(requiredText(name), name)
     }
 
-    /// The environment of APNs in the member `environment`, which may be missing or empty.
+    /// Reads the APNs environment from the member `environment`, which may be missing or empty.
     package mutating func environment() throws(Failure) -> APNsEnvironment? {
         try Edge.environment(optionalText("environment"))
     }
 }
 
 extension Request {
-    /// The OGS player named by the path.
+    /// The OGS player that the path names.
     package func player(_ name: String) throws(Failure) -> PlayerID {
         try Edge.player(self[parameter: name], name)
     }
@@ -35,7 +35,7 @@ extension Request {
         try token(self[parameter: name], name)
     }
 
-    /// The environment of APNs in the query, if there is one.
+    /// The APNs environment in the query, if any.
     package func environment() throws(Failure) -> APNsEnvironment? {
         try Edge.environment(query("environment"))
     }

@@ -1,38 +1,39 @@
 import Turnstone
 
-/// The members of a JSON object while a program reads them: those of a request's body, or of an object in it.
+/// The members of a JSON object, such as a request's body, while a program reads them. `null` counts as
+/// missing. Each member can be read once.
 ///
-/// `null` counts as missing. Each member is taken once.
 ///
-/// **Unknown members.** A program that calls ``finish()`` after the last member refuses the others by name: it sends,
-/// replaces or configures something for others, where a misspelt member would be lost in silence (`notify`, `events`
-/// and its templates, `preferences`). All other programs ignore them, so that a newer app can talk to an older server.
+/// **Unknown members.** Programs that send, replace or configure something for others call ``finish()`` after
+/// the last member, which refuses unknown members by name: a misspelt one would otherwise be ignored silently
+/// (`notify`, `events` and its templates, `preferences`). All other programs ignore unknown members, so that
+/// a newer app can talk to an older server.
 package struct Fields {
-    /// The members that nobody has taken.
+    /// The members that have not been read.
     package private(set) var rest: JSONObject
 
     package init(_ members: JSONObject) { rest = members }
 
-    /// The member's value, whatever its type.
+    /// Reads a value of any type.
     package mutating func take(_ name: String) -> JSONValue? {
         defer { rest[name] = nil }
         return rest[name].flatMap { $0 == .null ? nil : $0 }
     }
 
-    /// A text, which may be empty.
+    /// Reads a string, which may be empty.
     package mutating func text(_ name: String) throws(Failure) -> String? {
         guard let value = take(name) else { return nil }
-        guard let text = value.string else { throw wrong(name, " must be a text") }
+        guard let text = value.string else { throw wrong(name, " must be a string") }
         return text
     }
 
-    /// A text; an empty one counts as missing.
+    /// Reads a string. An empty one counts as missing.
     package mutating func optionalText(_ name: String) throws(Failure) -> String? {
         guard let text = try text(name), !text.isEmpty else { return nil }
         return text
     }
 
-    /// A text of at most `count` bytes; an empty one counts as missing.
+    /// Reads a string of at most `count` bytes. An empty one counts as missing.
     package mutating func optionalText(
         _ name: String, atMost count: Int
     ) throws(Failure) -> String? {
@@ -43,7 +44,7 @@ package struct Fields {
         return text
     }
 
-    /// A text that is not empty.
+    /// Reads a string that must be there and not empty.
     package mutating func requiredText(_ name: String) throws(Failure) -> String {
         guard let text = try optionalText(name) else { throw wrong(name, " is required") }
         return text
@@ -63,7 +64,7 @@ package struct Fields {
         return integer
     }
 
-    /// A moment in seconds since 1970, with or without a fraction, up to the end of the year 9999.
+    /// Reads a moment in seconds since 1970, with or without a fraction, up to the end of the year 9999.
     package mutating func moment(_ name: String) throws(Failure) -> Timestamp? {
         switch take(name) {
         case nil: return nil
@@ -86,7 +87,7 @@ package struct Fields {
         return object
     }
 
-    /// An array of texts.
+    /// Reads an array of strings.
     package mutating func texts(_ name: String) throws(Failure) -> [String]? {
         guard let value = take(name) else { return nil }
         guard let elements = value.array else { throw wrong(name, " must be an array") }
@@ -94,21 +95,22 @@ package struct Fields {
         texts.reserveCapacity(elements.count)
         for element in elements {
             guard let text = element.string else {
-                throw wrong(name, " must be an array of texts")
+                throw wrong(name, " must be an array of strings")
             }
             texts.append(text)
         }
         return texts
     }
 
-    /// Refuses members that nobody has taken.
+    /// Refuses members that have not been read.
     package func finish() throws(Failure) {
         if let unknown = rest.members.first {
-            throw wrong("there is no member ", unknown.name)
+            throw wrong("unknown member ", unknown.name)
         }
     }
 }
 
-/// A refusal whose sentence has two parts. Its code is there once: each program links all accessors.
+/// Makes a refusal with a sentence of two parts. Not inlined, to keep programs small: each links all
+/// accessors.
 @inline(never)
 func wrong(_ start: String, _ end: String) -> Failure { .malformed(start + end) }

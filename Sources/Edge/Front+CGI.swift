@@ -1,8 +1,8 @@
 import Turnstone
 import Unix
 
-// CGI/1.1 (RFC 3875), and the watchdogs of OpenFaaS, which pass a request in much the same way.
-// The arguments are ignored: a query without `=` becomes arguments (section 4.4).
+// CGI/1.1 (RFC 3875), and OpenFaaS' watchdogs, which pass a request in much the same way. Arguments are
+// ignored, because a query without `=` becomes arguments (section 4.4).
 
 extension Front {
     func readCGI(
@@ -25,16 +25,16 @@ extension Front {
             try body(length: length, request.headers, from: &input, limit: bodyLimit))
     }
 
-    /// The announced number of bytes; all there is where the host passes chunks on undecoded in
-    /// number (Apache does).
+    /// Reads the announced number of bytes, or to the end if the host passes on a chunked body without its
+    /// length (as Apache does).
     private func body(
         length: String?, _ headers: Headers, from input: inout Input, limit: Int
     ) throws(Failure) -> [UInt8] {
         if let length, !length.isEmpty {
             guard let count = contentLength(length) else {
-                throw .malformed("the content length is malformed")
+                throw .malformed("Content-Length must be a number of bytes")
             }
-            guard count <= limit else { throw tooLarge }
+            guard count <= limit else { throw tooLarge(limit) }
             return try input.read(count)
         }
         guard headers["transfer-encoding"] != nil else { return [] }
@@ -67,7 +67,8 @@ extension Front {
     }
 }
 
-/// The target of a path that a watchdog has decoded: what would mean something in a target is encoded again.
+/// Restores a target from a path that a watchdog has decoded: encodes characters that have a meaning in a
+/// target.
 func watchdogTarget(_ path: String) -> String {
     var target = ""
     for scalar in path.unicodeScalars {
@@ -82,7 +83,7 @@ func watchdogTarget(_ path: String) -> String {
 }
 
 extension Headers {
-    /// Takes a header field that a host has made a variable of: `HTTP_X_API_KEY` is `x-api-key`.
+    /// Appends a header field that a host has passed as a variable: `HTTP_X_API_KEY` is `x-api-key`.
     fileprivate mutating func append(variable: String, prefix: String, _ value: String) {
         guard variable.utf8.starts(with: prefix.utf8) else { return }
         let name = variable.utf8.dropFirst(prefix.utf8.count).map {
@@ -98,10 +99,10 @@ extension Headers {
     }
 }
 
-/// All header fields together, in bytes.
+/// The most bytes that all header fields together may have.
 let headerLimit = 16 * 1024
 
-/// RFC 9110 section 8.6: digits only.
+/// Parses a Content-Length, which may contain only digits (RFC 9110 section 8.6).
 func contentLength(_ text: String) -> Int? {
     guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
         return nil

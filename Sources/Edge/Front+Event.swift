@@ -3,13 +3,13 @@ import JSON
 import Turnstone
 import Unix
 
-// A JSON event: one of those that `EventParts` knows, or a CloudEvent around one of them.
+// JSON events: those that `EventParts` knows, and CloudEvents around them.
 
 extension Front {
     func readEvent(
         _ request: inout RawRequest, from input: inout Input, bodyLimit: Int
     ) throws(Failure) {
-        // Base64 takes a third more, escapes in a text up to six times as much.
+        // Base64 makes a body a third longer, and escapes in a string up to six times.
         let bytes = try input.readToEnd(limit: bodyLimit * 6 + headerLimit * 2)
         let event = try event(bytes)
         let parts = try EventParts(CloudEvent.unwrapped(event))
@@ -47,10 +47,10 @@ extension Front {
         case nil, .null: return .bytes([])
         case .string(let text):
             let bytes = try decoded(text, isBase64: parts.isBase64)
-            guard bytes.count <= limit else { throw tooLarge }
+            guard bytes.count <= limit else { throw tooLarge(limit) }
             return .bytes(bytes)
         case let value?:
-            guard JSON.text(value).count <= limit else { throw tooLarge }
+            guard JSON.text(value).count <= limit else { throw tooLarge(limit) }
             return .value(value)
         }
     }
@@ -84,18 +84,18 @@ extension Headers {
         }
         for member in members.members {
             guard let value = member.value.string else {
-                throw .malformed("an event's header must be a text")
+                throw .malformed("the event's header \(member.name) must be a string")
             }
             append(member.name, value)
         }
     }
 
-    /// API Gateway takes the cookies out of the header fields, and lists them one by one.
+    /// API Gateway removes cookies from the header fields and lists them one by one.
     fileprivate mutating func append(cookies: JSONValue?) throws(Failure) {
         guard let cookies = cookies?.array, !cookies.isEmpty else { return }
         let texts = cookies.compactMap { $0.string }
         guard texts.count == cookies.count else {
-            throw .malformed("an event's cookie must be a text")
+            throw .malformed("the event's cookies must be strings")
         }
         append("cookie", texts.joined(separator: "; "))
     }

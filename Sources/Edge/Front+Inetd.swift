@@ -1,9 +1,9 @@
 import Turnstone
 import Unix
 
-// One HTTP/1.1 or 1.0 request on standard input (RFC 9112), one answer, then the connection ends.
-// Whatever could be read in two ways is refused, since a proxy before us may have read it the other
-// way (section 11.2, request smuggling).
+// One HTTP/1.1 or 1.0 request on standard input (RFC 9112), one answer, then the connection ends. Ambiguous
+// requests are refused, because a proxy in front of us may have read them differently (section 11.2, request
+// smuggling).
 
 extension Front {
     func readInetd(
@@ -21,7 +21,7 @@ extension Front {
             request.headers.append(field.name, field.value)
         }
         guard version == "HTTP/1.0" || request.headers.count(of: "host") == 1 else {
-            throw .malformed("an HTTP/1.1 request names its host once")
+            throw .malformed("an HTTP/1.1 request must have exactly one Host header")
         }
         request.body = .bytes(
             try body(request.headers, version: version, from: &input, limit: bodyLimit))
@@ -44,7 +44,7 @@ extension Front {
         guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), colon > 0,
             bytes[..<colon].allSatisfy(isTokenCharacter),
             bytes[colon...].allSatisfy({ $0 >= 32 || $0 == 9 })
-        else { throw .malformed("a header is malformed") }
+        else { throw .malformed("a header field is malformed") }
         return (
             String(decoding: bytes[..<colon], as: UTF8.self),
             trimmed(String(decoding: bytes[(colon + 1)...], as: UTF8.self))
@@ -56,42 +56,48 @@ extension Front {
     ) throws(Failure) -> [UInt8] {
         let lengths = headers.count(of: "content-length")
         guard let coding = headers["transfer-encoding"] else {
-            guard lengths <= 1 else { throw .malformed("the content length is stated twice") }
+            guard lengths <= 1 else {
+                throw .malformed("the header content-length may come only once")
+            }
             guard let text = headers["content-length"] else { return [] }
             guard let length = contentLength(text) else {
-                throw .malformed("the content length is malformed")
+                throw .malformed("Content-Length must be a number of bytes")
             }
-            guard length <= limit else { throw tooLarge }
-            invite(headers, version: version, length: length)
+            guard length <= limit else { throw tooLarge(limit) }
+            sendContinue(headers, version: version, length: length)
             return try input.read(length)
         }
         guard lengths == 0, version == "HTTP/1.1", lowercased(coding) == "chunked",
             headers.count(of: "transfer-encoding") == 1
-        else { throw .malformed("the body's length is ambiguous") }
-        invite(headers, version: version, length: 1)
+        else {
+            throw .malformed(
+                "the body must have either Content-Length, or Transfer-Encoding: chunked and HTTP/1.1"
+            )
+        }
+        sendContinue(headers, version: version, length: 1)
         return try chunks(from: &input, limit: limit)
     }
 
-    /// Tells a client that waits for it to send its body (RFC 9110 section 10.1.1).
-    private func invite(_ headers: Headers, version: String, length: Int) {
+    /// Tells a client that waits for permission to send its body (RFC 9110 section 10.1.1).
+    private func sendContinue(_ headers: Headers, version: String, length: Int) {
         guard version == "HTTP/1.1", length > 0,
             headers["expect"].map(lowercased) == "100-continue"
         else { return }
         _ = writeAnswer(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8))
     }
 
-    /// RFC 9112 section 7.1, extensions and trailers dropped.
+    /// Reads a chunked body (RFC 9112 section 7.1). Extensions and trailers are dropped.
     private func chunks(from input: inout Input, limit: Int) throws(Failure) -> [UInt8] {
         var body: [UInt8] = []
         while true {
             let line = try input.readLine(limit: 256)
             let digits = line.utf8.prefix { $0 != UInt8(ascii: ";") && $0 != 32 }
-            // `Int` would take a sign as well.
+            // `Int` would accept a sign too.
             guard (1...8).contains(digits.count), digits.allSatisfy({ hexValue($0) != nil }),
                 let size = Int(String(decoding: Array(digits), as: UTF8.self), radix: 16)
-            else { throw .malformed("a chunk's size is malformed") }
+            else { throw .malformed("a chunk's size must be 1 to 8 hex digits") }
             guard size > 0 else { break }
-            guard body.count + size <= limit else { throw tooLarge }
+            guard body.count + size <= limit else { throw tooLarge(limit) }
             body += try input.read(size)
             guard try input.read(2) == Array("\r\n".utf8) else {
                 throw .malformed("a chunk is longer than its size")
@@ -111,7 +117,7 @@ extension Front {
         let body = response.text
         var text = "HTTP/1.1 \(response.status) \(response.reason)\r\n"
         for (name, value) in response.allHeaders { text += "\(name): \(value)\r\n" }
-        // RFC 9110 section 8.6: a 204 has none.
+        // A 204 has no Content-Length (RFC 9110 section 8.6).
         if response.hasBody { text += "Content-Length: \(body.count)\r\n" }
         text += "Connection: close\r\n\r\n"
         let isWritten = writeAnswer(Array(text.utf8) + (withoutBody ? [] : body))
@@ -127,7 +133,7 @@ extension Headers {
     }
 }
 
-/// RFC 9110 section 5.6.2.
+/// Whether a byte may occur in a token (RFC 9110 section 5.6.2).
 func isTokenCharacter(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -1,26 +1,15 @@
 import Turnstone
 import Unix
 
-/// A request as its front handed it over.
-struct RawRequest {
-    var method = ""
-    /// Path and query as they were sent.
-    var target = ""
-    var headers = Headers()
-    var body = Body.bytes([])
-    /// Whether somebody wrote it by hand, at a shell.
-    var isByHand = false
-}
-
-/// How this process was started, and so how it is asked and how it answers.
+/// How this process was started, which determines how it reads the request and writes the answer.
 enum Front: Equatable {
     /// CGI/1.1 (RFC 3875).
     case cgi
     /// A JSON event on standard input.
     case event
-    /// OpenFaaS' watchdogs: they set no status and no headers, so that the answer is an event's.
+    /// OpenFaaS' watchdogs. They pass on no status and no headers, so the answer is written as an event's.
     case watchdog
-    /// A raw HTTP request on standard input, as an inetd hands over.
+    /// A raw HTTP request on standard input, as from an inetd.
     case inetd
 
     static func detected(by input: inout Input) -> Front {
@@ -30,16 +19,17 @@ enum Front: Equatable {
         }
         do throws(Failure) {
             while try input.pending.isEmpty ? input.fill() : false {}
-        } catch {}  // a silent client: the front itself meets the deadline again, and says so
+        } catch {}  // a silent client: the front meets the deadline again and reports it
         let first = input.pending.first {
             $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r")
                 && $0 != UInt8(ascii: "\t")
         }
-        // No method begins so; an array is refused as an event.
+        // No HTTP method begins with these. An array is refused as an event.
         return first == UInt8(ascii: "{") || first == UInt8(ascii: "[") ? .event : .inetd
     }
 
-    /// Reads the request. Where that fails, `request` holds what was read before: an answer needs its header fields.
+    /// Reads the request. If that fails, `request` holds what was read until then: the answer depends on its
+    /// header fields.
     func read(
         _ request: inout RawRequest, from input: inout Input, bodyLimit: Int
     ) throws(Failure) {
@@ -51,7 +41,7 @@ enum Front: Equatable {
         }
     }
 
-    /// - Returns: whether all of the answer went out, or nobody is there any more to take it.
+    /// - Returns: whether the whole answer was written, or the client has gone.
     func write(_ response: Response, withoutBody: Bool, after input: inout Input) -> Bool {
         switch self {
         case .cgi: writeCGI(response, withoutBody: withoutBody)
@@ -61,9 +51,9 @@ enum Front: Equatable {
     }
 }
 
-/// Writes to standard output, and to the log why that was not possible.
+/// Writes to standard output, and logs a failure to do so.
 ///
-/// - Returns: whether all was written, or nobody is there any more to take it.
+/// - Returns: whether all was written, or the client has gone.
 @discardableResult
 package func writeAnswer(_ bytes: [UInt8]) -> Bool {
     do throws(SystemError) {

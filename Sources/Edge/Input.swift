@@ -1,38 +1,38 @@
 import Turnstone
 import Unix
 
-/// Standard input, read within one deadline for all of it.
+/// Standard input, read within one deadline for the whole request.
 struct Input {
     private var buffer: [UInt8] = []
     private var start = 0
     private var ended = false
-    /// Why nothing can be read. It stays so: what came first would be missing.
+    /// Why nothing more can be read. This is final, because the bytes before it would be missing.
     private var fault: Failure?
-    private var isLooking: Bool
+    private var isPeeking: Bool
     let deadline: Instant
 
     /// - Parameters:
-    ///   - patience: how long a client may take to send all; less where the program that was this process before has
-    ///     waited already.
-    ///   - looking: whether what is read stays there for whoever reads standard input next.
-    init(patience: Interval, looking: Bool = false) {
+    ///   - patience: how long the client may take to send the request. It is less if this process was another
+    ///     program before, which has waited already.
+    ///   - peeking: whether the bytes that are read stay in standard input for its next reader.
+    init(patience: Interval, peeking: Bool = false) {
         let latest = Instant.now + patience
         deadline = min(latest, inheritedDeadline ?? latest)
-        isLooking = looking
+        isPeeking = peeking
     }
 
-    /// An input that has come to its end: these bytes, and nothing from standard input.
+    /// An input that consists of these bytes, without standard input.
     init(_ bytes: [UInt8]) {
         buffer = bytes
         ended = true
         deadline = .first
-        isLooking = false
+        isPeeking = false
     }
 
-    /// Whether nothing has come and nothing will.
+    /// Whether the input has ended without a byte that is still to be taken.
     var isEmpty: Bool { ended && start == buffer.count }
 
-    /// What has been read and not been taken yet.
+    /// The bytes that were read and not taken yet.
     var pending: ArraySlice<UInt8> { buffer[start...] }
 
     mutating func take(_ count: Int) -> ArraySlice<UInt8> {
@@ -40,8 +40,8 @@ struct Input {
         return buffer[start..<(start + count)]
     }
 
-    /// Reads some more.
-    /// - Returns: whether anything came; not at the end.
+    /// Reads more bytes.
+    /// - Returns: `false` at the end of the input.
     mutating func fill() throws(Failure) -> Bool {
         if let fault { throw fault }
         do throws(Failure) { return try readMore() } catch {
@@ -55,8 +55,8 @@ struct Input {
         let isReady = try systemCalls(
             StandardStreams.inputIsReady(within: deadline - Instant.now))
         guard isReady else { throw tooSlow }
-        if isLooking { return try look() }
-        let bytes = try brokenOff { () throws(SystemError) in
+        if isPeeking { return try peekMore() }
+        let bytes = try readingFromClient { () throws(SystemError) in
             try StandardStreams.readInput(upTo: 65_536)
         }
         ended = bytes.isEmpty
@@ -64,11 +64,11 @@ struct Input {
         return !ended
     }
 
-    /// Sees more than was seen before, as soon as there is more.
-    private mutating func look() throws(Failure) -> Bool {
+    /// Waits until there is more to see than before.
+    private mutating func peekMore() throws(Failure) -> Bool {
         var isLast = false
         while true {
-            let seen = try brokenOff { () throws(SystemError) in
+            let seen = try readingFromClient { () throws(SystemError) in
                 try StandardStreams.peekInput(upTo: 65_536)
             }
             if seen.count > buffer.count {
@@ -78,28 +78,28 @@ struct Input {
             if isLast { break }
             let left = deadline - Instant.now
             guard left > .seconds(0) else { throw tooSlow }
-            // What has been seen is still there, so that waiting for input would not wait.
+            // The bytes that were seen are still there, so waiting for input would return at once.
             isLast = try systemCalls(StandardStreams.inputEnds(within: min(left, .milliseconds(5))))
         }
         ended = true
         return false
     }
 
-    /// From now on reads for good, and from the start.
+    /// Stops peeking: reads from the start and consumes.
     mutating func takeAll() {
-        isLooking = false
+        isPeeking = false
         ended = false
         buffer = []
         start = 0
     }
 
-    /// Lets standard input begin again with all that was read from it.
+    /// Makes standard input start again with everything that was read from it.
     func putBack() throws(Failure) {
-        guard !isLooking else { return }
+        guard !isPeeking else { return }
         try systemCalls(StandardStreams.replaceInput(with: buffer))
     }
 
-    /// Takes exactly `count` bytes.
+    /// Reads exactly `count` bytes.
     mutating func read(_ count: Int) throws(Failure) -> [UInt8] {
         while pending.count < count {
             guard try fill() else { throw .malformed("the body is shorter than announced") }
@@ -107,16 +107,16 @@ struct Input {
         return Array(take(count))
     }
 
-    /// Takes all that comes, refusing more than `limit` bytes.
+    /// Reads to the end; refuses more than `limit` bytes.
     mutating func readToEnd(limit: Int) throws(Failure) -> [UInt8] {
         while try fill() {
-            guard pending.count <= limit else { throw tooLarge }
+            guard pending.count <= limit else { throw tooLarge(limit) }
         }
-        guard pending.count <= limit else { throw tooLarge }
+        guard pending.count <= limit else { throw tooLarge(limit) }
         return Array(take(pending.count))
     }
 
-    /// Takes one line without its end (CRLF or LF), refusing more than `limit` bytes.
+    /// Reads one line without its end (CRLF or LF); refuses more than `limit` bytes.
     mutating func readLine(limit: Int) throws(Failure) -> String {
         var looked = 0
         while true {
@@ -128,15 +128,22 @@ struct Input {
             }
             looked = pending.count
             guard looked <= limit else { throw headersTooLarge }
-            guard try fill() else { throw .malformed("the request broke off") }
+            guard try fill() else { throw incomplete }
         }
     }
 
-    /// Reads and drops what a client still sends, for up to a second, so that its system does not
-    /// throw our answer away on meeting a closed door ("lingering close").
+    private var incomplete: Failure {
+        .malformed(
+            buffer.isEmpty
+                ? "no request on standard input"
+                : "the request is incomplete: it ends before the end of a line")
+    }
+
+    /// Reads and drops what a client still sends, for up to a second. Otherwise its system might discard our
+    /// answer when the connection closes ("lingering close").
     mutating func drain() {
         let end = Instant.now + .seconds(1)
-        guard isLooking || !ended else { return }
+        guard isPeeking || !ended else { return }
         do throws(SystemError) {
             while try StandardStreams.inputIsReady(within: end - Instant.now) {
                 guard try !StandardStreams.readInput(upTo: 65_536).isEmpty else { return }
@@ -145,8 +152,8 @@ struct Input {
     }
 }
 
-/// What ``dispatch(_:)`` tells the program that takes its place: the moment, by the monotonic clock, until
-/// which the client has time.
+/// The variable in which ``dispatch(_:)`` passes the client's deadline, in milliseconds of the monotonic
+/// clock, to the program that replaces it.
 let deadlineVariable = "TURNSTONE_DEADLINE"
 
 private var inheritedDeadline: Instant? {
@@ -156,15 +163,21 @@ private var inheritedDeadline: Instant? {
     return nil
 }
 
-private func brokenOff(
+private func readingFromClient(
     _ read: () throws(SystemError) -> [UInt8]
 ) throws(Failure) -> [UInt8] {
     do throws(SystemError) { return try read() } catch {
         guard error.errno.isBrokenPipe else { throw error.failure }
-        throw .malformed("the request broke off")
+        throw .malformed("the client closed the connection before its request was complete")
     }
 }
 
-private let tooSlow = Failure.refused(.tooSlow, "the request did not arrive in time")
-let tooLarge = Failure.refused(.tooLarge, "the body is too large")
-let headersTooLarge = Failure.refused(.headersTooLarge, "the headers are too large")
+private let tooSlow = Failure.refused(.tooSlow, "the request did not arrive within 10 seconds")
+
+/// - Parameter limit: in bytes.
+func tooLarge(_ limit: Int) -> Failure {
+    .refused(.tooLarge, "the body has more than \(limit) bytes")
+}
+
+let headersTooLarge = Failure.refused(
+    .headersTooLarge, "the header fields have more than \(headerLimit) bytes")

@@ -2,9 +2,9 @@ import JSON
 import Turnstone
 import Unix
 
-/// One line per event on standard error: text, or JSON where `TURNSTONE_LOG` says so.
+/// The log on standard error, one line per event: text, or JSON if `TURNSTONE_LOG` is `json`. Never log a
+/// key, a whole device token or a body.
 ///
-/// Never give it a key, a whole device token or a body.
 package struct Log {
     private let program = Files.name(of: ThisProcess.executable ?? "turnstone")
     private let isJSON: Bool
@@ -22,13 +22,13 @@ package struct Log {
         write(event, level: "info", fields)
     }
 
-    /// Tells what a request has registered.
+    /// Logs the device that a request has registered.
     package func registered(_ token: DeviceToken, of user: UserID) {
         event("registered", ["user": .string(user.text), "device": .string("\(token)")])
     }
 
-    /// Warns of time zones that users have named for their quiet hours and that the system's database does not know any
-    /// more.
+    /// Warns of users' time zones that the system's database does not have any more: their quiet hours are
+    /// ignored.
     package func unknownTimeZones() {
         for zone in WallClock.unknown {
             warning(
@@ -41,7 +41,7 @@ package struct Log {
 
     /// Logs a failure and, where one file is at fault, records that file for `health`.
     package func failure(_ failure: Failure) {
-        if let file = failure.file { UnusableFiles.note(file, failure.cause) }
+        if let file = failure.file { UnusableFiles.record(file, failure.cause) }
         var level = "error"
         if case .refused = failure.disposition { level = "info" }
         write(failure.sentence, level: level, ["cause": .string(failure.cause)])

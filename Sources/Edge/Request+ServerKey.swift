@@ -2,44 +2,46 @@ import Crypto
 import Turnstone
 
 extension Request {
-    /// Lets the app's own backend pass, which says `Authorization: Key …`, and nobody else.
+    /// Refuses callers other than the app's own backend, which sends `Authorization: Key …`.
     ///
-    /// `TURNSTONE_SERVER_KEY` may hold several keys, parted by commas, while one takes the place of another.
+    /// `TURNSTONE_SERVER_KEY` may hold several keys, separated by commas, while one replaces another.
     ///
-    /// - Throws: unauthenticated without the right key; misconfigured where no key is set, so that nobody passes.
+    /// - Throws: unauthenticated without the right key; misconfigured if no key is set.
     package func requireServerKey() throws(Failure) {
         let keys = try variables.serverKeys()
         guard !keys.isEmpty else {
-            throw variables.wrong("TURNSTONE_SERVER_KEY", "is not set, so nobody may send")
+            throw variables.wrong(
+                "TURNSTONE_SERVER_KEY", "it is not set, so every caller is refused")
         }
         guard let sent = try authorization("key") else {
             throw .refused(.unidentified(by: serverKeyChallenge), "Access denied")
         }
-        // Each is compared, so that the time does not tell which one was nearly right.
+        // Compare with every key, so that the time does not reveal which one matched.
         let fitting = keys.count { isEqualInConstantTime($0, sent) }
         guard fitting > 0 else {
             throw .refused(.unidentified(by: serverKeyChallenge), "Access denied")
         }
     }
 
-    /// Whether the caller shows a server key, on a route that anyone may call.
+    /// Whether the caller sends a server key, on a route that anyone may call.
     ///
-    /// - Throws: unauthenticated where it is not one of ours.
-    package func showsServerKey() throws(Failure) -> Bool {
-        guard try namesServerKey(), variables.text("TURNSTONE_SERVER_KEY") != nil else {
+    /// - Throws: unauthenticated if the key is wrong.
+    package func hasServerKey() throws(Failure) -> Bool {
+        guard try usesServerKeyScheme(), variables.text("TURNSTONE_SERVER_KEY") != nil else {
             return false
         }
         try requireServerKey()
         return true
     }
 
-    /// Whether the caller says to be the app's own backend, for routes that others may call as well.
-    package func namesServerKey() throws(Failure) -> Bool { try authorization("key") != nil }
+    /// Whether the request has an `Authorization: Key …` header, for routes that others may call as well.
+    /// Does not check the key.
+    package func usesServerKeyScheme() throws(Failure) -> Bool { try authorization("key") != nil }
 
-    /// What the header `Authorization` says after a scheme's name (RFC 9110 section 11.6.2).
+    /// The credentials after the scheme's name in the header `Authorization` (RFC 9110 section 11.6.2).
     ///
-    /// - Parameter scheme: in small letters.
-    /// - Returns: `nil` where the header is missing or has another scheme.
+    /// - Parameter scheme: in lower case.
+    /// - Returns: `nil` if the header is missing or has another scheme.
     package func authorization(_ scheme: String) throws(Failure) -> String? {
         guard let header = try headers.credential("authorization") else { return nil }
         let text = trimmed(header)
@@ -50,9 +52,9 @@ extension Request {
 }
 
 extension Variables {
-    /// The keys in `TURNSTONE_SERVER_KEY`; none where it is not set.
+    /// The keys in `TURNSTONE_SERVER_KEY`; none if it is not set.
     ///
-    /// - Throws: misconfigured where one has less than 32 bytes.
+    /// - Throws: misconfigured if a key has less than 32 bytes.
     package func serverKeys() throws(Failure) -> [String] {
         let name = "TURNSTONE_SERVER_KEY"
         let keys = (text(name) ?? "").utf8.split(separator: UInt8(ascii: ","))
@@ -60,7 +62,7 @@ extension Variables {
         guard keys.allSatisfy({ $0.utf8.count >= 32 }) else {
             throw wrong(
                 name,
-                "must have keys of at least 32 bytes; openssl rand -hex 32 makes one that nobody guesses"
+                "each key must have at least 32 bytes. Run: openssl rand -hex 32"
             )
         }
         return keys

@@ -1,7 +1,7 @@
 import Turnstone
 
 extension Response {
-    /// The answer to a request that failed. What the caller cannot mend is not told to it in detail.
+    /// Makes the answer to a request that failed. It gives details only of what the caller can correct.
     init(_ failure: Failure, inside api: Bool) {
         let status: Int
         var extra: [(name: String, value: String)] = []
@@ -18,11 +18,14 @@ extension Response {
             status = 502
         case .misconfigured:
             status = 503
-            // The log names the variable, and the file with it.
-            sentence = "the server's configuration needs its operator's attention"
+            // The log names the variable and the file.
+            sentence = "the server is misconfigured; see its log"
         case .broken:
             status = 500
-            sentence = api ? "Server error" : "the server's state needs its operator's attention"
+            // Failures with a file or this cause are about the state folder.
+            let isStoredData = failure.file != nil || failure.cause == "corrupt"
+            let problem = isStoredData ? "stored data cannot be used" : "internal error"
+            sentence = problem + "; see the server's log"
         }
         self.init(
             status: status,

@@ -3,9 +3,9 @@ import Turnstone
 // Cross-origin resource sharing, as https://fetch.spec.whatwg.org/#http-cors-protocol defines it.
 
 extension Response {
-    /// Answers a browser that asks whether a page may send a request.
+    /// Answers a preflight: tells a browser which requests a page may send.
     ///
-    /// - Parameter methods: what the path takes.
+    /// - Parameter methods: those that the path accepts.
     init(preflightFor methods: String) {
         self.init(status: 204, body: .null)
         headers = [
@@ -18,9 +18,9 @@ extension Response {
         ]
     }
 
-    /// Lets a page of one of the origins read the answer. Every answer says that it depends on the origin, also the
-    /// one to a request without: a cache must not give it to a page.
-    mutating func share(with request: Headers, _ origins: AllowedOrigins) {
+    /// Lets pages of the allowed origins read the answer. Every answer states that it varies by origin, even
+    /// without an origin in the request: otherwise a cache could give it to a page.
+    mutating func allowOrigin(of request: Headers, _ origins: AllowedOrigins) {
         guard !origins.isEmpty else { return }
         headers.append(("Vary", "Origin"))
         guard let origin = request.origin, origins.contains(origin) else { return }
@@ -31,7 +31,7 @@ extension Response {
 }
 
 extension RawRequest {
-    /// Whether a browser asks on behalf of a page, before it sends the page's request.
+    /// Whether this is a browser's preflight, sent before a page's request.
     var isPreflight: Bool {
         method == "OPTIONS" && headers.origin != nil
             && headers["access-control-request-method"] != nil
@@ -39,7 +39,7 @@ extension RawRequest {
 }
 
 extension Headers {
-    /// The page's origin as its browser states it; `nil` where none or several are stated.
+    /// The page's origin as its browser states it; `nil` if there is none or more than one.
     var origin: String? {
         let stated = fields.filter { $0.name == "origin" }
         return stated.count == 1 ? stated[0].value : nil

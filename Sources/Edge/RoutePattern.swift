@@ -2,8 +2,8 @@ import Turnstone
 
 /// A method and a pattern of paths, such as `GET` and `/check/{user_id}`.
 ///
-/// A pattern is compared with the end of a path, because a host may mount the programs under any prefix. `{name}`
-/// stands for one segment that is not empty.
+/// A pattern is compared with the end of a path, because a host may mount the programs under any prefix.
+/// `{name}` matches one segment that is not empty.
 struct RoutePattern {
     let method: String
     let path: String
@@ -18,12 +18,12 @@ struct RoutePattern {
     /// The number of segments.
     var length: Int { segments.count }
 
-    /// Whether it answers a method: `GET` answers `HEAD` as well.
-    func takes(_ other: String) -> Bool {
+    /// Whether the route accepts a method. `GET` also accepts `HEAD`.
+    func accepts(_ other: String) -> Bool {
         other == method || (other == "HEAD" && method == "GET")
     }
 
-    /// Whether errors have the form that the documents show for paths under `/api/`.
+    /// Whether errors have the form of those under `/api/`.
     var isAPI: Bool { segments.first == apiPrefix }
 
     /// The values of the pattern's `{names}`; `nil` if the path does not end like the pattern.

@@ -1,33 +1,33 @@
 import Turnstone
 
-/// Finds the route of a request, for a program as well as for `front`, which finds programs.
+/// Finds the route of a request, for programs and for `front`.
 ///
-/// The longest pattern that fits the end of the path wins: `/check/health` is a player's, although `/health` fits, too.
-/// Of several patterns of that length the method picks one.
+/// The longest pattern that matches the end of the path wins: `/check/health` is a player's although
+/// `/health` matches too. Among patterns of the same length the method decides.
 struct Router {
     private let routes: [RoutePattern]
 
     init(_ routes: [RoutePattern]) { self.routes = routes }
 
-    /// The routes at a target's path, which differ in their methods.
+    /// The routes of a target's path, one for each method.
     ///
-    /// - Throws: malformed if the method or the target is; not found if no pattern fits.
+    /// - Throws: malformed if the method or the target is; not found if no pattern matches.
     func routes(for method: String, at target: String) throws(Failure) -> PathRoutes {
         guard !method.isEmpty, method.utf8.allSatisfy(isTokenCharacter) else {
             throw .malformed("the method is malformed")
         }
         let found = fitting(try path(ofTarget: target))
-        guard !found.isEmpty else { throw .refused(.notFound, "there is nothing at this path") }
+        guard !found.isEmpty else { throw .refused(.notFound, "no route matches this path") }
         return PathRoutes(found)
     }
 
-    /// Whether the answer to a request that failed has the form of those under `/api/`.
+    /// Whether an error's answer has the form of those under `/api/`.
     ///
-    /// The routes at the path say so; if there are none, all routes do. If these disagree, as those of `front`
-    /// do, the path must have the API's prefix, perhaps after a host's.
+    /// The routes of the path decide; if there are none, all routes do. If they disagree, as those of `front`
+    /// do, the path must contain the API's prefix, possibly after a host's.
     func isAPI(_ target: String) -> Bool {
         var sent: [String] = []
-        do throws(Failure) { sent = try path(ofTarget: target) } catch {}  // no path, so no prefix
+        do throws(Failure) { sent = try path(ofTarget: target) } catch {}  // no path: no prefix
         let found = fitting(sent)
         var isAPI: (some: Bool, all: Bool) = (false, true)
         for route in found.isEmpty ? routes : found.map({ $0.pattern }) {
@@ -36,7 +36,7 @@ struct Router {
         return isAPI.some && (isAPI.all || sent.contains(apiPrefix))
     }
 
-    /// The routes with the longest pattern that fits.
+    /// The routes with the longest matching pattern.
     private func fitting(_ path: [String]) -> [PathRoutes.Element] {
         var found: [PathRoutes.Element] = []
         for index in routes.indices {
@@ -52,10 +52,10 @@ struct Router {
     }
 }
 
-/// The routes at one path; there is at least one.
+/// The routes of one path, at least one.
 struct PathRoutes {
     struct Element {
-        /// Among the router's routes.
+        /// The index among the router's routes.
         let index: Int
         let pattern: RoutePattern
         let parameters: [Request.Parameter]
@@ -67,7 +67,7 @@ struct PathRoutes {
 
     var first: Element { elements[0] }
 
-    /// The methods that the path takes, as `Allow` lists them.
+    /// The path's methods, as `Allow` lists them.
     var methods: String {
         var methods = ""
         for element in elements {
@@ -79,9 +79,9 @@ struct PathRoutes {
 
     /// - Throws: method not allowed, with the path's methods, if no route has this one.
     func route(for method: String) throws(Failure) -> Element {
-        for element in elements where element.pattern.takes(method) { return element }
+        for element in elements where element.pattern.accepts(method) { return element }
         throw .refused(
             .methodNotAllowed(allowed: methods),
-            "this path does not take \(method)")
+            "this path does not accept \(method); see the header Allow")
     }
 }

@@ -2,18 +2,19 @@ import JSON
 import Turnstone
 import Unix
 
-/// A scheduled program's surroundings.
+/// The time, configuration and log of a scheduled program.
 package struct Schedule {
     package let time: Timestamp
     package let variables: Variables
     package let log: Log
 }
 
-/// Does the job that a timer started this process for, prints its summary as one line of JSON without zeros, and
-/// exits (a timer that had no work for it gets no line): 0, 111 when it may work later, 100 when it will fail again until somebody acts.
+/// Runs a scheduled program's job, prints its summary as one line of JSON without zeros, and exits: 0, 111 if
+/// it may work later, 100 if it will fail again until somebody acts. If a timer started it and there was no
+/// work, it prints nothing.
 ///
-/// Standard input is empty, `{}`, or a scheduler's event, also where a watchdog brings it to `/`; a request gets 404
-/// through its front, as it would from a path where nothing is.
+/// Standard input is empty, `{}`, or a scheduler's event, which a watchdog may post to `/`. A request gets
+/// 404, as from a path without a program.
 ///
 /// - Parameter purpose: what the program does, for `--help`.
 package func run(
@@ -22,7 +23,7 @@ package func run(
     ThisProcess.begin()
     Usage(scheduled: purpose).answerArguments()
     let log = Log()
-    let isAsked = refuseRequests(log)
+    let hasEvent = refuseRequests(log)
     do throws(Failure) {
         let variables = try Environment.variables()
         try becomeOwner(ofStateIn: variables, log)
@@ -32,7 +33,7 @@ package func run(
         for member in try job(schedule).members where member.value != .integer(0) {
             summary[member.name] = member.value
         }
-        if isAsked || !summary.members.isEmpty {
+        if hasEvent || !summary.members.isEmpty {
             writeAnswer(JSON.text(.object(summary)) + [UInt8(ascii: "\n")])
         }
     } catch {
@@ -43,7 +44,7 @@ package func run(
     ThisProcess.exit(0)
 }
 
-/// Answers whoever sent a request rather than a schedule's event, and exits.
+/// Reads standard input. If it holds a request instead of a scheduler's event, answers it and exits.
 ///
 /// - Returns: whether there was an event.
 private func refuseRequests(_ log: Log) -> Bool {
@@ -65,7 +66,7 @@ private func refuseRequests(_ log: Log) -> Bool {
         log.failure(error)
         let response = Response(error, inside: false)
         let isWritten = front.write(response, withoutBody: false, after: &input)
-        // An answer ends a request; whatever else came to nothing is the schedule's to try again.
+        // An answered request is done. After any other failure, the scheduler should try again.
         guard case .refused = error.disposition, isWritten else { ThisProcess.exit(111) }
         ThisProcess.exit(0)
     }
@@ -73,7 +74,7 @@ private func refuseRequests(_ log: Log) -> Bool {
 
 private let eventLimit = 64 * 1024
 
-/// Whether a watchdog's request is a schedule's tick, as OpenFaaS' cron connector posts it.
+/// Whether a watchdog's request is a scheduler's tick, as OpenFaaS' cron connector posts it.
 private func isTick(_ request: RawRequest) throws(Failure) -> Bool {
     guard request.method == "POST", request.target == "/", case .bytes(let bytes) = request.body
     else { return false }
@@ -81,8 +82,8 @@ private func isTick(_ request: RawRequest) throws(Failure) -> Bool {
     return try isScheduledEvent(bytes)
 }
 
-/// Whether an event is a schedule's tick: `{}`, or EventBridge's (`detail-type`), or a CloudEvent that carries no
-/// request.
+/// Whether an event is a scheduler's tick: `{}`, EventBridge's (`detail-type`), or a CloudEvent that carries
+/// no request.
 private func isScheduledEvent(_ bytes: [UInt8]) throws(Failure) -> Bool {
     let event: JSONObject?
     do throws(JSONError) { event = try JSON.parse(bytes).object } catch {

@@ -1,12 +1,13 @@
 import Turnstone
 import Unix
 
-/// Answers the one request that this process was started for, and exits.
+/// Answers the request that this process was started for, and exits with 0, or with 111 if the answer could
+/// not be written.
 ///
-/// Reads the request from whichever front brought it, calls the route's handler once, turns a
-/// failure into an answer, writes it, and exits with 0, or with 111 where it could not be written.
+/// Reads the request in the form that the host uses, calls the route's handler once, turns a failure into an
+/// answer, and writes it.
 ///
-/// - Parameter bodyLimit: the largest body in bytes; 413 beyond it.
+/// - Parameter bodyLimit: the largest body in bytes; larger ones get 413.
 package func serve(bodyLimit: Int = 64 * 1024, _ routes: Route...) -> Never {
     ThisProcess.begin()
     let patterns = routes.map { $0.pattern }
@@ -28,11 +29,13 @@ package func serve(bodyLimit: Int = 64 * 1024, _ routes: Route...) -> Never {
         response = other ?? inner
     }
     do throws(Failure) {
-        // An answer made without the configuration still needs it if a page has asked.
+        // For a page's request, the answer depends on the configuration even if the handler never ran.
         if variables == nil, request.headers.origin != nil {
             variables = try Environment.variables()
         }
-        if let variables { response.share(with: request.headers, try AllowedOrigins(variables)) }
+        if let variables {
+            response.allowOrigin(of: request.headers, try AllowedOrigins(variables))
+        }
     } catch { log.failure(error) }
     let isWritten = front.write(
         response, withoutBody: request.method == "HEAD", after: &input)

@@ -1,21 +1,22 @@
 import CCurl
 import Turnstone
 
-/// Many GETs at once, over one HTTP/2 connection where the server offers it.
+/// Sends many GET requests at once, over one HTTP/2 connection if the server supports it.
 ///
-/// C: libcurl's multi interface. It follows no redirects, keeps no cookies, speaks nothing but http and https, and unpacks gzip.
+/// It follows no redirects, keeps no cookies, speaks only http and https, and unpacks gzip. C: libcurl's
+/// multi interface.
 package final class Fetcher {
     private let settings: Settings
     private let multi: UnsafeMutableRawPointer
     private var transfers: [UnsafeMutableRawPointer: Transfer] = [:]
-    /// Handles that are done with, to be used again: making one costs 50 µs.
+    /// Finished handles, kept for reuse: creating one takes 50 µs.
     private var spare: [UnsafeMutableRawPointer] = []
 
     package struct Settings {
         package var userAgent: String
-        /// A file with the certificates to be trusted instead of the system's.
+        /// A file of trusted certificates that replace the system's.
         package var authorities: String?
-        /// The largest body that is taken, unpacked, in bytes.
+        /// The largest body that is accepted, in bytes after unpacking.
         package var bodyLimit: Int
 
         package init(userAgent: String, authorities: String?, bodyLimit: Int) {
@@ -42,24 +43,24 @@ package final class Fetcher {
         curl_multi_cleanup(multi)
     }
 
-    /// A server that knows HTTP/1.1 only gets this many connections; over HTTP/2 one carries all.
+    /// The number of connections to a server that only knows HTTP/1.1. Over HTTP/2, one carries all requests.
     private static let connections = 6
     /// Enough to hide a second of delay at 30 requests a second.
     private static let streams = 32
     private var isMultiplexed = false
 
-    /// How many requests should be under way at once.
+    /// The number of requests that should be under way at once.
     ///
-    /// What libcurl has to queue would spend its time there, and one slow answer would fail the others.
-    /// So there are no more than connections until an answer has come over HTTP/2.
+    /// Requests that libcurl queues would spend their time in the queue, and one slow answer would make
+    /// others fail. So until an answer has come over HTTP/2, there are no more requests than connections.
     package var capacity: Int { isMultiplexed ? Self.streams : Self.connections }
 
-    /// Begins a GET.
+    /// Starts a GET request.
     ///
     /// - Parameters:
-    ///   - tag: comes back with the result.
-    ///   - entityTag: what the server called the body that is known already (`If-None-Match`).
-    ///   - patience: how long it may take.
+    ///   - tag: returned with the result.
+    ///   - entityTag: the `ETag` of the body that is already known (for `If-None-Match`).
+    ///   - patience: the longest time it may take.
     package func submit(
         _ url: String, tag: Int, entityTag: String?, patience: Interval
     ) throws(Failure) {
@@ -79,9 +80,8 @@ package final class Fetcher {
         transfers[easy] = transfer
     }
 
-    /// A new handle with what is the same for all requests.
-    ///
-    /// A used one keeps it: its buffer, for one, takes no other size.
+    /// Creates a handle with the options that all requests share. Handles keep them when they are reused; the
+    /// buffer's size, for example, cannot be changed.
     private func makeHandle() -> UnsafeMutableRawPointer? {
         guard let easy = curl_easy_init() else { return nil }
         let codes = [
@@ -89,11 +89,11 @@ package final class Fetcher {
             ccurl_setopt_text(easy, CURLOPT_USERAGENT, settings.userAgent),
             ccurl_setopt_text(easy, CURLOPT_ACCEPT_ENCODING, "gzip"),
             ccurl_setopt_long(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS)),
-            // The program ignores SIGPIPE, and the resolver has a thread of its own.
+            // No signals are needed: the program ignores SIGPIPE, and the resolver runs in its own thread.
             ccurl_setopt_long(easy, CURLOPT_NOSIGNAL, 1),
             ccurl_setopt_long(easy, CURLOPT_BUFFERSIZE, 256 * 1024),
             ccurl_setopt_write(easy, CURLOPT_WRITEFUNCTION, takeBody),
-            // The folder is looked into for one certificate; the bundle would be read whole, 16 ms.
+            // OpenSSL looks up single certificates in the folder. Reading the whole bundle would take 16 ms.
             ccurl_setopt_text(easy, CURLOPT_CAINFO, settings.authorities),
             ccurl_setopt_text(
                 easy, CURLOPT_CAPATH, settings.authorities == nil ? "/etc/ssl/certs" : nil),
@@ -110,7 +110,8 @@ package final class Fetcher {
     ) -> Bool {
         let codes = [
             ccurl_setopt_text(easy, CURLOPT_URL, url),
-            // Without TLS nobody says beforehand which HTTP it is, and all would wait for one answer.
+            // Without TLS the HTTP version is unknown until the first answer, and all other requests would
+            // wait for it.
             ccurl_setopt_long(easy, CURLOPT_PIPEWAIT, url.hasPrefix("https") ? 1 : 0),
             ccurl_setopt_long(
                 easy, CURLOPT_CONNECTTIMEOUT_MS, Int(max(1, min(patience.milliseconds, 8000)))),
@@ -122,8 +123,8 @@ package final class Fetcher {
         return codes.allSatisfy { $0 == CURLE_OK }
     }
 
-    /// Sends and receives, waiting up to `pause` for something to happen.
-    /// - Returns: the requests that are over.
+    /// Sends and receives; waits up to `pause` if there is nothing to do.
+    /// - Returns: the requests that have finished.
     package func step(pause: Interval) -> [Fetched] {
         defer { withExtendedLifetime(self) {} }
         var running: Int32 = 0
@@ -144,9 +145,9 @@ package final class Fetcher {
             guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle,
                 let transfer = transfers.removeValue(forKey: easy)
             else { continue }
-            // The handle has its headers until it is removed.
+            // The handle uses the transfer's headers until it is removed.
             defer { withExtendedLifetime(transfer) {} }
-            // The message is libcurl's, and gone once the handle is removed.
+            // The message belongs to libcurl and is freed when the handle is removed.
             let code = ccurl_message_result(message)
             done.append(transfer.result(code, easy))
             var version = 0
@@ -158,7 +159,7 @@ package final class Fetcher {
         return done
     }
 
-    /// Ends all requests.
+    /// Cancels all requests.
     /// - Returns: their tags.
     @discardableResult
     package func cancelAll() -> [Int] {
@@ -168,35 +169,13 @@ package final class Fetcher {
             curl_multi_remove_handle(multi, easy)
             curl_easy_cleanup(easy)
         }
-        transfers = [:]  // now that no handle has anything of theirs
+        transfers = [:]  // after no handle refers to them any more
         return tags
     }
 }
 
-/// A request's end.
-package struct Fetched {
-    package let tag: Int
-    package let result: FetchResult
-}
-
-package enum FetchResult {
-    case answered(FetchedAnswer)
-    /// No answer, or half a one: libcurl's sentence.
-    case failed(String)
-}
-
-package struct FetchedAnswer {
-    package let status: Int
-    package let body: [UInt8]
-    package let contentType: String?
-    package let entityTag: String?
-    /// `Retry-After`, whichever form it came in.
-    package let retryAfter: Interval?
-}
-
-/// libcurl calls it with each piece of a body.
-///
-/// Taking less than it offers ends the request. C: `CURLOPT_WRITEFUNCTION`.
+/// Receives each piece of a body from libcurl. Returning less than `size * count` ends the request.
+/// C: `CURLOPT_WRITEFUNCTION`.
 private func takeBody(
     _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int,
     _ data: UnsafeMutableRawPointer?

@@ -3,19 +3,19 @@ import Unix
 
 /// One connection to an HTTP/2 server, for many requests at once.
 ///
-/// No call waits for the network, except ``wait(for:upTo:)`` as long as it is told, and the
-/// resolver when the connection is made.
+/// Only two calls wait: ``wait(for:upTo:)``, for as long as the caller says, and the initialiser for the
+/// resolver.
 ///
-/// The caller's loop: ``submit(tag:_:body:now:)``, ``wait(for:upTo:)``, ``step(now:)``,
-/// ``takeEvents()``. Moments are the monotonic clock.
+/// The caller's loop: ``submit(tag:_:body:now:)``, ``wait(for:upTo:)``, ``step(now:)``, ``takeEvents()``.
+/// `now` is always the monotonic clock.
 package final class ClientConnection {
     package enum State: Equatable, Sendable {
         case connecting
         /// Requests can be submitted.
         case open
-        /// The server takes no more requests, and answers those that it has.
+        /// The server takes no more requests but answers those that it has.
         case ending
-        /// Why, in a few words.
+        /// The reason, in a few words.
         case closed(String)
     }
 
@@ -26,9 +26,9 @@ package final class ClientConnection {
     private var addresses: ArraySlice<SocketAddress>
     private var stream: TLSStream?
     private var isHandshaking = false
-    /// What the connection waits for, beside something to read.
+    /// Whether the connection waits to write, in addition to reading.
     private var wantsWrite = true
-    /// Why nothing can be sent any more.
+    /// Why nothing more can be sent.
     private var writeFault: String?
     private var deadline: Instant
     private var lastReceived: Instant
@@ -36,9 +36,9 @@ package final class ClientConnection {
     private let input: UnsafeMutableRawBufferPointer
     private var output = OutputBuffer()
 
-    /// Resolves the host's name and begins to connect.
+    /// Resolves the host's name and starts to connect.
     ///
-    /// - Throws: worth trying again when the name cannot be resolved.
+    /// - Throws: a failure that may be retried, if the name cannot be resolved.
     package init(
         to host: String, port: UInt16, _ context: TLSContext, limits: ClientLimits = ClientLimits(),
         now: Instant
@@ -53,7 +53,7 @@ package final class ClientConnection {
         }
         deadline = now + limits.connect
         lastReceived = now
-        // Not before what may fail: without an object there is no `deinit`.
+        // After everything that may throw: without a complete object, `deinit` would not free it.
         input = .allocate(byteCount: 16_384, alignment: 16)
         connectToNext("no address", now: now)
     }
@@ -62,13 +62,13 @@ package final class ClientConnection {
 
     // MARK: Requests
 
-    /// How many requests the server takes at once; 0 while it has not said.
+    /// The number of requests that the server allows at once; 0 until it has announced one.
     package var maximumStreams: Int { session.maximumStreams }
 
-    /// How many bytes of bodies the server has room for, beyond those that were submitted.
+    /// The number of bytes of bodies that the server's window has room for, beyond those already submitted.
     package var credit: Int { max(0, session.credit) }
 
-    /// Requests without an event so far.
+    /// The number of requests that have no event yet.
     package var openRequests: Int { session.openRequests }
 
     package var goAway: GoAway? { session.goAway }
@@ -76,10 +76,10 @@ package final class ClientConnection {
     /// Queues a request; ``flush()``, ``step(now:)`` or ``wait(for:upTo:)`` sends it.
     ///
     /// - Parameters:
-    ///   - tag: comes back with the request's event.
+    ///   - tag: returned with the request's event.
     ///   - fields: `:method`, `:scheme`, `:authority` and `:path` first.
-    /// - Returns: whether an event will follow; if not, nothing was sent: the connection takes no more, or none until
-    ///   the server has made room for the body.
+    /// - Returns: whether an event will follow. If not, nothing was sent: the connection takes no more
+    ///   requests, or none until the server has made room for the body.
     package func submit(tag: Int, _ fields: HeaderFields, body: [UInt8], now: Instant) -> Bool {
         guard state == .open, session.unwritten == 0 || body.count <= session.credit else {
             return false
@@ -87,14 +87,14 @@ package final class ClientConnection {
         return session.submit(tag: tag, fields, body: body, now: now)
     }
 
-    /// The events since the last call.
+    /// Returns the events since the last call.
     package func takeEvents() -> [ClientEvent] {
         let events = session.events
         session.events = []
         return events
     }
 
-    /// Ends the connection; requests without an answer are lost.
+    /// Closes the connection; requests without an answer are lost.
     package func close(_ reason: String = "closed by us") {
         if case .closed = state { return }
         if state == .open, !isHandshaking {
@@ -107,11 +107,10 @@ package final class ClientConnection {
 
     // MARK: Time
 
-    /// Waits until one of the connections has something to do, or the time is over.
-    ///
-    /// What was submitted is sent first.
+    /// Waits until one of the connections has something to do, or the time is up. Submitted requests are sent
+    /// first.
     package static func wait(for connections: [ClientConnection], upTo pause: Interval) {
-        // The descriptors are the connections'.
+        // The connections own the descriptors.
         defer { withExtendedLifetime(connections) {} }
         var polled = PollSet()
         for connection in connections {
@@ -123,9 +122,9 @@ package final class ClientConnection {
         polled.wait(for: pause)
     }
 
-    /// Does whatever can be done without waiting.
+    /// Does everything that can be done without waiting.
     ///
-    /// - Returns: when it must be called again though nothing arrives.
+    /// - Returns: when it must be called again at the latest, even if nothing arrives.
     @discardableResult
     package func step(now: Instant) -> Instant {
         switch state {
@@ -133,10 +132,10 @@ package final class ClientConnection {
         case .open, .ending: exchange(now: now)
         case .closed: break
         }
-        return nextMoment(now: now)
+        return nextDeadline(now: now)
     }
 
-    private func nextMoment(now: Instant) -> Instant {
+    private func nextDeadline(now: Instant) -> Instant {
         switch state {
         case .connecting: return deadline
         case .closed: return now
@@ -145,12 +144,12 @@ package final class ClientConnection {
                 session.openRequests > 0 ? session.limits.silence : session.limits.idleness
             if writeFault != nil { silence = session.limits.ping }
             let sign = pingDeadline ?? lastReceived + silence
-            if sign <= now { checkLife(now: now) }
+            if sign <= now { checkLiveness(now: now) }
             return min(session.expire(now: now) ?? .last, pingDeadline ?? lastReceived + silence)
         }
     }
 
-    private func checkLife(now: Instant) {
+    private func checkLiveness(now: Instant) {
         if let writeFault { return fail(writeFault) }
         if pingDeadline != nil { return fail("the server does not answer a PING") }
         pingDeadline = now + session.limits.ping
@@ -212,7 +211,7 @@ package final class ClientConnection {
     private func exchange(now: Instant) {
         receive(now: now)
         flush()
-        // What the server has said before it stopped listening may still be on its way: a GOAWAY and answers.
+        // The server's last messages may still be on their way: a GOAWAY and answers.
         if let writeFault {
             receive(now: now)
             if session.openRequests == 0 { fail(writeFault) }
@@ -238,7 +237,7 @@ package final class ClientConnection {
         }
     }
 
-    /// Sends what was submitted, as much as the socket takes.
+    /// Sends submitted requests, as far as the socket takes them.
     package func flush() {
         defer { withExtendedLifetime(self) {} }
         guard state == .open || state == .ending, writeFault == nil else { return }
@@ -258,7 +257,7 @@ package final class ClientConnection {
         }
     }
 
-    /// Nothing can be sent any more, while something may still come.
+    /// Notes that nothing more can be sent. Answers may still come.
     private func endWriting(_ reason: String) {
         writeFault = reason
         if state == .open { state = .ending }

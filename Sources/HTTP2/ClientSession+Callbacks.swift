@@ -24,7 +24,7 @@ extension ClientSession {
             withSession(this) { $0.receive(frame!.pointee) }
         }
         nghttp2_session_callbacks_set_on_frame_not_send_callback(callbacks) { _, frame, _, this in
-            withSession(this) { $0.noteUnsent(frame!.pointee.hd) }
+            withSession(this) { $0.markUnsent(frame!.pointee.hd) }
         }
         nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { _, id, code, this in
             withSession(this) { $0.close(id, code) }
@@ -52,7 +52,7 @@ extension ClientSession {
     }
 
     private func beginFields(_ id: Int32) -> Int32 {
-        // Fields after the final status are trailers, which nobody asked for.
+        // Fields after the final status are trailers, which are ignored.
         if let place = place(id), streams[place].answer.status < 200 {
             streams[place].answer.status = 0
             streams[place].answer.fields.removeAll()
@@ -65,7 +65,7 @@ extension ClientSession {
         _ id: Int32, _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>
     ) -> Int32 {
         guard let place = place(id) else { return 0 }
-        // `:status` is all that nghttp2 lets pass of these, and three digits.
+        // nghttp2 has checked that this is `:status` with three digits.
         if name.first == UInt8(ascii: ":") {
             var status = 0
             for digit in value { status = status * 10 + Int(digit) - 48 }
@@ -90,7 +90,7 @@ extension ClientSession {
             guard frame.hd.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0,
                 let place = place(frame.hd.stream_id), !streams[place].isSettled
             else { break }
-            // The answer counts even where the server has not read all of the request's body.
+            // The answer counts even if the server has not read all of the request's body.
             settle(place, .answered(tag: streams[place].tag, streams[place].answer))
         case NGHTTP2_SETTINGS: hasSettings = true
         case NGHTTP2_GOAWAY:
@@ -102,7 +102,7 @@ extension ClientSession {
         return 0
     }
 
-    private func noteUnsent(_ header: nghttp2_frame_hd) -> Int32 {
+    private func markUnsent(_ header: nghttp2_frame_hd) -> Int32 {
         if nghttp2_frame_type(UInt32(header.type)) == NGHTTP2_HEADERS,
             let place = place(header.stream_id)
         {
@@ -115,7 +115,7 @@ extension ClientSession {
         guard let place = place(id) else { return 0 }
         if !streams[place].isSettled {
             let tag = streams[place].tag
-            // nghttp2 closes with this code, too, what is above the last stream of a GOAWAY.
+            // nghttp2 also closes streams above a GOAWAY's last stream with this code.
             let isRefused = code == NGHTTP2_REFUSED_STREAM.rawValue || streams[place].isUnsent
             let name = String(cString: nghttp2_http2_strerror(code))
             settle(place, isRefused ? .refused(tag: tag) : .lost(tag: tag, reason: name))
@@ -125,7 +125,7 @@ extension ClientSession {
     }
 }
 
-/// Gives a C callback the session that it was called for.
+/// Calls `body` with the session that a C callback was called for.
 func withSession<Result>(
     _ this: UnsafeMutableRawPointer?, _ body: (ClientSession) -> Result
 ) -> Result {

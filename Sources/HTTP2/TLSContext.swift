@@ -2,7 +2,7 @@ import COpenSSL
 import Turnstone
 import Unix
 
-/// What all TLS connections of one kind share: TLS 1.2 or newer, and HTTP/2 agreed on by ALPN (RFC 7301).
+/// The settings that TLS connections of one kind share: TLS 1.2 or newer, and HTTP/2 by ALPN (RFC 7301).
 package final class TLSContext {
     package let context: OpaquePointer
 
@@ -11,28 +11,27 @@ package final class TLSContext {
         self.context = context
         ThisProcess.ignoreBrokenPipes()
         SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
-        // Partial writes let one buffer of frames be written in turns, as far as the socket takes them.
+        // With partial writes, a buffer of frames can be written piece by piece, as the socket takes them.
         let mode = SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER
         SSL_CTX_ctrl(context, SSL_CTRL_MODE, Int(mode), nil)
-        // One read(2) for several records.
+        // One read(2) can fetch several records.
         SSL_CTX_ctrl(context, SSL_CTRL_SET_READ_AHEAD, 1, nil)
         SSL_CTX_set_default_read_buffer_len(context, 65_536)
     }
 
     deinit { SSL_CTX_free(context) }
 
-    /// For connections that verify the peer's certificate and its name.
+    /// Makes a context for clients, which verify the server's certificate and name.
     ///
-    /// - Parameter authorities: a file of certificates in PEM form that are trusted, and no others; `nil`
-    ///   trusts the system's, which are looked up one by one in their folder: reading the whole bundle
-    ///   costs 16 ms.
+    /// - Parameter authorities: a PEM file with the only certificates to trust. `nil` trusts the system's,
+    ///   which are looked up one by one in their folder: reading the whole bundle takes 16 ms.
     package static func client(authorities: String? = nil) throws(Failure) -> TLSContext {
         let made = try TLSContext(TLS_client_method())
         defer { withExtendedLifetime(made) {} }
         SSL_CTX_set_verify(made.context, SSL_VERIFY_PEER, nil)
         if let authorities {
-            // Before OpenSSL reads it: it would wait for a FIFO.
-            do throws(SystemError) { _ = try Files.isReadable(authorities) } catch {
+            // Check before OpenSSL reads it, which would wait for a FIFO.
+            do throws(SystemError) { _ = try Files.checkOperatorFile(authorities) } catch {
                 throw .misconfigured(
                     "unable to read certificates from \(authorities): "
                         + error.errno.reasonForFile)
@@ -54,15 +53,15 @@ package final class TLSContext {
     }
 }
 
-/// HTTP/2's name in ALPN, after its length.
+/// HTTP/2's name in ALPN, preceded by its length.
 package let h2: [UInt8] = [2, UInt8(ascii: "h"), UInt8(ascii: "2")]
 
-/// Empties OpenSSL's queue of errors into a failure.
+/// Makes a failure of OpenSSL's oldest error, and empties its error queue.
 package func tlsFailure(_ action: String) -> Failure {
     .misconfigured("unable to \(action): \(tlsReason())")
 }
 
-/// The innermost of the errors that OpenSSL has queued, and none stays there.
+/// The reason of OpenSSL's oldest queued error; empties the queue.
 package func tlsReason() -> String {
     let code = ERR_get_error()
     ERR_clear_error()

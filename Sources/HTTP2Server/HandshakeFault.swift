@@ -1,26 +1,27 @@
 import HTTP2
 
-/// What a server does wrong on purpose while a connection is being made.
+/// A fault that a server makes on purpose while a connection is established.
 package enum HandshakeFault: String, Sendable {
-    /// Ends the TCP connection instead of a first answer.
+    /// Closes the TCP connection instead of answering.
     case close
-    /// Resets the TCP connection instead of a first answer.
+    /// Resets the TCP connection instead of answering.
     case reset
-    /// Answers what is no TLS.
+    /// Answers in plain text instead of TLS.
     case garble
-    /// Ends the TCP connection after its first answer. With TLS 1.3 a client takes the handshake for complete.
+    /// Closes the TCP connection after its first answer. With TLS 1.3, the client then believes that the
+    /// handshake is complete.
     case cut
 }
 
 extension ServerConnection {
-    /// Carries out the fault, now that the client's first bytes have come.
+    /// Makes the fault, after the client's first bytes have arrived.
     func failHandshake(_ fault: HandshakeFault, _ stream: borrowing TLSStream) {
         switch fault {
         case .close: stream.discardInput()
-        case .reset: stream.resetAtEnd()
+        case .reset: stream.resetOnClose()
         case .garble:
             stream.discardInput()
-            stream.speakPlainly(Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8))
+            stream.sendPlaintext(Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8))
         case .cut: _ = stream.handshake()
         }
     }

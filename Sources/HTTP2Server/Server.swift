@@ -2,9 +2,9 @@ import HTTP2
 import Turnstone
 import Unix
 
-/// An HTTP/2 server on loopback, for many clients at once, in the caller's own thread.
+/// An HTTP/2 server on loopback for many clients at once, which runs in the caller's thread.
 ///
-/// The caller's loop: ``wait(for:also:)``, ``takeRequests()``, an answer to each through its
+/// The caller's loop: ``wait(for:also:)``, ``takeRequests()``, then an answer to each request through its
 /// connection.
 package final class Server {
     private let context: TLSContext
@@ -15,11 +15,11 @@ package final class Server {
     private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 16_384, alignment: 16)
     private var counts: [(accepted: Int, refusedStreams: Int)] = []
 
-    /// A socket that may be in an array.
+    /// A listening socket, wrapped in a class so that an array can hold it.
     private final class Listener {
         let socket: Socket
         let limits: ServerLimits
-        /// What befalls the next clients, in their order.
+        /// Faults for the next clients, in their order.
         var handshakeFaults: [HandshakeFault] = []
 
         init(_ socket: consuming Socket, _ limits: ServerLimits) {
@@ -34,7 +34,7 @@ package final class Server {
 
     deinit { buffer.deallocate() }
 
-    /// Listens on 127.0.0.1, on a free port where `port` is 0.
+    /// Listens on 127.0.0.1; `port` 0 picks a free port.
     ///
     /// - Returns: the port.
     package func listen(port: UInt16, _ limits: ServerLimits) throws(Failure) -> UInt16 {
@@ -47,10 +47,10 @@ package final class Server {
         } catch { throw error.failure }
     }
 
-    /// Writes what there is to write, waits until something comes or the time is over, and reads it.
+    /// Writes pending output, waits until something arrives or the time is up, and reads it.
     ///
-    /// - Parameter other: a descriptor of the caller's.
-    /// - Returns: whether that one can be read.
+    /// - Parameter other: one of the caller's descriptors to wait for as well.
+    /// - Returns: whether `other` is readable.
     package func wait(for pause: Interval?, also other: Int32?) -> Bool {
         defer { withExtendedLifetime(self) {} }
         for connection in connections { connection.flush() }
@@ -58,7 +58,7 @@ package final class Server {
         polled.removeAll()
         for listener in listeners { polled.add(listener.socket.number) }
         for connection in connections {
-            // A broken connection is always ready, which is of no interest to whoever is deaf.
+            // A broken connection is always ready. If we are deaf to it, polling it would only spin.
             let isPolled = connection.wantsRead || connection.wantsWrite
             polled.add(
                 isPolled ? connection.descriptor ?? -1 : -1, read: connection.wantsRead,
@@ -67,7 +67,7 @@ package final class Server {
         let place = other.map { polled.add($0) }
         let hasMore = connections.contains { $0.hasMore && $0.wantsRead }
         polled.wait(for: hasMore ? .seconds(0) : pause)
-        // Before new connections join the list: places tell the old ones.
+        // Read before new connections are added: indexes refer to the polled ones.
         for (index, connection) in connections.enumerated()
         where connection.wantsRead
             && (connection.hasMore || polled.canRead(listeners.count + index))
@@ -87,10 +87,11 @@ package final class Server {
         connections.removeAll { $0.isClosed }
     }
 
-    /// How many clients have come to a port, which is named by its place in the order of ``listen(port:_:)``.
+    /// The number of clients that have connected to a port. `listener` counts the calls of
+    /// ``listen(port:_:)`` from 0.
     package func accepted(listener: Int) -> Int { counts[listener].accepted }
 
-    /// Requests that came to a port while too many were open on their connection.
+    /// The number of requests to a port that came while too many were open on their connection.
     package func refusedStreams(listener: Int) -> Int {
         connections.filter { $0.listener == listener && !$0.isClosed }
             .reduce(counts[listener].refusedStreams) { $0 + $1.refusedStreams }
@@ -105,13 +106,13 @@ package final class Server {
         }
     }
 
-    /// Lets the connections of the next clients of a port fail before they are one.
+    /// Makes the TLS handshakes of a port's next clients fail.
     package func failHandshakes(listener: Int, _ fault: HandshakeFault, count: Int) {
         listeners[listener].handshakeFaults += Array(repeating: fault, count: count)
     }
 
     /// Ends ``failHandshakes(listener:_:count:)``.
-    package func mendHandshakes(listener: Int) { listeners[listener].handshakeFaults = [] }
+    package func clearHandshakeFaults(listener: Int) { listeners[listener].handshakeFaults = [] }
 
     private func add(_ socket: consuming Socket, _ index: Int, _ limits: ServerLimits) {
         let faults = listeners[index].handshakeFaults
@@ -126,7 +127,7 @@ package final class Server {
         } catch {}  // the client sees its connection closed
     }
 
-    /// The requests since the last call, each with whom to answer.
+    /// Returns the requests since the last call, each with its connection.
     package func takeRequests() -> [(connection: ServerConnection, request: ServerRequest)] {
         var taken: [(ServerConnection, ServerRequest)] = []
         for connection in connections {

@@ -4,19 +4,19 @@ import Unix
 
 /// One client's connection to a ``Server``.
 package final class ServerConnection {
-    /// Counts the server's connections from 1.
+    /// The connection's number; the server counts from 1.
     package let number: Int
-    /// Which of the server's ports the client came to.
+    /// The index of the server's port that the client connected to.
     package let listener: Int
     package private(set) var isClosed = false
-    /// Whether nothing is read, as if the server hung. What comes meanwhile stays in the socket.
+    /// Whether the server reads nothing, as if it hung. Arriving bytes stay in the socket.
     package var isDeaf = false
     private let session: ServerSession
     private var stream: TLSStream?
     private var isReady = false
     private var endsWhenWritten = false
     private(set) var wantsWrite = false
-    /// Whether there is more to read that no poll will tell of.
+    /// Whether there is more to read that poll(2) does not report.
     private(set) var hasMore = false
     private var output = OutputBuffer()
     private let handshakeFault: HandshakeFault?
@@ -34,41 +34,41 @@ package final class ServerConnection {
 
     var descriptor: Int32? { stream?.number }
 
-    /// Whether the client's next words are of interest.
+    /// Whether to wait for the client's next bytes.
     var wantsRead: Bool { !isDeaf }
 
-    /// Requests that came while too many were open.
+    /// The number of requests that came while too many were open.
     package var refusedStreams: Int { session.refusedStreams }
 
-    /// Whether requests are delivered before their bodies came.
+    /// Whether requests are delivered before their bodies have arrived.
     package var deliversEarly: Bool {
         get { session.deliversEarly }
         set { session.deliversEarly = newValue }
     }
 
-    /// Answers a request; nothing happens where the client gave it up.
+    /// Answers a request. Nothing happens if the client has cancelled it.
     package func answer(_ stream: Int32, _ answer: ServerAnswer) { session.answer(stream, answer) }
 
-    /// Ends a request without an answer, with a code of RFC 9113 section 7.
+    /// Resets a request's stream with an error code (RFC 9113 section 7).
     package func reset(_ stream: Int32, code: UInt32) { session.reset(stream, code: code) }
 
-    /// Announces how many requests may be open from now on.
+    /// Announces how many requests may be open at once from now on.
     package func allow(streams: Int) { session.allow(streams: UInt32(clamping: streams)) }
 
-    /// Says that no request above the stream `last` was or will be processed.
+    /// Sends GOAWAY: requests on streams above `last` are not processed.
     ///
-    /// - Parameter closing: whether the connection ends as soon as that is said; otherwise it ends when
-    ///   all requests up to `last` are answered.
+    /// - Parameter closing: whether the connection closes at once after that. Otherwise it closes when all
+    ///   requests up to `last` are answered.
     package func goAway(last: Int32, code: UInt32, debugData: [UInt8], closing: Bool) {
         session.goAway(last: last, code: code, debugData: debugData)
         endsWhenWritten = closing
     }
 
-    /// Ends the connection at once.
+    /// Closes the connection at once.
     ///
     /// - Parameter resetting: whether the client gets a TCP reset.
     package func drop(resetting: Bool = false) {
-        if resetting { stream?.resetAtEnd() }
+        if resetting { stream?.resetOnClose() }
         isClosed = true
         stream = nil
     }
@@ -79,7 +79,7 @@ package final class ServerConnection {
         return requests
     }
 
-    /// Reads what has come, up to a megabyte: other connections wait, too.
+    /// Reads at most 1 MiB of what has arrived, so that other connections get their turn.
     func receive(_ buffer: UnsafeMutableRawBufferPointer) {
         defer { withExtendedLifetime(self) {} }
         hasMore = false

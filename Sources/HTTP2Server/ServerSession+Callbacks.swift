@@ -26,7 +26,7 @@ extension ServerSession {
         }
         nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(callbacks) {
             _, frame, _, this in
-            withServerSession(this) { $0.noteInvalid(frame!.pointee.hd) }
+            withServerSession(this) { $0.countRefusedStream(frame!.pointee.hd) }
         }
         nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { _, id, _, this in
             withServerSession(this) { $0.close(id) }
@@ -34,7 +34,7 @@ extension ServerSession {
     }
 
     private func beginFields(_ frame: nghttp2_frame) -> Int32 {
-        // Trailers open nothing.
+        // Trailers open no stream.
         if place(frame.hd.stream_id) == nil { open(frame.hd.stream_id) }
         return 0
     }
@@ -69,8 +69,8 @@ extension ServerSession {
         return 0
     }
 
-    /// A request beyond the limit never becomes a stream; nghttp2 refuses it by itself.
-    private func noteInvalid(_ header: nghttp2_frame_hd) -> Int32 {
+    /// Counts a request beyond the limit, which nghttp2 refuses before it becomes a stream.
+    private func countRefusedStream(_ header: nghttp2_frame_hd) -> Int32 {
         if nghttp2_frame_type(UInt32(header.type)) == NGHTTP2_HEADERS,
             place(header.stream_id) == nil
         {
@@ -100,7 +100,7 @@ extension ServerSession {
         }
         streams[place].sent += count
         guard streams[place].sent == streams[place].answer.count else { return count }
-        guard let code = streams[place].brokenOffWith else {
+        guard let code = streams[place].resetCode else {
             flags.pointee |= UInt32(NGHTTP2_DATA_FLAG_EOF.rawValue)
             return count
         }

@@ -2,7 +2,7 @@ import CNGHTTP2
 import HTTP2
 import Turnstone
 
-/// The server's side of HTTP/2 as such: bytes in, bytes out, and requests.
+/// The server's side of the HTTP/2 protocol: bytes in, bytes out, and requests.
 ///
 /// C: libnghttp2.
 final class ServerSession: FrameSession {
@@ -14,16 +14,16 @@ final class ServerSession: FrameSession {
         var isDelivered = false
         var answer: [UInt8] = []
         var sent = 0
-        var brokenOffWith: UInt32?
+        var resetCode: UInt32?
     }
 
     let limits: ServerLimits
     var session: OpaquePointer?
     var streams: [Stream] = []
     var requests: [ServerRequest] = []
-    /// Requests beyond the limit of open ones.
+    /// The number of requests beyond the limit of open ones.
     var refusedStreams = 0
-    /// Whether requests are delivered before their bodies came.
+    /// Whether requests are delivered before their bodies have arrived.
     var deliversEarly = false
     private var free: [Int] = []
     private var pairs: [nghttp2_nv] = []
@@ -41,7 +41,7 @@ final class ServerSession: FrameSession {
 
     deinit { nghttp2_session_del(session) }
 
-    /// Announces how many requests the client may have open from now on.
+    /// Announces how many requests the client may have open at once from now on.
     func allow(streams: UInt32) {
         defer { withExtendedLifetime(self) {} }
         let entry = nghttp2_settings_entry(
@@ -51,13 +51,13 @@ final class ServerSession: FrameSession {
 
     func answer(_ id: Int32, _ answer: ServerAnswer) {
         defer { withExtendedLifetime(self) {} }
-        guard let place = place(id) else { return }  // the client gave it up
+        guard let place = place(id) else { return }  // the client has cancelled it
         streams[place].answer = answer.body
         streams[place].sent = 0
-        streams[place].brokenOffWith = answer.brokenOffWith
+        streams[place].resetCode = answer.resetCode
         // RFC 9110 section 9.3.2: an answer to HEAD has no content.
         let isHead = streams[place].request.fields[":method"] == "HEAD"
-        let hasBody = !isHead && (!answer.body.isEmpty || answer.brokenOffWith != nil)
+        let hasBody = !isHead && (!answer.body.isEmpty || answer.resetCode != nil)
         var provider = nghttp2_data_provider()
         provider.read_callback = { _, id, buffer, room, flags, _, this in
             withServerSession(this) { $0.sendBody(id, buffer!, room, flags!) }
@@ -74,7 +74,7 @@ final class ServerSession: FrameSession {
         nghttp2_submit_rst_stream(session, none, id, code)
     }
 
-    /// Says that no request above `last` was or will be processed.
+    /// Sends GOAWAY: requests on streams above `last` are not processed.
     func goAway(last: Int32, code: UInt32, debugData: [UInt8]) {
         defer { withExtendedLifetime(self) {} }
         nghttp2_submit_goaway(session, none, last, code, debugData, debugData.count)
@@ -103,7 +103,7 @@ final class ServerSession: FrameSession {
 
 private let none = UInt8(NGHTTP2_FLAG_NONE.rawValue)
 
-/// Gives a C callback the session that it was called for.
+/// Calls `body` with the session that a C callback was called for.
 func withServerSession<Result>(
     _ this: UnsafeMutableRawPointer?, _ body: (ServerSession) -> Result
 ) -> Result {

@@ -4,7 +4,7 @@ import Turnstone
 import Unix
 
 extension TLSStream {
-    /// A connection that a client made.
+    /// The server's end of a connection that a client has made.
     package static func accepted(
         _ socket: consuming Socket, _ context: TLSContext
     ) throws(Failure) -> TLSStream {
@@ -13,14 +13,14 @@ extension TLSStream {
         return stream
     }
 
-    // Faults that a server is told to make:
+    // Deliberate faults:
 
-    /// Lets the connection end with a TCP reset.
-    func resetAtEnd() { socket.resetAtEnd() }
+    /// Makes the connection end with a TCP reset.
+    func resetOnClose() { socket.resetOnClose() }
 
-    /// Answers with bytes that are not TLS.
-    func speakPlainly(_ bytes: [UInt8]) { socket.send(bytes) }
+    /// Sends bytes that are not TLS.
+    func sendPlaintext(_ bytes: [UInt8]) { socket.send(bytes) }
 
-    /// Reads all that has come, unseen: with unread bytes the end would be a TCP reset.
+    /// Reads and discards all bytes that have arrived: with unread bytes, closing would send a TCP reset.
     func discardInput() { socket.discardInput() }
 }

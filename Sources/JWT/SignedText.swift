@@ -3,15 +3,15 @@ import JSON
 import Signatures
 import Turnstone
 
-/// What is signed in the compact form of a JSON Web Signature (RFC 7515 section 7.1).
+/// A JSON Web Signature in compact form (RFC 7515 section 7.1).
 struct SignedText {
-    /// What was signed: the first two parts and the dot between them.
+    /// The signed bytes: the first two parts and the dot between them.
     private let signed: [UInt8]
     private let header: JSONObject
     let payload: [UInt8]
     private let signature: [UInt8]
 
-    /// - Returns: `nil` for anything that is not of that form, in which no member of the header may come twice.
+    /// - Returns: `nil` if the text does not have that form, or its header has a duplicate member.
     init?(_ text: String) {
         let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
             .map { String(decoding: $0, as: UTF8.self) }
@@ -24,8 +24,9 @@ struct SignedText {
         self.signature = signature
     }
 
-    /// Whether the signature is by the key of the kind that `alg` names, and no extension is critical: we know
-    /// none. The key's kind decides together with `alg`, so that a public key is never taken for a secret.
+    /// Whether the signature was made with our key of the kind that `alg` names. Tokens with critical
+    /// extensions fail, because we support none. The key's kind must match `alg`, so that a public key is
+    /// never used as an HMAC secret.
     func isSigned(by keys: JWTKeys) -> Bool {
         guard header["crit"] == nil else { return false }
         return switch (header["alg"]?.string, keys.secret, keys.publicKey) {
@@ -38,15 +39,7 @@ struct SignedText {
     }
 }
 
-/// The keys of those who are believed.
-struct JWTKeys {
-    /// For HS256.
-    var secret: [UInt8]?
-    /// For RS256 or ES256, as its kind is.
-    var publicKey: SignaturePublicKey?
-}
-
-/// A JSON text's members; `nil` where it is no object.
+/// The members of a JSON object; `nil` if the text is not one.
 func members(_ text: [UInt8]) -> JSONObject? {
     do throws(JSONError) { return try JSON.parse(text).object } catch { return nil }
 }

@@ -20,7 +20,7 @@ extension OGSClient {
             guard let authorities else { return }
             // Checked before libcurl reads the file, because libcurl would wait for a FIFO.
             var isThere = false
-            do throws(SystemError) { isThere = try Files.isReadable(authorities) } catch {
+            do throws(SystemError) { isThere = try Files.checkOperatorFile(authorities) } catch {
                 throw variables.wrong(
                     "OGS_CA_FILE",
                     "cannot read the file \(authorities): \(error.errno.reasonForFile)")

@@ -124,7 +124,7 @@ package struct APNsSettings {
         of path: String, _ name: String, _ variables: Variables
     ) throws(Failure) -> [UInt8] {
         do throws(SystemError) {
-            if let bytes = try Files.writtenContents(path) { return bytes }
+            if let bytes = try Files.contents(ofOperatorFile: path) { return bytes }
         } catch {
             throw variables.wrong(
                 name, "cannot read the file \(path): \(error.errno.reasonForFile)")

@@ -12,7 +12,7 @@ package enum CertificateFile {
     ) throws(Failure) -> String? {
         guard let path = variables.text(name) else { return nil }
         let bytes: [UInt8]?
-        do throws(SystemError) { bytes = try Files.writtenContents(path) } catch {
+        do throws(SystemError) { bytes = try Files.contents(ofOperatorFile: path) } catch {
             throw variables.wrong(
                 name, "cannot read the file \(path): \(error.errno.reasonForFile)")
         }

@@ -14,22 +14,24 @@ package final class ES256PrivateKey {
 
     /// Reads PEM, as PKCS#8 (Apple's .p8) or SEC 1.
     ///
-    /// - Throws: a ``Failure`` whose sentence says what the text is instead. An encrypted key is refused:
-    ///   nobody could be asked for its password.
+    /// - Throws: a ``Failure`` whose sentence says why the key cannot be used. An encrypted key is refused:
+    ///   nobody can be asked for its password.
     package convenience init(pem: [UInt8]) throws(Failure) {
         let read = readPEM(pem) { PEM_read_bio_PrivateKey($0, nil, noPassword, nil) }
-        guard let read else { throw unusable("it is not an unencrypted private key in PEM form") }
+        guard let read else {
+            throw unusableKey("it is not an unencrypted private key in PEM form")
+        }
         defer { EVP_PKEY_free(read) }
         self.init(owning: try curveKey(read))
         defer { withExtendedLifetime(self) {} }
-        // A damaged file may still parse: whatever it signs would be refused later on.
+        // A damaged file may still parse, but its signatures would be refused.
         guard EC_KEY_check_key(key) == 1 else {
             ERR_clear_error()
-            throw unusable("its private and its public half do not belong together")
+            throw unusableKey("its private and public halves do not match")
         }
     }
 
-    /// Makes a fresh key.
+    /// Generates a new key.
     package static func generate() throws(Failure) -> ES256PrivateKey {
         guard let key = EC_KEY_new_by_curve_name(NID_X9_62_prime256v1) else {
             throw outOfMemory
@@ -40,7 +42,8 @@ package final class ES256PrivateKey {
         return made
     }
 
-    /// The signature's r and s, 32 bytes each: not DER, which is what OpenSSL's command line writes.
+    /// Signs a message. Returns r and s, 32 bytes each, instead of the DER that OpenSSL's command line
+    /// writes.
     package func sign(_ message: [UInt8]) throws(Failure) -> [UInt8] {
         defer { withExtendedLifetime(self) {} }
         guard let signature = ECDSA_do_sign(SHA256.hash(message), 32, key) else {
@@ -55,13 +58,13 @@ package final class ES256PrivateKey {
         }
     }
 
-    /// The key as PKCS#8 in PEM form, unencrypted, as Apple hands out a .p8.
+    /// The key as unencrypted PKCS#8 in PEM form, like Apple's .p8 files.
     package var pem: [UInt8] {
         defer { withExtendedLifetime(self) {} }
         return writePEM(key) { PEM_write_bio_PKCS8PrivateKey($0, $1, nil, nil, 0, nil, nil) }
     }
 
-    /// Tells it from other keys: the start of the SHA-256 of its public half, which is no secret.
+    /// Identifies the key: the first 16 hex digits of the SHA-256 of its public half, which is not secret.
     package var fingerprint: String { hex(Array(SHA256.hash(publicKey.pem).prefix(8))) }
 
     package var publicKey: ES256PublicKey {
@@ -84,12 +87,12 @@ package final class ES256PublicKey {
     /// Reads a SubjectPublicKeyInfo in PEM form.
     package convenience init(pem: [UInt8]) throws(Failure) {
         let read = readPEM(pem) { PEM_read_bio_PUBKEY($0, nil, noPassword, nil) }
-        guard let read else { throw unusable("it is not a public key in PEM form") }
+        guard let read else { throw unusableKey("it is not a public key in PEM form") }
         defer { EVP_PKEY_free(read) }
         self.init(owning: try curveKey(read))
     }
 
-    /// Takes a point's uncompressed form: 4, then x and y of 32 bytes each (SEC 1 section 2.3.3).
+    /// Reads a point's uncompressed form: a byte 4, then x and y of 32 bytes each (SEC 1 section 2.3.3).
     ///
     /// - Returns: `nil` unless the point lies on the curve.
     package init?(point: [UInt8]) {
@@ -110,28 +113,28 @@ package final class ES256PublicKey {
         return writePEM(key) { PEM_write_bio_PUBKEY($0, $1) }
     }
 
-    /// Whether `signature` is 64 bytes, r and s, that the private half made of `message`.
+    /// Whether `signature` (r and s, 64 bytes) is the private half's signature of `message`.
     package func verify(_ signature: [UInt8], of message: [UInt8]) -> Bool {
         defer { withExtendedLifetime(self) {} }
         guard signature.count == 64, let parsed = ECDSA_SIG_new() else { return false }
         defer { ECDSA_SIG_free(parsed) }
         let r = BN_bin2bn(signature, 32, nil)
         let s = signature.withUnsafeBufferPointer { BN_bin2bn($0.baseAddress! + 32, 32, nil) }
-        ECDSA_SIG_set0(parsed, r, s)  // which owns both from here
+        ECDSA_SIG_set0(parsed, r, s)  // takes ownership of both
         defer { ERR_clear_error() }
         return ECDSA_do_verify(SHA256.hash(message), 32, parsed, key) == 1
     }
 }
 
-/// A key of its own for the caller, if it is one on P-256.
+/// Returns a P-256 key that the caller owns.
 private func curveKey(_ read: OpaquePointer) throws(Failure) -> OpaquePointer {
     guard EVP_PKEY_get_base_id(read) == EVP_PKEY_EC, let key = EVP_PKEY_get1_EC_KEY(read) else {
         ERR_clear_error()
-        throw unusable("it is not a key on an elliptic curve, and must be one on P-256")
+        throw unusableKey("it is not an elliptic-curve key; it must be one on P-256")
     }
     guard EC_GROUP_get_curve_name(EC_KEY_get0_group(key)) == NID_X9_62_prime256v1 else {
         EC_KEY_free(key)
-        throw unusable("it is a key on another curve than P-256")
+        throw unusableKey("its curve is not P-256")
     }
     return key
 }

@@ -4,11 +4,11 @@ import Turnstone
 let outOfMemory = Failure(
     .later(seconds: 5), "unable to make a key: OpenSSL has no memory", cause: "ENOMEM")
 
-func unusable(_ reason: String) -> Failure {
+func unusableKey(_ reason: String) -> Failure {
     .misconfigured("unable to use the key: \(reason)")
 }
 
-/// Without it OpenSSL would ask for a password at the terminal.
+/// Refuses to give a password. Without this callback OpenSSL would ask for one at the terminal.
 func noPassword(
     _: UnsafeMutablePointer<CChar>?, _: Int32, _: Int32, _: UnsafeMutableRawPointer?
 ) -> Int32 { -1 }
@@ -28,7 +28,7 @@ func readPEM(
     }
 }
 
-/// - Parameter write: gets where to write, and the key in the form that PEM's writers take.
+/// - Parameter write: gets the output, and the key in the form that OpenSSL's PEM writers take.
 func writePEM(
     _ key: OpaquePointer, _ write: (OpaquePointer, OpaquePointer) -> Int32
 ) -> [UInt8] {

@@ -1,15 +1,15 @@
 import Crypto
 import Turnstone
 
-/// What a public key's file holds: a SubjectPublicKeyInfo (RFC 5280 section 4.1.2.7) in PEM form (RFC 7468
-/// section 13). Read by hand, since OpenSSL's decoders take two milliseconds to set themselves up.
+/// A public key's file: a SubjectPublicKeyInfo (RFC 5280 section 4.1.2.7) in PEM form (RFC 7468 section 13).
+/// It is parsed here because OpenSSL's decoders take two milliseconds to set themselves up.
 enum PublicKeyInfo: Equatable {
     /// A point of P-256, uncompressed (RFC 5480 section 2).
     case p256(point: [UInt8])
-    /// RFC 8017 appendix A.1.1.
+    /// An RSA key (RFC 8017 appendix A.1.1).
     case rsa(modulus: [UInt8], exponent: [UInt8])
 
-    /// - Returns: `nil` for a text that holds no such key, or one of another kind.
+    /// - Returns: `nil` if the text holds no public key, or one of another kind.
     init?(pem: [UInt8]) {
         guard let bytes = content(ofPEM: pem, "PUBLIC KEY") else { return nil }
         var file = DER(bytes)
@@ -46,7 +46,7 @@ private let rsaEncryption: [UInt8] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 
 private let ecPublicKey: [UInt8] = [0x2a, 0x86, 0x48, 0xce, 0x3d, 2, 1]
 private let prime256v1: [UInt8] = [0x2a, 0x86, 0x48, 0xce, 0x3d, 3, 1, 7]
 
-/// What stands between the lines that begin and end a label, decoded.
+/// The decoded content between the BEGIN and END lines of a label.
 private func content(ofPEM text: [UInt8], _ label: String) -> [UInt8]? {
     let lines = text.split { $0 == 10 || $0 == 13 }.map { line in
         line.filter { $0 != 9 && $0 != 32 }
@@ -59,64 +59,4 @@ private func content(ofPEM text: [UInt8], _ label: String) -> [UInt8]? {
     else { return nil }
     return base64Decoded(
         String(decoding: Array(lines[(begin + 1)..<end].joined()), as: UTF8.self))
-}
-
-/// Values in the Distinguished Encoding Rules (X.690 section 10), one after the other.
-struct DER {
-    private(set) var rest: ArraySlice<UInt8>
-
-    /// Universal tags (X.680 section 8.6).
-    enum Tag: UInt8 {
-        case integer = 0x02
-        case bitString = 0x03
-        case null = 0x05
-        case objectIdentifier = 0x06
-        case sequence = 0x30
-    }
-
-    init(_ bytes: [UInt8]) {
-        rest = bytes[...]
-    }
-
-    var isEmpty: Bool { rest.isEmpty }
-
-    /// Takes the next value's content, if it has this tag.
-    mutating func take(_ tag: Tag) -> DER? {
-        var after = rest
-        guard after.popFirst() == tag.rawValue, let length = Self.length(&after),
-            length <= after.count
-        else { return nil }
-        let content = DER(Array(after.prefix(length)))
-        rest = after.dropFirst(length)
-        return content
-    }
-
-    /// Takes an integer above 0, big endian, without the sign's byte.
-    mutating func takePositive() -> [UInt8]? {
-        guard let number = take(.integer)?.rest, let first = number.first, first < 0x80 else {
-            return nil
-        }
-        let digits = number.drop { $0 == 0 }
-        // One zero in front of a digit that would look negative, and no more.
-        guard let highest = digits.first, number.count - digits.count == (highest >= 0x80 ? 1 : 0)
-        else { return nil }
-        return Array(digits)
-    }
-
-    /// The shortest form only; no key is longer than two bytes can say.
-    private static func length(_ bytes: inout ArraySlice<UInt8>) -> Int? {
-        guard let first = bytes.popFirst() else { return nil }
-        switch first {
-        case 0..<0x80: return Int(first)
-        case 0x81:
-            guard let length = bytes.popFirst(), length >= 0x80 else { return nil }
-            return Int(length)
-        case 0x82:
-            guard let high = bytes.popFirst(), high > 0, let low = bytes.popFirst() else {
-                return nil
-            }
-            return Int(high) << 8 | Int(low)
-        default: return nil
-        }
-    }
 }

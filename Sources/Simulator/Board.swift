@@ -1,16 +1,16 @@
 import JSON
 import Turnstone
 
-/// OGS's players and their games.
+/// OGS's players and games.
 struct Board {
     private(set) var names: [Int64: String] = [:]
     private(set) var games: [Int64: BoardGame] = [:]
-    /// Bodies told word by word, by player.
-    private var told: [Int64: [UInt8]] = [:]
-    /// The games of each player, in the order in which they were made.
+    /// Answers that a command has set byte by byte, by player.
+    private var rawAnswers: [Int64: [UInt8]] = [:]
+    /// Each player's games, in the order of their creation.
     private var lists: [Int64: [Int64]] = [:]
-    /// Answers as they were last written: a look at a player without news costs no more than its bytes.
-    private var written: [Int64: [UInt8]] = [:]
+    /// The last answer for each player. If nothing has changed, a request costs no more than its bytes.
+    private var cachedAnswers: [Int64: [UInt8]] = [:]
     private var revision = 0
     private var changed: [Int64: Int] = [:]
 
@@ -20,14 +20,14 @@ struct Board {
         touch(player)
     }
 
-    mutating func tell(_ player: Int64, _ body: [UInt8]?) {
-        told[player] = body
+    mutating func setRawAnswer(_ player: Int64, _ body: [UInt8]?) {
+        rawAnswers[player] = body
         setPlayer(player, name: nil)
     }
 
-    /// Adds a game or puts it in the place of the one with its number.
+    /// Adds a game, or replaces the one with its number.
     ///
-    /// - Parameter spectators: players beside black and white in whose list it is, as in rengo.
+    /// - Parameter spectators: further players in whose lists it is, as in rengo.
     mutating func put(_ game: BoardGame, spectators: [Int64] = []) {
         for player in [game.black, game.white] + spectators {
             if names[player] == nil { setPlayer(player, name: nil) }
@@ -51,7 +51,7 @@ struct Board {
     mutating func change(
         _ id: Int64, _ work: (inout BoardGame) -> Void
     ) throws(Failure) -> BoardGame {
-        guard var game = games[id] else { throw unusable("there is no game \(id)") }
+        guard var game = games[id] else { throw badCommand("there is no game \(id)") }
         work(&game)
         games[id] = game
         touch(game)
@@ -70,18 +70,18 @@ struct Board {
     }
 
     private mutating func touch(_ player: Int64) {
-        written[player] = nil
+        cachedAnswers[player] = nil
         revision += 1
         changed[player] = revision
     }
 
     // MARK: Answers
 
-    /// The answer of `/api/v1/players/{id}/full`, or `nil` where nobody has that number.
+    /// The answer of `/api/v1/players/{id}/full`; `nil` if there is no such player.
     mutating func full(_ player: Int64, without missing: String? = nil) -> [UInt8]? {
         guard let name = names[player] else { return nil }
-        if let told = told[player] { return told }
-        if missing == nil, let written = written[player] { return written }
+        if let answer = rawAnswers[player] { return answer }
+        if missing == nil, let answer = cachedAnswers[player] { return answer }
         // A finished game leaves the list.
         let active = games(of: player).filter { $0.phase != "finished" }
         var answer: JSONObject = [
@@ -98,10 +98,10 @@ struct Board {
             return JSON.text(.object(answer))
         }
         let bytes = JSON.text(.object(answer))
-        written[player] = bytes
+        cachedAnswers[player] = bytes
         return bytes
     }
 
-    /// Changes with the player's answer.
+    /// A tag that changes when the player's answer changes.
     func entityTag(_ player: Int64) -> String { "\"\(player)-\(changed[player] ?? 0)\"" }
 }

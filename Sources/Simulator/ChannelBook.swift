@@ -1,7 +1,7 @@
 import Crypto
 import Turnstone
 
-/// The broadcast channels that there are and were.
+/// The broadcast channels, including deleted ones.
 struct ChannelBook {
     struct Channel {
         let policy: StoragePolicy
@@ -9,15 +9,15 @@ struct ChannelBook {
     }
 
     private(set) var channels: [String: Channel] = [:]
-    /// As many as an app may have.
+    /// The most channels that an app may have.
     var limit = 10_000
-    /// Whether the app has broadcasts at all.
+    /// Whether broadcasts are enabled for the app.
     var isEnabled = true
-    /// Trouble that management is told to make with requests that are in order.
+    /// Faults that management makes with valid requests.
     var faults: [GatewayFault] = []
-    /// How many answers are to make no sense.
-    var nonsense: Int64 = 0
-    /// What management answered: reasons, or what was done.
+    /// The number of answers that will not be JSON.
+    var malformedAnswers: Int64 = 0
+    /// The count of answers by reason, or by what was done.
     private(set) var answers: [String: Int] = [:]
     private var made = 0
 
@@ -25,7 +25,7 @@ struct ChannelBook {
         channels.filter { !$0.value.isDeleted }.keys.sorted()
     }
 
-    /// - Returns: an id with all that could get lost in a path.
+    /// - Returns: an id that contains every character that could get lost in a path.
     mutating func make(_ policy: StoragePolicy) throws(PushRefusal) -> String {
         guard live.count < limit else {
             throw PushRefusal(400, "CannotCreateChannelConfig", "there are \(limit) channels")
@@ -39,7 +39,7 @@ struct ChannelBook {
 
     mutating func put(_ id: String, _ channel: Channel?) { channels[id] = channel }
 
-    /// The channel, as long as it is not deleted.
+    /// Returns the channel, unless it is deleted.
     func find(_ id: String) throws(PushRefusal) -> Channel {
         guard let channel = channels[id] else {
             throw PushRefusal(400, "BadChannelId", "there never was such a channel")
@@ -56,7 +56,7 @@ struct ChannelBook {
         }
     }
 
-    /// Checks whether a broadcast suits its channel.
+    /// Checks a broadcast against its channel.
     func check(_ push: BroadcastCheck, now: Timestamp) throws(PushRefusal) {
         try checkEnabled()
         let channel = try find(push.channel)
@@ -69,11 +69,11 @@ struct ChannelBook {
         }
     }
 
-    mutating func note(_ answer: String) { answers[answer, default: 0] += 1 }
+    mutating func count(_ answer: String) { answers[answer, default: 0] += 1 }
 
     mutating func clearFaults() {
         faults = []
-        nonsense = 0
+        malformedAnswers = 0
     }
 
     var report: JSONValue {

@@ -3,27 +3,27 @@ import HTTP2Server
 import JSON
 import Turnstone
 
-/// Where APNs' broadcast channels are managed.
+/// The stand-in for the management of APNs' broadcast channels.
 ///
 /// Apple: *Sending channel management requests to APNs*.
 extension Gateway {
     func manage(_ request: ServerRequest, now: Timestamp) -> Reaction {
         var fault: GatewayFault?
         do throws(PushRefusal) {
-            let question = try ChannelQuestion(request, bundle: bundle)
+            let command = try ManagementRequest(request, bundle: bundle)
             _ = try tokens.check(request.fields["authorization"], now: now)
             try channels.checkEnabled()
-            fault = strikeManagement(question.channel ?? "")
+            fault = strikeManagement(command.channel ?? "")
             if case .refuse(let refusal) = fault?.effect { throw refusal }
-            let isTold = fault?.answersManagement ?? true
-            if !isTold, fault?.isAccepted == false {
+            let isAnswered = fault?.answersManagement ?? true
+            if !isAnswered, fault?.isAccepted == false {
                 return reaction(fault, ServerAnswer(status: 200))
             }
-            let answer = try answer(question)
-            channels.note(isTold ? question.name : "no answer")
+            let answer = try answer(command)
+            channels.count(isAnswered ? command.name : "no answer")
             return reaction(fault, answer)
         } catch {
-            channels.note(error.reason)
+            channels.count(error.reason)
             let fields = [("content-type", "application/json")]
             return reaction(
                 fault, ServerAnswer(status: error.status, fields, body: error.body))
@@ -49,13 +49,13 @@ extension Gateway {
         }
     }
 
-    private func answer(_ question: ChannelQuestion) throws(PushRefusal) -> ServerAnswer {
-        if channels.nonsense > 0 {
-            channels.nonsense -= 1
+    private func answer(_ command: ManagementRequest) throws(PushRefusal) -> ServerAnswer {
+        if channels.malformedAnswers > 0 {
+            channels.malformedAnswers -= 1
             return ServerAnswer(status: 200, body: Array("<html>".utf8))
         }
         let fields = [("content-type", "application/json")]
-        switch question {
+        switch command {
         case .make(let policy):
             return ServerAnswer(
                 status: 201, [("apns-channel-id", try channels.make(policy))])

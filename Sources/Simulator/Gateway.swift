@@ -3,9 +3,9 @@ import HTTP2Server
 import JSON
 import Turnstone
 
-/// APNs.
+/// The stand-in for APNs.
 final class Gateway {
-    /// What a device token is, where it is not simply good.
+    /// The state of a device token that is not good.
     enum DeviceState {
         case bad
         case gone(reason: String, since: Timestamp)
@@ -13,25 +13,25 @@ final class Gateway {
         case topic(String)
     }
 
-    /// What is known of one connection.
+    /// The state of one connection.
     struct Link {
         var key: String?
         var isTrusted = false
-        /// Whether the answer under way is the first to a valid request.
-        var isToBeTrusted = false
+        /// Whether the answer under way is the first one to a valid request.
+        var earnsTrust = false
         var requests = 0
-        /// The last stream that it processes.
+        /// The last stream that will be processed.
         var last: Int32 = .max
         var newest: Int32 = 0
     }
 
-    /// A GOAWAY that is to come.
-    struct Leave {
+    /// A GOAWAY that will be sent.
+    struct PlannedGoAway {
         let after: Int
         let code: UInt32
         let debugData: [UInt8]
         let isAbrupt: Bool
-        /// Whether it is for each connection, and not only for the next that has had enough requests.
+        /// Whether it is for every connection. Otherwise only the next one with enough requests gets it.
         let isForEach: Bool
     }
 
@@ -41,15 +41,15 @@ final class Gateway {
     var devices: [String: DeviceState] = [:]
     var channels = ChannelBook()
     var faults: [GatewayFault] = []
-    var leave: Leave?
+    var plannedGoAway: PlannedGoAway?
     var deafness: GatewayDeafness?
-    /// Changes of the number of streams that are to come, by the number of the request before each.
+    /// Planned changes of the number of streams, each with the number of requests after which it happens.
     var streamPlans: [(after: Int, streams: Int)] = []
-    /// What is answered before the body has come, to every push.
+    /// The answer to every push, given before its body has arrived.
     var early: PushRefusal?
     var journal = PushJournal()
     var streams: Int
-    /// Called for each push that is taken.
+    /// Called for each accepted push.
     var onPush: ((PushJournal.Entry) -> Void)?
     private(set) var requests = 0
     private(set) var links: [Int: Link] = [:]
@@ -70,29 +70,29 @@ final class Gateway {
         link.requests += 1
         requests += 1
         if deafness?.strikes(link.requests) == true { return nil }
-        if let leave, link.requests > leave.after {
+        if let plannedGoAway, link.requests > plannedGoAway.after {
             link.last = link.newest
             connection.goAway(
-                last: link.last, code: leave.code, debugData: leave.debugData,
-                closing: leave.isAbrupt)
-            if !leave.isForEach { self.leave = nil }
+                last: link.last, code: plannedGoAway.code, debugData: plannedGoAway.debugData,
+                closing: plannedGoAway.isAbrupt)
+            if !plannedGoAway.isForEach { self.plannedGoAway = nil }
             return nil
         }
-        // Requests become complete in any order.
+        // Requests may become complete in any order.
         link.newest = max(link.newest, request.stream)
         return judge(request, on: connection.number, &link, now)
     }
 
-    /// Announces more streams once the first valid request is answered, however late that is.
-    func noteAnswer(on connection: ServerConnection) {
-        guard let link = links[connection.number], link.isToBeTrusted, !link.isTrusted else {
+    /// Announces more streams when the first valid request has been answered, however late that is.
+    func didAnswer(on connection: ServerConnection) {
+        guard let link = links[connection.number], link.earnsTrust, !link.isTrusted else {
             return
         }
         links[connection.number]?.isTrusted = true
         connection.allow(streams: streams)
     }
 
-    /// Announces the number of streams to a connection that is past its first request.
+    /// Announces the number of streams to a connection whose first request was valid.
     func announceStreams(to connection: ServerConnection) {
         if links[connection.number]?.isTrusted == true { connection.allow(streams: streams) }
     }
@@ -105,7 +105,7 @@ final class Gateway {
         let isBroadcast = request.fields[":path"]?.hasPrefix("/4/") == true
         let idField = isBroadcast ? "apns-request-id" : "apns-id"
         let id = request.fields[idField] ?? madeID(requests)
-        var aim = PushJournal.Entry.Aim.device("")
+        var target = PushJournal.Entry.Target.device("")
         var payload: JSONValue?
         var fault: GatewayFault?
         var refusal: PushRefusal?
@@ -113,31 +113,31 @@ final class Gateway {
             if !request.isComplete { throw early ?? PushRefusal(503, "ServiceUnavailable") }
             if isBroadcast {
                 let push = try BroadcastCheck(request.fields, bundle: bundle)
-                aim = .channel(push.channel)
+                target = .channel(push.channel)
                 try checkKey(request, &link, now)
                 try channels.check(push, now: now)
                 payload = try read(request, .broadcast)
                 try BroadcastCheck.check(payload)
             } else {
                 let push = try PushCheck(request.fields, bundle: bundle)
-                aim = .device(push.device)
+                target = .device(push.device)
                 try checkSender(request, push, &link, now)
                 try checkDevice(push)
                 payload = try read(request, push.kind)
             }
-            fault = strike(aim.text)
+            fault = strike(target.text)
             if case .refuse(let refusal) = fault?.effect { throw refusal }
         } catch { refusal = error }
 
         let isAccepted = refusal == nil && (fault?.doesAccept ?? true)
         if isAccepted { journal.accept(id) }
         let answers = fault?.answers ?? true
-        if answers, refusal == nil || refusal?.status == 410 { link.isToBeTrusted = true }
+        if answers, refusal == nil || refusal?.status == 410 { link.earnsTrust = true }
         let status = refusal?.status ?? (answers ? 200 : 0)
-        journal.note(refusal?.reason ?? (status == 0 ? "no answer" : "accepted"))
+        journal.count(refusal?.reason ?? (status == 0 ? "no answer" : "accepted"))
         let entry = {
             PushJournal.Entry(
-                time: now, connection: connection, id: id, aim: aim,
+                time: now, connection: connection, id: id, target: target,
                 fields: request.fields.all, payload: payload, status: status,
                 reason: refusal.map {
                     $0.detail.isEmpty ? $0.reason : "\($0.reason): \($0.detail)"
@@ -180,7 +180,8 @@ final class Gateway {
         }
     }
 
-    /// A notification for many devices has the same payload for each.
+    /// Parses the payload. The last one is cached, because a notification has the same payload for every
+    /// device.
     private func read(
         _ request: ServerRequest, _ kind: PushKind
     ) throws(PushRefusal) -> JSONValue {
@@ -194,8 +195,8 @@ final class Gateway {
         return value
     }
 
-    private func strike(_ aim: String) -> GatewayFault? {
-        for index in faults.indices where faults[index].strikes(aim) {
+    private func strike(_ target: String) -> GatewayFault? {
+        for index in faults.indices where faults[index].strikes(target) {
             let fault = faults[index]
             if fault.remaining == 0 { faults.remove(at: index) }
             return fault
@@ -227,8 +228,8 @@ final class Gateway {
 
     // MARK: All of it
 
-    func forget() {
-        tokens.forget()
+    func reset() {
+        tokens.reset()
         devices = [:]
         channels = ChannelBook()
         clearFaults()
@@ -241,13 +242,13 @@ final class Gateway {
     func clearFaults() {
         faults = []
         channels.clearFaults()
-        leave = nil
+        plannedGoAway = nil
         early = nil
         deafness = nil
         streamPlans = []
     }
 
-    func forgetLinks(except open: [ServerConnection]) {
+    func removeLinks(except open: [ServerConnection]) {
         let numbers = Set(open.map(\.number))
         links = links.filter { numbers.contains($0.key) }
     }
@@ -270,7 +271,7 @@ extension GatewayFault {
     }
 }
 
-/// An id in the form of a UUID, for those who sent none.
+/// Makes an id in the form of a UUID for requests without one.
 private func madeID(_ number: Int) -> String {
     let digits = String(number, radix: 16)
     return "00000000-0000-4000-8000-" + String(repeating: "0", count: 12 - digits.count) + digits

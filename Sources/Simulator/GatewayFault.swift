@@ -1,23 +1,21 @@
-import HTTP2
-import HTTP2Server
 import Turnstone
 
-/// Trouble that APNs is told to make with pushes that are in order.
+/// A fault that APNs makes with valid pushes.
 struct GatewayFault {
     enum Effect {
         case refuse(PushRefusal)
         case stall
         case reset(code: UInt32)
         case drop(resetting: Bool)
-        /// Only late.
+        /// The usual answer, but late.
         case delay
     }
 
     let effect: Effect
     let delay: Interval
-    /// Whether APNs takes the push all the same, and only its answer is lost.
+    /// Whether APNs accepts the push anyway, and only its answer is lost.
     let isAccepted: Bool
-    private let aim: String?
+    private let target: String?
     private let every: Int64
     private var seen: Int64 = 0
     private(set) var remaining: Int64
@@ -28,7 +26,7 @@ struct GatewayFault {
         delay = try command.patience() ?? .seconds(0)
         isAccepted = try command.flag("accepted")
         let channel = try command.text("channel")
-        aim = try command.text("token")?.lowercased() ?? channel
+        target = try command.text("token")?.lowercased() ?? channel
         every = max(1, try command.number("every") ?? 1)
         remaining = try command.number("count") ?? .max
     }
@@ -36,7 +34,7 @@ struct GatewayFault {
     private static func effect(_ command: JSONObject) throws(Failure) -> Effect {
         switch try command.text("kind") ?? "status" {
         case "status":
-            let status = try command.needed("status", command.number("status"))
+            let status = try command.required("status", command.number("status"))
             let reason = try command.text("reason") ?? standardReason(status)
             let timestamp = command["timestamp"]?.timestamp
             var refusal = PushRefusal(Int(status), reason, "as told", since: timestamp)
@@ -48,7 +46,7 @@ struct GatewayFault {
             return .reset(code: UInt32(clamping: code))
         case "drop": return .drop(resetting: try command.flag("reset"))
         case "delay": return .delay
-        default: throw unusable("kind must be status, stall, reset, drop or delay")
+        default: throw badCommand("kind must be status, stall, reset, drop or delay")
         }
     }
 
@@ -64,9 +62,9 @@ struct GatewayFault {
         }
     }
 
-    /// Whether it strikes this push.
+    /// Whether the fault applies to this push; counts it.
     mutating func strikes(_ pushedTo: String) -> Bool {
-        guard remaining > 0, aim == nil || aim == pushedTo else { return false }
+        guard remaining > 0, target == nil || target == pushedTo else { return false }
         seen += 1
         guard seen % every == 0 else { return false }
         remaining -= 1

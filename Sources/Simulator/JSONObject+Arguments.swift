@@ -1,46 +1,46 @@
 import JSON
 import Turnstone
 
-/// A command's fault, for whoever wrote it.
-func unusable(_ sentence: String) -> Failure { .malformed(sentence) }
+/// Makes the failure of a malformed command.
+func badCommand(_ sentence: String) -> Failure { .malformed(sentence) }
 
 extension JSONObject {
-    /// A command's number, `nil` where it is absent.
+    /// Reads an integer; `nil` if it is missing.
     func number(_ name: String) throws(Failure) -> Int64? {
         guard let value = self[name], value != .null else { return nil }
-        guard let number = value.integer else { throw unusable("\(name) must be an integer") }
+        guard let number = value.integer else { throw badCommand("\(name) must be an integer") }
         return number
     }
 
-    /// How long something takes: `ms`, in milliseconds, at most an hour.
+    /// Reads the duration `ms`, in milliseconds, at most an hour.
     func patience() throws(Failure) -> Interval? {
         try number("ms").map { min(.milliseconds(max(0, $0)), .hours(1)) }
     }
 
     func text(_ name: String) throws(Failure) -> String? {
         guard let value = self[name], value != .null else { return nil }
-        guard let text = value.string else { throw unusable("\(name) must be a text") }
+        guard let text = value.string else { throw badCommand("\(name) must be a string") }
         return text
     }
 
     func flag(_ name: String) throws(Failure) -> Bool {
         guard let value = self[name], value != .null else { return false }
-        guard let flag = value.bool else { throw unusable("\(name) must be true or false") }
+        guard let flag = value.bool else { throw badCommand("\(name) must be true or false") }
         return flag
     }
 
     func members(_ name: String) throws(Failure) -> JSONObject? {
         guard let value = self[name], value != .null else { return nil }
-        guard let object = value.object else { throw unusable("\(name) must be an object") }
+        guard let object = value.object else { throw badCommand("\(name) must be an object") }
         return object
     }
 
-    func needed<Value>(_ name: String, _ value: Value?) throws(Failure) -> Value {
-        guard let value else { throw unusable("\(name) is missing") }
+    func required<Value>(_ name: String, _ value: Value?) throws(Failure) -> Value {
+        guard let value else { throw badCommand("\(name) is missing") }
         return value
     }
 
-    /// These members, with those of `other` in place of or after them, and objects joined member by member.
+    /// Returns the members merged with those of `other`, which win. Objects are merged member by member.
     func joined(with other: JSONObject) -> JSONObject {
         var joined = self
         for member in other.members {

@@ -1,7 +1,7 @@
 import JSON
 import Turnstone
 
-/// A push as a phone would show it, in a box of plain text.
+/// Draws a push as a phone would show it, as a box of plain text.
 func phonePicture(_ push: PushJournal.Entry) -> String {
     let payload = push.payload?.object ?? [:]
     let aps = payload["aps"]?.object ?? [:]
@@ -18,7 +18,7 @@ func phonePicture(_ push: PushJournal.Entry) -> String {
     for name in ["app_url", "web_url"] {
         if let link = payload[name]?.string { footer += wrapped("opens \(link)") }
     }
-    switch push.aim {
+    switch push.target {
     case .device(let token): footer += ["to \(token.prefix(16))…"]
     case .channel(let channel): footer += wrapped("to all who listen to \(channel)")
     }
@@ -32,7 +32,7 @@ private func row(_ text: String) -> String {
     "| " + text + String(repeating: " ", count: max(0, width - text.count)) + " |"
 }
 
-/// Cut between words where that is possible.
+/// Wraps a text between words, if possible.
 private func wrapped(_ text: String) -> [String] {
     var lines: [String] = []
     var line = ""

@@ -3,7 +3,7 @@ import JSON
 import Signatures
 import Turnstone
 
-/// The check of `authorization`: who signed it, and how often a new one comes.
+/// Checks the field `authorization`: who signed the provider token, and how often a new one comes.
 ///
 /// Apple: *Establishing a token-based connection to APNs*.
 struct ProviderTokens {
@@ -18,19 +18,19 @@ struct ProviderTokens {
     }
 
     var keys: [String: Key] = [:]
-    /// Every token with a good signature, by the header's value.
+    /// Every token with a valid signature, by the field's value.
     private var known: [String: Known] = [:]
-    /// When each key's newest token first came.
+    /// When each key's newest token first arrived.
     private var newest: [String: Timestamp] = [:]
     private var last: (header: String, known: Known)?
 
-    /// Every header's value with a good signature, also of those that were refused.
+    /// Every field's value with a valid signature, including those that were refused.
     private var seen: Set<String> = []
 
-    /// Distinct provider tokens with a good signature so far.
+    /// The number of distinct provider tokens with a valid signature so far.
     var count: Int { seen.count }
 
-    mutating func forget() {
+    mutating func reset() {
         known = [:]
         seen = []
         newest = [:]
@@ -46,7 +46,7 @@ struct ProviderTokens {
         return token.key
     }
 
-    /// Both ways: the token's clock may be ahead as well.
+    /// Checks the age in both directions: the token's clock may be ahead too.
     private func checkAge(_ token: Known, _ now: Timestamp) throws(PushRefusal) {
         if now - token.issued > .hours(1) {
             throw PushRefusal(403, "ExpiredProviderToken", "iat is more than an hour ago")
@@ -59,7 +59,7 @@ struct ProviderTokens {
         if let token = known[header] { return token }
         let token = try verify(header)
         seen.insert(header)
-        // A token that came too late is no update: the one that replaces it must pass.
+        // An expired token is not counted as an update: the one that replaces it must pass.
         try checkAge(token, now)
         if let earlier = newest[token.key], now - earlier < .minutes(20) {
             throw PushRefusal(

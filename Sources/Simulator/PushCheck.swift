@@ -2,13 +2,13 @@ import HTTP2
 import HTTP2Server
 import Turnstone
 
-/// A push's header fields, as far as they are what APNs wants.
+/// The header fields of a push, checked as APNs requires.
 struct PushCheck {
     let device: String
     let kind: PushKind
     let topic: String
 
-    /// Checks everything but who sends it and what.
+    /// Checks everything but the sender and the body.
     init(_ fields: HeaderFields, bundle: String) throws(PushRefusal) {
         try Self.checkForm(fields, id: "apns-id")
         guard fields[":method"] == "POST" else {
@@ -32,7 +32,7 @@ struct PushCheck {
             throw PushRefusal(400, "DuplicateHeaders", "\(name) comes twice")
         }
         if let id = fields[name], !isCanonicalUUID(id) {
-            throw PushRefusal(400, "BadMessageId", "\(name) is no UUID in lower case")
+            throw PushRefusal(400, "BadMessageId", "\(name) is not a UUID in lower case")
         }
     }
 
@@ -63,24 +63,24 @@ struct PushCheck {
         _ fields: HeaderFields, _ kind: PushKind
     ) throws(PushRefusal) {
         if let collapse = fields["apns-collapse-id"], !(1...64).contains(collapse.utf8.count) {
-            throw PushRefusal(400, "BadCollapseId", "apns-collapse-id has not 1 to 64 bytes")
+            throw PushRefusal(400, "BadCollapseId", "apns-collapse-id must have 1 to 64 bytes")
         }
-        // Absent, it is 10.
+        // The default is 10.
         guard kind.priorities.contains(fields["apns-priority"] ?? "10") else {
             throw PushRefusal(400, "BadPriority", "the priority does not go with \(kind.name)")
         }
         if let expiration = fields["apns-expiration"] {
             guard let number = Int64(expiration), number >= 0, String(number) == expiration else {
-                throw PushRefusal(400, "BadExpirationDate", "apns-expiration is no number")
+                throw PushRefusal(400, "BadExpirationDate", "apns-expiration is not a number")
             }
-            // Milliseconds by mistake would be thousands of years.
+            // Milliseconds instead of seconds would mean thousands of years.
             guard number < 10_000_000_000 else {
                 throw PushRefusal(400, "BadExpirationDate", "apns-expiration is not in seconds")
             }
         }
     }
 
-    /// The real one ignores most of this, and then nothing arrives.
+    /// APNs ignores this field, but then nothing arrives.
     static func checkEncoding(_ fields: HeaderFields) throws(PushRefusal) {
         if let encoding = fields["content-encoding"] {
             throw PushRefusal(400, "BadPayload", "the body is encoded: \(encoding)")

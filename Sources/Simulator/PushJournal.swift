@@ -1,23 +1,21 @@
-import HTTP2
-import HTTP2Server
 import Turnstone
 
-/// What came to APNs, and what it answered.
+/// The pushes that APNs has received, and its answers.
 struct PushJournal {
     struct Entry {
         let time: Timestamp
         let connection: Int
         let id: String
-        let aim: Aim
+        let target: Target
         let fields: [(name: String, value: String)]
         let payload: JSONValue?
-        /// 0 where nothing was answered.
+        /// 0 without an answer.
         let status: Int
         let reason: String?
         let isAccepted: Bool
 
-        /// What it is for.
-        enum Aim {
+        /// The device or channel that it is for.
+        enum Target {
             case device(String)
             case channel(String)
 
@@ -33,7 +31,7 @@ struct PushJournal {
                 "time": JSONValue(time), "connection": JSONValue(connection),
                 "apns_id": .string(id),
             ]
-            switch aim {
+            switch target {
             case .device(let token): members["token"] = .string(token)
             case .channel(let channel): members["channel"] = .string(channel)
             }
@@ -53,9 +51,9 @@ struct PushJournal {
     var isQuiet = false
     private(set) var entries: [Entry] = []
     private(set) var accepted = 0
-    /// How often each `apns-id` was accepted.
+    /// The number of times that each `apns-id` was accepted.
     private(set) var acceptedIDs: [String: Int] = [:]
-    /// Answers by reason, and without one by what happened instead.
+    /// The count of answers by reason, or by what happened if there was none.
     private(set) var reasons: [String: Int] = [:]
 
     mutating func accept(_ id: String) {
@@ -63,13 +61,13 @@ struct PushJournal {
         acceptedIDs[id, default: 0] += 1
     }
 
-    mutating func note(_ reason: String) { reasons[reason, default: 0] += 1 }
+    mutating func count(_ reason: String) { reasons[reason, default: 0] += 1 }
 
     mutating func append(_ entry: @autoclosure () -> Entry) {
         if !isQuiet { entries.append(entry()) }
     }
 
-    /// How many ids were accepted more than once.
+    /// The number of ids that were accepted more than once.
     var repeatedIDs: Int {
         acceptedIDs.count == accepted ? 0 : acceptedIDs.values.count { $0 > 1 }
     }

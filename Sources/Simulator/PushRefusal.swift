@@ -1,19 +1,17 @@
-import HTTP2
-import HTTP2Server
 import JSON
 import Turnstone
 
-/// APNs' answer to a push that it does not take.
+/// APNs' answer to a push that it refuses.
 ///
 /// Apple: *Handling notification responses from APNs*.
 struct PushRefusal: Error, Equatable {
     let status: Int
     let reason: String
-    /// With 410: since when the token is dead.
+    /// With 410: since when the token has been gone.
     var timestamp: Timestamp?
     /// Seconds, for the field `retry-after`.
     var retryAfter: Int64?
-    /// What exactly is wrong; APNs does not say, the report does.
+    /// What exactly is wrong. Only the report says it; APNs does not.
     var detail = ""
 
     init(_ status: Int, _ reason: String, _ detail: String = "", since timestamp: Timestamp? = nil)

@@ -1,16 +1,14 @@
-import HTTP2
 import HTTP2Server
 import Turnstone
 
-/// What a client gets to its request.
+/// The reaction to a client's request. Each but `stall` may come after a pause.
 enum Reaction {
-    /// After a pause, as for those that follow.
     case answer(ServerAnswer, after: Interval)
-    /// The stream stays open for ever.
+    /// No answer: the stream stays open.
     case stall
-    /// RST_STREAM with that code (RFC 9113 section 7).
+    /// RST_STREAM with this code (RFC 9113 section 7).
     case reset(code: UInt32, after: Interval)
-    /// The TCP connection ends, or is reset.
+    /// The TCP connection is closed or reset.
     case drop(after: Interval, resetting: Bool = false)
 
     static func answer(_ answer: ServerAnswer) -> Reaction { .answer(answer, after: .seconds(0)) }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Turnstone
 import Unix
 
-/// Stands in for OGS and APNs on loopback; README.md beside this file is its contract.
+/// The simulator: stands in for OGS and APNs on loopback. README.md in this folder is its contract.
 @main
 struct Simulator: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -10,33 +10,33 @@ struct Simulator: ParsableCommand {
         abstract:
             "Stands in for Online-Go.com and APNs on loopback, and is stricter than they are.",
         discussion: """
-            Prints one line of JSON that says where it listens, and takes commands as lines of JSON on \
-            standard input, each answered by one line.
+            Prints one line of JSON that says where it listens. Then it reads commands, one JSON object per line, from \
+            standard input, and answers each with one line.
             """,
         version: "simulator (Turnstone) \(turnstoneVersion)")
 
-    @Option(help: "Where certificates, keys and simulator.env are kept; made where missing.")
+    @Option(help: "The folder for certificates, keys and simulator.env; created if missing.")
     var folder: String
 
-    @Option(help: "The port of OGS; 0 takes a free one.")
+    @Option(help: "The port of OGS; 0 picks a free one.")
     var ogsPort: UInt16 = 0
 
-    @Option(help: "The port of APNs; 0 takes a free one.")
+    @Option(help: "The port of APNs; 0 picks a free one.")
     var apnsPort: UInt16 = 0
 
-    @Option(help: "The port where APNs' broadcast channels are managed; 0 takes a free one.")
+    @Option(help: "The port where APNs' broadcast channels are managed; 0 picks a free one.")
     var managementPort: UInt16 = 0
 
-    @Option(help: "The app's bundle id, from which topics follow.")
+    @Option(help: "The app's bundle id, with which topics begin.")
     var bundle = "com.example.turnstone"
 
-    @Option(help: "Which APNs this is: development or production.")
+    @Option(help: "The APNs environment: development or production.")
     var environment = "development"
 
-    @Option(help: "How many streams APNs allows once a first request was valid.")
+    @Option(help: "The number of streams that APNs allows after a valid first request.")
     var streams = 1000
 
-    @Flag(help: "Count pushes by apns-id, and keep nothing else of them.")
+    @Flag(help: "Keep only a count of pushes for each apns-id.")
     var quietJournal = false
 
     @Flag(help: "Show each push on standard error as a phone would.")
@@ -51,7 +51,7 @@ struct Simulator: ParsableCommand {
             let workshop = try Workshop(folder: folder, bundle: bundle)
             let stage = try Stage(workshop, self)
             try stage.announce()
-            stage.play()
+            stage.run()
         } catch {
             StandardStreams.writeErrors("simulator: \(error.sentence)\n")
             throw ExitCode(100)
@@ -60,8 +60,8 @@ struct Simulator: ParsableCommand {
 
     func validate() throws {
         guard ["development", "production"].contains(environment) else {
-            throw ValidationError("the environment must be development or production")
+            throw ValidationError("--environment must be development or production")
         }
-        guard streams >= 1 else { throw ValidationError("there must be at least one stream") }
+        guard streams >= 1 else { throw ValidationError("--streams must be at least 1") }
     }
 }

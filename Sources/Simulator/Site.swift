@@ -4,16 +4,16 @@ import JSON
 import Turnstone
 import Unix
 
-/// OGS over HTTP.
+/// The stand-in for OGS, over HTTP.
 final class Site {
     var board = Board()
     var faults: [SiteFault] = []
-    /// Whether answers carry an `ETag`, and a look at what has not changed gets 304.
+    /// Whether answers have an `ETag`, and unchanged ones are 304.
     var hasEntityTags = false
-    var packs = false
+    var usesGzip = false
     private(set) var requests = 0
     private(set) var unchanged = 0
-    /// Requests that were not as OGS would want them, and what was wrong.
+    /// What was wrong with requests that OGS's operators would not like.
     private(set) var violations: [String] = []
     private(set) var requestsByPlayer: [Int64: Int] = [:]
     private(set) var busiestSecond = 0
@@ -34,7 +34,7 @@ final class Site {
         let delay = fault?.delay ?? .seconds(0)
         switch fault?.effect {
         case .status(let status, let retryAfter):
-            return .answer(told(status, retryAfter), after: delay)
+            return .answer(errorAnswer(status, retryAfter), after: delay)
         case .page: return .answer(page(200), after: delay)
         case .stall: return .stall
         case .drop: return .drop(after: delay)
@@ -43,13 +43,13 @@ final class Site {
         case .cut:
             var answer = full(player, fields)
             answer.body.removeLast(answer.body.count / 2)
-            answer.brokenOffWith = 2  // INTERNAL_ERROR
+            answer.resetCode = 2  // INTERNAL_ERROR
             return .answer(answer, after: delay)
         case .delay, nil: return .answer(full(player, fields), after: delay)
         }
     }
 
-    /// By a clock that no command sets.
+    /// Counts a request, by a clock that no command sets.
     private func count() {
         requests += 1
         let now = Instant.now.milliseconds / 1000
@@ -57,7 +57,7 @@ final class Site {
         busiestSecond = max(busiestSecond, second.count)
     }
 
-    /// What OGS's operators would not like.
+    /// Describes what OGS's operators would not like about a request.
     private func fault(of fields: HeaderFields) -> String? {
         if fields[":method"] != "GET" { return "the method is not GET" }
         if fields["cookie"] != nil { return "there is a cookie" }
@@ -105,7 +105,7 @@ final class Site {
             }
             answer.fields.append("etag", tag, indexed: false)
         }
-        if packs {
+        if usesGzip {
             answer.fields.append("content-encoding", "gzip")
             answer.body = gzipStored(body)
         }
@@ -118,8 +118,8 @@ final class Site {
         return ServerAnswer(status: status, [("content-type", "application/json")], body: body)
     }
 
-    private func told(_ status: Int, _ retryAfter: String?) -> ServerAnswer {
-        // Such answers come from what stands before OGS, in HTML.
+    private func errorAnswer(_ status: Int, _ retryAfter: String?) -> ServerAnswer {
+        // OGS's reverse proxy sends such answers, in HTML.
         var answer = status >= 502 ? page(status) : detail(status, "As told.")
         if let retryAfter { answer.fields.append("retry-after", retryAfter) }
         return answer
@@ -134,11 +134,11 @@ final class Site {
 
     // MARK: All of it
 
-    func forget() {
+    func reset() {
         board = Board()
         faults = []
         hasEntityTags = false
-        packs = false
+        usesGzip = false
         requests = 0
         unchanged = 0
         violations = []

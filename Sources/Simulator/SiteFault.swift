@@ -1,20 +1,18 @@
-import HTTP2
-import HTTP2Server
 import Turnstone
 
-/// Trouble that OGS is told to make.
+/// A fault that OGS makes.
 struct SiteFault {
     enum Effect {
         case status(Int, retryAfter: String?)
-        /// A page for people, with status 200.
+        /// An HTML page with status 200.
         case page
-        /// Half of the answer, and the stream breaks.
+        /// Half of the answer, then the stream is reset.
         case cut
         /// The answer without a member.
         case missing(String)
         case stall
         case drop
-        /// Only late.
+        /// The usual answer, but late.
         case delay
     }
 
@@ -34,7 +32,7 @@ struct SiteFault {
     private static func effect(_ command: JSONObject) throws(Failure) -> Effect {
         switch try command.text("kind") ?? "status" {
         case "status":
-            let status = try command.needed("status", command.number("status"))
+            let status = try command.required("status", command.number("status"))
             let seconds = command["retry_after"].flatMap {
                 $0.string ?? $0.integer.map(String.init)
             }
@@ -46,11 +44,11 @@ struct SiteFault {
         case "drop": return .drop
         case "delay": return .delay
         default:
-            throw unusable("kind must be status, html, cut, missing, stall, drop or delay")
+            throw badCommand("kind must be status, html, cut, missing, stall, drop or delay")
         }
     }
 
-    /// Whether it strikes a look at this player.
+    /// Whether the fault applies to a request for this player; counts it.
     mutating func strikes(_ looked: Int64) -> Bool {
         guard remaining > 0, player == nil || player == looked else { return false }
         remaining -= 1

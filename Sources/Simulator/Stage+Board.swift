@@ -1,21 +1,21 @@
 import Turnstone
 
 extension Stage {
-    /// - Returns: `nil` where the command is none of OGS's.
+    /// - Returns: `nil` if this is not one of OGS's commands.
     func performForBoard(_ name: String, _ command: JSONObject) throws(Failure) -> JSONObject? {
         let now = try command.moment("now") ?? now
         switch name {
         case "player":
-            let player = try command.needed("player", command.number("player"))
+            let player = try command.required("player", command.number("player"))
             site.board.setPlayer(player, name: try command.text("name"))
             return [:]
         case "raw":
-            let player = try command.needed("player", command.number("player"))
-            site.board.tell(player, try command.text("body").map { Array($0.utf8) })
+            let player = try command.required("player", command.number("player"))
+            site.board.setRawAnswer(player, try command.text("body").map { Array($0.utf8) })
             return [:]
         case "game": return try put(command, now)
         case "remove":
-            site.board.remove(try command.needed("game", command.number("game")))
+            site.board.remove(try command.required("game", command.number("game")))
             return [:]
         case "move", "pass", "accept", "pause", "resume", "finish", "undo":
             return try change(name, command, now)
@@ -23,10 +23,10 @@ extension Stage {
             site.faults.append(try SiteFault(command))
             return [:]
         case "etags":
-            site.hasEntityTags = try command.needed("on", command["on"]?.bool)
+            site.hasEntityTags = try command.required("on", command["on"]?.bool)
             return [:]
         case "gzip":
-            site.packs = try command.needed("on", command["on"]?.bool)
+            site.usesGzip = try command.required("on", command["on"]?.bool)
             return [:]
         default: return nil
         }
@@ -36,8 +36,8 @@ extension Stage {
         let id = try command.number("game") ?? site.board.freeGameID()
         var game = BoardGame(
             id: id, name: try command.text("name") ?? "Game \(id)",
-            black: try command.needed("black", command.number("black")),
-            white: try command.needed("white", command.number("white")), now: now)
+            black: try command.required("black", command.number("black")),
+            white: try command.required("white", command.number("white")), now: now)
         game.speed = try command.text("speed") ?? game.speed
         game.system = try command.text("system") ?? game.system
         game.expiration = now + game.timeToMove
@@ -59,11 +59,11 @@ extension Stage {
         let kind = try command.text("kind") ?? "paused"
         let outcome = try command.text("outcome") ?? "Resignation"
         let key = try pauseKey(kind, player)
-        if name == "accept", player == nil { throw unusable("player is missing") }
+        if name == "accept", player == nil { throw badCommand("player is missing") }
         let game = try site.board.change(id) { game in
             switch name {
             case "move":
-                // It is the player's turn afterwards, whoever's it was.
+                // Afterwards it is the player's turn, whoever's it was before.
                 if game.toMove == player { game.move(now: now) }
                 game.move(now: now)
             case "pass": game.pass(now: now)
@@ -77,16 +77,17 @@ extension Stage {
         return state(of: game)
     }
 
-    /// The game that is named, or the player's newest; for a move one is begun where the player has none.
+    /// The game that the command names, or the player's newest. For a move, a game is started if the player
+    /// has none.
     private func gameID(
         _ command: JSONObject, _ player: Int64?, _ now: Timestamp
     ) throws(Failure) -> Int64 {
         if let id = try command.number("game") { return id }
-        guard let player else { throw unusable("game or player is missing") }
+        guard let player else { throw badCommand("game or player is missing") }
         if let game = site.board.games(of: player).last(where: { $0.phase != "finished" }) {
             return game.id
         }
-        guard command["do"] == "move" else { throw unusable("player \(player) has no game") }
+        guard command["do"] == "move" else { throw badCommand("player \(player) has no game") }
         let id = site.board.freeGameID()
         site.board.put(
             BoardGame(
@@ -103,7 +104,7 @@ extension Stage {
         case "vacation": ("vacation-\(player ?? 0)", true)
         case "moderator": ("moderator_paused", ["moderator_id": 1])
         case "paused": ("paused", ["pausing_player_id": .integer(player ?? 0), "pauses_left": 4])
-        default: throw unusable("kind must be weekend, vacation, paused, moderator or system")
+        default: throw badCommand("kind must be weekend, vacation, paused, moderator or system")
         }
     }
 

@@ -2,7 +2,7 @@ import JSON
 import Turnstone
 
 extension Stage {
-    /// - Returns: `nil` where the command is not about broadcast channels.
+    /// - Returns: `nil` if the command is not about broadcast channels.
     func performForChannels(_ name: String, _ command: JSONObject) throws(Failure) -> JSONObject? {
         switch name {
         case "channel": try putChannel(command)
@@ -14,8 +14,8 @@ extension Stage {
                 gateway.channels.isEnabled = try command.flag("enabled")
             }
         case "channel-fault":
-            if try command.text("kind") == "nonsense" {
-                gateway.channels.nonsense = try command.number("count") ?? .max
+            if try command.text("kind") == "malformed" {
+                gateway.channels.malformedAnswers = try command.number("count") ?? .max
             } else {
                 gateway.channels.faults.append(try GatewayFault(command))
             }
@@ -25,11 +25,11 @@ extension Stage {
     }
 
     private func putChannel(_ command: JSONObject) throws(Failure) {
-        let id = try command.needed("channel", command.text("channel"))
+        let id = try command.required("channel", command.text("channel"))
         let known = gateway.channels.channels[id]?.policy ?? .nothing
         let policy = try command.text("policy").map { (text) throws(Failure) in
             guard let policy = StoragePolicy(rawValue: text) else {
-                throw unusable("policy must be none or newest")
+                throw badCommand("policy must be none or newest")
             }
             return policy
         }
@@ -37,7 +37,7 @@ extension Stage {
         case "good": gateway.channels.put(id, .init(policy: policy ?? known))
         case "deleted": gateway.channels.put(id, .init(policy: policy ?? known, isDeleted: true))
         case "unknown": gateway.channels.put(id, nil)
-        default: throw unusable("is must be good, deleted or unknown")
+        default: throw badCommand("is must be good, deleted or unknown")
         }
     }
 }

@@ -3,11 +3,11 @@ import HTTP2Server
 import Turnstone
 
 extension Stage {
-    /// Obeys a command.
+    /// Performs a command.
     ///
-    /// - Returns: what its answer says beside `ok`.
+    /// - Returns: the members of its answer besides `ok`.
     func perform(_ command: JSONObject) throws(Failure) -> JSONObject {
-        let name = try command.needed("do", command.text("do"))
+        let name = try command.required("do", command.text("do"))
         if let answer = try performForBoard(name, command) { return answer }
         if let answer = try performForGateway(name, command) { return answer }
         if let answer = try performForChannels(name, command) { return answer }
@@ -21,16 +21,16 @@ extension Stage {
         case "clear":
             site.faults = []
             gateway.clearFaults()
-            server.mendHandshakes(listener: 1)
+            server.clearHandshakeFaults(listener: 1)
             return [:]
         case "reset":
-            site.forget()
-            gateway.forget()
-            server.mendHandshakes(listener: 1)
+            site.reset()
+            gateway.reset()
+            server.clearHandshakeFaults(listener: 1)
             setClock(nil, advance: nil)
             return [:]
         case "end": return [:]
-        default: throw unusable("there is no command \(name)")
+        default: throw badCommand("unknown command \(name)")
         }
     }
 
@@ -39,7 +39,7 @@ extension Stage {
     }
 
     private func report(withIDs: Bool) -> JSONObject {
-        gateway.forgetLinks(except: server.connections)
+        gateway.removeLinks(except: server.connections)
         let journal = gateway.journal
         var reasons = JSONObject()
         for (reason, count) in journal.reasons.sorted(by: { $0.key < $1.key }) {

@@ -4,14 +4,14 @@ import JSON
 import Turnstone
 
 extension Stage {
-    /// - Returns: `nil` where the command is none of APNs'.
+    /// - Returns: `nil` if this is not one of APNs' commands.
     func performForGateway(_ name: String, _ command: JSONObject) throws(Failure) -> JSONObject? {
         switch name {
         case "token":
             try mark(command)
             return [:]
         case "key":
-            let id = try command.needed("key_id", command.text("key_id"))
+            let id = try command.required("key_id", command.text("key_id"))
             let team = try command.text("team_id") ?? workshop.team
             gateway.tokens.keys[id] = ProviderTokens.Key(
                 team: team, publicKey: try workshop.publicKey(id))
@@ -25,7 +25,7 @@ extension Stage {
             gateway.early = PushRefusal(Int(status), reason, "before the body")
             return [:]
         case "settings":
-            let streams = try command.needed("streams", command.number("streams"))
+            let streams = try command.required("streams", command.number("streams"))
             let allowed = max(0, Int(clamping: streams))
             if let after = try command.number("after") {
                 let count = gateway.requests + max(0, Int(clamping: after))
@@ -39,15 +39,15 @@ extension Stage {
             gateway.deafness = GatewayDeafness(after: after)
             return [:]
         case "tls-fault":
-            let text = try command.needed("kind", command.text("kind"))
+            let text = try command.required("kind", command.text("kind"))
             guard let fault = HandshakeFault(rawValue: text) else {
-                throw unusable("kind must be close, reset, garble or cut")
+                throw badCommand("kind must be close, reset, garble or cut")
             }
             let count = try command.number("count") ?? 1
             server.failHandshakes(listener: 1, fault, count: Int(min(max(0, count), 1000)))
             return [:]
         case "goaway":
-            gateway.leave = try leave(command)
+            gateway.plannedGoAway = try plannedGoAway(command)
             return [:]
         case "drop":
             let isReset = try command.flag("reset")
@@ -66,7 +66,7 @@ extension Stage {
         }
     }
 
-    /// Lets what was planned happen once enough requests have come.
+    /// Carries out plans for which enough requests have arrived.
     func carryOutPlans() {
         while let plan = gateway.streamPlans.first, plan.after <= gateway.requests {
             gateway.streamPlans.removeFirst()
@@ -74,9 +74,9 @@ extension Stage {
         }
     }
 
-    private func leave(_ command: JSONObject) throws(Failure) -> Gateway.Leave {
+    private func plannedGoAway(_ command: JSONObject) throws(Failure) -> Gateway.PlannedGoAway {
         let reason = try command.text("reason") ?? "Shutdown"
-        return Gateway.Leave(
+        return Gateway.PlannedGoAway(
             after: Int(clamping: try command.number("after") ?? 0),
             code: UInt32(clamping: try command.number("code") ?? 0),
             debugData: JSON.text(["reason": .string(reason)]),
@@ -84,7 +84,7 @@ extension Stage {
     }
 
     private func mark(_ command: JSONObject) throws(Failure) {
-        let token = try command.needed("token", command.text("token")).lowercased()
+        let token = try command.required("token", command.text("token")).lowercased()
         switch try command.text("is") ?? "good" {
         case "good": gateway.devices[token] = nil
         case "bad", "other-environment": gateway.devices[token] = .bad
@@ -93,7 +93,7 @@ extension Stage {
                 reason: try command.text("reason") ?? "Unregistered",
                 since: try command.moment("since") ?? now)
         case "other-topic": gateway.devices[token] = .topic("another")
-        default: throw unusable("is must be good, bad, gone, other-environment or other-topic")
+        default: throw badCommand("is must be good, bad, gone, other-environment or other-topic")
         }
     }
 }

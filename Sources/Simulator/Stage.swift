@@ -4,7 +4,7 @@ import JSON
 import Turnstone
 import Unix
 
-/// Both stand-ins behind one server, and the commands that direct them.
+/// Both stand-ins behind one server, and the commands that control them.
 final class Stage {
     let workshop: Workshop
     let site = Site()
@@ -19,22 +19,22 @@ final class Stage {
     private var input: [UInt8] = []
     private var inputIsOpen = true
     private var isEnded = false
-    /// Reactions that are not due yet, by the monotonic clock.
+    /// Reactions that are not due yet, with their due time on the monotonic clock.
     private var delayed: [(due: Instant, Reaction, ServerConnection, stream: Int32)] = []
     private var waits: [Wait] = []
     private var shift = Interval(milliseconds: 0)
     private var frozen: Timestamp?
 
-    /// Somebody who waits for pushes: for so many accepted ones, and so many that came at all.
+    /// A command that waits until this many pushes were accepted and this many requests have arrived.
     struct Wait {
         let pushes: Int
         let requests: Int
         let deadline: Instant
-        let asker: Asker
+        let target: ReplyTarget
     }
 
     /// Where a command's answer goes.
-    enum Asker {
+    enum ReplyTarget {
         case output
         case client(ServerConnection, stream: Int32)
     }
@@ -53,7 +53,7 @@ final class Stage {
         server = Server(
             try .server(certificate: workshop.certificate, key: workshop.certificateKey))
         let ogsPort = try server.listen(port: options.ogsPort, ServerLimits())
-        // A fresh connection gets one stream until it has shown that it knows a key.
+        // A new connection gets one stream until it has sent a valid provider token.
         var limits = ServerLimits()
         limits.streams = 1
         limits.requestBody = 8192
@@ -67,11 +67,11 @@ final class Stage {
         }
     }
 
-    /// Tells where everything is.
+    /// Writes `simulator.env` and prints where everything is.
     func announce() throws(Failure) {
         try workshop.writeEnvironment(
             ogs: ogs, apns: apns, management: management, environment: environment)
-        say(
+        printLine(
             [
                 "ogs": .string(ogs), "apns": .string(apns),
                 "management": .string(management), "ca": .string(workshop.authority),
@@ -81,17 +81,17 @@ final class Stage {
             ])
     }
 
-    /// Plays until it is told to end.
-    func play() {
+    /// Serves requests and commands until the end.
+    func run() {
         while !isEnded {
             let isEarly = gateway.early != nil
             for connection in server.connections where connection.listener == 1 {
                 connection.deliversEarly = isEarly
                 connection.isDeaf = gateway.isDeaf(to: connection.number)
             }
-            // Also while an answer waits: whoever waits for it may be gone.
-            if server.wait(for: patience, also: inputIsOpen ? 0 : nil) { listen() }
-            if !isOutputWaiting { obey() }
+            // Input is read even while a command waits: its sender may have gone.
+            if server.wait(for: patience, also: inputIsOpen ? 0 : nil) { readCommands() }
+            if !isOutputWaiting { performLines() }
             for (connection, request) in server.takeRequests() {
                 react(request, connection)
                 carryOutPlans()
@@ -101,7 +101,7 @@ final class Stage {
         }
     }
 
-    /// The clock of both: the system's, unless a command says otherwise.
+    /// The clock of both stand-ins: the system's, unless a command sets it.
     var now: Timestamp { (frozen ?? .systemNow) + shift }
 
     func setClock(_ moment: Timestamp?, advance: Interval?) {
@@ -149,12 +149,12 @@ final class Stage {
         _ reaction: Reaction, _ connection: ServerConnection, _ stream: Int32
     ) {
         reaction.carryOut(connection, stream)
-        if connection.listener == 1 { gateway.noteAnswer(on: connection) }
+        if connection.listener == 1 { gateway.didAnswer(on: connection) }
     }
 
     // MARK: Commands
 
-    private func listen() {
+    private func readCommands() {
         do throws(SystemError) {
             let bytes = try StandardStreams.readInput(upTo: 65_536)
             if bytes.isEmpty { endInput() }
@@ -167,8 +167,8 @@ final class Stage {
         isEnded = endsWithInput
     }
 
-    /// One answer for one line, in their order.
-    private func obey() {
+    /// Performs commands in their order, with one answer for each line.
+    private func performLines() {
         while !isEnded, !isOutputWaiting, let end = input.firstIndex(of: UInt8(ascii: "\n")) {
             let line = Array(input[..<end])
             input.removeFirst(end + 1)
@@ -176,29 +176,29 @@ final class Stage {
         }
     }
 
-    private func perform(_ text: [UInt8], _ asker: Asker) {
+    private func perform(_ text: [UInt8], _ target: ReplyTarget) {
         do throws(Failure) {
             guard let command = try parsed(text).object else {
-                throw unusable("a command must be an object")
+                throw badCommand("a command must be a JSON object")
             }
-            if command["do"] == "wait" { return try wait(command, asker) }
+            if command["do"] == "wait" { return try wait(command, target) }
             if command["do"] == "end" { isEnded = true }
             let done: JSONObject = ["ok": true]
-            answer(done.joined(with: try perform(command)), asker)
+            answer(done.joined(with: try perform(command)), target)
         } catch {
-            answer(["ok": false, "error": .string(error.sentence)], asker)
+            answer(["ok": false, "error": .string(error.sentence)], target)
         }
     }
 
     private func parsed(_ text: [UInt8]) throws(Failure) -> JSONValue {
         do throws(JSONError) { return try JSON.parse(text) } catch {
-            throw unusable("a command must be JSON: line \(error.line), column \(error.column)")
+            throw badCommand(error.sentence(about: "the command"))
         }
     }
 
-    private func answer(_ members: JSONObject, _ asker: Asker) {
-        switch asker {
-        case .output: say(members)
+    private func answer(_ members: JSONObject, _ target: ReplyTarget) {
+        switch target {
+        case .output: printLine(members)
         case .client(let connection, let stream):
             let status = members["ok"] == true ? 200 : 400
             let fields = [("content-type", "application/json")]
@@ -207,7 +207,7 @@ final class Stage {
         }
     }
 
-    private func say(_ members: JSONObject) {
+    private func printLine(_ members: JSONObject) {
         let line = JSON.text(.object(members)) + [UInt8(ascii: "\n")]
         do throws(SystemError) { try StandardStreams.writeOutput(line) } catch {
             StandardStreams.writeErrors("simulator: \(error.failure.sentence)\n")
@@ -216,15 +216,17 @@ final class Stage {
 
     // MARK: Waiting
 
-    private func wait(_ command: JSONObject, _ asker: Asker) throws(Failure) {
+    private func wait(_ command: JSONObject, _ target: ReplyTarget) throws(Failure) {
         let pushes = try command.number("pushes")
         let requests = try command.number("requests")
-        guard pushes != nil || requests != nil else { throw unusable("pushes is missing") }
+        guard pushes != nil || requests != nil else {
+            throw badCommand("pushes or requests is missing")
+        }
         let patience = try command.patience() ?? .seconds(10)
         waits.append(
             Wait(
                 pushes: Int(clamping: pushes ?? 0), requests: Int(clamping: requests ?? 0),
-                deadline: Instant.now + patience, asker: asker))
+                deadline: Instant.now + patience, target: target))
     }
 
     private func endWaits() {
@@ -233,7 +235,7 @@ final class Stage {
         for wait in waits where isReached(wait) || wait.deadline <= now {
             let accepted = JSONValue(gateway.journal.accepted)
             answer(
-                ["ok": true, "reached": .bool(isReached(wait)), "accepted": accepted], wait.asker)
+                ["ok": true, "reached": .bool(isReached(wait)), "accepted": accepted], wait.target)
         }
         waits.removeAll { isReached($0) || $0.deadline <= now }
     }
@@ -242,9 +244,9 @@ final class Stage {
         gateway.journal.accepted >= wait.pushes && gateway.requests >= wait.requests
     }
 
-    /// Whether the next line has to wait for an earlier one's answer.
+    /// Whether the next line must wait until an earlier one is answered.
     private var isOutputWaiting: Bool {
-        waits.contains { if case .output = $0.asker { true } else { false } }
+        waits.contains { if case .output = $0.target { true } else { false } }
     }
 
     private var patience: Interval? {

@@ -1,11 +1,10 @@
-import Crypto
 import HTTP2
 import HTTP2Server
 import Signatures
 import Turnstone
 import Unix
 
-/// The folder with what both sides must know: certificates, and APNs' keys.
+/// The folder with the files that both sides need: certificates, and APNs' keys.
 struct Workshop {
     let folder: String
     let bundle: String
@@ -16,7 +15,7 @@ struct Workshop {
     var certificate: String { "\(folder)/server.pem" }
     var certificateKey: String { "\(folder)/server-key.pem" }
 
-    /// Makes what is missing.
+    /// Creates missing files.
     init(folder: String, bundle: String) throws(Failure) {
         var path = folder
         while path.utf8.count > 1, path.hasSuffix("/") { path.removeLast() }
@@ -42,7 +41,7 @@ struct Workshop {
 
     func keyPath(_ id: String) -> String { "\(folder)/AuthKey_\(id).p8" }
 
-    /// The public half of a key, which is made where it is missing.
+    /// Returns the public half of a key, which is created if missing.
     func publicKey(_ id: String) throws(Failure) -> ES256PublicKey {
         let path = keyPath(id)
         let text = try systemCalls(Files.contents(path))
@@ -52,7 +51,7 @@ struct Workshop {
         return made.publicKey
     }
 
-    /// Writes what Turnstone needs to come here, as lines `NAME=value`.
+    /// Writes the variables that direct Turnstone here, as lines `NAME=value`.
     func writeEnvironment(
         ogs: String, apns: String, management: String, environment: String
     ) throws(Failure) {

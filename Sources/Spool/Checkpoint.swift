@@ -16,7 +16,7 @@ final class Checkpoint {
     func read() throws(Failure) -> ReceiptLog.Position? {
         let bytes: [UInt8]?
         do throws(SystemError) { bytes = try Files.contents(path) } catch {
-            guard error.errno.isOfTheFile else { throw error.failure }
+            guard error.errno.isFileSpecific else { throw error.failure }
             bytes = nil
         }
         guard let members = bytes.flatMap({ members(of: $0[...]) }),

@@ -19,7 +19,7 @@ enum Damage {
 
     /// The failure of a system call on one file that was to be read.
     static func failure(_ error: SystemError) -> Failure {
-        if error.errno.isOfTheFile {
+        if error.errno.isFileSpecific {
             return Failure(
                 .broken, "unable to read \(error.path): \(reason(error))", cause: unreadable,
                 file: error.path)

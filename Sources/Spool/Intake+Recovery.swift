@@ -94,7 +94,7 @@ private struct SpoolNames {
                     if let id = idOfFile(name) { ids.insert(id) }
                 }
             } catch {
-                guard error.errno.isOfTheFile else { throw error.failure }
+                guard error.errno.isFileSpecific else { throw error.failure }
                 isComplete = false
             }
         }

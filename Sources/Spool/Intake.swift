@@ -53,7 +53,7 @@ package final class Intake {
         listAgainIfMoving()
         while true {
             guard let name = try name(in: spool.ready(lane), list.next) else {
-                list.removeIfWorn()
+                list.removeIfOversized()
                 return nil
             }
             if let file = try take(spool.ready(lane), name) { return file }
@@ -115,7 +115,7 @@ package final class Intake {
         in folder: String, _ next: () throws(SystemError) -> String?
     ) throws(Failure) -> String? {
         do throws(SystemError) { return try next() } catch {
-            guard error.errno.isOfTheFile else { throw error.failure }
+            guard error.errno.isFileSpecific else { throw error.failure }
             reportUnlisted(error.failure)
             return nil
         }

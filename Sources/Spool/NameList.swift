@@ -52,8 +52,8 @@ final class NameList {
         isAtEnd = false
     }
 
-    /// As of ``FolderList/removeIfWorn()``.
-    func removeIfWorn() { list.removeIfWorn() }
+    /// As of ``FolderList/removeIfOversized()``.
+    func removeIfOversized() { list.removeIfOversized() }
 }
 
 /// A new, random id for a notification.

@@ -31,7 +31,7 @@ extension ReceiptLog {
     /// read cannot be written either.
     private func open(_ day: String, report: (Failure) -> Void) throws(Failure) -> FileDescriptor? {
         do throws(SystemError) { return try FileDescriptor.open(path(day), .read) } catch {
-            guard error.errno.isOfTheFile else { throw error.failure }
+            guard error.errno.isFileSpecific else { throw error.failure }
             let copy = "\(path(day)).unreadable-\(Timestamp.systemNow.milliseconds)"
             try systemCalls(Files.rename(path(day), copy))
             report(

@@ -24,7 +24,7 @@ extension ReceiptLog {
     ) throws(Failure) -> Bool {
         let file: FileDescriptor
         do throws(SystemError) { file = try .open(path(day), .read) } catch {
-            guard error.errno.isOfTheFile || error.errno == .noEntry else { throw error.failure }
+            guard error.errno.isFileSpecific || error.errno == .noEntry else { throw error.failure }
             return false
         }
         // Days are removed, and a power cut may have taken what was not durable.

@@ -61,7 +61,7 @@ extension Intake {
     package func lookForCallOffs() throws(Failure) -> [SpoolFile] {
         var names: [String] = []
         do throws(Failure) { names = try spool.callOffs() } catch {
-            guard error.isOfOneFile else { throw error }
+            guard error.isFileSpecific else { throw error }
             reportUnlisted(error)
         }
         guard !names.isEmpty || !callOffs.isEmpty else { return [] }

@@ -44,8 +44,8 @@ extension Spool {
     /// Whether the log can be written: without one, a drainer delivers all the same.
     private func isLogUsable() throws(SystemError) -> Bool {
         do throws(SystemError) { try shorten(log) } catch {
-            guard error.errno.isOfTheFile else { throw error }
-            UnusableFiles.note(log, error.errno.name)
+            guard error.errno.isFileSpecific else { throw error }
+            UnusableFiles.record(log, error.errno.name)
             return false
         }
         return true

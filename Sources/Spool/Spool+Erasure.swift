@@ -57,7 +57,7 @@ extension Spool {
             if let election = try election() { return election }
             if let process = try drainer(), process != asked {
                 asked = process
-                ThisProcess.askToEnd(Int32(process))
+                ThisProcess.terminate(Int32(process))
             }
             guard Instant.now - start < .milliseconds(8000) else {
                 throw Failure(
@@ -135,7 +135,7 @@ extension Spool {
         for folder in try folders() {
             for file in try unreadable.names(in: folder) {
                 let path = "\(folder)/\(file)"
-                try unreadable.skip { () throws(SystemError) in
+                try unreadable.attempt { () throws(SystemError) in
                     try Files.contains(name, in: path)
                 } then: { (isNamed) throws(Failure) in
                     guard isNamed else {
@@ -238,7 +238,7 @@ extension Spool {
     ) throws(Failure) -> Int {
         var count = 0
         for name in try unreadable.names(in: folder) where isMeant(name) {
-            try unreadable.skip { () throws(SystemError) in
+            try unreadable.attempt { () throws(SystemError) in
                 try Files.overwrite(bytes, with: byte, in: "\(folder)/\(name)", isWord: isWord)
             } then: { (found) in
                 count += found

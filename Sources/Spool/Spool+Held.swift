@@ -115,8 +115,8 @@ extension Spool {
 
     /// Leaves out a folder that cannot be used: what is in the others goes out. `health` names it.
     private func skip(_ error: SystemError) throws(Failure) {
-        guard error.errno.isOfTheFile else { throw error.failure }
-        UnusableFiles.note(error.path, error.errno.name)
+        guard error.errno.isFileSpecific else { throw error.failure }
+        UnusableFiles.record(error.path, error.errno.name)
     }
 
     /// Whether anything is held for anybody.
@@ -404,7 +404,7 @@ extension Spool {
         try forEachHeld(in: box, &unreadable) { (file, _) throws(Failure) in
             try recordForgotten(file.notification, now: now)
         }
-        try unreadable.skip { () throws(SystemError) in
+        try unreadable.attempt { () throws(SystemError) in
             try Files.removeFolder(box)
         } then: { (_) in
         }

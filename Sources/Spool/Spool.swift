@@ -147,7 +147,7 @@ package struct Spool {
             do throws(SystemError) {
                 if try Files.exists("\(folder)/\(id).jsonl.new") { return true }
             } catch {
-                guard error.errno.isOfTheFile else { throw error.failure }
+                guard error.errno.isFileSpecific else { throw error.failure }
             }
         }
         // It may have got its name between the two.
@@ -204,7 +204,7 @@ package struct Spool {
     /// The names in a folder; none where it cannot be listed: that keeps nobody else from being told.
     func names(in folder: String) throws(Failure) -> [String] {
         do throws(SystemError) { return try Files.names(in: folder) } catch {
-            guard error.errno.isOfTheFile else { throw error.failure }
+            guard error.errno.isFileSpecific else { throw error.failure }
             return []
         }
     }
@@ -216,7 +216,7 @@ package struct Spool {
         for path in folders.map({ "\($0)/\(id).jsonl" }) {
             // A folder that cannot be entered keeps what is in it: the drainer reports it.
             do throws(SystemError) { if try Files.exists(path) { paths.append(path) } } catch {
-                guard error.errno.isOfTheFile else { throw error.failure }
+                guard error.errno.isFileSpecific else { throw error.failure }
             }
         }
         return paths
@@ -277,7 +277,7 @@ package struct Spool {
         do throws(SystemError) {
             while let name = try list.next() { if idOfFile(name) != nil { return true } }
         } catch {
-            guard error.errno.isOfTheFile else { throw error.failure }
+            guard error.errno.isFileSpecific else { throw error.failure }
         }
         return false
     }

@@ -88,7 +88,7 @@ package struct MessageRecords {
             do throws(Failure) {
                 if let record = try record(id, day).readUnlocked() { return record }
             } catch {
-                guard error.isOfOneFile else { throw error }
+                guard error.isFileSpecific else { throw error }
                 unreadable = error
             }
         }

@@ -26,7 +26,7 @@ package struct PlayerIndex {
         var file: FileDescriptor?
         // A file that cannot be opened is checked again with the lock held.
         do throws(Failure) { file = try open(path) } catch {
-            guard error.isOfOneFile else { throw error }
+            guard error.isFileSpecific else { throw error }
         }
         if let file, try isSound(file) { return file }
         return try Lock.holding(path) { (_) throws(Failure) in try openedLocked(path, state) }
@@ -43,7 +43,7 @@ package struct PlayerIndex {
                 if try isSound(file) { return file }
                 break
             } catch {
-                guard error.isOfOneFile else { throw error }
+                guard error.isFileSpecific else { throw error }
                 if isLast { try setAside(path) }
             }
         }
@@ -55,7 +55,7 @@ package struct PlayerIndex {
     private static func setAside(_ path: String) throws(Failure) {
         let copy = "\(path).corrupt-\(Timestamp.systemNow.milliseconds)"
         try systemCalls(Files.rename(path, copy))
-        UnusableFiles.note(copy, nil)
+        UnusableFiles.record(copy, nil)
     }
 
     private static func open(_ path: String) throws(Failure) -> FileDescriptor {
@@ -76,7 +76,7 @@ package struct PlayerIndex {
     private static func rebuild(_ path: String, _ state: State) throws(Failure) {
         var bytes = record([magic])
         // Players in a folder that cannot be listed now get their records later: `repair(report:)`.
-        try state.users.forEachName(unlisted: { $0.noteFile() }) { (name) throws(Failure) in
+        try state.users.forEachName(unlisted: { $0.recordFile() }) { (name) throws(Failure) in
             guard let player = PlayerID(name) else { return }
             let isWatched: Bool
             do throws(Failure) {

@@ -152,8 +152,8 @@ extension Registry {
         var session: SessionFeeds?
         do throws(Failure) { session = try state.session(of: device) } catch {
             // A damaged session does not prevent joining another one.
-            guard error.isOfOneDocument else { throw error }
-            error.noteFile()
+            guard error.isDocumentSpecific else { throw error }
+            error.recordFile()
         }
         guard let session else { return }
         try document.devices[place].leave(session, with: registration.token, at: time) {

@@ -23,8 +23,8 @@ extension Registry {
                 if try !has(user, in: index) { left.append(user) }
             } catch {
                 // The others are not affected.
-                guard error.isOfOneDocument || error.cause == "busy" else { throw error }
-                error.noteFile()
+                guard error.isDocumentSpecific || error.cause == "busy" else { throw error }
+                error.recordFile()
             }
         }
         // In parts, so that nobody waits long for the lock.

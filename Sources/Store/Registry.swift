@@ -113,8 +113,8 @@ package struct Registry {
                 let devices = try state.users[user].read()?.devices ?? []
                 for device in devices where key.finds(device) { found.append((user, device)) }
             } catch {
-                guard error.isOfOneDocument else { throw error }
-                error.noteFile()
+                guard error.isDocumentSpecific else { throw error }
+                error.recordFile()
                 fault = error
             }
         }
@@ -129,7 +129,7 @@ package struct Registry {
         try forget(removed, of: user)
         do throws(Failure) { try handOverBadges(of: removed, from: user) } catch {
             // The device is removed, so the caller must not be told otherwise.
-            error.noteFile()
+            error.recordFile()
         }
         return !removed.isEmpty
     }
@@ -144,7 +144,7 @@ package struct Registry {
             }
             var others: [UserID] = []
             do throws(Failure) { others = try users(of: device.token) } catch {
-                guard error.isOfOneDocument else { throw error }
+                guard error.isDocumentSpecific else { throw error }
             }
             for other in others where other != user {
                 if try takeOverBadge(of: device.token, by: other) { break }

@@ -41,7 +41,7 @@ extension State {
         var pause: Int64 = 0
         do throws(SystemError) {
             pause = try count(caller, distance: 60_000_000 / Int64(perMinute))
-        } catch { UnusableFiles.note("\(folder)/requests.limit", error.errno.name) }
+        } catch { UnusableFiles.record("\(folder)/requests.limit", error.errno.name) }
         guard pause == 0 else {
             throw .refused(
                 .tooMany(seconds: Int(pause)),

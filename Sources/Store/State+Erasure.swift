@@ -37,7 +37,7 @@ extension State {
             }
         } catch {
             // An unreadable document is erased with the other files.
-            guard error.cause == "corrupt" || error.isOfOneFile && error.cause != "newer" else {
+            guard error.cause == "corrupt" || error.isFileSpecific && error.cause != "newer" else {
                 throw error
             }
             return []
@@ -64,14 +64,14 @@ extension State {
                     UserID(player) != user, players.last != UserID(player)
                 else { continue }
                 var isNamed = false
-                try unreadable.skip { () throws(SystemError) in
+                try unreadable.attempt { () throws(SystemError) in
                     try Files.contains(word, in: "\(shard)/\(name)", isWord: true)
                 } then: {
                     isNamed = $0
                 }
                 guard isNamed else { continue }
                 players.append(UserID(player))
-                try unreadable.skip { () throws(Failure) in
+                try unreadable.attempt { () throws(Failure) in
                     _ = try looks[player].erase()
                 }
             }
@@ -102,11 +102,11 @@ extension State {
             keys += 1
         }
         erased.keys = keys
-        try unreadable.skip { () throws(Failure) in
+        try unreadable.attempt { () throws(Failure) in
             erased.files += try looks[named: user.documentName].erase()
         }
-        try unreadable.skip { () throws(Failure) in erased.files += try eraseRecords(of: user) }
-        try unreadable.skip { () throws(Failure) in erased.files += try eraseRefusals(of: user) }
+        try unreadable.attempt { () throws(Failure) in erased.files += try eraseRecords(of: user) }
+        try unreadable.attempt { () throws(Failure) in erased.files += try eraseRefusals(of: user) }
         erased.files += try eraseOutgoing(of: user, devices, &unreadable)
         erased.files += try eraseLogs(of: user, &unreadable)
         erased.unreadable = unreadable.count
@@ -138,7 +138,7 @@ extension State {
         var count = 0
         for name in try unreadable.names(in: "\(folder)/outgoing") {
             let path = "\(folder)/outgoing/\(name)"
-            try unreadable.skip { () throws(SystemError) in
+            try unreadable.attempt { () throws(SystemError) in
                 var isNamed = false
                 for word in words where !isNamed { isNamed = try Files.contains(word, in: path) }
                 return isNamed
@@ -158,7 +158,7 @@ extension State {
         var count = 0
         for (name, words) in logs + UnusableFiles.names.map({ ($0, [file]) }) {
             for word in words {
-                try unreadable.skip { () throws(SystemError) in
+                try unreadable.attempt { () throws(SystemError) in
                     try Files.overwrite(word, with: UInt8(ascii: "-"), in: "\(folder)/\(name)")
                 } then: {
                     count += $0
@@ -190,7 +190,7 @@ extension State {
             for name in names {
                 let path = "\(shard)/\(name)"
                 var isNamed = false
-                try unreadable.skip { () throws(SystemError) in
+                try unreadable.attempt { () throws(SystemError) in
                     try Files.contains(quoted, in: path)
                 } then: {
                     isNamed = $0
@@ -205,13 +205,13 @@ extension State {
                         if error.cause == "corrupt" {
                             isDamaged = true
                         } else {
-                            guard error.isOfOneFile else { throw error }
-                            unreadable.note(error)
+                            guard error.isFileSpecific else { throw error }
+                            unreadable.record(error)
                         }
                     }
                 case .uncommitted:
                     let document = String(decoding: path.utf8.dropLast(4), as: UTF8.self)
-                    try unreadable.skip { () throws(Failure) in
+                    try unreadable.attempt { () throws(Failure) in
                         try Lock.holding(document) { (_) throws(Failure) in _ = Files.remove(path) }
                     }
                 case .other: isDamaged = true
@@ -219,7 +219,7 @@ extension State {
             }
             guard isDamaged else { continue }
             for name in try unreadable.names(in: shard) where ending(of: name) == .other {
-                try unreadable.skip { () throws(SystemError) in
+                try unreadable.attempt { () throws(SystemError) in
                     try Files.overwrite(
                         Array(user.text.utf8), with: UInt8(ascii: "-"), in: "\(shard)/\(name)",
                         isWord: true)

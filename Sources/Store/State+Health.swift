@@ -180,6 +180,6 @@ extension State {
     package func tryToWrite() throws(Failure) {
         let path = "\(folder)/trial.\(ThisProcess.id)"
         defer { Files.remove(path) }
-        try systemCalls(FileDescriptor.open(path, .anew).write([UInt8(ascii: "\n")]))
+        try systemCalls(FileDescriptor.open(path, .truncate).write([UInt8(ascii: "\n")]))
     }
 }

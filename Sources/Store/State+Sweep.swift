@@ -68,8 +68,8 @@ extension State {
                     }
                 if isGone { count += 1 }
             } catch {
-                guard error.isOfOneFile else { throw error }
-                error.noteFile()
+                guard error.isFileSpecific else { throw error }
+                error.recordFile()
             }
         }
         try sweepLocks(in: folder, names)
@@ -94,7 +94,7 @@ extension State {
                     if !isThere { Files.remove("\(path).lock") }
                 }
             } catch {
-                guard error.isOfOneFile || error.cause == "busy" else { throw error }
+                guard error.isFileSpecific || error.cause == "busy" else { throw error }
             }
         }
     }

@@ -13,7 +13,7 @@ extension Instant {
     }
 }
 
-/// Sleeps, or ends early when a signal arrives. C: `nanosleep(2)`.
+/// Sleeps for `pause`; a signal ends it early. C: `nanosleep(2)`.
 package func sleep(for pause: Interval) {
     guard pause > .seconds(0) else { return }
     var time = timespec(
@@ -36,30 +36,5 @@ extension Timestamp {
         clock_gettime(CLOCK_REALTIME, &time)
         return Timestamp(
             milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
-    }
-}
-
-/// Bytes that nobody can guess. C: `getrandom(2)`.
-package func randomBytes(_ count: Int) throws(Failure) -> [UInt8] {
-    var result = 0
-    let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-        while filled < count {
-            result = retried { getrandom(buffer.baseAddress! + filled, count - filled, 0) }
-            guard result > 0 else { break }
-            filled += result
-        }
-    }
-    guard bytes.count == count else {
-        let errno = Errno.current
-        throw Failure(
-            .later(seconds: 5), "unable to get random bytes: \(errno.name)", cause: errno.name)
-    }
-    return bytes
-}
-
-/// A number that spreads what would come at once; where the system has none, it is taken from the clock.
-package func jitter() -> UInt8 {
-    do throws(Failure) { return try randomBytes(1)[0] } catch {
-        return UInt8(truncatingIfNeeded: Instant.microseconds)
     }
 }

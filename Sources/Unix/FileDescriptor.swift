@@ -1,17 +1,17 @@
 import CUnix
 import Turnstone
 
-/// An open file, closed with the last reference to it.
+/// An open file, closed when the last reference to it goes away.
 ///
-/// A class, since Embedded Swift cannot see a noncopyable type's `deinit` from another module.
+/// It is a class because Embedded Swift cannot see a noncopyable type's `deinit` from another module.
 ///
-/// Swift may end an object as soon as nothing uses it any more, and reading its number is its last use where it
-/// is a temporary. So each method keeps the object until its system call has returned and errno was read.
+/// Swift may destroy an object right after its last use, and for a temporary that is the reading of its
+/// number. So each method keeps the object alive until its system call has returned and errno was read.
 package final class FileDescriptor {
     let number: Int32
     private let path: String
 
-    /// Takes over an open descriptor; `path` names it in errors.
+    /// Takes ownership of an open descriptor. `path` names it in errors.
     package init(owning number: Int32, path: String) {
         self.number = number
         self.path = path
@@ -19,19 +19,19 @@ package final class FileDescriptor {
 
     deinit { _ = close(number) }
 
-    /// Only regular files are opened, unless a mode says otherwise: whatever else has the name, such as a FIFO, could make
-    /// whoever opens it wait. No open waits.
+    /// How a file is opened. Modes open only regular files unless they say otherwise: anything else with that
+    /// name, such as a FIFO, could make the caller wait. Opening never waits.
     package enum Mode: Sendable {
         case read
-        /// For reading, of whatever kind it is.
+        /// Read any kind of file.
         case readAny
-        /// For reading and writing; made with mode 0600 where it is missing.
+        /// Read and write; created with mode 0600 if missing.
         case update
-        /// For reading and writing what is there.
+        /// Read and write an existing file.
         case overwrite
-        /// For writing, empty; made where it is missing.
-        case anew
-        /// Each write goes to the end; made where it is missing.
+        /// Write; emptied if it exists, created if missing.
+        case truncate
+        /// Append with each write; created if missing.
         case append
         case folder
 
@@ -41,7 +41,7 @@ package final class FileDescriptor {
                 case .read, .readAny: O_RDONLY
                 case .update: O_RDWR | O_CREAT
                 case .overwrite: O_RDWR
-                case .anew: O_WRONLY | O_CREAT | O_TRUNC
+                case .truncate: O_WRONLY | O_CREAT | O_TRUNC
                 case .append: O_WRONLY | O_CREAT | O_APPEND
                 case .folder: O_RDONLY | O_DIRECTORY
                 }
@@ -51,7 +51,7 @@ package final class FileDescriptor {
         var isRegular: Bool { self != .readAny && self != .folder }
     }
 
-    /// C: `open(2)`, close-on-exec, mode 0600 for what it makes.
+    /// Opens a file, close-on-exec; a new file gets mode 0600. C: `open(2)`.
     package static func open(_ path: String, _ mode: Mode) throws(SystemError) -> FileDescriptor {
         let number = retried { cunix_open(path, mode.flags | O_CLOEXEC, 0o600) }
         guard number >= 0 else { throw SystemError("open", path) }
@@ -60,7 +60,7 @@ package final class FileDescriptor {
         return file
     }
 
-    /// - Throws: `EISDIR` for a folder, `EINVAL` for whatever else is no regular file.
+    /// - Throws: `EISDIR` for a folder, `EINVAL` for anything else that is not a regular file.
     private func requireRegular() throws(SystemError) {
         defer { withExtendedLifetime(self) {} }
         var status = stat()
@@ -70,7 +70,7 @@ package final class FileDescriptor {
         throw SystemError("open", path, Errno(rawValue: kind == Int32(S_IFDIR) ? EISDIR : EINVAL))
     }
 
-    /// A file without a name, which goes with its last descriptor; the position is at its start.
+    /// Creates a file without a name that goes away with its last descriptor. The position is at the start.
     /// C: `memfd_create(2)`.
     package static func inMemory(
         holding bytes: [UInt8] = []
@@ -98,12 +98,13 @@ package final class FileDescriptor {
         return Int(status.st_size)
     }
 
-    /// Whether it is a file, or a device such as `/dev/null`, whose bytes are all there. C: `fstat(2)`.
+    /// Whether it is a file, a folder, or a device such as `/dev/null`: one that can be read without waiting.
+    /// C: `fstat(2)`.
     package func isPlain() throws(SystemError) -> Bool {
         defer { withExtendedLifetime(self) {} }
         var status = stat()
         guard fstat(number, &status) == 0 else { throw SystemError("fstat", path) }
-        // A folder, too: reading it says what it is.
+        // Folders count too: reading one then throws `EISDIR`.
         return [0o100000, 0o040000, 0o020000].contains(status.st_mode & 0o170000)
     }
 
@@ -115,7 +116,8 @@ package final class FileDescriptor {
         return status.st_nlink > 0
     }
 
-    /// Whether the file is the one at a path, and not another one that has taken its name. C: `fstat(2)`, `stat(2)`.
+    /// Whether this file is the one at `path`; `false` if another file has taken its name. C: `fstat(2)`,
+    /// `stat(2)`.
     package func isStill(at path: String) throws(SystemError) -> Bool {
         defer { withExtendedLifetime(self) {} }
         var own = stat()
@@ -130,8 +132,9 @@ package final class FileDescriptor {
         return own.st_dev == named.st_dev && own.st_ino == named.st_ino
     }
 
-    /// Tells the file from a copy of it, and stays the same when it is written or renamed: its inode, and when it was made in
-    /// nanoseconds since 1970, 0 where the file system does not know. C: `fstat(2)`, `statx(2)`.
+    /// Identifies the file: its inode, and its creation time in nanoseconds since 1970 (0 if the file system
+    /// does not record it). A copy has another identity; writing or renaming the file does not change it.
+    /// C: `fstat(2)`, `statx(2)`.
     package func identity() throws(SystemError) -> (inode: Int64, birth: Int64) {
         defer { withExtendedLifetime(self) {} }
         var status = stat()
@@ -139,7 +142,7 @@ package final class FileDescriptor {
         return (Int64(truncatingIfNeeded: status.st_ino), cunix_birth(number))
     }
 
-    /// Reads up to `count` bytes; none at the end of the file. C: `read(2)`.
+    /// Reads up to `count` bytes; an empty array at the end of the file. C: `read(2)`.
     package func read(upTo count: Int) throws(SystemError) -> [UInt8] {
         defer { withExtendedLifetime(self) {} }
         var result = 0
@@ -151,13 +154,14 @@ package final class FileDescriptor {
         return bytes
     }
 
-    /// Reads to the end, or throws `EFBIG`'s like where there is more than `limit`.
+    /// Reads to the end. Throws `EFBIG` if there are more than `limit` bytes.
     package func readToEnd(limit: Int = 1 << 30) throws(SystemError) -> [UInt8] {
         defer { withExtendedLifetime(self) {} }
         let size = try size()
         guard size <= limit else { throw SystemError("read", path, .tooLarge) }
         var bytes = try read(upTo: size + 1)
-        // A file's last read is short; what states no size, as /proc's files do not, is read to its end.
+        // The read past a file's end is short. Files that state no size, such as those in /proc, are read to
+        // their end.
         guard size == 0 || bytes.count > size else { return bytes }
         while bytes.count <= limit {
             let more = try read(upTo: 65_536)
@@ -209,16 +213,16 @@ package final class FileDescriptor {
         }
     }
 
-    /// Makes the file's bytes and its size durable, and nothing else of it. C: `fdatasync(2)`.
+    /// Makes the file's bytes and size durable, but not its other metadata. C: `fdatasync(2)`.
     package func synchronizeData() throws(SystemError) {
         defer { withExtendedLifetime(self) {} }
         guard retried({ fdatasync(number) }) == 0 else { throw SystemError("fdatasync", path) }
     }
 
-    /// Sets blocks aside for `count` bytes from `offset` on, beyond the file's end, which stays where
-    /// it is: writing there cannot fail for want of room. C: `fallocate(2)`.
+    /// Reserves blocks for `count` bytes from `offset` on, beyond the file's end, which does not move.
+    /// Writing there then cannot fail for lack of space. C: `fallocate(2)`.
     ///
-    /// - Returns: whether the file system can do so.
+    /// - Returns: whether the file system supports this.
     package func reserve(_ count: Int, at offset: Int) throws(SystemError) -> Bool {
         defer { withExtendedLifetime(self) {} }
         let result = retried {
@@ -229,20 +233,20 @@ package final class FileDescriptor {
         return false
     }
 
-    /// Where the next bytes are that were ever written, from `offset` on, or the file's end: a sparse file of a terabyte
-    /// has next to none, and reads as zeros. C: `lseek(2)` with `SEEK_DATA`.
+    /// The offset of the next bytes that were ever written, at `offset` or later, or the file's end. A sparse
+    /// file of a terabyte has hardly any, and reads as zeros. C: `lseek(2)` with `SEEK_DATA`.
     package func nextData(from offset: Int) throws(SystemError) -> Int {
         defer { withExtendedLifetime(self) {} }
         let place = lseek(number, off_t(offset), 3)  // SEEK_DATA, for GNU sources only
         if place >= 0 { return Int(place) }
         switch Errno.current.rawValue {
         case ENXIO: return max(offset, try size())
-        case EINVAL, ESPIPE, EOPNOTSUPP: return offset  // the file system does not know
+        case EINVAL, ESPIPE, EOPNOTSUPP: return offset  // the file system cannot tell
         default: throw SystemError("seek", path)
         }
     }
 
-    /// Makes the file end at `size`, and gives back what was set aside behind it. C: `ftruncate(2)`.
+    /// Makes the file end at `size` and frees the blocks that were reserved beyond it. C: `ftruncate(2)`.
     package func truncate(to size: Int) throws(SystemError) {
         defer { withExtendedLifetime(self) {} }
         guard retried({ ftruncate(number, off_t(size)) }) == 0 else {
@@ -256,12 +260,12 @@ package final class FileDescriptor {
         guard retried({ fsync(number) }) == 0 else { throw SystemError("fsync", path) }
     }
 
-    /// Takes the exclusive lock, which every process of the machine (and of a cluster file system)
-    /// sees, if nobody holds it. Released with the descriptor. C: `flock(2)`.
+    /// Takes the exclusive lock if no process holds it. All processes of the machine see the lock, and on a
+    /// cluster file system all machines. It is released with the descriptor. C: `flock(2)`.
     package func tryLock() throws(SystemError) -> Bool { try tryLock(LOCK_EX) }
 
-    /// Whether a process holds the exclusive lock. Whoever asks takes a shared one for an instant, which is in the
-    /// way of nobody else who asks.
+    /// Whether a process holds the exclusive lock. Asking takes a shared lock for an instant, which does not
+    /// disturb others who ask.
     package func isLocked() throws(SystemError) -> Bool {
         defer { withExtendedLifetime(self) {} }
         guard try tryLock(LOCK_SH) else { return true }
@@ -276,7 +280,7 @@ package final class FileDescriptor {
         return false
     }
 
-    /// Tries for the lock again and again, at growing distances of 1 to 20 ms, for up to `patience`.
+    /// Tries to take the lock for up to `patience`, at intervals that grow from 1 to 20 ms.
     package func lock(patience: Interval) throws(SystemError) -> Bool {
         defer { withExtendedLifetime(self) {} }
         if try tryLock() { return true }

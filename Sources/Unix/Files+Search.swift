@@ -1,11 +1,9 @@
-import CUnix
-
-// Looking for bytes in files, piece by piece, and overwriting them where they are.
+// Searches files for bytes, piece by piece, and overwrites bytes in place.
 
 extension Files {
-    /// Whether the bytes are in the file. A missing file has none.
+    /// Whether the file contains the bytes; `false` if it does not exist.
     ///
-    /// - Parameter isWord: whether they count only where no letter or digit is beside them.
+    /// - Parameter isWord: whether an occurrence counts only if no letter or digit is next to it.
     package static func contains(
         _ bytes: [UInt8], in path: String, isWord: Bool = false
     ) throws(SystemError) -> Bool {
@@ -17,11 +15,11 @@ extension Files {
         return isFound
     }
 
-    /// Overwrites the bytes wherever they are in the file, with as many of another one, durably. Nothing else in the
-    /// file moves, so that offsets into it stay right, and others may append to it meanwhile.
+    /// Overwrites every occurrence of the bytes with as many copies of `byte`, durably. Nothing else in the
+    /// file moves: offsets into it stay valid, and other processes may append to it meanwhile.
     ///
-    /// - Parameter isWord: whether they count only where no letter or digit is beside them.
-    /// - Returns: how often they were there.
+    /// - Parameter isWord: whether an occurrence counts only if no letter or digit is next to it.
+    /// - Returns: the number of occurrences.
     package static func overwrite(
         _ bytes: [UInt8], with byte: UInt8, in path: String, isWord: Bool = false
     ) throws(SystemError) -> Int {
@@ -37,8 +35,8 @@ extension Files {
         return count
     }
 
-    /// - Parameter body: gets where the bytes begin; `false` ends the search.
-    /// - Returns: the file, where there is one.
+    /// - Parameter body: gets the file and the offset of the bytes; returns `false` to end the search.
+    /// - Returns: the file, if it exists.
     @discardableResult
     private static func forEachPlace(
         of bytes: [UInt8], in path: String, _ mode: FileDescriptor.Mode, isWord: Bool,
@@ -48,7 +46,8 @@ extension Files {
         let size = 1 << 20
         var offset = 0
         while true {
-            // Back by as many bytes as pieces overlap: what is looked for may begin with zeros.
+            // Step back by the overlap of two pieces: the bytes may begin with zeros, which a hole does not
+            // show.
             offset = max(offset, try file.nextData(from: offset) - bytes.count - 1)
             let piece = try file.read(upTo: size, at: offset)
             let isLast = piece.count < size

@@ -1,35 +1,35 @@
 import CUnix
 import Turnstone
 
-/// The file system's verbs, each with the path in its error.
+/// Operations on the file system. Errors name the path.
 package enum Files {
-    /// The bytes of a file that programs have written, or `nil` where there is none.
+    /// Reads a file that programs write; `nil` if it does not exist.
     ///
-    /// - Throws: `EFBIG` for one of more than `limit` bytes, `EISDIR` or `EINVAL` for what is no regular file.
+    /// - Throws: `EFBIG` if it has more than `limit` bytes, `EISDIR` or `EINVAL` if it is not a regular file.
     package static func contents(
         _ path: String, limit: Int = longest
     ) throws(SystemError) -> [UInt8]? {
         try open(path, .read)?.readToEnd(limit: limit)
     }
 
-    /// What no document, and nothing else that is read whole, may exceed.
+    /// The longest document, or other file that is read whole, in bytes.
     package static let longest = 1 << 24
 
-    /// The bytes of a file that a person has written, such as a configuration or a key, or `nil` where there is none.
+    /// Reads a file that an operator writes, such as a configuration or a key; `nil` if it does not exist.
     ///
-    /// - Throws: `EFBIG` for one of more than a megabyte, `ESPIPE` for what is no file, such as a FIFO, which could make
-    ///   whoever opens it wait.
-    package static func writtenContents(_ path: String) throws(SystemError) -> [UInt8]? {
+    /// - Throws: `EFBIG` if it is larger than 1 MiB, `ESPIPE` if it is not a file: a FIFO, for example, could
+    ///   make the reader wait.
+    package static func contents(ofOperatorFile path: String) throws(SystemError) -> [UInt8]? {
         guard let file = try open(path, .readAny) else { return nil }
-        guard try file.isPlain() else { throw SystemError("read", path, .isNoFile) }
+        guard try file.isPlain() else { throw SystemError("read", path, .notAFile) }
         return try file.readToEnd(limit: 1 << 20)
     }
 
-    /// Finds out what ``writtenContents(_:)`` would throw, for a library that reads the file by itself.
+    /// Throws what ``contents(ofOperatorFile:)`` would throw, for a library that reads the file by itself.
     ///
-    /// - Returns: whether there is such a file.
-    package static func isReadable(_ path: String) throws(SystemError) -> Bool {
-        try writtenContents(path) != nil
+    /// - Returns: whether the file exists.
+    package static func checkOperatorFile(_ path: String) throws(SystemError) -> Bool {
+        try contents(ofOperatorFile: path) != nil
     }
 
     static func open(
@@ -41,11 +41,11 @@ package enum Files {
         }
     }
 
-    /// Makes `path` hold `bytes`, at one instant and durably: a temporary file beside it, `fsync`,
-    /// `rename`, `fsync` of the folder. Whoever reads sees the old bytes or the new ones.
+    /// Replaces the file's bytes atomically and durably: writes a temporary file beside it, `fsync`,
+    /// `rename`, `fsync` of the folder. Readers see the old bytes or the new ones.
     ///
-    /// The caller holds the lock that makes it the only writer, so the temporary name is fixed and a
-    /// killed writer's leftover is overwritten by the next.
+    /// The caller must hold the lock that makes it the only writer. So the temporary name is fixed, and the
+    /// next writer overwrites what a killed one has left.
     package static func replace(
         _ path: String, with bytes: [UInt8], durably: Bool = true
     ) throws(SystemError) {
@@ -55,7 +55,7 @@ package enum Files {
             try file.write(bytes)
             if durably { try file.synchronize() }
         } catch {
-            remove(temporary)  // half a file takes up room on a disk that may be full
+            remove(temporary)  // half a file would waste space on a disk that may be full
             throw error
         }
         try rename(temporary, path)
@@ -93,22 +93,21 @@ package enum Files {
         try synchronizeFolder(of: path)
     }
 
-    /// Opens a temporary file. Whatever lies there and is not ours to write, such as a FIFO or root's file, goes: it was
-    /// never committed.
+    /// Opens a temporary file. Anything at the path that we cannot write to, such as a FIFO or root's file,
+    /// is removed: it was never committed.
     private static func openTemporary(_ path: String) throws(SystemError) -> FileDescriptor {
-        do throws(SystemError) { return try FileDescriptor.open(path, .anew) } catch {
-            guard error.errno.isOfTheFile, remove(path) || removeAll(path) else { throw error }
-            return try FileDescriptor.open(path, .anew)
+        do throws(SystemError) { return try FileDescriptor.open(path, .truncate) } catch {
+            guard error.errno.isFileSpecific, remove(path) || removeAll(path) else { throw error }
+            return try FileDescriptor.open(path, .truncate)
         }
     }
 
-    /// How much may still be written to the file system that holds the path: bytes, and files.
-    /// C: `statvfs(3)`.
+    /// The room that is left on the path's file system: bytes, and files. C: `statvfs(3)`.
     package static func room(at path: String) throws(SystemError) -> (bytes: UInt64, files: UInt64)
     {
         var status = statvfs()
         guard statvfs(path, &status) == 0 else { throw SystemError("statvfs", path) }
-        // File systems that make inodes as they need them state none.
+        // File systems that create inodes as needed state no number.
         let files = status.f_files == 0 ? UInt64.max : UInt64(status.f_favail)
         let (bytes, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(
             by: UInt64(status.f_frsize))
@@ -120,10 +119,10 @@ package enum Files {
         guard CUnix.rename(from, to) == 0 else { throw SystemError("rename", from) }
     }
 
-    /// Makes names made, changed or removed in the folder durable.
+    /// Makes the folder's names durable: those that were created, changed or removed.
     package static func synchronizeFolder(_ folder: String) throws(SystemError) {
         do throws(SystemError) { try FileDescriptor.open(folder, .folder).synchronize() } catch {
-            // What a file system answers that keeps names safe by itself, or cannot.
+            // File systems answer this if names are always durable, or never.
             guard error.call == "fsync", [.notSupported, .invalid].contains(error.errno) else {
                 throw error
             }
@@ -141,7 +140,7 @@ package enum Files {
         unlink(path) == 0
     }
 
-    /// Whether there is something at the path. C: `access(2)`.
+    /// Whether anything exists at the path. C: `access(2)`.
     package static func exists(_ path: String) throws(SystemError) -> Bool {
         if retried({ access(path, F_OK) }) == 0 { return true }
         guard [.noEntry, .notDirectory].contains(Errno.current) else {
@@ -150,15 +149,15 @@ package enum Files {
         return false
     }
 
-    /// Whether files can be made in a folder. C: `access(2)`.
+    /// Whether files can be created in a folder. C: `access(2)`.
     package static func isWritable(_ folder: String) -> Bool { access(folder, W_OK | X_OK) == 0 }
 
-    /// Whether it is a program, as far as its mode tells. C: `access(2)`.
+    /// Whether the file's mode says that it is a program. C: `access(2)`.
     package static func isExecutable(_ path: String) -> Bool {
         access(path, X_OK) == 0
     }
 
-    /// Makes a folder with mode 0700 and those above it where they are missing. C: `mkdir(2)`.
+    /// Creates a folder with mode 0700, and the missing ones above it. C: `mkdir(2)`.
     package static func makeFolder(_ path: String) throws(SystemError) {
         if mkdir(path, 0o700) == 0 { return try synchronizeNewFolder(path) }
         let errno = Errno.current
@@ -173,8 +172,8 @@ package enum Files {
         try synchronizeNewFolder(path)
     }
 
-    /// A folder whose name is lost loses all in it. Where the name cannot be made durable, the folder goes again, so
-    /// that whoever makes it next does not take it for safe.
+    /// A folder whose name is lost loses all that is in it. If the name cannot be made durable, the folder is
+    /// removed again, so that the next caller does not take it for durable.
     private static func synchronizeNewFolder(_ path: String) throws(SystemError) {
         do throws(SystemError) { try synchronizeFolder(of: path) } catch {
             removeEmptyFolder(path)
@@ -182,7 +181,7 @@ package enum Files {
         }
     }
 
-    /// The names in a folder, without `.` and `..`, in no order; none where it is missing.
+    /// The names in a folder, without `.` and `..`, in no order; an empty array if the folder is missing.
     /// C: `readdir(3)`.
     package static func names(in folder: String) throws(SystemError) -> [String] {
         let list = FolderList(folder)
@@ -205,17 +204,17 @@ package enum Files {
         return String(decoding: bytes[(slash + 1)...], as: UTF8.self)
     }
 
-    /// What tells a file from what it was before, and from another that took its name.
+    /// Shows whether a file has changed, or another file has taken its name.
     package struct Stamp: Equatable, Sendable {
         package let inode: Int64
         /// In bytes.
         package let size: Int64
-        /// When it was changed, since 1970 by the system's clock: a file system may state any moment.
+        /// When it was changed, by the system's clock since 1970. A file system may state any moment.
         package let seconds: Int64
         package let nanoseconds: Int64
     }
 
-    /// `nil` where there is no such file or folder. C: `stat(2)`.
+    /// `nil` if there is no such file or folder. C: `stat(2)`.
     private static func status(of path: String) throws(SystemError) -> stat? {
         var status = stat()
         guard retried({ stat(path, &status) }) == 0 else {
@@ -227,7 +226,7 @@ package enum Files {
         return status
     }
 
-    /// The stamp of a file or folder; `nil` where there is none. C: `stat(2)`.
+    /// The stamp of a file or folder; `nil` if it does not exist. C: `stat(2)`.
     package static func stamp(of path: String) throws(SystemError) -> Stamp? {
         guard let status = try status(of: path) else { return nil }
         let changed = status.st_mtim
@@ -236,20 +235,21 @@ package enum Files {
             seconds: Int64(changed.tv_sec), nanoseconds: Int64(changed.tv_nsec))
     }
 
-    /// When a file or folder was changed, made or moved last, by the system's clock; `nil` where there is none. C: `stat(2)`.
+    /// When a file or folder was last changed, created or moved, by the system's clock; `nil` if it does not
+    /// exist. C: `stat(2)`.
     package static func changed(_ path: String) throws(SystemError) -> Timestamp? {
         guard let status = try status(of: path) else { return nil }
         return Timestamp(seconds: Int64(status.st_ctim.tv_sec))
     }
 
-    /// Whose it is; `nil` where there is none. C: `stat(2)`.
+    /// The owner; `nil` if there is no such file or folder. C: `stat(2)`.
     package static func owner(of path: String) throws(SystemError) -> (user: UInt32, group: UInt32)?
     {
         guard let status = try status(of: path) else { return nil }
         return (status.st_uid, status.st_gid)
     }
 
-    /// Makes an absolute path of what a symbolic link (such as `/proc/self/exe`) names.
+    /// The target of a symbolic link, such as the absolute path that `/proc/self/exe` names.
     /// C: `readlink(2)`.
     package static func target(ofLink path: String) -> String? {
         var count = 0
@@ -264,7 +264,7 @@ package enum Files {
 }
 
 extension Files {
-    /// Removes a folder if nothing is in it. C: `rmdir(2)`.
+    /// Removes a folder if it is empty. C: `rmdir(2)`.
     ///
     /// - Returns: whether it is gone.
     @discardableResult
@@ -272,7 +272,7 @@ extension Files {
         rmdir(folder) == 0 || Errno.current == .noEntry
     }
 
-    /// Removes a folder and all in it.
+    /// Removes a folder and everything in it.
     ///
     /// - Returns: whether it is gone.
     package static func removeAll(_ folder: String) -> Bool {
@@ -284,7 +284,7 @@ extension Files {
         return rmdir(folder) == 0 || Errno.current == .noEntry
     }
 
-    /// Removes a folder and the files in it, but no folders in it. C: `rmdir(2)`.
+    /// Removes a folder and the files in it. Fails if there are folders in it. C: `rmdir(2)`.
     package static func removeFolder(_ folder: String) throws(SystemError) {
         for name in try names(in: folder) { remove("\(folder)/\(name)") }
         guard rmdir(folder) == 0 || Errno.current == .noEntry else {

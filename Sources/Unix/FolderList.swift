@@ -1,7 +1,7 @@
 import CUnix
 
-/// The names in a folder, a few at a time, however many there are: a folder of a million files costs no
-/// more memory than one of ten.
+/// The names in a folder, read a few at a time: a folder of a million files takes no more memory than one of
+/// ten.
 ///
 /// C: `readdir(3)`.
 package final class FolderList {
@@ -14,15 +14,15 @@ package final class FolderList {
 
     deinit { close() }
 
-    /// The next name, in no order and without `.` and `..`; `nil` at the end, after which it begins anew,
-    /// and where the folder is missing. What is added or removed meanwhile may be among them.
+    /// The next name, in no order and without `.` and `..`; `nil` at the end, after which it starts again,
+    /// and if the folder is missing. Names that are added or removed meanwhile may or may not appear.
     package func next() throws(SystemError) -> String? {
-        // The stream and the name in it go with the object.
+        // The stream, and the name in it, are freed with the object.
         defer { withExtendedLifetime(self) {} }
         if stream == nil { stream = try open() }
         guard let stream else { return nil }
         while true {
-            // At the end and where it fails readdir(3) gives the same; only errno tells.
+            // readdir(3) returns the same at the end and when it fails; only errno tells them apart.
             cunix_clear_errno()
             guard let entry = readdir(stream) else {
                 let errno = Errno.current
@@ -47,12 +47,12 @@ package final class FolderList {
         }
     }
 
-    /// Removes the folder if nothing is in it and it has grown to more than a megabyte: most file systems never
-    /// make a folder's list shorter, so that reading an empty one that once held a million names takes long.
-    package func removeIfWorn() {
+    /// Removes the folder if it is empty and its list has grown to more than 1 MiB: most file systems never
+    /// shrink the list, so reading an empty folder that once held a million names takes long.
+    package func removeIfOversized() {
         do throws(SystemError) {
             guard let size = try Files.stamp(of: folder)?.size, size > 1 << 20 else { return }
-        } catch { return }  // it can be worn for another while
+        } catch { return }  // the next call tries again
         Files.removeEmptyFolder(folder)
     }
 

@@ -1,6 +1,6 @@
 import Turnstone
 
-/// Goes through many files of which some cannot be read: those are reported and counted, and the others go on.
+/// Reports and counts the unreadable ones among many files, so that the work on the others goes on.
 package struct Skipped {
     package private(set) var count = 0
     private let report: (Failure) -> Void
@@ -10,10 +10,10 @@ package struct Skipped {
         self.report = report
     }
 
-    /// The names in a folder; none where it cannot be listed.
+    /// The names in a folder; none if it cannot be listed.
     package mutating func names(in folder: String) throws(Failure) -> [String] {
         var names: [String] = []
-        try skip { () throws(SystemError) in
+        try attempt { () throws(SystemError) in
             try Files.names(in: folder)
         } then: {
             names = $0
@@ -21,30 +21,31 @@ package struct Skipped {
         return names
     }
 
-    /// Does something with what `read` finds out of one file, unless the file cannot be read.
-    package mutating func skip<Result>(
+    /// Reads one file and passes the result to `work`. If the file cannot be read, it is recorded and `work`
+    /// does not run.
+    package mutating func attempt<Result>(
         _ read: () throws(SystemError) -> Result, then work: (Result) throws(Failure) -> Void
     ) throws(Failure) {
         let result: Result
         do throws(SystemError) { result = try read() } catch {
-            guard error.errno.isOfTheFile || error.errno == .inputOutput else {
+            guard error.errno.isFileSpecific || error.errno == .inputOutput else {
                 throw error.failure
             }
-            return note(error.failure)
+            return record(error.failure)
         }
         try work(result)
     }
 
-    /// Does something with one file, which may turn out not to be readable.
-    package mutating func skip(_ work: () throws(Failure) -> Void) throws(Failure) {
+    /// Works on one file; if it turns out to be unreadable, it is recorded.
+    package mutating func attempt(_ work: () throws(Failure) -> Void) throws(Failure) {
         do throws(Failure) { try work() } catch {
             guard error.file != nil else { throw error }
-            note(error)
+            record(error)
         }
     }
 
-    /// Counts and reports a file, once: it may be looked at again.
-    package mutating func note(_ failure: Failure) {
+    /// Counts and reports a file. Further failures of the same file are ignored.
+    package mutating func record(_ failure: Failure) {
         if let file = failure.file, !files.insert(file).inserted { return }
         count += 1
         report(failure)
@@ -52,7 +53,7 @@ package struct Skipped {
 }
 
 extension Failure {
-    /// Whether the one file that was to be used is at fault, and will be until somebody acts: others may be usable. A
-    /// disk's error is none of these.
-    package var isOfOneFile: Bool { file != nil && disposition == .broken }
+    /// Whether one file cannot be used until somebody acts, while other files may be fine. Disk errors do not
+    /// count.
+    package var isFileSpecific: Bool { file != nil && disposition == .broken }
 }

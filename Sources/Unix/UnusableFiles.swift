@@ -1,20 +1,21 @@
 import CUnix
 import Turnstone
 
-/// The files of a state folder that a program could not use, for `health`: a line of `set-aside.jsonl` for each.
+/// A list of files in a state folder that programs could not use, for `health`: one line of `set-aside.jsonl`
+/// each.
 package enum UnusableFiles {
-    /// The note's file below the state folder, and the earlier one.
+    /// The list's current and previous file, relative to the state folder.
     package static let names = ["set-aside.jsonl", "set-aside.jsonl.1"]
 
-    /// What one file of notes holds at most, about.
+    /// The approximate size at which a new file is started, in bytes.
     private static let limit = 1 << 20
 
-    /// Records a file below a state folder. A file that is noted already is not noted again for the same reason.
+    /// Records a file in a state folder, once for the same reason.
     ///
     /// - Parameter reason: why it cannot be used, such as `EACCES`; `nil` for a copy that was set aside.
     ///
-    /// Where the note cannot be written, the log alone tells of the file.
-    package static func note(_ path: String, _ reason: String?) {
+    /// If the list cannot be written, only the log mentions the file.
+    package static func record(_ path: String, _ reason: String?) {
         guard path.utf8.first == UInt8(ascii: "/") else { return }
         do throws(SystemError) {
             guard let folder = try stateFolder(above: path) else { return }
@@ -27,15 +28,15 @@ package enum UnusableFiles {
             let file = try FileDescriptor.open(notes, .append)
             if try file.size() > limit {
                 try Files.rename(notes, "\(folder)/\(names[1])")
-                return note(path, reason)
+                return record(path, reason)
             }
             let moment = Timestamp.systemNow.milliseconds
             try file.write(Array("{\"at\":\(moment),".utf8) + text)
         } catch {}
     }
 
-    /// The folder with `version.json`, of which the path is at most five folders below.
-    private static func stateFolder(above path: String) throws(SystemError) -> String? {
+    /// The state folder, which is the one with `version.json`, at most six levels above the path.
+    static func stateFolder(above path: String) throws(SystemError) -> String? {
         var folder = Files.parent(of: path)
         for _ in 0..<6 {
             if try isThere("\(folder)/version.json") { return folder }
@@ -44,16 +45,16 @@ package enum UnusableFiles {
         return nil
     }
 
-    /// Whether there is such a file; not where its folder cannot be entered.
+    /// Whether the file exists; `false` if its folder cannot be entered.
     private static func isThere(_ path: String) throws(SystemError) -> Bool {
         do throws(SystemError) { return try Files.exists(path) } catch {
-            guard error.errno.isOfTheFile else { throw error }
+            guard error.errno.isFileSpecific else { throw error }
             return false
         }
     }
 }
 
-/// A JSON text. Bytes that are no UTF-8 become U+FFFD.
+/// Quotes bytes as a JSON string. Bytes that are not UTF-8 become U+FFFD.
 private func quoted(_ bytes: [UInt8]) -> [UInt8] {
     var text = [UInt8(ascii: "\"")]
     for byte in String(decoding: bytes, as: UTF8.self).utf8 {

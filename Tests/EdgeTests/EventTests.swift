@@ -27,7 +27,7 @@ import Turnstone
         "a cookie that is not a string is refused",
         arguments: [[1], [.null], ["d=e", [:]]] as [JSONValue])
     func oddCookies(cookies: JSONValue) {
-        #expect(throws: Failure.malformed("an event's cookie must be a text")) {
+        #expect(throws: Failure.malformed("the event's cookies must be strings")) {
             try self.request([
                 "rawPath": "/a", "cookies": cookies, "requestContext": ["http": ["method": "GET"]],
             ])

@@ -8,7 +8,8 @@ import Turnstone
         "a required text is a text, and not empty",
         arguments: [
             ([:], "a is required"), (["a": .null], "a is required"), (["a": ""], "a is required"),
-            (["a": 1], "a must be a text"), (["a": ["x"]], "a must be a text"), (["a": "x"], nil),
+            (["a": 1], "a must be a string"), (["a": ["x"]], "a must be a string"),
+            (["a": "x"], nil),
         ] as [(JSONObject, String?)])
     func requiredText(members: JSONObject, fault: String?) throws {
         var fields = Fields(members)
@@ -27,7 +28,7 @@ import Turnstone
         }
         var fields = Fields(["a": "xä", "b": false, "c": "xä"])
         #expect(try fields.optionalText("a", atMost: 3) == "xä")
-        #expect(throws: Failure.malformed("b must be a text")) { try fields.optionalText("b") }
+        #expect(throws: Failure.malformed("b must be a string")) { try fields.optionalText("b") }
         #expect(throws: Failure.malformed("c must be at most 2 bytes")) {
             try fields.optionalText("c", atMost: 2)
         }
@@ -49,7 +50,7 @@ import Turnstone
         ("2026-11-22", "seconds since 1970", { _ = try $0.moment("a") }),
         ([], "an object", { _ = try $0.object("a") }),
         ([:], "an array", { _ = try $0.texts("a") }),
-        (["x", 1], "an array of texts", { _ = try $0.texts("a") }),
+        (["x", 1], "an array of strings", { _ = try $0.texts("a") }),
     ]
 
     @Test("a value of another type is refused by name", arguments: wrong.indices)
@@ -66,7 +67,7 @@ import Turnstone
         var fields = Fields(["a": 1, "b": .null, "c": .null])
         _ = fields.take("a")
         _ = fields.take("b")
-        #expect(throws: Failure.malformed("there is no member c")) { try fields.finish() }
+        #expect(throws: Failure.malformed("unknown member c")) { try fields.finish() }
         _ = fields.take("c")
         try fields.finish()
         #expect(fields.rest.members.isEmpty)

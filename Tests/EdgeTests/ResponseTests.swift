@@ -29,7 +29,7 @@ import Turnstone
         let broken = Response(
             Failure(.broken, "unable to read /x", cause: "corrupt"), inside: false)
         #expect(broken.status == 500)
-        #expect(broken.body == ["error": "the server's state needs its operator's attention"])
+        #expect(broken.body == ["error": "stored data cannot be used; see the server's log"])
     }
 
     @Test("another server's unusable answer is neither the caller's fault nor ours")

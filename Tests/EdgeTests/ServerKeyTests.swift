@@ -82,6 +82,6 @@ import Turnstone
     @Test("a caller says which kind it is", arguments: [("Key x", true), ("Bearer x", false)])
     func named(header: String, isServer: Bool) throws {
         let request = request([("Authorization", header)], keys: "one")
-        #expect(try request.namesServerKey() == isServer)
+        #expect(try request.usesServerKeyScheme() == isServer)
     }
 }

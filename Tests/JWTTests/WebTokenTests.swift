@@ -166,9 +166,10 @@ import Turnstone
     @Test(
         "a configuration that is of no use is named",
         arguments: [
-            ([:], "must be set"), (["JWT_PUBLIC_KEY_PATH": "/none"], "no file"),
+            ([:], "it is not set; set it, or set JWT_PUBLIC_KEY_PATH"),
+            (["JWT_PUBLIC_KEY_PATH": "/none"], "the file /none does not exist"),
             (["JWT_PUBLIC_KEY_PATH": "/dev/null"], "must hold a public key"),
-            (["JWT_PUBLIC_KEY_PATH": "/"], "cannot read"),
+            (["JWT_PUBLIC_KEY_PATH": "/"], "unable to read the file /"),
             (["JWT_SECRET": "x"], "at least 32 bytes"),
             (["JWT_SECRET": String(repeating: "x", count: 31)], "at least 32 bytes"),
             (

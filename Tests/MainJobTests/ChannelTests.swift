@@ -164,7 +164,7 @@ import Turnstone
             (["status": 429, "reason": "TooManyRequests"], 503, "60"),
             (["status": 429, "reason": "TooManyProviderTokenUpdates"], 503, "1200"),
             (["status": 500], 503, "60"), (["status": 503], 503, "60"),
-            (["status": 302, "reason": "Elsewhere"], 502, nil), (["kind": "nonsense"], 502, nil),
+            (["status": 302, "reason": "Elsewhere"], 502, nil), (["kind": "malformed"], 502, nil),
             (["kind": "drop"], 503, "10"), (["kind": "reset", "code": 7], 503, "10"),
         ] as [(JSONObject, Int, String?)])
     func statuses(fault: JSONObject, status: Int, retryAfter: String?) throws {

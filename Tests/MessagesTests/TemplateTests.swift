@@ -66,7 +66,7 @@ import Turnstone
                 #"{"badge": "{a}"}"#,
                 "the template e: badge must be 0 to 999999, or +n or -n"
             ),
-            (#"{"titel": "{a}", "title": "T"}"#, "the template e: there is no member titel"),
+            (#"{"titel": "{a}", "title": "T"}"#, "the template e: unknown member titel"),
             (
                 #"{"data": {}}"#,
                 "the template e: title, subtitle, body, a loc_key, badge, sound or content_available is required"

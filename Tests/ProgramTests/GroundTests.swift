@@ -124,7 +124,7 @@ import Unix
 
     private static let odd: [(name: String, make: String, reason: String)] = [
         ("a FIFO", "mkfifo", "it is not a regular file"),
-        ("a terabyte", "truncate -s 1T", "it has more than a megabyte"),
+        ("a terabyte", "truncate -s 1T", "it is larger than 1 MiB"),
     ]
 
     @Test(

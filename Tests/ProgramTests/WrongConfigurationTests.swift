@@ -98,7 +98,7 @@ import Testing
         ])
         let sentence = try sentence(of: program, in: installation)
         #expect(
-            sentence == "unable to read /nowhere/x.env (TURNSTONE_CONFIG): there is no such file")
+            sentence == "unable to read /nowhere/x.env (TURNSTONE_CONFIG): it does not exist")
     }
 
     /// Runs the program in the way that it is meant for, and finds out what it complains of.

@@ -69,9 +69,9 @@ import Turnstone
         ("not a key", "not an unencrypted private key"),
         ("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n", "not an unencrypted"),
         (Keys.encrypted, "not an unencrypted private key"),
-        (Keys.rsa, "not a key on an elliptic curve"),
-        (Keys.otherCurve, "on another curve than P-256"),
-        (Keys.sec1.replacing("uImArX", with: "uImrrX"), "do not belong together"),
+        (Keys.rsa, "not an elliptic-curve key"),
+        (Keys.otherCurve, "its curve is not P-256"),
+        (Keys.sec1.replacing("uImArX", with: "uImrrX"), "do not match"),
     ])
     func whatIsNoKeyIsRefusedWithAReason(pem: String, reason: String) throws {
         let failure = try #require(throws: Failure.self) {

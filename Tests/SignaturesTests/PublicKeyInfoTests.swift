@@ -16,14 +16,14 @@ import Turnstone
     }
 
     private static let other =
-        "unable to use the key: it is not a public key in PEM form, RSA or on P-256"
+        "unable to use the key: it is not a public key in PEM form, RSA or P-256"
 
     @Test(
         "a file's key is known by its kind",
         arguments: [
             (PublicKeys.rsa, "RS256"), (PublicKeys.p256, "ES256"),
             (PublicKeys.shortRSA, "unable to use the key: an RSA key must have 2048 to 16384 bits"),
-            (PublicKeys.compressed, "unable to use the key: its point does not lie on P-256"),
+            (PublicKeys.compressed, "unable to use the key: its point is not on P-256"),
             (PublicKeys.p384, other), (PublicKeys.ed25519, other), (Keys.sec1, other), ("", other),
         ])
     func kinds(text: String, kind: String) {
@@ -115,7 +115,7 @@ import Turnstone
     @Test("an exponent is odd, more than 1, and no longer than 64 bits")
     func exponents() throws {
         guard case .rsa(let modulus, let exponent)? = PublicKeyInfo(pem: Array(PublicKeys.rsa.utf8))
-        else { throw unusable("the test's own key") }
+        else { throw unusableKey("the test's own key") }
         #expect(exponent == [1, 0, 1])
         for bad: [UInt8] in [[], [1], [4], [1, 0, 0], [1, 0, 0, 0, 0, 0, 0, 0, 1]] {
             #expect(throws: Failure.self) { try RS256PublicKey(modulus: modulus, exponent: bad) }

@@ -39,7 +39,7 @@ import Testing
         #expect(
             lines == [
                 #"{"ok":true,"reached":false,"accepted":0}"#,
-                #"{"ok":false,"error":"there is no command dance"}"#,
+                #"{"ok":false,"error":"unknown command dance"}"#,
                 #"{"ok":true,"text":""}"#, #"{"ok":true}"#,
             ])
     }

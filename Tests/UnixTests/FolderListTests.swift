@@ -41,13 +41,15 @@ import Unix
         try folder.write("", to: "deep/keep")
         let deep = "\(folder.path)/deep"
         let long = String(repeating: "x", count: 200)
-        for number in 0..<6000 { _ = try FileDescriptor.open("\(deep)/\(number)\(long)", .anew) }
+        for number in 0..<6000 {
+            _ = try FileDescriptor.open("\(deep)/\(number)\(long)", .truncate)
+        }
         let list = FolderList(deep)
-        list.removeIfWorn()
+        list.removeIfOversized()
         #expect(try Files.exists("\(deep)/keep"))
         for name in try all(list) { Files.remove("\(deep)/\(name)") }
         let isWorn = try (Files.stamp(of: deep)?.size ?? 0) > 1 << 20
-        list.removeIfWorn()
+        list.removeIfOversized()
         #expect(try Files.exists(deep) == !isWorn)
         #expect(try list.next() == nil)
     }

@@ -51,9 +51,19 @@ import Unix
             (EHWPOISON, .broken, "EHWPOISON"), (9999, .broken, "errno 9999"),
         ])
     func failure(number: Int32, disposition: Disposition, name: String) {
-        let failure = SystemError("open", "/a", Errno(rawValue: number)).failure
+        let failure = SystemError("read", "/a", Errno(rawValue: number)).failure
         #expect(failure.disposition == disposition)
-        #expect(failure.sentence == "unable to open /a: \(name)")
+        #expect(failure.sentence == "unable to read /a: \(name)")
         #expect(failure.cause == name)
+    }
+
+    @Test("a file that may not be opened names the account and the reason")
+    func noAccess() throws {
+        let failure = SystemError("open", "/no/such", .noAccess).failure
+        #expect(failure.sentence.hasSuffix("has no access to its folder (EACCES)"))
+        #expect(failure.cause == "EACCES")
+        let folder = TemporaryFolder()
+        let own = SystemError("list", folder.path, .noAccess).failure
+        #expect(own.sentence.contains("its mode gives its owner, "))
     }
 }

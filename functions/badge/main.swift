@@ -1,10 +1,11 @@
-// GET /api/badge: the number on the app's icon, for one user.
-// PUT /api/badge: sets or changes it; the user's other devices hear of it silently.
+// GET /api/badge: returns a user's badge, the number on the app's icon.
+// PUT /api/badge: sets or changes it, and sends it to the user's other devices with a silent push.
 //
-//   in    a JSON Web Token, or Authorization: Key <TURNSTONE_SERVER_KEY> and the user: GET ?userId=ann, PUT "userId"
-//         PUT {"badge": 5, "+1" or "-1", "deviceToken"?: of the device that knows already}
+//   in    a JSON Web Token, or Authorization: Key <TURNSTONE_SERVER_KEY> and the user: GET ?userId=ann,
+//         PUT "userId"
+//         PUT {"badge": 5, "+1" or "-1", "deviceToken"?: of the device that shows it already}
 //   out   200 {"success": true, "badge": 6}
-//   else  400 malformed, 401 unknown caller, 403 a page of another site, 422 a number that is none, 503 busy
+//   else  400 malformed, 401 unknown caller, 403 a page of another site, 422 not a badge, 503 busy
 
 import Callers
 import Documents
@@ -41,18 +42,18 @@ serve(
 func answer(_ badge: Int64) -> Response { .ok(["success": true, "badge": .integer(badge)]) }
 
 func state(_ request: Request, for user: UserID) throws(Failure) -> State {
-    let isBackend = try request.namesServerKey()
+    let isBackend = try request.usesServerKeyScheme()
     return try isBackend
         ? State(request.variables) : State(request.variables, admitting: user)
 }
 
-/// The user who calls, or whom the app's own backend names.
+/// The calling user, or the user that the app's own backend names.
 func user(_ request: Request, named name: String?) throws(Failure) -> UserID {
-    let isBackend = try request.namesServerKey()
+    let isBackend = try request.usesServerKeyScheme()
     if isBackend { try request.requireServerKey() }
     let caller = isBackend ? nil : try request.user()
     let named = name.flatMap { UserID($0) }
-    guard name == nil || named != nil else { throw .malformed("userId is no user's id") }
+    guard name == nil || named != nil else { throw .malformed("userId is not a user id") }
     guard let user = caller ?? named else { throw .malformed("userId is required") }
     return user
 }

@@ -3,10 +3,10 @@ import Turnstone
 import Unix
 
 extension ChannelID {
-    /// An id of ours, as APNs would have given one.
+    /// Makes an id in the form of those that APNs gives.
     static func random() throws(Failure) -> ChannelID {
         guard let id = ChannelID(base64(try randomBytes(16))) else {
-            preconditionFailure("base64 is what a channel's id is made of")
+            preconditionFailure("16 bytes in base64 are a channel's id")
         }
         return id
     }

@@ -7,20 +7,21 @@ import Spool
 import Store
 import Turnstone
 
-/// Where the channels of one environment are managed: at APNs, with what the sends have to know of each in the state
-/// folder; in that alone where no push service is configured.
+/// Manages the channels of one environment at APNs, and keeps in the state folder what sending needs to know
+/// about each. If no push service is configured, channels exist in the state folder only.
 struct ChannelManager {
     let environment: APNsEnvironment
     private let state: State
     private let service: ChannelService?
     private let now: Timestamp
 
-    /// - Parameter environment: `nil`: the configured one.
+    /// - Parameter environment: `nil` stands for the configured one.
     init(_ request: Request, in environment: APNsEnvironment?) throws(Failure) {
         try self.init(request, State(request.variables), environment)
     }
 
-    /// For a channel, in the environment where it was made as far as is known, unless the caller names another.
+    /// For one channel: in the environment that the caller names, or else in the one where it was made, if
+    /// that is known.
     init(_ request: Request, of id: ChannelID) throws(Failure) {
         let state = try State(request.variables)
         let named = try request.environment()
@@ -54,7 +55,7 @@ struct ChannelManager {
         do throws(Failure) {
             try state.channels.record(id, keeping: policy, in: environment)
         } catch {
-            // Nobody would know of it: APNs counts channels.
+            // Delete the unrecorded channel: it would count against APNs' limit.
             do throws(Failure) { try service?.delete(id) } catch {}
             throw error
         }
@@ -73,7 +74,8 @@ struct ChannelManager {
         return known.sorted { $0.text < $1.text }
     }
 
-    /// Notes what APNs says, so that updates can be sent to a channel that was made elsewhere.
+    /// Returns a channel's policy as APNs states it, and records it, so that updates can be sent to a channel
+    /// that was made elsewhere.
     func policy(of id: ChannelID) throws(Failure) -> StoragePolicy {
         guard let service else {
             let known = try state.channels[id].read()
@@ -85,7 +87,8 @@ struct ChannelManager {
         return policy
     }
 
-    /// Deletes a channel to which nothing is on its way: from before APNs is asked it takes no update.
+    /// Deletes a channel to which no update is on its way. It takes no updates from the moment before APNs is
+    /// asked.
     func delete(_ id: ChannelID) throws(Failure) {
         let wasThere = try markDeleted(id)
         guard let service else {
@@ -100,7 +103,7 @@ struct ChannelManager {
         }
     }
 
-    /// - Returns: whether it was known and not deleted.
+    /// - Returns: whether the channel was known and not deleted.
     private func markDeleted(_ id: ChannelID) throws(Failure) -> Bool {
         let spool = Spool(state: state.folder)
         return try state.channels[id].update { (channel) throws(Failure) in

@@ -1,10 +1,10 @@
 import Edge
 import Turnstone
 
-/// The channel that a caller wants.
+/// The channel that a caller wants to create.
 struct ChannelRequest {
     let policy: StoragePolicy
-    /// `nil`: the configured one.
+    /// `nil` stands for the configured environment.
     let environment: APNsEnvironment?
 
     init(_ fields: inout Fields) throws(Failure) {
@@ -22,7 +22,7 @@ extension Request {
     func channel() throws(Failure) -> ChannelID {
         guard let id = ChannelID(self[parameter: "id"]) else {
             throw .malformed(
-                "id must be a channel's id: base64, in a path with - for + and _ for /")
+                "id must be a channel's id: base64, written with - for + and _ for / in a path")
         }
         return id
     }

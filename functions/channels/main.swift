@@ -1,14 +1,15 @@
-// POST /api/push/channels: makes a broadcast channel, for Live Activities of many people at once.
-// GET /api/push/channels: which ones there are.
-// GET /api/push/channels/{id}: what APNs keeps for one.
+// POST /api/push/channels: creates a broadcast channel, which updates many people's Live Activities at once.
+// GET /api/push/channels: lists the channels.
+// GET /api/push/channels/{id}: describes one.
 // DELETE /api/push/channels/{id}: deletes one.
 //
 //   in    Authorization: Key <TURNSTONE_SERVER_KEY>
 //         POST {"messageStoragePolicy": "none" or "newest", "environment"?}; else ?environment=
-//   out   201, 200 {"success": true, "id", "messageStoragePolicy", "environment"}; of all: {"success": true, "channels"};
-//         DELETE: 200 {"success": true}
-//   else  400 malformed, 401 no or an unknown server key, 404 no such channel, 409 as many as there may be, or an
-//         update is on its way to it, 502 APNs makes no sense, 503 APNs or the store is not to be had
+//   out   201, 200 {"success": true, "id", "messageStoragePolicy", "environment"}
+//         list: 200 {"success": true, "environment", "channels"}; DELETE: 200 {"success": true}
+//   else  400 malformed, 401 no or an unknown server key, 404 no such channel, 409 too many channels, or
+//         an update is on its way to this one, 502 unusable answer from APNs, 503 APNs or the store is
+//         unavailable
 
 import Edge
 import Spool

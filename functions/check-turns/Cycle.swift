@@ -5,7 +5,7 @@ import Turns
 import Turnstone
 import Unix
 
-/// One round over the players who are due.
+/// One cycle: a look at every player who is due.
 final class Cycle {
     private let schedule: Schedule
     private let state: State
@@ -15,11 +15,12 @@ final class Cycle {
     private let perSecond: Int
 
     private var due: ArraySlice<Claim> = []
-    /// Who is under way, and since when.
+    /// The players whose looks are under way, and when these began.
     private var begun: [PlayerID: (claim: Claim, at: Timestamp)] = [:]
     private var count = Count()
     private var backOff: BackOff?
-    /// Whether there are players whose last look did not fail: only they tell whether OGS is down.
+    /// Whether there are players whose last look did not fail. If so, only their failures can show that OGS
+    /// is down.
     private var hasSound = false
 
     private struct Count {
@@ -29,11 +30,12 @@ final class Cycle {
         var notices = 0
         var failed = 0
         var putOff = 0
-        /// Failures that OGS gave no sensible answer for, of players whom it should.
+        /// Failures without a usable answer, of players for whom an answer is expected.
         var outages = 0
-        /// Failures to find out anything about players of whom OGS has told before.
+        /// Failures for players for whom OGS has answered before.
         var lost = 0
-        /// Players of whom an answer is expected: those whose last look did not fail, or all where there are none.
+        /// Players for whom an answer is expected: those whose last look did not fail, or all if there are
+        /// none.
         var expected = 0
     }
 
@@ -43,12 +45,12 @@ final class Cycle {
         settings = try OGSClient.Settings(schedule.variables)
         interval = try state.checkInterval(schedule.variables)
         perSecond = try state.requestsPerSecond(schedule.variables)
-        // Before the index is touched: a wrong configuration leaves everything as it was.
+        // Check this before the index is changed: a wrong configuration must change nothing.
         _ = try TurnSettings(schedule.variables)
         let missed = try state.playerIndex().repair { schedule.log.failure($0) }
         if missed > 0 {
             schedule.log.event(
-                "added players to the index that it lacked", ["players": .integer(Int64(missed))])
+                "added missing players to the index", ["players": .integer(Int64(missed))])
         }
         book = try LookBook(schedule.variables, state: state, now: schedule.time)
         backOff = try state.backOff()
@@ -62,7 +64,7 @@ final class Cycle {
         hasSound = sound > 0
         count.expected = hasSound ? sound : due.count
         guard !due.isEmpty else { return summary }
-        // A cycle that takes longer than its interval would delay the next one.
+        // A longer cycle would delay the next one.
         let deadline = Instant.now + .seconds(Int64(max(30, interval)))
         try OGSClient(settings).look(until: deadline) { () throws(Failure) in
             try nextRequest()
@@ -71,7 +73,7 @@ final class Cycle {
         } result: { (request, outcome) throws(Failure) in
             try take(outcome, of: request.player)
         }
-        giveBack()
+        releaseRest()
         return summary
     }
 
@@ -82,10 +84,10 @@ final class Cycle {
     }
 
     private func nextRequest() throws(Failure) -> OGSClient.LookRequest? {
-        // Nobody but failures: OGS is down, and asking for everybody else would not mend it.
+        // If there are only failures, OGS is down, and further requests are pointless.
         guard !isDown(after: 5) else { return nil }
         while let claim = due.popFirst() {
-            // A player with two records, after a crash, is looked at through one at a time.
+            // After a crash a player may have two records. Use only one at a time.
             guard begun[claim.player] == nil, book.records.isHeld(claim) else { continue }
             begun[claim.player] = (claim, try now())
             return OGSClient.LookRequest(claim.player, entityTag: book.records.tag(claim.record))
@@ -96,9 +98,9 @@ final class Cycle {
     private func take(_ outcome: LookOutcome, of player: PlayerID) throws(Failure) {
         guard let (claim, began) = begun.removeValue(forKey: player) else { return }
         do throws(Failure) {
-            try note(outcome, claim, began)
+            try record(outcome, claim, began)
         } catch {
-            // One player's document must not keep the others waiting, and says nothing about OGS.
+            // One player's document must not delay the others, and says nothing about OGS.
             count.failed += 1
             if case .later = error.disposition {
                 book.records.release(claim)
@@ -109,19 +111,22 @@ final class Cycle {
         }
     }
 
-    private func note(_ outcome: LookOutcome, _ claim: Claim, _ began: Timestamp) throws(Failure) {
+    private func record(
+        _ outcome: LookOutcome, _ claim: Claim, _ began: Timestamp
+    ) throws(Failure) {
         switch outcome {
         case .games(let found, let tag):
-            try noteAnswer()
-            let told = try book.take(
+            try countAnswer()
+            let report = try book.take(
                 found, entityTag: tag, of: claim.player, record: claim.record, began: began)
-            if told == nil { count.unchanged += 1 }
-            noteTold(told, claim.player, skipped: found.skipped)
+            if report == nil { count.unchanged += 1 }
+            logReport(report, claim.player, skipped: found.skipped)
         case .unchanged:
-            try noteAnswer()
+            try countAnswer()
             count.unchanged += 1
-            let told = try book.takeUnchanged(of: claim.player, record: claim.record, began: began)
-            noteTold(told, claim.player, skipped: 0)
+            let report = try book.takeUnchanged(
+                of: claim.player, record: claim.record, began: began)
+            logReport(report, claim.player, skipped: 0)
         case .unknownPlayer:
             if book.records.isKnown(claim.record) { count.lost += 1 }
             book.records.recordUnknownPlayer(claim.record, at: schedule.time)
@@ -131,42 +136,45 @@ final class Cycle {
             book.records.recordFailure(claim.record, at: schedule.time)
             logFailure(claim, reason)
             if !hasSound || !claim.hasFailed { count.outages += 1 }
-            if isDown(after: min(5, count.expected)) { try leaveAlone(wish: nil) }
-        case .backOff(let wish):
+            if isDown(after: min(5, count.expected)) {
+                try pause("Online-Go.com gives no usable answers", requested: nil)
+            }
+        case .backOff(let requested):
             count.putOff += 1
             book.records.release(claim)
-            try leaveAlone(wish: wish)
+            try pause("Online-Go.com answered 429 or 503", requested: requested)
         case .notLooked:
             count.putOff += 1
             book.records.release(claim)
         }
     }
 
-    /// Whether OGS told of any player; `nil` where it was asked about none whom it knew before.
+    /// Whether OGS has answered for any player; `nil` if it was not asked about a player for whom it had
+    /// answered before.
     var isAnswered: Bool? { count.looked > 0 ? true : count.lost > 0 ? false : nil }
 
-    /// Whether so many players went without a sensible answer, and nobody got one.
+    /// Whether there was no usable answer at all, and at least `failures` requests were without one.
     private func isDown(after failures: Int) -> Bool {
         count.looked == 0 && count.outages >= failures
     }
 
-    private func noteAnswer() throws(Failure) {
+    private func countAnswer() throws(Failure) {
         count.looked += 1
-        // What was under way when OGS complained may still be answered.
+        // Requests that were under way when OGS asked for a pause may still be answered.
         guard let backOff, !backOff.isActive(at: try now()) else { return }
         self.backOff = nil
         try state.setBackOff(nil)
     }
 
-    private func noteTold(_ told: TurnNotifier.Report?, _ player: PlayerID, skipped: Int) {
-        if let notice = told?.notice {
+    private func logReport(_ report: TurnNotifier.Report?, _ player: PlayerID, skipped: Int) {
+        if let notice = report?.notice {
             count.notices += 1
             schedule.log.event(
                 "queued a notice", ["player": .string("\(player)"), "id": .string(notice)])
         }
         if skipped > 0 {
             schedule.log.event(
-                "left out games that make no sense",
+                "left out malformed games",
                 ["player": .string("\(player)"), "games": .integer(Int64(skipped))])
         }
     }
@@ -178,18 +186,18 @@ final class Cycle {
             ["player": .string("\(claim.player)"), "reason": .string(reason)])
     }
 
-    /// Several players may hear of one refusal: it counts once a cycle.
-    private func leaveAlone(wish: Interval?) throws(Failure) {
+    /// Records a pause. Several requests may get the same refusal, which counts once per cycle.
+    private func pause(_ reason: String, requested: Interval?) throws(Failure) {
         let now = try now()
         guard backOff?.isActive(at: now) != true else { return }
-        let next = BackOff(after: backOff, requested: wish, now: now)
+        let next = BackOff(after: backOff, requested: requested, now: now)
         backOff = next
         try state.setBackOff(next)
         schedule.log.event(
-            "leaving Online-Go.com alone", ["until": .string(CalendarDate(next.until).text)])
+            "\(reason); pausing", ["until": .string(CalendarDate(next.until).text)])
     }
 
-    private func giveBack() {
+    private func releaseRest() {
         for claim in due { book.records.release(claim) }
         for (claim, _) in begun.values { book.records.release(claim) }
         count.putOff += due.count

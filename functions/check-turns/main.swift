@@ -1,16 +1,15 @@
-// check-turns: looks at every player who is due, and queues a notice for each player whose turn it is.
+// check-turns: looks at every player who is due and queues a notice for each player whose turn it is.
 //
 //   in    a schedule's event, {} or nothing
-//   out   {"due", "looked", "unchanged", "notices", "failed", "put_off"}, without zeros; with the provider `file` each push before
-//         that, a line each
+//   out   {"due", "looked", "unchanged", "notices", "failed", "put_off"}, without zeros; with the provider
+//         `file` a line for each push before it
 //   else  exit 100 misconfigured, 111 may work later
 //
-// Two at once share the players out. OGS_REQUESTS_PER_SECOND holds for all of them together.
+// Simultaneous cycles share the players. OGS_REQUESTS_PER_SECOND applies to all of them together.
 
 import Edge
 import Spool
 import Store
-import Turns
 import Turnstone
 
 run("Looks for players whose turn it is on Online-Go.com, and queues a notification for each.") {
@@ -20,20 +19,20 @@ run("Looks for players whose turn it is on Online-Go.com, and queues a notificat
     let cycle = try Cycle(schedule, state: state)
     let summary = try cycle.run()
     schedule.log.unknownTimeZones()
-    // What was queued goes out, whether or not that can be noted.
+    // Queued notices are sent even if this cannot be recorded.
     do throws(Failure) {
         try state.recordCycle(at: schedule.time, isAnswered: cycle.isAnswered)
     } catch { schedule.log.failure(error) }
     var fault: Failure?
     if try spool.hasWork(at: schedule.time) {
-        // Without a push service the pushes are printed, and so waited for.
+        // Without a push service the drainer prints the pushes, so wait for it.
         let isPrinting = !schedule.variables.namesPushService
         let drainer = spool.startDrainer(
             schedule.variables, output: isPrinting ? .inherited : .null
         ) { fault = $0 }
         if isPrinting { drainer?.wait() }
     }
-    // Last, as it may take some seconds.
+    // Last, because it may take some seconds.
     do throws(Failure) {
         _ = try state.sweep(at: schedule.time)
         try spool.sweepSeries(at: schedule.time)

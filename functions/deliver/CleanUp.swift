@@ -101,7 +101,7 @@ struct CleanUp {
     mutating func carryOut() {
         recordRefusals()
         var kept: Set<String> = []
-        while !items.isEmpty, !ThisProcess.isEndWanted {
+        while !items.isEmpty, !ThisProcess.isTerminationRequested {
             if let item = carryOutOne() { kept.insert(item.fault) }
         }
         for fault in kept.sorted() {

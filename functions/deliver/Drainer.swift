@@ -212,7 +212,7 @@ final class Drainer: RunPart {
         // What is settled without being sent must not keep answers and signals waiting.
         var rest = 256
         while intake.log.pendingBytes < 1 << 20, rest > 0 {
-            if rest < 256, ThisProcess.isEndWanted { break }
+            if rest < 256, ThisProcess.isTerminationRequested { break }
             rest -= 1
             let entry: PushQueue.Entry?
             do throws(Failure) { entry = try queue.popFirst() } catch { continue }

@@ -27,12 +27,12 @@ final class LockedDocuments {
     func waitingBriefly<Result>(
         for owner: Owner, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        let taken = Lock.taken
+        let taken = Lock.acquired
         // Only the first time is worth a wait.
         let patience = Interval.milliseconds(lockedSince[owner] == nil ? 20 : 0)
         do throws(Failure) {
             let result = try Lock.waiting(upTo: patience, body)
-            if Lock.taken > taken, !lockedSince.isEmpty { lockedSince[owner] = nil }
+            if Lock.acquired > taken, !lockedSince.isEmpty { lockedSince[owner] = nil }
             return result
         } catch {
             if error.cause == "busy" { didFindLocked(owner) }

@@ -27,7 +27,7 @@ final class Run {
     }
 
     /// Whether nothing more is sent and the drainer only waits for what is in flight.
-    var isEnding: Bool { obstacle != nil || ThisProcess.isEndWanted }
+    var isEnding: Bool { obstacle != nil || ThisProcess.isTerminationRequested }
 
     /// Ends the run. The first reason counts.
     func end(_ reason: Failure) { obstacle = obstacle ?? reason }

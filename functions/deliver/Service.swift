@@ -80,7 +80,7 @@ final class Service: RunPart {
                 ?? false
         } catch {
             // A record that nobody can read stops nothing.
-            guard error.isOfOneFile || error.cause == "newer" else { throw error }
+            guard error.isFileSpecific || error.cause == "newer" else { throw error }
             log.failure(error)
             return false
         }

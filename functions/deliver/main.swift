@@ -19,7 +19,7 @@ run("Delivers what is in the spool to the push service, unless another process d
     let state = try State(schedule.variables)
     let settings = try DeliverySettings(schedule.variables)
     let provider = try Provider(settings.apns, schedule.variables, state: state)
-    ThisProcess.holdEnd()
+    ThisProcess.deferTermination()
     let drainer = try Drainer(
         Configuration(schedule.variables), state: state, provider: provider, log: schedule.log)
     return try drainer.drain(linger: settings.linger)

@@ -36,10 +36,10 @@ struct Templates {
         guard let folder else { return nil }
         let bytes: [UInt8]?
         do throws(SystemError) {
-            bytes = try Files.writtenContents("\(folder)/\(event).json")
+            bytes = try Files.contents(ofOperatorFile: "\(folder)/\(event).json")
         } catch {
             try checkFolder()
-            guard error.errno.isOfTheFile else { throw error.failure }
+            guard error.errno.isFileSpecific else { throw error.failure }
             throw .unacceptable(
                 "the template \(event) cannot be read: \(error.errno.reasonForFile)")
         }

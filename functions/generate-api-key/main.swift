@@ -1,8 +1,9 @@
-// POST /generate-api-key: makes an API key for an OGS player.
+// POST /generate-api-key: creates an API key for an OGS player.
 //
 //   in    {"user_id": "1783478", "master_key": "…", "description": "iPhone"}; description may be left out
 //   out   200 {"api_key": 64 hex digits, "user_id", "created_at": RFC 3339, "description"}
-//   else  400 malformed, 401 wrong master key, 409 the player has as many as a player may have, 503 no MASTER_API_KEY configured, or the store is busy
+//   else  400 malformed, 401 wrong master key, 409 the player has as many keys
+//         as allowed, 503 MASTER_API_KEY is not set, or the store is busy
 
 import Crypto
 import Edge
@@ -12,7 +13,8 @@ import Turnstone
 serve(
     Route("POST", "/generate-api-key") { (request) throws(Failure) in
         guard let master = request.variables.text("MASTER_API_KEY") else {
-            throw request.variables.wrong("MASTER_API_KEY", "is not set, so no keys can be made")
+            throw request.variables.wrong(
+                "MASTER_API_KEY", "it is not set, so no API keys can be created")
         }
         var fields = try request.fields()
         guard isEqualInConstantTime(try fields.requiredText("master_key"), master) else {

@@ -109,7 +109,7 @@ struct Examination {
         for name in names where name.utf8.suffix(5).elementsEqual(".json".utf8) {
             let path = "\(folder)/\(name)"
             var text: [UInt8]?
-            do throws(SystemError) { text = try Files.writtenContents(path) } catch {
+            do throws(SystemError) { text = try Files.contents(ofOperatorFile: path) } catch {
                 throw variables.wrong(
                     variable, "cannot read the file \(path): \(error.errno.reasonForFile)")
             }

@@ -12,7 +12,7 @@ import Turnstone
 
 serve(
     Route("GET", "/health") { (request) throws(Failure) in
-        let mayKnow = try request.showsServerKey() || request.isByHand
+        let mayKnow = try request.hasServerKey() || request.isByHand
         let problems: [Problem]
         do throws(Failure) {
             problems = try Examination(State(request.variables), request).problems()

@@ -47,7 +47,7 @@ func accept(in folder: String, count: Int64, _ crowd: Crowd) throws(Failure) {
             to: (0..<count).lazy.map { delivery(0, of: state, badge: $0) })
     }
     let gone = (Instant.now - start).milliseconds
-    let line = Array("\(gone) \(ThisProcess.mostMemory)\n".utf8)
+    let line = Array("\(gone) \(ThisProcess.peakMemory)\n".utf8)
     try systemCalls(StandardStreams.writeOutput(line))
 }
 
@@ -62,7 +62,7 @@ private func acceptEach(
     for _ in 1..<max(1, count) {
         let id = try newID(for: first.user)
         let copy = replacing(first.id, by: id, in: text)
-        try systemCalls(FileDescriptor.open("\(folder)/\(id).jsonl", .anew).write(copy))
+        try systemCalls(FileDescriptor.open("\(folder)/\(id).jsonl", .truncate).write(copy))
     }
 }
 

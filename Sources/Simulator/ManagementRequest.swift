@@ -3,14 +3,14 @@ import HTTP2Server
 import JSON
 import Turnstone
 
-/// What somebody asks of channel management.
-enum ChannelQuestion {
+/// A request to channel management.
+enum ManagementRequest {
     case make(StoragePolicy)
     case list
     case read(String)
     case delete(String)
 
-    /// Checks everything but who asks.
+    /// Checks everything but the sender.
     init(_ request: ServerRequest, bundle: String) throws(PushRefusal) {
         let fields = request.fields
         try PushCheck.checkForm(fields, id: "apns-request-id")
@@ -24,7 +24,7 @@ enum ChannelQuestion {
         }
         if case .make = self { return }
         guard request.bodyLength == 0 else {
-            throw PushRefusal(400, "BadRequestPayload", "there is nothing to say in a body")
+            throw PushRefusal(400, "BadRequestPayload", "there must be no body")
         }
     }
 
@@ -35,7 +35,7 @@ enum ChannelQuestion {
         }
     }
 
-    /// For the report.
+    /// The request's name in the report.
     var name: String {
         switch self {
         case .make: "made"
@@ -73,11 +73,11 @@ enum ChannelQuestion {
         var parsed: JSONObject?
         do throws(JSONError) { parsed = try JSON.parse(request.body).object } catch {}
         guard let members = parsed else {
-            throw PushRefusal(400, "BadRequestPayload", "the body is no JSON object")
+            throw PushRefusal(400, "BadRequestPayload", "the body is not a JSON object")
         }
         let known = ["message-storage-policy", "push-type"]
         if let odd = members.members.first(where: { !known.contains($0.name) }) {
-            throw PushRefusal(400, "BadRequestPayload", "there is no \(odd.name)")
+            throw PushRefusal(400, "BadRequestPayload", "\(odd.name) is unknown")
         }
         switch members["push-type"] {
         case "LiveActivity": break

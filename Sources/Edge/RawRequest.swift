@@ -1,0 +1,10 @@
+/// A request as its front has read it.
+struct RawRequest {
+    var method = ""
+    /// Path and query as sent.
+    var target = ""
+    var headers = Headers()
+    var body = Body.bytes([])
+    /// Whether it was written by hand at a shell.
+    var isByHand = false
+}

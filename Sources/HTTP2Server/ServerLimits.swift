@@ -1,0 +1,9 @@
+/// What a server allows its clients.
+package struct ServerLimits: Sendable {
+    /// The number of requests that a client may have open when it connects.
+    package var streams: UInt32 = 100
+    /// The number of bytes of a request's body that are kept. The rest is counted and dropped.
+    package var requestBody = 1 << 20
+
+    package init() {}
+}

@@ -1,0 +1,20 @@
+import CUnix
+
+extension ThisProcess {
+    /// The account that this process acts as. C: `geteuid(2)`.
+    static var user: UInt32 { geteuid() }
+
+    package static var isRoot: Bool { user == 0 }
+
+    /// Changes to another account and its groups, giving up root's rights for good. C: `setgroups(2)`,
+    /// `setgid(2)`, `setuid(2)`.
+    package static func become(
+        user: UInt32, group: UInt32, groups: [UInt32]
+    ) throws(SystemError) {
+        guard setgroups(groups.count, groups) == 0 else {
+            throw SystemError("setgroups", "\(user)")
+        }
+        guard setgid(group) == 0 else { throw SystemError("setgid", "\(group)") }
+        guard setuid(user) == 0 else { throw SystemError("setuid", "\(user)") }
+    }
+}
