@@ -62,7 +62,8 @@ final class TurnNotices: RunPart {
             guard let look = try state.looks[player].read() else {
                 return .turns(waiting: job.queuedGames ?? document.turnBadge.waiting)
             }
-            let judgement = document.judge(look.found, of: player, includingLive: settings.includingLive)
+            let judgement = document.judge(
+                look.found, of: player, includingLive: settings.includingLive)
             let games = document.ledger.fill(turns.notice, from: judgement.waiting)
             let notice = TurnNotice(
                 new: games, badge: judgement.badge, player: player, site: settings.site,
