@@ -74,7 +74,7 @@ extension Fields {
     fileprivate mutating func pushType() throws(Failure) -> PushType? {
         guard let name = try text("push_type") else { return nil }
         guard let type = PushType(rawValue: name), PushType.ofMessages.contains(type) else {
-            let names = PushType.ofMessages.map(\.rawValue).joined(separator: ", ")
+            let names = PushType.ofMessages.map { $0.rawValue }.joined(separator: ", ")
             throw .unacceptable("push_type must be one of \(names)")
         }
         return type

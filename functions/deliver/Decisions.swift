@@ -1,3 +1,4 @@
+import Crypto
 import Documents
 import Spool
 import Store

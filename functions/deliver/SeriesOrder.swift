@@ -1,3 +1,4 @@
+import Crypto
 import Spool
 import Store
 import Turnstone
