@@ -30,7 +30,8 @@ extension FrameSession {
         return nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0
     }
 
-    /// A request's place in the owner's table: nghttp2's own record of the stream holds it, which saves a look-up by number.
+    /// A request's place in the owner's table: nghttp2's own record of the stream holds it, which saves a
+    /// look-up by number.
     package func place(_ id: Int32) -> Int? {
         guard let data = nghttp2_session_get_stream_user_data(session, id) else { return nil }
         return Int(bitPattern: data) - 1

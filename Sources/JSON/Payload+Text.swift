@@ -4,8 +4,8 @@ extension Payload {
     /// As it is sent: UTF-8, without blanks.
     package var text: [UInt8] { JSON.text(json) }
 
-    /// Cuts the alert's text, if necessary down to nothing, until the payload fits. The cut is between two characters as
-    /// a reader sees them, and `…` replaces the rest.
+    /// Cuts the alert's text, if necessary down to nothing, until the payload fits. The cut is between two
+    /// characters as a reader sees them, and `…` replaces the rest.
     ///
     /// - Parameter limit: the most bytes of its ``text``.
     /// - Returns: the payload itself if it fits; `nil` if it does not fit without its text either.

@@ -4,7 +4,8 @@ import Turnstone
 // The members of `aps`. Apple: *Generating a remote notification*.
 
 extension Fields {
-    /// - Returns: `aps`, and the change of each user's badge. The badge in `aps` is that of a user who had 0 before.
+    /// - Returns: `aps`, and the change of each user's badge. The badge in `aps` is that of a user who had 0
+    ///   before.
     mutating func aps(isSilent: Bool) throws(Failure) -> (aps: JSONObject, badge: BadgeChange?) {
         let badge = try badgeChange()
         var aps = JSONObject()

@@ -81,7 +81,8 @@ struct Filling {
         }
     }
 
-    /// A placeholder that is all of a text may stand for any value, within a text for texts and whole numbers.
+    /// A placeholder that is all of a text may stand for any value, within a text for texts and whole
+    /// numbers.
     private func filled(_ parts: [Part]) throws(Failure) -> JSONValue? {
         if parts.count == 1, case .placeholder(let name) = parts[0] {
             return values[name].flatMap { $0 == .null ? nil : $0 }

@@ -3,7 +3,8 @@ import Edge
 import JSON
 import Turnstone
 
-/// The key by which a repeated request counts once: the header `Idempotency-Key`, or the member `idempotency_key`.
+/// The key by which a repeated request counts once: the header `Idempotency-Key`, or the member
+/// `idempotency_key`.
 package struct IdempotencyKey {
     let text: String
     /// The SHA-256 of the request without the key.

@@ -7,8 +7,8 @@ package struct Message: Equatable {
     package let kind: String
     /// What its devices are asked to show. The badge in it is for a user who had 0 before.
     package let push: PushContent
-    /// What it is about: on each device a newer message about the same takes the place of older ones that have not
-    /// been delivered. If `nil`, the collapse id decides that.
+    /// What it is about: on each device a newer message about the same takes the place of older ones that
+    /// have not been delivered. If `nil`, the collapse id decides that.
     package let subject: String?
     /// What happens to each user's badge.
     package let badge: BadgeChange?
@@ -19,8 +19,8 @@ package struct Message: Equatable {
     /// Whether its sender said when it expires.
     let hasOwnLife: Bool
 
-    /// By what users turn it off; `nil` where they cannot. What shows nothing and is a newer state of something that may
-    /// be shown, as what takes a request away, goes out though its kind is switched off.
+    /// By what users turn it off; `nil` where they cannot. What shows nothing and is a newer state of
+    /// something that may be shown, as what takes a request away, goes out though its kind is switched off.
     var refusableKind: String? {
         push.type == .background && (subject ?? push.collapseID) != nil ? nil : kind
     }

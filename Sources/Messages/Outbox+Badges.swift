@@ -6,8 +6,8 @@ import Turnstone
 // The numbers on the icons of a user's devices stay what the user's document says.
 
 extension Outbox {
-    /// Sees to it that devices get the user's badge, by an alert that shows nothing: iOS changes the icon, and does not wake the
-    /// app for it. To be called in the update that changes the badge.
+    /// Sees to it that devices get the user's badge, by an alert that shows nothing: iOS changes the icon,
+    /// and does not wake the app for it. To be called in the update that changes the badge.
     ///
     /// - Parameter except: the device that shows it already.
     package func sendBadge(
@@ -35,8 +35,8 @@ extension Outbox {
             to: devices.map { $0.delivery() })
     }
 
-    /// Takes back what messages have added to a user's badge, as no device took them: each once, however often this is called.
-    /// Any push since may have shown it: icons get the number as it is now.
+    /// Takes back what messages have added to a user's badge, as no device took them: each once, however
+    /// often this is called. Any push since may have shown it: icons get the number as it is now.
     package func takeBackBadges(
         _ changes: [(message: String, change: BadgeChange)], of user: UserID
     ) throws(Failure) {

@@ -22,16 +22,16 @@ package struct Outbox {
         package let devices: Int
         /// How many devices more its users have that nothing can reach.
         package let skipped: Int
-        /// Users it was not accepted for: it may be for these soon, and not before somebody mends something for those
-        /// that failed.
+        /// Users it was not accepted for: it may be for these soon, and not before somebody mends something
+        /// for those that failed.
         package let later: [String]
         package let failed: [String]
     }
 
     /// Accepts a message: when this returns, it will be delivered, whatever happens.
     ///
-    /// - Parameter once: by what a repeated request is known. It gets what the first one got, however many processes
-    ///   are asked at once, and whenever one of them was killed.
+    /// - Parameter once: by what a repeated request is known. It gets what the first one got, however many
+    ///   processes are asked at once, and whenever one of them was killed.
     /// - Throws: unacceptable where another request had the same key in the last 24 hours.
     package func send(
         _ message: Message, to audience: Audience, once: IdempotencyKey?
@@ -46,7 +46,7 @@ package struct Outbox {
                 return try accept(message, audience, id: id, once.fingerprint)
             }
             guard record.fingerprint == once.fingerprint else {
-                throw .unacceptable("this idempotency key came with another request")
+                throw .unacceptable("this idempotency key was used with a different request")
             }
             if let place = record.place { try spool.complete(id, in: place) }
             return record.sent(id)

@@ -4,8 +4,9 @@ import Spool
 import Store
 import Turnstone
 
-/// The deliveries of a message, looked up one after the other, each device once: a hundred thousand of them are
-/// never in memory together. Where several of the users have a device, an alternate for each but the first follows.
+/// The deliveries of a message, looked up one after the other, each device once: a hundred thousand of them
+/// are never in memory together. Where several of the users have a device, an alternate for each but the
+/// first follows.
 struct Recipients: DeliverySource {
     private let state: State
     private let message: AcceptedMessage
@@ -17,8 +18,8 @@ struct Recipients: DeliverySource {
     private var found: ArraySlice<Delivery> = []
     /// The next delivery, where ``hasNext()`` has looked it up.
     private var upcoming: Delivery?
-    /// The devices' numbers by the beginnings of the tokens' SHA-256s: eight bytes tell any number of devices apart that
-    /// there are. `nil` for one that nothing can reach.
+    /// The devices' numbers by the beginnings of the tokens' SHA-256s: eight bytes tell any number of devices
+    /// apart that there are. `nil` for one that nothing can reach.
     private var numbers: [UInt64: Int32?] = [:]
     private var count: Int32 = 0
     /// Whose they all are, and need not be said of each.
@@ -91,7 +92,8 @@ struct Recipients: DeliverySource {
         }
     }
 
-    /// To the device for each user who has registered it. A device that is not registered is sent to as it is.
+    /// To the device for each user who has registered it. A device that is not registered is sent to as it
+    /// is.
     private mutating func deliveries(to token: DeviceToken) throws(Failure) -> [Delivery] {
         let tokenStamp = state.tokens[token].stamp
         var deliveries: [Delivery] = []

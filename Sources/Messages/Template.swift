@@ -4,9 +4,9 @@ import Turnstone
 
 /// How an event becomes a message: a message with `{placeholders}` for the event's values.
 ///
-/// A file of JSON: `message` as `POST /api/notify` takes it; `example`, a value for each placeholder; `defaults`, the
-/// values that an event may leave out, `null` for one without which its member is left out; `kind`, by what users
-/// turn it off, where that is not the event's name.
+/// A file of JSON: `message` as `POST /api/notify` takes it; `example`, a value for each placeholder;
+/// `defaults`, the values that an event may leave out, `null` for one without which its member is left out;
+/// `kind`, by what users turn it off, where that is not the event's name.
 package struct Template {
     package let event: String
     package let kind: String

@@ -103,7 +103,8 @@ package struct APNsSettings {
             return try key(bytes, "APNS_KEY_PATH", "the file \(path)", variables)
         }
         guard let text = variables.text("APNS_KEY") else {
-            throw variables.wrong("APNS_KEY_PATH", "must name the .p8 file, or APNS_KEY hold it")
+            throw variables.wrong(
+                "APNS_KEY_PATH", "is not set: set it to the .p8 file, or APNS_KEY to its base64")
         }
         guard let bytes = base64Decoded(text) else {
             throw variables.wrong("APNS_KEY", "must be the base64 of a .p8 file")

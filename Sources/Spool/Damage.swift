@@ -21,27 +21,12 @@ enum Damage {
     static func failure(_ error: SystemError) -> Failure {
         if error.errno.isFileSpecific {
             return Failure(
-                .broken, "unable to read \(error.path): \(reason(error))", cause: unreadable,
+                .broken, "unable to read \(error.path): \(error.reason)", cause: unreadable,
                 file: error.path)
         }
         guard error.errno == .inputOutput else { return error.failure }
         return Failure(
             .later(seconds: 5), "unable to read \(error.path): \(error.errno.name)", cause: faulty,
             file: error.path)
-    }
-
-    private static func reason(_ error: SystemError) -> String {
-        switch error.errno {
-        case .isFolder: "it is a folder"
-        case .invalid: "it is no regular file"
-        case .noAccess:
-            "not readable by this program's account (EACCES)"
-                + (owner(of: error.path).map { ", owned by uid \($0)" } ?? "")
-        default: error.errno.name
-        }
-    }
-
-    private static func owner(of path: String) -> UInt32? {
-        do throws(SystemError) { return try Files.owner(of: path)?.user } catch { return nil }
     }
 }

@@ -16,8 +16,8 @@ package final class Election {
         self.path = path
     }
 
-    /// Whether the lock is still the state folder's: not where another folder, such as a restored backup, has taken its
-    /// place, in which another process may be elected.
+    /// Whether the lock is still the state folder's: not where another folder, such as a restored backup, has
+    /// taken its place, in which another process may be elected.
     package var isCurrent: Bool {
         // What cannot be looked at has not changed, as far as anybody knows.
         do throws(SystemError) { return try file.isStill(at: path) } catch { return true }
@@ -38,7 +38,8 @@ package final class Election {
         } catch {}
     }
 
-    /// Lets another process be elected. No sign of life stays: nobody has to find out whether it is an old one.
+    /// Lets another process be elected. No sign of life stays: nobody has to find out whether it is an old
+    /// one.
     package func end() {
         do throws(SystemError) { try file.truncate(to: 0) } catch {}
         file.unlock()

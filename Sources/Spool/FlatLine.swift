@@ -3,8 +3,9 @@ import Turnstone
 
 /// A line's object; `nil` where it is none.
 ///
-/// Nearly all lines are as the spool itself writes them: no blanks, plain texts, whole numbers and `true`. Those are
-/// read here, in a tenth of the time that jansson takes, and whatever is different in any way by ``JSON``.
+/// Nearly all lines are as the spool itself writes them: no blanks, plain texts, whole numbers and `true`.
+/// Those are read here, in a tenth of the time that jansson takes, and whatever is different in any way by
+/// ``JSON``.
 func members(of line: ArraySlice<UInt8>) -> JSONObject? {
     if let members = plainMembers(line) { return members }
     do throws(JSONError) {

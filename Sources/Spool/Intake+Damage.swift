@@ -1,8 +1,8 @@
 import Turnstone
 import Unix
 
-// A file that cannot be read stops only itself: it is moved to `failed/`, its devices get the outcome `damaged`, and
-// everything else is delivered.
+// A file that cannot be read stops only itself: it is moved to `failed/`, its devices get the outcome
+// `damaged`, and everything else is delivered.
 
 extension Intake {
     /// Whether a failure says that one notification's file cannot be used.
@@ -16,7 +16,8 @@ extension Intake {
 
     /// Moves a file to `failed/`, once the receipts say which devices get nothing by it.
     ///
-    /// Where it cannot be moved, or where it may be readable later, it is not looked at again by this drainer.
+    /// Where it cannot be moved, or where it may be readable later, it is not looked at again by this
+    /// drainer.
     func setAside(
         _ path: String, _ id: String, _ known: Progress, _ failure: Failure
     ) throws(Failure) {

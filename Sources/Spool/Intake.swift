@@ -75,7 +75,8 @@ package final class Intake {
         return true
     }
 
-    /// Reads the lanes' folders again every 50 ms while notifications are moved to the backlog, to find other users' new ones.
+    /// Reads the lanes' folders again every 50 ms while notifications are moved to the backlog, to find other
+    /// users' new ones.
     private func listAgainIfMoving() {
         guard let since = movingSince, Instant.now - since >= .milliseconds(50) else { return }
         movingSince = nil

@@ -44,7 +44,8 @@ struct LineReader {
             }
             searched = buffer.count
             let more: [UInt8]
-            // A long line is read in pieces as long as what there is of it: in all, twice its length is copied.
+            // A long line is read in pieces as long as what there is of it: in all, twice its length is
+            // copied.
             do throws(SystemError) {
                 more = try file.read(upTo: max(Self.piece, buffer.count))
             } catch { throw Damage.failure(error) }

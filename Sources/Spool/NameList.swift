@@ -2,8 +2,8 @@ import Crypto
 import Turnstone
 import Unix
 
-/// The file names of a lane, taken from 256 groups in turn. All messages to one user have names of the same group
-/// (``newID(for:)``), so other users' messages are found early, however many that user has.
+/// The file names of a lane, taken from 256 groups in turn. All messages to one user have names of the same
+/// group (``newID(for:)``), so other users' messages are found early, however many that user has.
 final class NameList {
     private let folder: String
     private var list: FolderList
@@ -20,8 +20,8 @@ final class NameList {
         list = FolderList(folder)
     }
 
-    /// The next name; `nil` at the end, after which it begins anew, and where the folder is missing. What is added or
-    /// removed meanwhile may be among them.
+    /// The next name; `nil` at the end, after which it begins anew, and where the folder is missing. What is
+    /// added or removed meanwhile may be among them.
     func next() throws(SystemError) -> String? {
         if count == 0, !isAtEnd { try fill() }
         guard count > 0 else {
@@ -58,7 +58,8 @@ final class NameList {
 
 /// A new, random id for a notification.
 ///
-/// - Parameter user: whose notification it is, if it has one user only: the ids of all of a user's end with the same two digits.
+/// - Parameter user: whose notification it is, if it has one user only: the ids of all of a user's end with
+///   the same two digits.
 package func newID(for user: UserID?) throws(Failure) -> String {
     let id = stableUUID("notification \(hex(try randomBytes(16)))")
     guard let user else { return id }

@@ -19,15 +19,18 @@ package struct Notification: Equatable, Sendable {
     package var series: Series?
     /// The ids of the messages that it brings, where they were held for the user: they have its receipts too.
     package var messageIDs: [String] = []
-    /// Nanoseconds since 1970 by the system's clock, when a message was accepted: tells which of two came first.
+    /// Nanoseconds since 1970 by the system's clock, when a message was accepted: tells which of two came
+    /// first.
     package var order: Int64?
     /// What it does to the badge of each of its users, once, when it is sent.
     package var badge: BadgeChange?
     /// A message's `send_after`: it is not sent before this moment.
     package var notBefore: Timestamp?
-    /// Whether its sender said when it expires: else it does not expire while it is held, as ``end(heldUntil:)`` says.
+    /// Whether its sender said when it expires: else it does not expire while it is held, as
+    /// ``end(heldUntil:)`` says.
     package var hasOwnLife = false
-    /// What it carries in the place of ``push``, as the user's or the channel's document has it when it is sent.
+    /// What it carries in the place of ``push``, as the user's or the channel's document has it when it is
+    /// sent.
     package var cargo: Cargo?
     /// Of an activity's state: the session to whose listeners it was sent as a whole.
     package var session: String?
@@ -57,8 +60,9 @@ package struct Notification: Equatable, Sendable {
         }
     }
 
-    /// When a message is over that is held until a moment: twelve hours after that, where its sender did not say when it
-    /// expires, since nobody said that it is worth nothing in the morning; but no later than its receipts are kept.
+    /// When a message is over that is held until a moment: twelve hours after that, where its sender did not
+    /// say when it expires, since nobody said that it is worth nothing in the morning; but no later than its
+    /// receipts are kept.
     package func end(heldUntil moment: Timestamp) -> Timestamp {
         guard !hasOwnLife else { return expires }
         return max(expires, min(moment + .hours(12), longestHeld))
@@ -78,8 +82,8 @@ package struct Notification: Equatable, Sendable {
     /// Whether whoever sent it may ask what became of it.
     package var isMessage: Bool { kind != nil || !messageIDs.isEmpty }
 
-    /// Whether it shows nothing and is a newer state of something that may be shown, as what takes a request away: it
-    /// goes out though its kind is switched off.
+    /// Whether it shows nothing and is a newer state of something that may be shown, as what takes a request
+    /// away: it goes out though its kind is switched off.
     package var isClear: Bool { push.type == .background && series != nil }
 
     package init(

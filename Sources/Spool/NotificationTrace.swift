@@ -25,7 +25,8 @@ package struct NotificationTrace {
     /// Of a message that is for no device.
     package static let nothing = NotificationTrace(isFinished: true)
 
-    /// Leaves out the devices of which nothing is known, where the first receipts are so old that they may have been removed.
+    /// Leaves out the devices of which nothing is known, where the first receipts are so old that they may
+    /// have been removed.
     package mutating func forget() {
         guard !isInSpool, !isDamaged else { return }
         let count = deliveries.count
@@ -38,8 +39,8 @@ package struct NotificationTrace {
 }
 
 extension NotificationTrace {
-    /// Whether nothing more is to come. Where the clock was set back by days, the last line may be in an earlier day's receipts
-    /// than others.
+    /// Whether nothing more is to come. Where the clock was set back by days, the last line may be in an
+    /// earlier day's receipts than others.
     var isComplete: Bool {
         isFinished && endedCount == deliveries.count
     }

@@ -16,7 +16,8 @@ package struct PreparedNotification {
     /// How many devices it is for.
     package let devices: Int
 
-    /// Makes the name of its file durable: from now on, ``Spool/complete(_:in:)`` can accept it if this process is killed.
+    /// Makes the name of its file durable: from now on, ``Spool/complete(_:in:)`` can accept it if this
+    /// process is killed.
     package func makeFindable() throws(Failure) {
         do throws(SystemError) { try Files.synchronizeFolder(of: path) } catch {
             Files.remove(path + ".new")

@@ -8,7 +8,8 @@ struct Progress {
     var unanswered = NumberSet()
     /// Those of which an attempt in this pass has got no answer.
     var doubtful = NumberSet()
-    /// Those that have failed in this pass. No receipt says so: of a drainer that was killed, they count as not tried.
+    /// Those that have failed in this pass. No receipt says so: of a drainer that was killed, they count as
+    /// not tried.
     private var failed: [Trouble: NumberSet] = [:]
     /// Whether the push service took it for a device.
     var isReached = false

@@ -11,8 +11,8 @@ extension ReceiptLog {
         var last: Int
     }
 
-    /// Notes that a push is about to be sent. ``write()`` follows before it is, so that whoever sends it again after
-    /// a crash knows that it may have been sent.
+    /// Notes that a push is about to be sent. ``write()`` follows before it is, so that whoever sends it
+    /// again after a crash knows that it may have been sent.
     package func append(sending delivery: Delivery, in file: SpoolFile, at now: Timestamp) {
         if let same = sending, same.file === file, delivery.number == same.last + 1 {
             sending?.last += 1
@@ -77,7 +77,8 @@ extension ReceiptLog {
         append(line.end())
     }
 
-    /// Records that messages which were held for a user do not go to as many devices as they were accepted for.
+    /// Records that messages which were held for a user do not go to as many devices as they were accepted
+    /// for.
     ///
     /// - Parameters:
     ///   - count: how many devices they do not go to.

@@ -27,8 +27,8 @@ extension ReceiptLog {
         }
     }
 
-    /// A day's receipts; `nil` where they cannot be read, after they were moved out of the way: a day that cannot be
-    /// read cannot be written either.
+    /// A day's receipts; `nil` where they cannot be read, after they were moved out of the way: a day that
+    /// cannot be read cannot be written either.
     private func open(_ day: String, report: (Failure) -> Void) throws(Failure) -> FileDescriptor? {
         do throws(SystemError) { return try FileDescriptor.open(path(day), .read) } catch {
             guard error.errno.isFileSpecific else { throw error.failure }
@@ -95,6 +95,6 @@ extension ReceiptLog {
     }
 }
 
-/// Whether a notification can have a device of this number: there are sixteen million at most. A line of the receipts may
-/// name them all, and each takes a bit of memory.
+/// Whether a notification can have a device of this number: there are sixteen million at most. A line of the
+/// receipts may name them all, and each takes a bit of memory.
 func isNumber(_ number: Int) -> Bool { (0..<(1 << 24)).contains(number) }

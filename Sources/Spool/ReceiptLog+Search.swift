@@ -2,8 +2,8 @@ import Turnstone
 import Unix
 
 extension ReceiptLog {
-    /// Reads the lines about one notification, from a position on, of all days in their order, until a line says
-    /// that nothing more is to come.
+    /// Reads the lines about one notification, from a position on, of all days in their order, until a line
+    /// says that nothing more is to come.
     ///
     /// What other notifications have is only looked at: a gigabyte takes a second or two.
     ///

@@ -127,9 +127,9 @@ package final class ReceiptLog {
 
     func append(_ bytes: [UInt8]) { pending += bytes }
 
-    /// The day whose receipts a drainer goes on with: the last one there is, also where the clock was set back by some
-    /// hours since, so that what is written later always comes later. A day that is further ahead than two days is left
-    /// alone: it would have to hold all receipts until the clock gets there.
+    /// The day whose receipts a drainer goes on with: the last one there is, also where the clock was set
+    /// back by some hours since, so that what is written later always comes later. A day that is further
+    /// ahead than two days is left alone: it would have to hold all receipts until the clock gets there.
     func page(at now: Timestamp) throws(Failure) -> String {
         let today = CalendarDate(now).dayText
         let farthest = CalendarDate(now + .days(2)).dayText

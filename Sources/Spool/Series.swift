@@ -1,13 +1,14 @@
 import Crypto
 import Turnstone
 
-/// What a notification is a state of, and which of several states is the newer one: on a device an older one never
-/// follows a newer one.
+/// What a notification is a state of, and which of several states is the newer one: on a device an older one
+/// never follows a newer one.
 package struct Series: Equatable, Sendable {
-    /// What the notification has in common with others, such as its collapse id and its subject: 32 hex digits for each.
+    /// What the notification has in common with others, such as its collapse id and its subject: 32 hex
+    /// digits for each.
     package let keys: [String]
-    /// The one user that the notification is for, as 32 hex digits, or `all`: what is for others cannot replace it, and
-    /// need not be looked at.
+    /// The one user that the notification is for, as 32 hex digits, or `all`: what is for others cannot
+    /// replace it, and need not be looked at.
     package let scope: String
     package internal(set) var order: Order
     /// Whether it holds from a later moment than its acceptance.

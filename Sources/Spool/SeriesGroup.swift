@@ -1,7 +1,7 @@
 import Turnstone
 
-/// What is known of one series' notifications while at least one of them is in hand: which devices have taken them, and
-/// which devices they are still for.
+/// What is known of one series' notifications while at least one of them is in hand: which devices have taken
+/// them, and which devices they are still for.
 ///
 /// `Push` is what waits here: a push that is older than another one to the same device that is in hand.
 package final class SeriesGroup<Push> {
@@ -51,7 +51,8 @@ package final class SeriesGroup<Push> {
 
     /// Takes in that a notification is in hand.
     ///
-    /// - Parameter isComplete: whether all that it reaches will be recorded here; else its receipts have to be read.
+    /// - Parameter isComplete: whether all that it reaches will be recorded here; else its receipts have to
+    ///   be read.
     package func join(_ id: String, isLarge: Bool, isComplete: Bool) {
         inHand.insert(id)
         if isLarge { unread.insert(id) }

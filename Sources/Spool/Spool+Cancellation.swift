@@ -1,8 +1,8 @@
 import Turnstone
 import Unix
 
-// An empty file in `cancelled/` calls off the notification of its name. Only the holder of the election acts on it:
-// nobody else touches what was accepted, so that each device has one outcome.
+// An empty file in `cancelled/` calls off the notification of its name. Only the holder of the election acts
+// on it: nobody else touches what was accepted, so that each device has one outcome.
 
 extension Spool {
     private var cancelled: String { "\(folder)/cancelled" }
@@ -14,13 +14,13 @@ extension Spool {
         try systemCalls(Files.names(in: cancelled))
     }
 
-    /// Calls off what has not gone out of a notification. A push that may have arrived, since its answer was lost, has
-    /// gone out.
+    /// Calls off what has not gone out of a notification. A push that may have arrived, since its answer was
+    /// lost, has gone out.
     ///
     /// Where a drainer is at work, it is waited for, for 2 s at the most.
     ///
-    /// - Parameter takeBack: called before a notification ends that has reached nobody, with the users for whom it was called
-    ///   off. After a crash it may be called again.
+    /// - Parameter takeBack: called before a notification ends that has reached nobody, with the users for
+    ///   whom it was called off. After a crash it may be called again.
     /// - Returns: whether the receipts say what became of it; else they soon will.
     package func cancel(
         _ id: String, at now: Timestamp,
@@ -46,8 +46,8 @@ extension Spool {
         return try !contains(id)
     }
 
-    /// Whether a notification is in the spool: asked twice, since it may be put off into a folder that was not there
-    /// a moment ago.
+    /// Whether a notification is in the spool: asked twice, since it may be put off into a folder that was
+    /// not there a moment ago.
     package func contains(_ id: String) throws(Failure) -> Bool {
         if try path(of: id) != nil { return true }
         return try path(of: id) != nil

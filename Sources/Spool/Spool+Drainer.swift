@@ -2,8 +2,8 @@ import Turnstone
 import Unix
 
 extension Spool {
-    /// Whether a program that accepts a notification starts `deliver`, or leaves that to a timer or a path unit:
-    /// `TURNSTONE_DELIVER`.
+    /// Whether a program that accepts a notification starts `deliver`, or leaves that to a timer or a path
+    /// unit: `TURNSTONE_DELIVER`.
     package static func startsDrainers(_ variables: Variables) throws(Failure) -> Bool {
         switch variables.text("TURNSTONE_DELIVER") {
         case nil, "spawn": return true
@@ -14,9 +14,10 @@ extension Spool {
 
     /// Starts the program `deliver` from the folder of the running program, if the configuration says so.
     ///
-    /// What was accepted is safe already, and a request that failed for this would be repeated, and accepted twice: a
-    /// start that fails is only reported, and the next drainer delivers. The new process outlives this one and keeps
-    /// none of its streams, since a host waits for them to close; its log goes to `deliver.log` in the state folder.
+    /// What was accepted is safe already, and a request that failed for this would be repeated, and accepted
+    /// twice: a start that fails is only reported, and the next drainer delivers. The new process outlives
+    /// this one and keeps none of its streams, since a host waits for them to close; its log goes to
+    /// `deliver.log` in the state folder.
     ///
     /// - Returns: the process, or `nil` where none was started.
     @discardableResult
@@ -53,8 +54,8 @@ extension Spool {
 
     private var log: String { "\(Files.parent(of: folder))/deliver.log" }
 
-    /// Begins the log anew when it has become long, if it is this process that writes it: a drainer may go on for
-    /// months.
+    /// Begins the log anew when it has become long, if it is this process that writes it: a drainer may go on
+    /// for months.
     package func keepLogShort() throws(Failure) {
         guard StandardStreams.errorsGo(to: log) else { return }
         try systemCalls { () throws(SystemError) in

@@ -22,8 +22,8 @@ extension Spool {
     /// The drainer that does nothing any more though nobody else may do its work, if there is one.
     package func stuckDrainer(at now: Timestamp) throws(Failure) -> StuckDrainer? {
         guard let stuck = try silentDrainer(at: now) else { return nil }
-        // After a crash the old sign is there until whoever is elected next gives one, and after the clock was set
-        // back until the drainer's next round.
+        // After a crash the old sign is there until whoever is elected next gives one, and after the clock
+        // was set back until the drainer's next round.
         sleep(for: .milliseconds(stuck.since > now ? 1500 : 100))
         guard try silentDrainer(at: now) == stuck else { return nil }
         return StuckDrainer(process: stuck.process, since: min(stuck.since, now))

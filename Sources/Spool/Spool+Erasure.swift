@@ -15,7 +15,8 @@ extension Spool {
         package var damaged = 0
         /// Files and folders that could not be read, and may name the user.
         package var unreadable = 0
-        /// Whether a notification that names the user is just being accepted, or was a minute ago: it stays for now.
+        /// Whether a notification that names the user is just being accepted, or was a minute ago: it stays
+        /// for now.
         package var isUnfinished = false
         /// The day whose receipts a drainer goes on with.
         fileprivate var openDay = ""
@@ -23,8 +24,9 @@ extension Spool {
 
     private var erasuresPath: String { "\(folder)/erasures" }
 
-    /// How many users were erased, as a number that grows. Whoever accepts something for users without holding their
-    /// documents' locks takes it before looking at the documents: a user who is erased meanwhile must not be named again.
+    /// How many users were erased, as a number that grows. Whoever accepts something for users without
+    /// holding their documents' locks takes it before looking at the documents: a user who is erased
+    /// meanwhile must not be named again.
     package func erasures() throws(Failure) -> Int64 {
         let bytes = try systemCalls(Files.contents(erasuresPath, limit: 64))
         return bytes.flatMap { Int64(String(decoding: $0.dropLast(), as: UTF8.self)) } ?? 0
@@ -37,8 +39,8 @@ extension Spool {
             cause: "busy")
     }
 
-    /// To be called by whoever has taken a user's devices and holds the election, before ``erase(_:opponents:elected:at:report:)``:
-    /// of a user without a document, nothing can have been begun.
+    /// To be called by whoever has taken a user's devices and holds the election, before
+    /// ``erase(_:opponents:elected:at:report:)``: of a user without a document, nothing can have been begun.
     package func countErasure() throws(Failure) {
         let next = try erasures() &+ 1
         try systemCalls { () throws(SystemError) in
@@ -47,7 +49,8 @@ extension Spool {
         }
     }
 
-    /// The election, for which a drainer at work is asked to end: it leaves all that it has not sent in the spool.
+    /// The election, for which a drainer at work is asked to end: it leaves all that it has not sent in the
+    /// spool.
     ///
     /// - Throws: later, where the drainer has not ended after 8 s.
     package func electionAskingDrainer() throws(Failure) -> Election {
@@ -79,8 +82,9 @@ extension Spool {
             ? Int(exactly: process) : nil
     }
 
-    /// Calls off all that waits for the user, and takes the user's name out of what others have in common with it and
-    /// out of the receipts that a drainer may still write. The lines of receipts stay, and stay where they are.
+    /// Calls off all that waits for the user, and takes the user's name out of what others have in common
+    /// with it and out of the receipts that a drainer may still write. The lines of receipts stay, and stay
+    /// where they are.
     ///
     /// Doing it again finishes what a crash has left.
     ///
@@ -203,7 +207,8 @@ extension Spool {
         }
     }
 
-    /// Takes the user's devices out of a file that was written and not accepted: it may still be, for the others.
+    /// Takes the user's devices out of a file that was written and not accepted: it may still be, for the
+    /// others.
     private func eraseLines(naming name: [UInt8], in path: String) throws(Failure) {
         try systemCalls { () throws(SystemError) in
             guard let bytes = try Files.contents(path, limit: 1 << 28) else { return }
@@ -289,8 +294,8 @@ extension Intake {
 }
 
 extension Intake {
-    /// Takes players' and games' names out of a turn notice. It is made anew when it is sent, and says as little as this
-    /// only where no look at the games is left by then.
+    /// Takes players' and games' names out of a turn notice. It is made anew when it is sent, and says as
+    /// little as this only where no look at the games is left by then.
     fileprivate func eraseNames(
         in folder: String, _ name: String, of players: [UserID]
     ) throws(Failure) {
@@ -327,8 +332,8 @@ extension Spool {
 }
 
 extension Delivery {
-    /// Makes the first one of a number that is written stand for the device, and the others its alternates: another one
-    /// may have been taken out.
+    /// Makes the first one of a number that is written stand for the device, and the others its alternates:
+    /// another one may have been taken out.
     fileprivate mutating func standForDevice(among written: inout Set<Int>) {
         let isFirst = written.insert(number).inserted
         setAlternate(to: isFirst ? nil : number)

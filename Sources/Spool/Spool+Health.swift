@@ -7,8 +7,8 @@ extension Spool {
         try systemCalls(Files.names(in: "\(folder)/failed"))
     }
 
-    /// Since when the oldest notification waits that could be sent now. Looks at a hundred files of each lane: where
-    /// nothing is sent, all of them get old.
+    /// Since when the oldest notification waits that could be sent now. Looks at a hundred files of each
+    /// lane: where nothing is sent, all of them get old.
     package func oldestDue(at now: Timestamp) throws(Failure) -> Timestamp? {
         var oldest = try oldestPutOff(at: now)
         for lane in Lane.all {

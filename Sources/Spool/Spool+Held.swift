@@ -2,10 +2,11 @@ import Crypto
 import Turnstone
 import Unix
 
-// A message that is held for a user leaves its notification for a box, `held/<moment>/<box>/<message>.jsonl`: one box for
-// each of the user's devices and for each moment at which somebody has to look at it. There it stays what it is,
-// a notification of one device, under the id of its message. When the user may be told again, all boxes of the device
-// become the folder `held/released/<release>/`, and a notification of that id brings what is in it with one push.
+// A message that is held for a user leaves its notification for a box, `held/<moment>/<box>/<message>.jsonl`:
+// one box for each of the user's devices and for each moment at which somebody has to look at it. There it
+// stays what it is, a notification of one device, under the id of its message. When the user may be told
+// again, all boxes of the device become the folder `held/released/<release>/`, and a notification of that id
+// brings what is in it with one push.
 
 extension Spool {
     private var boxes: String { "\(folder)/held" }
@@ -40,7 +41,8 @@ extension Spool {
         }
     }
 
-    /// The moments for which there were boxes when it was asked: thousands, where many users have quiet hours.
+    /// The moments for which there were boxes when it was asked: thousands, where many users have quiet
+    /// hours.
     package struct HeldMoments {
         fileprivate let folders: [WaitingFolder]
     }
@@ -79,8 +81,8 @@ extension Spool {
         return try releasedBoxes(of: message, besides: release).contains(box.name)
     }
 
-    /// The names of all boxes in which a message is held, or was before it was just released. Of a message to many
-    /// devices this is asked once: the way to each of them would lead through all moments.
+    /// The names of all boxes in which a message is held, or was before it was just released. Of a message to
+    /// many devices this is asked once: the way to each of them would lead through all moments.
     package func boxes(of message: String) throws(Failure) -> Set<String> {
         var found = try releasedBoxes(of: message)
         for moment in try moments() {
@@ -122,7 +124,8 @@ extension Spool {
     /// Whether anything is held for anybody.
     package func holdsAnything() throws(Failure) -> Bool { try !moments().isEmpty }
 
-    /// The earliest moment at which a box is to be looked at: at once, where a drainer was killed over a release.
+    /// The earliest moment at which a box is to be looked at: at once, where a drainer was killed over a
+    /// release.
     func nextBox(at now: Timestamp) throws(Failure) -> Timestamp? {
         if try !orphanedReleases().isEmpty { return now }
         let moments = try moments()
@@ -143,7 +146,8 @@ extension Spool {
         return oldest
     }
 
-    /// Takes all that is held for a device for what a new notification is to bring, which is not accepted yet.
+    /// Takes all that is held for a device for what a new notification is to bring, which is not accepted
+    /// yet.
     package func release(
         _ box: HeldBox, as release: String, among moments: HeldMoments
     ) throws(Failure) {
@@ -159,7 +163,8 @@ extension Spool {
         }
     }
 
-    /// Puts messages that a release was to bring back, for another moment, or until the first of them expires.
+    /// Puts messages that a release was to bring back, for another moment, or until the first of them
+    /// expires.
     package func putBack(
         _ messages: [HeldMessage], of release: String, into box: HeldBox, until moment: Timestamp,
         now: Timestamp
@@ -197,8 +202,8 @@ extension Spool {
         return isAnything
     }
 
-    /// Moves a folder, or what is in it where the other one is there already. Others may move either of them meanwhile, and
-    /// remove the folder above, where nothing else is in it.
+    /// Moves a folder, or what is in it where the other one is there already. Others may move either of them
+    /// meanwhile, and remove the folder above, where nothing else is in it.
     ///
     /// - Throws: later, where something is left in it. Without that it is empty, or gone.
     private func move(_ folder: String, to target: String) throws(Failure) {
@@ -261,7 +266,8 @@ extension Spool {
             for name in releases where try !contains(name) { orphans.append(name) }
             return orphans
         }
-        // To look for each of thousands would take a walk through all folders each. Twice, since one may be put off meanwhile.
+        // To look for each of thousands would take a walk through all folders each. Twice, since one may be
+        // put off meanwhile.
         var orphans = Set(releases)
         for _ in 0..<2 where !orphans.isEmpty {
             for folder in try folders() {

@@ -2,10 +2,10 @@ import JSON
 import Turnstone
 import Unix
 
-// Each notification of a series has a mark `series/<key>/<scope>/<id>.<from>.<accepted>.json`, from before it is accepted
-// until it is over and no older one that it concerns is in the spool. So the drainer that sends an older one finds the
-// newer ones, and in the receipts the devices that have taken them. The marks' order is in their names: thousands of them
-// are compared without being read.
+// Each notification of a series has a mark `series/<key>/<scope>/<id>.<from>.<accepted>.json`, from before it
+// is accepted until it is over and no older one that it concerns is in the spool. So the drainer that sends
+// an older one finds the newer ones, and in the receipts the devices that have taken them. The marks' order
+// is in their names: thousands of them are compared without being read.
 
 extension Spool {
     private func folder(_ key: String) -> String { "\(folder)/series/\(key)" }
@@ -24,8 +24,8 @@ extension Spool {
         }
     }
 
-    /// The notifications that concern one of a series, itself among them: those that are not over, or newer than one that
-    /// is not.
+    /// The notifications that concern one of a series, itself among them: those that are not over, or newer
+    /// than one that is not.
     package func marks(of series: Series) throws(Failure) -> [SeriesMark] {
         var marks: [SeriesMark] = []
         for key in series.keys { marks += try self.marks(of: key, concerning: series.scope) }
@@ -79,8 +79,9 @@ extension Spool {
         Files.removeEmptyFolder(folder)
     }
 
-    /// Removes the marks that a crash, or a race of two programs, has left: of the series whose keys begin with one of 256
-    /// bytes, every half minute another one. (257 is prime: each has its turn whatever the distance between two runs.)
+    /// Removes the marks that a crash, or a race of two programs, has left: of the series whose keys begin
+    /// with one of 256 bytes, every half minute another one. (257 is prime: each has its turn whatever the
+    /// distance between two runs.)
     package func sweepSeries(at now: Timestamp) throws(Failure) {
         guard let turn = UInt8(exactly: now.seconds / 30 % 257) else { return }
         // The drainer counts what is held meanwhile, and could renew a mark that has just expired.
@@ -148,8 +149,8 @@ extension Spool {
 }
 
 extension Intake {
-    /// The devices that a notification has reached, or may have, as receipts name them (``DeviceToken/publicID``). Call
-    /// ``ReceiptLog/write()`` first: what was only appended is not found.
+    /// The devices that a notification has reached, or may have, as receipts name them
+    /// (``DeviceToken/publicID``). Call ``ReceiptLog/write()`` first: what was only appended is not found.
     package func devicesReached(by mark: SeriesMark) throws(Failure) -> [String] {
         guard let start = mark.receipts else { return [] }
         var devices: [String] = []
@@ -190,8 +191,8 @@ extension Intake {
         return hasReached
     }
 
-    /// The devices, as receipts name them, that a notification in the spool is still for, and the moment for which it
-    /// waits there; `nil` where it is over, or its file is damaged.
+    /// The devices, as receipts name them, that a notification in the spool is still for, and the moment for
+    /// which it waits there; `nil` where it is over, or its file is damaged.
     package func open(_ id: String) throws(Failure) -> OpenNotification? {
         var known = held[id]?.path
         if known == nil { known = try spool.path(of: id) }

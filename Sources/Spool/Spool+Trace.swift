@@ -22,8 +22,8 @@ extension Spool {
         return ReceiptLog.Position(day: last, offset: max(0, Int(size) - 4096))
     }
 
-    /// What became of a message, as the receipts and the spool tell. Takes no lock: what happens meanwhile may be
-    /// missing in it.
+    /// What became of a message, as the receipts and the spool tell. Takes no lock: what happens meanwhile
+    /// may be missing in it.
     ///
     /// - Parameters:
     ///   - start: as ``receiptsStart(notBefore:at:)`` gave it.

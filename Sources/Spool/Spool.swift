@@ -39,8 +39,8 @@ package struct Spool {
 
     /// Writes a notification that is accepted later, by ``PreparedNotification/accept()``.
     ///
-    /// Its devices are written one by one as the source gives them, so that a hundred thousand need no memory. As soon as
-    /// there are more than ``Lane/most``, the notification is bulk.
+    /// Its devices are written one by one as the source gives them, so that a hundred thousand need no
+    /// memory. As soon as there are more than ``Lane/most``, the notification is bulk.
     ///
     /// - Parameters: as of ``accept(_:to:notBefore:since:)``.
     package func prepare(
@@ -179,8 +179,8 @@ package struct Spool {
         return false
     }
 
-    /// A notification that is not over, as its file and what the receipts tell of it say; `nil` where the file is
-    /// gone, or damaged.
+    /// A notification that is not over, as its file and what the receipts tell of it say; `nil` where the
+    /// file is gone, or damaged.
     func openNotification(
         at path: String, _ progress: Progress
     ) throws(Failure) -> OpenNotification? {
@@ -263,8 +263,8 @@ package struct Spool {
         return min(box, waiting ?? box)
     }
 
-    /// The first of the folders that has a notification in it: one that was killed while it accepted one may have left
-    /// a folder with nothing, or with half a file.
+    /// The first of the folders that has a notification in it: one that was killed while it accepted one may
+    /// have left a folder with nothing, or with half a file.
     private func first(among folders: [WaitingFolder]) throws(Failure) -> WaitingFolder? {
         for folder in folders where try hasNotification("\(waiting)/\(folder.name)") {
             return folder
@@ -284,8 +284,8 @@ package struct Spool {
     }
 }
 
-/// Removes what was left of a notification when the process was killed that accepted it, if a repeated request cannot
-/// complete it any more: ``Spool/complete(_:in:)`` is for 24 hours.
+/// Removes what was left of a notification when the process was killed that accepted it, if a repeated
+/// request cannot complete it any more: ``Spool/complete(_:in:)`` is for 24 hours.
 func removeIfAbandoned(_ path: String) {
     guard path.utf8.suffix(10).elementsEqual(".jsonl.new".utf8) else { return }
     do throws(SystemError) {

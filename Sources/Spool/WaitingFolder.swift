@@ -9,9 +9,9 @@ extension Spool {
         case putOff(until: Timestamp)
     }
 
-    /// Rounds the moment of a wish up, so that few folders serve many wishes: to a whole minute where it is more than
-    /// ten minutes ahead and the notification expires more than ten minutes later, else to a whole second. What
-    /// expires within that second waits for the exact moment.
+    /// Rounds the moment of a wish up, so that few folders serve many wishes: to a whole minute where it is
+    /// more than ten minutes ahead and the notification expires more than ten minutes later, else to a whole
+    /// second. What expires within that second waits for the exact moment.
     package static func moment(
         for wish: Timestamp, now: Timestamp, expires: Timestamp
     ) -> Timestamp {
@@ -23,8 +23,8 @@ extension Spool {
     }
 }
 
-/// A folder in `waiting/`. Its name says until when what is in it waits: `<ms>` where the sender wants that, and
-/// `<ms>-<since>` where it was put off, with the minute in which that was.
+/// A folder in `waiting/`. Its name says until when what is in it waits: `<ms>` where the sender wants that,
+/// and `<ms>-<since>` where it was put off, with the minute in which that was.
 struct WaitingFolder: Equatable {
     let name: String
     let until: Timestamp
@@ -57,8 +57,8 @@ struct WaitingFolder: Equatable {
         }
     }
 
-    /// Whether what is in it is to be tried. What was put off in the future was put off by a wrong clock, and nobody
-    /// knows for how long.
+    /// Whether what is in it is to be tried. What was put off in the future was put off by a wrong clock, and
+    /// nobody knows for how long.
     func isDue(at now: Timestamp) -> Bool {
         until <= now || since.map { $0 > now } ?? false
     }

@@ -40,7 +40,8 @@ package struct Payload: Equatable, Sendable {
         return payload
     }
 
-    /// The alert's text, which may be cut to make the payload fit: `aps.alert`, or its `body` if that is a text.
+    /// The alert's text, which may be cut to make the payload fit: `aps.alert`, or its `body` if that is a
+    /// text.
     package var alertText: String? {
         let alert = aps["alert"]
         return alert?.string ?? alert?.object?["body"]?.string

@@ -1,9 +1,10 @@
 import Foundation
-import Spool
 import TestSupport
 import Testing
 import Turnstone
 import Unix
+
+@testable import Spool
 
 @Suite struct SpoolTests {
     let scratch = Scratch()
@@ -249,5 +250,22 @@ import Unix
         #expect(spool.startDrainer(variables) { faults.append($0) } == nil)
         let sentence = "unable to use TURNSTONE_DELIVER: must be spawn or external"
         #expect(faults == [.misconfigured(sentence)])
+    }
+
+    @Test(
+        "a notification that no push service can take is damage",
+        arguments: [
+            (#""push_type":"alert""#, #""push_type":"shout""#), (#""aps":"#, #""apz":"#),
+        ])
+    func unusablePush(part: String, damaged: String) throws {
+        try spool.accept(Scratch.notification(), to: Scratch.devices)
+        let name = "spool/ready/normal/n1.jsonl"
+        let text = String(decoding: try #require(scratch.folder.read(name)), as: UTF8.self)
+        try #require(text.contains(part))
+        try scratch.folder.write(text.replacing(part, with: damaged), to: name)
+        let failure = #expect(throws: Failure.self) {
+            try SpoolFile.open("\(scratch.folder.path)/\(name)")
+        }
+        #expect(failure?.cause == Damage.corrupt)
     }
 }

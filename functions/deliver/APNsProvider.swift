@@ -26,8 +26,8 @@ final class APNsProvider {
 
     var trouble: APNsGateway.Trouble? { sender.trouble }
 
-    /// Whether a push goes to the installation's own environment, whose troubles concern all users. A user's device can
-    /// belong to the other one, which must not stop anything else.
+    /// Whether a push goes to the installation's own environment, whose troubles concern all users. A user's
+    /// device can belong to the other one, which must not stop anything else.
     func isOwn(_ push: Push) -> Bool {
         push.environment ?? settings.environment == settings.environment
     }

@@ -5,15 +5,11 @@ import Spool
 import Store
 import Turnstone
 
-/// Loads Live Activities' pushes with the state that is to be shown now: an older state never follows a newer one.
+/// Loads Live Activities' pushes with the state that is to be shown now: an older state never follows a newer
+/// one.
 struct ActivityStates: RunPart {
     let run: Run
-    private let documents: LastDocuments
-
-    init(_ run: Run, _ documents: LastDocuments) {
-        self.run = run
-        self.documents = documents
-    }
+    let documents: LastDocuments
 
     /// - Returns: a verdict if nothing is sent, or not now.
     func load(_ push: Push, to channel: ChannelID) throws(Failure) -> Verdict? {
@@ -69,7 +65,7 @@ struct ActivityStates: RunPart {
         guard taken.state.number > device.joined else { return .superseded("unregistered") }
         let verdict = fill(push, taken)
         guard let own = device.activity else {
-            try recordAttempt(taken, of: session)
+            try recordAttempt(taken, of: session, by: push.job)
             return verdict
         }
         if let pause = own.pause(before: taken, now: now) { return .behind(for: pause) }
@@ -81,15 +77,16 @@ struct ActivityStates: RunPart {
         let merged = own.merged(into: taken, now: now, isPutOff: isPutOff, fits: fits)
         guard let merged else { return .superseded("newer") }
         push.load(content(of: merged, like: push), expires: merged.state.expires)
-        try recordAttempt(taken, of: session)
+        try recordAttempt(taken, of: session, by: push.job)
         return nil
     }
 
-    /// Records a later attempt to send a session's state: the next state keeps its distance from that one, too. Thousands of
-    /// pushes may attempt it at once.
+    /// Records a later pass over a session's listeners, once: the next state keeps its distance from it, too.
     private func recordAttempt(
-        _ taken: ActivityFeed.Taken, of session: String
+        _ taken: ActivityFeed.Taken, of session: String, by job: Job
     ) throws(Failure) {
+        guard !job.isAttemptRecorded else { return }
+        job.isAttemptRecorded = true
         guard now - taken.moment >= .seconds(1) else { return }
         try state.sessions[session].update { $0.session.recordAttempt(by: taken.carrier, at: now) }
     }

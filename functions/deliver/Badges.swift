@@ -6,18 +6,14 @@ import Turnstone
 /// The badges of users, which messages change and pushes show.
 struct Badges: RunPart {
     let run: Run
-    private let documents: LastDocuments
-
-    init(_ run: Run, _ documents: LastDocuments) {
-        self.run = run
-        self.documents = documents
-    }
+    let documents: LastDocuments
 
     /// Loads a push that only shows its user's badge.
     func load(_ push: Push, of user: UserID) throws(Failure) {
         let job = push.job
         if !job.isBadgeTaken {
-            // Under the lock: whoever changes the badge accepts its push first. From now on another change needs another push.
+            // Under the lock: whoever changes the badge accepts its push first. From now on another change
+            // needs another push.
             try state.users[user].update { document in
                 if document.badgePush?.id == job.notification.id { document.badgePush = nil }
             }

@@ -5,10 +5,10 @@ import Unix
 
 /// What a run's verdicts mean for the devices' registrations.
 ///
-/// It is carried out when many have gathered, or at the run's end: only then it is known whether so many users failed
-/// alike that the fault must be ours, a wrong key, topic or environment. Users are counted, since one user can register
-/// any number of dead tokens. An earlier acceptance under the same settings shows that key and topic are right. What is
-/// not carried out now, the next push to the device brings up again.
+/// It is carried out when many have gathered, or at the run's end: only then it is known whether so many
+/// users failed alike that the fault must be ours, a wrong key, topic or environment. Users are counted,
+/// since one user can register any number of dead tokens. An earlier acceptance under the same settings shows
+/// that key and topic are right. What is not carried out now, the next push to the device brings up again.
 struct CleanUp {
     private let state: State
     private let log: Log
@@ -66,8 +66,8 @@ struct CleanUp {
         settings = provider.settings
     }
 
-    /// Goes on with a provider that has other settings. The verdicts under the old ones count no more: the next pushes to those
-    /// devices have verdicts of their own.
+    /// Goes on with a provider that has other settings. The verdicts under the old ones count no more: the
+    /// next pushes to those devices have verdicts of their own.
     mutating func follow(_ provider: Provider) {
         guard provider.settings != settings else { return }
         recordRefusals()
@@ -75,7 +75,8 @@ struct CleanUp {
         self = CleanUp(state: state, provider: provider, log: log)
     }
 
-    /// - Parameter environment: where the push's device was looked for first; `nil` where there is no push service.
+    /// - Parameter environment: where the push's device was looked for first; `nil` where there is no push
+    ///   service.
     mutating func record(_ push: Push, _ verdict: Verdict, in environment: APNsEnvironment?) {
         guard verdict.status != nil, let user = push.job.file.user(of: push.delivery) else {
             return
@@ -148,7 +149,8 @@ struct CleanUp {
         recordRefusals()
     }
 
-    /// Records for `health` to whom pushes were refused, as long as none was accepted. Where that fails, another run does.
+    /// Records for `health` to whom pushes were refused, as long as none was accepted. Where that fails,
+    /// another run does.
     private mutating func recordRefusals() {
         do throws(Failure) {
             guard isUnproven else { return try state.forgetRefusals(by: service) }
@@ -211,8 +213,9 @@ struct CleanUp {
             ])
     }
 
-    /// More than 20 % of at least 20 users failed and were reached on no other device, and no earlier acceptance vouches for
-    /// key and topic. Before anything was accepted at all, three users are enough, in one run or in several.
+    /// More than 20 % of at least 20 users failed and were reached on no other device, and no earlier
+    /// acceptance vouches for key and topic. Before anything was accepted at all, three users are enough, in
+    /// one run or in several.
     private mutating func isOurFault(_ item: Item) -> Bool {
         if case .refuse = item.change, isUnproven, refusedUsers >= State.Refusals.alarmThreshold {
             return true

@@ -12,7 +12,8 @@ final class Commits: RunPart {
     private let locked: LockedDocuments
     /// Jobs whose pass is over and whose receipts are not durable yet.
     private var ended: [Job] = []
-    /// Jobs that could not be put off or finished, when that is tried again, and whether only since a document was locked.
+    /// Jobs that could not be put off or finished, when that is tried again, and whether only since a
+    /// document was locked.
     private var unfinished: [(job: Job, moment: Instant, isBusy: Bool)] = []
     /// When the oldest verdict came that is not durable.
     private var oldestVerdict: Instant?
@@ -85,8 +86,8 @@ final class Commits: RunPart {
 
     // MARK: Commits
 
-    /// Makes the receipts durable if there are many, if the oldest has waited for 25 ms, or if nothing is in flight. They are
-    /// written each turn: only a power cut could take them.
+    /// Makes the receipts durable if there are many, if the oldest has waited for 25 ms, or if nothing is in
+    /// flight. They are written each turn: only a power cut could take them.
     func commitIfDue(isIdle: Bool) throws(Failure) {
         let moment = Instant.now
         if let failingSince, moment - failingSince < .milliseconds(100) { return }
@@ -103,8 +104,8 @@ final class Commits: RunPart {
         }
     }
 
-    /// A disk that fails may work again in a moment. Verdicts that it never takes are lost, and their pushes are sent once
-    /// more.
+    /// A disk that fails may work again in a moment. Verdicts that it never takes are lost, and their pushes
+    /// are sent once more.
     private func didFail(_ failure: Failure) throws(Failure) {
         if failingSince == nil { log.failure(failure) }
         failedCommits += 1
@@ -185,7 +186,8 @@ final class Commits: RunPart {
         try decisions.turns.recordEnd(of: job, isOver: isOver)
     }
 
-    /// Takes a message out of its users' badges if it has reached nobody: it was counted when it was first tried.
+    /// Takes a message out of its users' badges if it has reached nobody: it was counted when it was first
+    /// tried.
     private func takeBackBadges(of job: Job) throws(Failure) {
         let isHeld = job.file.count(.held) > 0
         guard let change = job.notification.badge, !job.file.isReached, !job.isInDoubt, !isHeld

@@ -7,8 +7,8 @@ import Unix
 
 /// Decides what becomes of each push when it is about to be sent.
 ///
-/// Accepting a notification is a promise to decide: which devices get it, what it says and whether it is still wanted follow from
-/// the documents as they are at the moment of sending.
+/// Accepting a notification is a promise to decide: which devices get it, what it says and whether it is
+/// still wanted follow from the documents as they are at the moment of sending.
 final class Decisions: RunPart {
     let run: Run
     let order: SeriesOrder
@@ -27,8 +27,8 @@ final class Decisions: RunPart {
         order = SeriesOrder(run, documents, queue)
         boxes = HeldBoxes(run, documents)
         turns = TurnNotices(run)
-        activities = ActivityStates(run, documents)
-        badges = Badges(run, documents)
+        activities = ActivityStates(run: run, documents: documents)
+        badges = Badges(run: run, documents: documents)
         releases = Releases(run, documents, order, boxes, badges)
     }
 
@@ -107,8 +107,8 @@ final class Decisions: RunPart {
             return nil
         }
         guard let pause = verdict.heldFor else { return verdict }
-        // What may have arrived has to be asked for again under its own id, and where several of the message's users have the
-        // phone, any of them may want it at any time.
+        // What may have arrived has to be asked for again under its own id, and where several of the
+        // message's users have the phone, any of them may want it at any time.
         let isAnybodys = try !push.job.file.alternates(to: push.original).isEmpty
         if isAnybodys || push.job.file.isInDoubt(push.delivery) {
             push.job.prolong(for: [push.job.notification], heldUntil: now + pause)
@@ -117,8 +117,8 @@ final class Decisions: RunPart {
         return try boxes.hold(push, for: user, until: now + pause)
     }
 
-    /// For which user a message goes out: it does where one of the users to whom it is addressed still has the device and
-    /// wants it now.
+    /// For which user a message goes out: it does where one of the users to whom it is addressed still has
+    /// the device and wants it now.
     private func chooseUser(_ push: Push) throws(Failure) -> Verdict? {
         guard let user = push.job.file.user(of: push.delivery) else {
             return try decideForToken(push)
@@ -130,8 +130,8 @@ final class Decisions: RunPart {
         return try decide(push, else: verdict, among: alternates)
     }
 
-    /// The same for a token that nobody had registered when the message was accepted: it belongs to the users who have
-    /// registered it since. Without one it is sent to as it is, unless somebody had it in between.
+    /// The same for a token that nobody had registered when the message was accepted: it belongs to the users
+    /// who have registered it since. Without one it is sent to as it is, unless somebody had it in between.
     private func decideForToken(_ push: Push) throws(Failure) -> Verdict? {
         guard let token = push.delivery.token else { return try order.overtaken(push) }
         let index = state.tokens[token]

@@ -7,8 +7,8 @@ import Unix
 
 /// The one process at a time that empties the spool.
 ///
-/// Its loop takes notifications out, decides their pushes, hands them to the provider, takes in the verdicts, makes those durable,
-/// and only then lets notifications go. Each of these steps is a type of its own.
+/// Its loop takes notifications out, decides their pushes, hands them to the provider, takes in the verdicts,
+/// makes those durable, and only then lets notifications go. Each of these steps is a type of its own.
 final class Drainer: RunPart {
     let run: Run
     private let service: Service
@@ -104,8 +104,8 @@ final class Drainer: RunPart {
         try close()
     }
 
-    /// Whether something waits for a moment so near that nobody else would be there in time. A run that does not linger
-    /// is started by something that will.
+    /// Whether something waits for a moment so near that nobody else would be there in time. A run that does
+    /// not linger is started by something that will.
     private func isSomethingDueSoon(_ idle: Interval, _ linger: Interval) throws(Failure) -> Bool {
         let near = ActivityFeed.window + .seconds(1)
         guard linger > .seconds(0), idle < linger + near, service.provider.trouble == nil,
@@ -150,8 +150,8 @@ final class Drainer: RunPart {
 
     // MARK: Taking notifications
 
-    /// Takes over more work: at once while there is more than was taken, else every 20 ms. Neither old nor new notifications
-    /// shut the others out, or the urgent ones.
+    /// Takes over more work: at once while there is more than was taken, else every 20 ms. Neither old nor
+    /// new notifications shut the others out, or the urgent ones.
     private func claim() throws(Failure) {
         for file in try intake.lookForCallOffs() { try take(file, file.lane) }
         let moment = Instant.now

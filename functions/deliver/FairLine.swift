@@ -2,8 +2,8 @@ import DequeModule
 import Spool
 import Turnstone
 
-/// Deliveries that wait, a queue for each recipient. Recipients take turns, one delivery each, so that one with thousands
-/// does not keep the others waiting.
+/// Deliveries that wait, a queue for each recipient. Recipients take turns, one delivery each, so that one
+/// with thousands does not keep the others waiting.
 struct FairLine {
     private var lines: [Recipient: Deque<PushQueue.Entry>] = [:]
     /// Those who have deliveries here; the first one is next.

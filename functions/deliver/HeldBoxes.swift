@@ -4,8 +4,8 @@ import Store
 import Turnstone
 import Unix
 
-/// Messages held for devices whose users do not want them now. A message's way to each device waits in the device's box, and
-/// when its moment has come, everything in a box goes out with one push, a release.
+/// Messages held for devices whose users do not want them now. A message's way to each device waits in the
+/// device's box, and when its moment has come, everything in a box goes out with one push, a release.
 final class HeldBoxes: RunPart {
     let run: Run
     private let documents: LastDocuments
@@ -50,8 +50,8 @@ final class HeldBoxes: RunPart {
         return .held
     }
 
-    /// Looks again at what is held for a user whose preferences have changed meanwhile: whoever changed them could not find
-    /// yet what has just been put aside.
+    /// Looks again at what is held for a user whose preferences have changed meanwhile: whoever changed them
+    /// could not find yet what has just been put aside.
     func lookAgain(at user: UserID, heldUntil moment: Timestamp) throws(Failure) {
         let passage = try documents.user(user).preferences.passage(nil, at: now, WallClock.minute)
         if case .held(let end) = passage, end >= moment { return }
@@ -80,8 +80,8 @@ final class HeldBoxes: RunPart {
         }
     }
 
-    /// Releases the boxes whose moment has come. One that cannot be used holds up no other: it is tried again a second
-    /// later, and reported once for each reason.
+    /// Releases the boxes whose moment has come. One that cannot be used holds up no other: it is tried again
+    /// a second later, and reported once for each reason.
     func release() throws(Failure) {
         guard Instant.now >= nextLook else { return }
         let known = failed
@@ -120,7 +120,8 @@ final class HeldBoxes: RunPart {
 
     /// Accepts the notification of a release. What it says is decided when it is sent.
     ///
-    /// - Parameter isRecovered: whether an earlier drainer began it, and may have left a part of what is held.
+    /// - Parameter isRecovered: whether an earlier drainer began it, and may have left a part of what is
+    ///   held.
     private func accept(_ release: String, isRecovered: Bool = false) throws(Failure) {
         if isRecovered,
             let box = try spool.messages(of: release, damaged: { (_, _, _) in }).first?.box

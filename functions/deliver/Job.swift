@@ -36,6 +36,8 @@ final class Job {
     var notice: (filling: NoticeFilling, at: Instant)?
     /// Whether it has begun to bring the user's badge.
     var isBadgeTaken = false
+    /// Whether its session's document has this pass as an attempt.
+    var isAttemptRecorded = false
     /// By device, how many games of its other users count in the number that was put on its icon.
     var others: [DeviceToken: [(user: UserID, waiting: Int64)]] = [:]
     /// What orders its pushes among others.

@@ -4,7 +4,8 @@ import Store
 import Turnstone
 import Unix
 
-/// The documents that pushes are decided by. The last one of a kind is kept: many pushes in a row may need the same.
+/// The documents that pushes are decided by. The last one of a kind is kept: many pushes in a row may need
+/// the same.
 final class LastDocuments: RunPart {
     let run: Run
     private var user: StoredDocument<User>.Snapshot?

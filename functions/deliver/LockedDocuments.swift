@@ -20,8 +20,8 @@ final class LockedDocuments {
 
     var isEmpty: Bool { entries.isEmpty }
 
-    /// Reads and changes an owner's documents without waiting long for somebody who has locked them: everybody else's pushes
-    /// would wait, too.
+    /// Reads and changes an owner's documents without waiting long for somebody who has locked them:
+    /// everybody else's pushes would wait, too.
     ///
     /// - Throws: `busy` if one is locked.
     func waitingBriefly<Result>(

@@ -22,8 +22,8 @@ final class Push {
         fileprivate var stored: Delivery?
         /// `apns-id`.
         fileprivate(set) var id: String
-        /// The ids of the devices that have become one with the delivery's, first the id that stands for all of them;
-        /// empty if the device stands only for itself.
+        /// The ids of the devices that have become one with the delivery's, first the id that stands for all
+        /// of them; empty if the device stands only for itself.
         fileprivate var merged: [String] = []
 
         fileprivate mutating func change(_ work: (inout Delivery) -> Void) {

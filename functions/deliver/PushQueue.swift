@@ -2,8 +2,8 @@ import DequeModule
 import Spool
 import Turnstone
 
-/// The deliveries of all jobs, in the order in which they are to be tried: by lanes, and in the lanes of small
-/// notifications the devices first that are known to be good, of each recipient in turn.
+/// The deliveries of all jobs, in the order in which they are to be tried: by lanes, and in the lanes of
+/// small notifications the devices first that are known to be good, of each recipient in turn.
 final class PushQueue {
     typealias Entry = (job: Job, delivery: Delivery)
 

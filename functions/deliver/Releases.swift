@@ -7,15 +7,16 @@ import Store
 import Turnstone
 import Unix
 
-/// Decides what a release brings when it is sent: of the messages that were held for a device, those that are still wanted.
+/// Decides what a release brings when it is sent: of the messages that were held for a device, those that are
+/// still wanted.
 final class Releases: RunPart {
     let run: Run
     private let documents: LastDocuments
     private let order: SeriesOrder
     private let boxes: HeldBoxes
     private let badges: Badges
-    /// By message, the devices for which its notification in the spool still was when somebody asked: a hundred thousand at
-    /// most, unless one message has more.
+    /// By message, the devices for which its notification in the spool still was when somebody asked: a
+    /// hundred thousand at most, unless one message has more.
     private var openDevices: [String: Set<String>] = [:]
 
     init(
@@ -81,9 +82,9 @@ final class Releases: RunPart {
         return nil
     }
 
-    /// Puts back into the box what is not to be brought yet: all of it where the user wants nothing now, else what a clock
-    /// that was ahead has put there before its time. What may have arrived stays in the release, and is asked for again under
-    /// its own id.
+    /// Puts back into the box what is not to be brought yet: all of it where the user wants nothing now, else
+    /// what a clock that was ahead has put there before its time. What may have arrived stays in the release,
+    /// and is asked for again under its own id.
     ///
     /// - Returns: the release's verdict, where nothing is left for now.
     private func keepBack(
@@ -127,8 +128,8 @@ final class Releases: RunPart {
         var isRepeated = false
     }
 
-    /// Whether a notification in the spool is still for a device. Its devices only become fewer: of one with very many, most
-    /// questions are answered by what was read before.
+    /// Whether a notification in the spool is still for a device. Its devices only become fewer: of one with
+    /// very many, most questions are answered by what was read before.
     private func isOpen(_ message: String, for device: Device) throws(Failure) -> Bool {
         let ids = device.ids
         if let known = openDevices[message], !ids.contains(where: known.contains) { return false }
@@ -173,7 +174,8 @@ final class Releases: RunPart {
             if !isInDoubt, documents.record(of: message.id)?.cancelled != nil {
                 fate.outcome = .cancelled
             } else if !isInDoubt, try isOpen(message.id, for: device) {
-                // A drainer was killed between its file and the line that says so: the notification itself brings it.
+                // A drainer was killed between its file and the line that says so: the notification itself
+                // brings it.
                 fate.isVoid = true
             } else if try hasGot(message.id, device) {
                 fate = Fate(outcome: .superseded, reason: "delivered", isRepeated: true)

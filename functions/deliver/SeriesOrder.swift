@@ -4,8 +4,8 @@ import Store
 import Turnstone
 import Unix
 
-/// Keeps the order within a series: a device gets the newest of its notifications. An older one never follows it, and waits
-/// while the newer one may still come.
+/// Keeps the order within a series: a device gets the newest of its notifications. An older one never follows
+/// it, and waits while the newer one may still come.
 final class SeriesOrder: RunPart {
     let run: Run
     private let documents: LastDocuments
@@ -23,8 +23,8 @@ final class SeriesOrder: RunPart {
 
     // MARK: Notifications in hand
 
-    /// Reads from the receipts which devices newer notifications of a job's series have reached, and from the spool which
-    /// devices they are still for. What happens from now on is recorded as it happens.
+    /// Reads from the receipts which devices newer notifications of a job's series have reached, and from the
+    /// spool which devices they are still for. What happens from now on is recorded as it happens.
     func join(_ job: Job) throws(Failure) {
         guard let series = job.series else { return }
         for key in series.keys { try join(job, series, key) }
@@ -102,7 +102,8 @@ final class SeriesOrder: RunPart {
     func recordReached(_ push: Push) {
         for series in push.brought { recordReached(series, by: push) }
         guard let series = push.job.series, let device = push.device else { return }
-        // A bulk notification that is alone overtakes none: its devices are in the receipts if another one comes.
+        // A bulk notification that is alone overtakes none: its devices are in the receipts if another one
+        // comes.
         for group in push.job.groups where push.job.lane != .bulk || group.inHand.count > 1 {
             group.recordReached(series.order, on: device)
         }
@@ -182,7 +183,8 @@ final class SeriesOrder: RunPart {
         case expected(in: Interval)
     }
 
-    /// The newest that the receipts and the spool know of a series and a device, if that is newer than a held message.
+    /// The newest that the receipts and the spool know of a series and a device, if that is newer than a held
+    /// message.
     func newer(than series: Series, on device: Device) throws(Failure) -> Newer? {
         var pause: Interval?
         let ids = device.ids

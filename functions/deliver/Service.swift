@@ -12,7 +12,8 @@ final class Service: RunPart {
     private var isStopRecorded = true
     /// Whether the state folder may say that the service judges no pushes.
     private var isFailureRecorded = true
-    /// Before this moment a failure need not be recorded: the service has just judged a push, or it is recorded.
+    /// Before this moment a failure need not be recorded: the service has just judged a push, or it is
+    /// recorded.
     private var nextFailureRecord = Instant.first
     /// The device whose push the service last put off for the number of its pushes.
     private var throttledDevice: String?
@@ -99,11 +100,12 @@ final class Service: RunPart {
     /// Ends the run if the service cannot be reached: the notifications wait in the spool.
     func stopIfUnreachable() {
         guard run.obstacle == nil, let reason = provider.trouble else { return }
-        run.end(
-            Failure(
-                .later(seconds: 30),
-                "unable to deliver: no connection to the push service: \(reason)", cause: reason))
         let isTokenRefused = reason == "ExpiredProviderToken"
+        let sentence =
+            isTokenRefused
+            ? "APNs refused our provider token (\(reason)): check this machine's clock and the key"
+            : "no connection to the push service (\(reason)); the next run tries again"
+        run.end(Failure(.later(seconds: 30), "unable to deliver: \(sentence)", cause: reason))
         recordStop(reason, until: isTokenRefused ? now + .minutes(20) : nil)
     }
 

@@ -4,11 +4,12 @@ import Store
 import Turnstone
 import Unix
 
-/// Fills turn notices when they are sent: of the games that wait by the newest look, those for which the notice was queued
-/// and all others of which no device was told yet.
+/// Fills turn notices when they are sent: of the games that wait by the newest look, those for which the
+/// notice was queued and all others of which no device was told yet.
 final class TurnNotices: RunPart {
     let run: Run
-    /// By player, the notice in hand that tells of the player's turns, until the ledger says what became of it.
+    /// By player, the notice in hand that tells of the player's turns, until the ledger says what became of
+    /// it.
     private var inHand: [UserID: String] = [:]
 
     init(_ run: Run) { self.run = run }
@@ -132,7 +133,8 @@ final class TurnNotices: RunPart {
 
     // MARK: After sending
 
-    /// Records in users' documents what came of a notice or of a correction, before the notification leaves the spool.
+    /// Records in users' documents what came of a notice or of a correction, before the notification leaves
+    /// the spool.
     ///
     /// - Parameter isOver: whether all devices have an outcome.
     func recordEnd(of job: Job, isOver: Bool) throws(Failure) {
@@ -167,15 +169,16 @@ final class TurnNotices: RunPart {
                     turns.notice, badge: job.waitingGames, on: job.reached, at: now)
             } else if isOver {
                 document.recordUndelivered(turns.notice, isRefused: job.isRefused, at: now)
-                // Under the user's lock: a cycle that judges the player now must not take its judgement for the last.
+                // Under the user's lock: a cycle that judges the player now must not take its judgement for
+                // the last.
                 try state.forgetJudgement(of: player, hint: document.record)
             }
             try recordDoubt(of: job, in: &document)
         }
     }
 
-    /// Records in the player's document what icons show by pushes of which nobody knows: those that an earlier drainer has
-    /// sent, and those that may have arrived. The next cycle corrects it if it is wrong.
+    /// Records in the player's document what icons show by pushes of which nobody knows: those that an
+    /// earlier drainer has sent, and those that may have arrived. The next cycle corrects it if it is wrong.
     private func recordDoubt(of job: Job, in document: inout User) throws(Failure) {
         guard !job.doubtful.isEmpty || job.wasReached, let player = job.notification.user?.player
         else { return }
@@ -191,7 +194,8 @@ final class TurnNotices: RunPart {
         try state.forgetJudgement(of: player, hint: document.record)
     }
 
-    /// Records for the other users of a device what its icon shows of their games: each of them corrects the own number.
+    /// Records for the other users of a device what its icon shows of their games: each of them corrects the
+    /// own number.
     private func recordOthers(of job: Job) throws(Failure) {
         for token in job.reached {
             for (user, waiting) in job.others[token] ?? [] {

@@ -1,6 +1,7 @@
 import Turnstone
 
-/// How many users there were, in little memory: exact up to 4096, then estimated from a sample of their hashes.
+/// How many users there were, in little memory: exact up to 4096, then estimated from a sample of their
+/// hashes.
 struct UserCount {
     private var hashes: Set<Int> = []
     /// A hash is in the sample where so many of its lowest bits are 0.

@@ -63,8 +63,8 @@ extension Verdict {
         Verdict(status: first.status, reason: first.reason, meaning: .probing)
     }
 
-    /// What it means when it is the answer of the environment where the token was tried because its own one did
-    /// not know it: that one's answer stands, unless the push was taken, or may be later.
+    /// What it means when it is the answer of the environment where the token was tried because its own one
+    /// did not know it: that one's answer stands, unless the push was taken, or may be later.
     func ofProbe(in environment: APNsEnvironment, at moment: Timestamp) -> Verdict {
         var verdict = self
         switch meaning {
@@ -88,8 +88,8 @@ extension Verdict {
         meaning = .settled(.refused)
     }
 
-    /// The gateway of an environment that is not the installation's own refuses the installation's key, topic or
-    /// certificate: only this delivery is over.
+    /// The gateway of an environment that is not the installation's own refuses the installation's key, topic
+    /// or certificate: only this delivery is over.
     static func refused(elsewhere verdict: Verdict) -> Verdict {
         Verdict(status: verdict.status, reason: verdict.reason, meaning: .settled(.refused))
     }
@@ -106,8 +106,8 @@ extension Verdict {
         Verdict(status: nil, reason: reason, meaning: .settled(.superseded))
     }
 
-    /// Of two users of a device neither of whom gets a push now: whether this one's verdict counts rather than the
-    /// other's. First what may still send it, then what says that a user has the device.
+    /// Of two users of a device neither of whom gets a push now: whether this one's verdict counts rather
+    /// than the other's. First what may still send it, then what says that a user has the device.
     func isNearer(than other: Verdict) -> Bool {
         switch (meaning, other.meaning) {
         case (.later(let interval), .later(let earlier)): interval < earlier
@@ -134,7 +134,8 @@ extension Verdict {
         Verdict(status: nil, reason: "held", meaning: .later(pause))
     }
 
-    /// The user does not want to be told yet, and it stays where it is. Nobody tells when the user has changed that.
+    /// The user does not want to be told yet, and it stays where it is. Nobody tells when the user has
+    /// changed that.
     static func retained(_ pause: Interval) -> Verdict { .waiting(min(pause, .minutes(1))) }
 
     /// Somebody has locked a document that decides about it.
