@@ -68,6 +68,7 @@ package struct ActivityFeed: Equatable, Sendable {
     package struct Carrier: Equatable, Sendable {
         /// The notification's id.
         package let id: String
+        /// The moment before which the state is not sent. The notification may be due sooner.
         package let due: Timestamp
     }
 
@@ -188,10 +189,13 @@ package struct ActivityFeed: Equatable, Sendable {
         if !state.isEnd, let last = [taken, shared?.taken].compactMap({ $0?.moment }).max() {
             due = max(now, min(last, now) + scope.window)
         }
-        if let carrier, carrier.due <= due { return .carried(carrier) }
-        let new = Carrier(id: id, due: due)
-        carrier = new
-        return .carried(new)
+        var carrier = Carrier(id: id, due: due)
+        if let earlier = self.carrier, earlier.due <= due {
+            // A notification that is due sooner than the state waits.
+            carrier = Carrier(id: earlier.id, due: due > now ? due : earlier.due)
+        }
+        self.carrier = carrier
+        return .carried(carrier)
     }
 
     /// Lets the waiting state take over the alert of the taken one, whose push was put off and will not be
@@ -364,15 +368,11 @@ extension ActivityFeed {
         return shared.turn - taken.turn <= 1 ? Self.pause(after: shared.moment, now: now) : nil
     }
 
-    /// How long the activity's own state, carried by notification `id`, must wait because its session's state
-    /// was just sent.
-    package func pause(of id: String, after shared: ActivityFeed?, now: Timestamp) -> Interval? {
-        // A session's state with a higher number was accepted later. The activity did not get it if this
-        // state is newer.
-        guard let waiting, let carrier, carrier.id == id, !waiting.isEnd, let sent = shared?.taken,
-            waiting.after >= sent.state.number
-        else { return nil }
-        return Self.pause(after: sent.moment > now ? carrier.due : sent.moment, now: now)
+    /// How long the waiting state must wait if notification `id` carries it: the notification may have been
+    /// made for an earlier state, before the activity was sent a state of its session.
+    package func pause(of id: String, now: Timestamp) -> Interval? {
+        guard let waiting, let carrier, carrier.id == id, !waiting.isEnd else { return nil }
+        return Self.pause(after: carrier.due - Self.window, now: now)
     }
 
     /// - Returns: `nil` also if the moment is in the future.

@@ -153,15 +153,44 @@ import Testing
         let ahead = start + .seconds(1800)
         _ = own.add(
             aps(2), priority: 5, at: ahead, expires: ahead, now: start, id: "own", besides: shared)
-        #expect(own.pause(of: "own", after: shared, now: start) == .seconds(15))
+        #expect(own.pause(of: "own", now: start) == .seconds(15))
         let now = start + .seconds(15)
         _ = update(&shared, 3, after: 15)
         let sent = shared.take(by: "3", now: now)
         let taken = try #require(sent)
         #expect(own.merged(into: taken, now: now, fits: { _ in true }) == nil)
-        #expect(own.pause(of: "own", after: shared, now: now) == nil)
+        #expect(own.pause(of: "own", now: now) == nil)
         let late = own.take(by: "own", now: now, besides: shared)
         #expect(late?.state.aps == aps(2))
+    }
+
+    @Test(
+        "an activity's own state waits for the session's state before it only if that one may have arrived"
+    )
+    func ownAfterShared() throws {
+        var shared = ActivityFeed()
+        var own = ActivityFeed()
+        func addOwn(_ number: Int, at now: Timestamp) -> ActivityFeed.Addition {
+            own.add(
+                aps(number), priority: 5, at: now, expires: now, now: now, id: "own \(number)",
+                besides: shared)
+        }
+        _ = update(&shared, 1, after: 0)
+        _ = shared.take(by: "1", now: start)
+        _ = update(&shared, 2, after: 1)
+        #expect(
+            addOwn(3, at: start + .seconds(2))
+                == .carried(.init(id: "own 3", due: start + .seconds(15))))
+        // The session's state is taken first, and is not for this activity.
+        let now = start + .seconds(15)
+        let sent = shared.take(by: "2", now: now)
+        let taken = try #require(sent)
+        #expect(own.merged(into: taken, now: now, fits: { _ in true }) == nil)
+        #expect(own.pause(of: "own 3", now: now) == nil)
+        // A state that is added to the same notification now keeps its distance.
+        #expect(addOwn(4, at: now) == .carried(.init(id: "own 3", due: start + .seconds(30))))
+        #expect(own.pause(of: "own 3", now: now) == .seconds(15))
+        #expect(own.pause(of: "own 3", now: start + .seconds(30)) == nil)
     }
 
     @Test("a listener's timestamps grow, though its own states and its session's are of one second")

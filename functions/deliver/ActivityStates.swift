@@ -34,7 +34,7 @@ struct ActivityStates: RunPart {
             return .superseded("newer")
         }
         let shared = session?.feed(for: device.joined)
-        if let pause = device.activity?.pause(of: id, after: shared, now: now) {
+        if let pause = device.activity?.pause(of: id, now: now) {
             return .behind(for: pause)
         }
         let taken = try state.users[user].update { (document) throws(Failure) in
