@@ -73,9 +73,11 @@ extension State {
 
     /// Files and folders that programs could not use, and that still cannot be used.
     package func unusable() throws(Failure) -> [(name: String, reason: String)] {
+        let faults = try recordedFaults()
+        guard faults.contains(where: { $0.reason != nil }) else { return [] }
         let setAside = try setAside()
         var found: [(name: String, reason: String)] = []
-        for fault in try recordedFaults() {
+        for fault in faults {
             guard let reason = fault.reason,
                 !setAside.contains(where: { isCopy($0, of: fault.file) }),
                 !found.contains(where: { $0.name == fault.file }),

@@ -10,6 +10,8 @@ import Turnstone
 package final class FileDescriptor {
     let number: Int32
     private let path: String
+    /// The size when it was opened, in bytes; `nil` if it was not asked for.
+    private var openedSize: Int?
 
     /// Takes ownership of an open descriptor. `path` names it in errors.
     package init(owning number: Int32, path: String) {
@@ -62,12 +64,21 @@ package final class FileDescriptor {
 
     /// - Throws: `EISDIR` for a folder, `EINVAL` for anything else that is not a regular file.
     private func requireRegular() throws(SystemError) {
+        let status = try status()
+        let kind = Int32(status.st_mode) & Int32(S_IFMT)
+        guard kind == Int32(S_IFREG) else {
+            let errno = kind == Int32(S_IFDIR) ? EISDIR : EINVAL
+            throw SystemError("open", path, Errno(rawValue: errno))
+        }
+        openedSize = Int(status.st_size)
+    }
+
+    /// C: `fstat(2)`.
+    private func status() throws(SystemError) -> stat {
         defer { withExtendedLifetime(self) {} }
         var status = stat()
         guard fstat(number, &status) == 0 else { throw SystemError("fstat", path) }
-        let kind = Int32(status.st_mode) & Int32(S_IFMT)
-        guard kind != Int32(S_IFREG) else { return }
-        throw SystemError("open", path, Errno(rawValue: kind == Int32(S_IFDIR) ? EISDIR : EINVAL))
+        return status
     }
 
     /// Creates a file without a name that goes away with its last descriptor. The position is at the start.
@@ -91,37 +102,24 @@ package final class FileDescriptor {
     }
 
     /// The size in bytes. C: `fstat(2)`.
-    package func size() throws(SystemError) -> Int {
-        defer { withExtendedLifetime(self) {} }
-        var status = stat()
-        guard fstat(number, &status) == 0 else { throw SystemError("fstat", path) }
-        return Int(status.st_size)
-    }
+    package func size() throws(SystemError) -> Int { Int(try status().st_size) }
 
     /// Whether it is a file, a folder, or a device such as `/dev/null`: one that can be read without waiting.
     /// C: `fstat(2)`.
     package func isPlain() throws(SystemError) -> Bool {
-        defer { withExtendedLifetime(self) {} }
-        var status = stat()
-        guard fstat(number, &status) == 0 else { throw SystemError("fstat", path) }
+        let status = try status()
+        openedSize = Int(status.st_size)
         // Folders count too: reading one then throws `EISDIR`.
         return [0o100000, 0o040000, 0o020000].contains(status.st_mode & 0o170000)
     }
 
     /// Whether the file still has a name. C: `fstat(2)`.
-    package func isNamed() throws(SystemError) -> Bool {
-        defer { withExtendedLifetime(self) {} }
-        var status = stat()
-        guard fstat(number, &status) == 0 else { throw SystemError("fstat", path) }
-        return status.st_nlink > 0
-    }
+    package func isNamed() throws(SystemError) -> Bool { try status().st_nlink > 0 }
 
     /// Whether this file is the one at `path`; `false` if another file has taken its name. C: `fstat(2)`,
     /// `stat(2)`.
     package func isStill(at path: String) throws(SystemError) -> Bool {
-        defer { withExtendedLifetime(self) {} }
-        var own = stat()
-        guard fstat(number, &own) == 0 else { throw SystemError("fstat", self.path) }
+        let own = try status()
         var named = stat()
         guard retried({ stat(path, &named) }) == 0 else {
             guard [.noEntry, .notDirectory].contains(Errno.current) else {
@@ -137,9 +135,7 @@ package final class FileDescriptor {
     /// C: `fstat(2)`, `statx(2)`.
     package func identity() throws(SystemError) -> (inode: Int64, birth: Int64) {
         defer { withExtendedLifetime(self) {} }
-        var status = stat()
-        guard fstat(number, &status) == 0 else { throw SystemError("fstat", path) }
-        return (Int64(truncatingIfNeeded: status.st_ino), cunix_birth(number))
+        return (Int64(truncatingIfNeeded: try status().st_ino), cunix_birth(number))
     }
 
     /// Reads up to `count` bytes; an empty array at the end of the file. C: `read(2)`.
@@ -157,12 +153,12 @@ package final class FileDescriptor {
     /// Reads to the end. Throws `EFBIG` if there are more than `limit` bytes.
     package func readToEnd(limit: Int = 1 << 30) throws(SystemError) -> [UInt8] {
         defer { withExtendedLifetime(self) {} }
-        let size = try size()
+        let size = if let openedSize { openedSize } else { try self.size() }
         guard size <= limit else { throw SystemError("read", path, .tooLarge) }
-        var bytes = try read(upTo: size + 1)
-        // The read past a file's end is short. Files that state no size, such as those in /proc, are read to
-        // their end.
-        guard size == 0 || bytes.count > size else { return bytes }
+        // Files that state no size, such as those in /proc, are read to their end.
+        var bytes = try read(upTo: size == 0 ? 4096 : size + 1)
+        // The read past a file's end is short.
+        guard size == 0 && !bytes.isEmpty || bytes.count > size else { return bytes }
         while bytes.count <= limit {
             let more = try read(upTo: 65_536)
             if more.isEmpty { return bytes }

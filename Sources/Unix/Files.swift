@@ -190,6 +190,16 @@ package enum Files {
         return names
     }
 
+    /// Those that are symbolic links, or that the file system does not tell from links.
+    package static func namesOfPossibleLinks(in folder: String) throws(SystemError) -> [String] {
+        let list = FolderList(folder)
+        var names: [String] = []
+        while let name = try list.next() {
+            if list.isPossibleLink { names.append(name) }
+        }
+        return names
+    }
+
     /// The path's folder: `.` for a bare name.
     package static func parent(of path: String) -> String {
         let bytes = Array(path.utf8)

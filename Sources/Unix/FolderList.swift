@@ -7,6 +7,8 @@ import CUnix
 package final class FolderList {
     private let folder: String
     private var stream: OpaquePointer?
+    /// Whether the last name is a symbolic link, or the file system does not say.
+    private(set) var isPossibleLink = false
 
     package init(_ folder: String) {
         self.folder = folder
@@ -32,7 +34,10 @@ package final class FolderList {
                 return nil
             }
             let name = withUnsafePointer(to: &entry.pointee.d_name.0) { String(cString: $0) }
-            if name != ".", name != ".." { return name }
+            guard name != ".", name != ".." else { continue }
+            let kind = Int(entry.pointee.d_type)
+            isPossibleLink = kind == Int(DT_LNK) || kind == Int(DT_UNKNOWN)
+            return name
         }
     }
 

@@ -211,7 +211,7 @@ struct Examination {
         for folder in inside.map({ state.folder + $0 }) {
             problems += try systemCalls { () throws(SystemError) in
                 var broken: [Problem] = []
-                for name in try Files.names(in: folder) {
+                for name in try Files.namesOfPossibleLinks(in: folder) {
                     let path = "\(folder)/\(name)"
                     guard let target = Files.target(ofLink: path), isBroken(path) else { continue }
                     broken.append(
@@ -238,25 +238,24 @@ struct Examination {
             "spool/ready/normal", "spool/ready/backlog", "spool/ready/bulk",
         ]
         var problems: [Problem] = []
-        for shelf in State.shelves + ["messages"] + others {
-            let path = "\(state.folder)/\(shelf)"
-            if let problem = problem(ofFolder: path) {
+        for shelf in State.shelves + ["messages"] {
+            let folder = "\(state.folder)/\(shelf)"
+            var names: [String] = []
+            do throws(SystemError) { names = try Files.names(in: folder) } catch {
+                guard let problem = problem(ofFolder: folder, error) else { throw error.failure }
                 problems.append(problem)
-                continue
             }
             // Folders of users and the like are named by two digits of a digest, those of messages by the
             // day.
-            guard !others.contains(shelf) else { continue }
-            let names = try systemCalls(Files.names(in: path))
             for name in names where [2, 10].contains(name.utf8.count) {
-                let path = "\(path)/\(name)"
+                let path = "\(folder)/\(name)"
                 let isLink = shelf != "messages" && Files.target(ofLink: path) != nil
                 if let problem = problem(ofFolder: path, orLink: isLink) {
                     problems.append(problem)
                 }
             }
         }
-        return problems
+        return problems + others.compactMap { problem(ofFolder: "\(state.folder)/\($0)") }
     }
 
     /// `nil` if the path is a folder or does not exist.
@@ -266,14 +265,19 @@ struct Examination {
         do throws(SystemError) {
             _ = try FileDescriptor.open(path, .folder)
             return nil
-        } catch {
-            let isMissing = isLink && error.errno == .noEntry
-            guard isMissing || [.notDirectory, .loop].contains(error.errno) else { return nil }
-            return Problem(
-                "no folder", "\(path) cannot be used as a folder: \(error.errno.reasonForFolder).",
-                action: "Put the folder back, or remove what is in its place.",
-                ["file": .string(path)])
-        }
+        } catch { return problem(ofFolder: path, error, orLink: isLink) }
+    }
+
+    /// `nil` unless the error says that the path is not a folder.
+    private func problem(
+        ofFolder path: String, _ error: SystemError, orLink isLink: Bool = false
+    ) -> Problem? {
+        let isMissing = isLink && error.errno == .noEntry
+        guard isMissing || [.notDirectory, .loop].contains(error.errno) else { return nil }
+        return Problem(
+            "no folder", "\(path) cannot be used as a folder: \(error.errno.reasonForFolder).",
+            action: "Put the folder back, or remove what is in its place.",
+            ["file": .string(path)])
     }
 
     private func failures() throws(Failure) -> [Problem] {
