@@ -2,17 +2,26 @@ import HTTP
 import Turnstone
 import Unix
 
-/// One run over many players: the requests in flight, and the player whose turn in the schedule is next.
-struct LookRun {
+/// Looks at many players: the requests in flight, and the next one in the installation's schedule. One slow or
+/// failing player delays nobody else.
+///
+///     while true {
+///         while try run.advance(), let request = next() { run.add(request, after: pause) }
+///         guard run.isOpen else { break }
+///         for (request, outcome) in run.step() { … }
+///     }
+///     for request in run.giveUp() { … }
+package struct LookRun {
     private let base: String
     private let fetcher: Fetcher
     private let deadline: Instant
     private var inFlight: [Int: OGSClient.LookRequest] = [:]
     private var lastTag = 0
-    /// The next player, and the time of that request on the monotonic clock.
+    /// The next request and its time.
     private var upcoming: (request: OGSClient.LookRequest, at: Instant)?
+    /// Whether no request is sent any more: OGS has asked for a pause, or the next one's time is after the
+    /// deadline.
     private var isEnding = false
-    private var hasMore = true
 
     init(base: String, fetcher: Fetcher, deadline: Instant) {
         self.base = base
@@ -20,44 +29,40 @@ struct LookRun {
         self.deadline = deadline
     }
 
-    /// Starts the requests that may start now.
-    /// - Returns: whether there is anything to wait for.
-    mutating func begin(
-        next: () throws(Failure) -> OGSClient.LookRequest?,
-        reserve: () throws(Failure) -> Interval
-    ) throws(Failure) -> Bool {
-        while !isEnding, inFlight.count < fetcher.capacity {
-            let now = Instant.now
-            guard now < deadline else { return false }
-            if upcoming == nil { try choose(next, reserve, now: now) }
-            guard let (request, at) = upcoming, at <= now else { break }
-            upcoming = nil
-            lastTag += 1
-            try fetcher.submit(
-                "\(base)/api/v1/players/\(request.player)/full", tag: lastTag,
-                entityTag: request.entityTag, patience: min(.seconds(20), deadline - now))
-            inFlight[lastTag] = request
-        }
-        guard Instant.now < deadline else { return false }
-        return !inFlight.isEmpty || (!isEnding && upcoming != nil)
+    /// Sends the next request if its time has come.
+    ///
+    /// - Returns: whether another one can be added.
+    @discardableResult
+    package mutating func advance() throws(Failure) -> Bool {
+        let now = Instant.now
+        guard !isEnding, now < deadline, inFlight.count < fetcher.capacity else { return false }
+        guard let (request, at) = upcoming else { return true }
+        guard at <= now else { return false }
+        upcoming = nil
+        lastTag += 1
+        try fetcher.submit(
+            "\(base)/api/v1/players/\(request.player)/full", tag: lastTag,
+            entityTag: request.entityTag, patience: min(.seconds(20), deadline - now))
+        inFlight[lastTag] = request
+        return inFlight.count < fetcher.capacity
     }
 
-    /// Picks the next player and its time, unless that time is after the deadline.
-    private mutating func choose(
-        _ next: () throws(Failure) -> OGSClient.LookRequest?,
-        _ reserve: () throws(Failure) -> Interval, now: Instant
-    ) throws(Failure) {
-        guard hasMore, let request = try next() else {
-            hasMore = false
-            return
-        }
-        let at = now + (try reserve())
+    /// Adds the request that is sent next.
+    ///
+    /// - Parameter pause: how long to wait for its time in the installation's schedule.
+    package mutating func add(_ request: OGSClient.LookRequest, after pause: Interval) {
+        let at = Instant.now + pause
         upcoming = (request, at)
         if at >= deadline { isEnding = true }
     }
 
-    /// Waits until an answer arrives or the next player's time has come.
-    mutating func step() -> [(OGSClient.LookRequest, LookOutcome)] {
+    /// Whether an answer can arrive or a request can be sent before the deadline.
+    package var isOpen: Bool {
+        Instant.now < deadline && (!inFlight.isEmpty || !isEnding && upcoming != nil)
+    }
+
+    /// Waits until an answer arrives or the next request's time has come.
+    package mutating func step() -> [(OGSClient.LookRequest, LookOutcome)] {
         let now = Instant.now
         var pause = deadline - now
         if let upcoming, inFlight.count < fetcher.capacity { pause = min(pause, upcoming.at - now) }
@@ -72,8 +77,9 @@ struct LookRun {
     }
 
     /// Ends the run.
+    ///
     /// - Returns: the requests without an outcome.
-    mutating func giveUp() -> [OGSClient.LookRequest] {
+    package mutating func giveUp() -> [OGSClient.LookRequest] {
         fetcher.cancelAll()
         var left = Array(inFlight.values)
         if let upcoming { left.append(upcoming.request) }

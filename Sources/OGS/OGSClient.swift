@@ -28,25 +28,8 @@ package struct OGSClient {
         }
     }
 
-    /// Looks at players until `next` returns `nil`, OGS asks for a pause, or the deadline passes.
-    ///
-    /// One slow or failing player delays nobody else.
-    ///
-    /// - Parameters:
-    ///   - deadline: requests in flight at this moment are given up.
-    ///   - next: returns the next player to look at.
-    ///   - reserve: reserves a time in the installation's schedule and returns how long to wait for it.
-    ///   - result: gets each look's outcome.
-    package func look(
-        until deadline: Instant,
-        next: () throws(Failure) -> LookRequest?,
-        reserve: () throws(Failure) -> Interval,
-        result: (LookRequest, LookOutcome) throws(Failure) -> Void
-    ) throws(Failure) {
-        var run = LookRun(base: base, fetcher: fetcher, deadline: deadline)
-        while try run.begin(next: next, reserve: reserve) {
-            for (request, outcome) in run.step() { try result(request, outcome) }
-        }
-        for request in run.giveUp() { try result(request, .notLooked) }
+    /// A run of looks. Requests that are in flight at the deadline are given up.
+    package func run(until deadline: Instant) -> LookRun {
+        LookRun(base: base, fetcher: fetcher, deadline: deadline)
     }
 }

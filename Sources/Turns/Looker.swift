@@ -83,19 +83,16 @@ package struct Looker {
     private func ask(
         _ player: PlayerID, _ settings: OGSClient.Settings, record: Int64?, after backOff: BackOff?
     ) throws(Failure) -> Found {
-        var request: OGSClient.LookRequest? = OGSClient.LookRequest(
+        let request = OGSClient.LookRequest(
             player, entityTag: record.flatMap { book.records.tag($0) })
-        var outcome = LookOutcome.notLooked
         let perSecond = try state.requestsPerSecond(variables)
-        try OGSClient(settings).look(
-            until: Instant.now + Self.patience
-        ) {
-            defer { request = nil }
-            return request
-        } reserve: { () throws(Failure) in
-            try state.pace.reserve(perSecond: perSecond)
-        } result: { _, result in
-            outcome = result
+        var run = try OGSClient(settings).run(until: Instant.now + Self.patience)
+        run.add(request, after: try state.pace.reserve(perSecond: perSecond))
+        var outcome = LookOutcome.notLooked
+        while true {
+            try run.advance()
+            guard run.isOpen else { break }
+            for answer in run.step() { outcome = answer.1 }
         }
         return try take(outcome, player, record, after: backOff)
     }

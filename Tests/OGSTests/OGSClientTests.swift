@@ -18,23 +18,34 @@ import Unix
         _ server: LoopbackServer, _ players: [Int64], tag: String? = nil, contact: String = "",
         seconds: Int64 = 60, pace: Interval = .seconds(0), seen: ((Int64) -> Void)? = nil
     ) throws -> [(player: Int64, outcome: LookOutcome)] {
+        try look(
+            at: server.base, players, tag: tag, contact: contact, seconds: seconds, pace: pace,
+            seen: seen)
+    }
+
+    private func look(
+        at base: String, _ players: [Int64], tag: String? = nil, contact: String = "",
+        seconds: Int64 = 60, pace: Interval = .seconds(0), seen: ((Int64) -> Void)? = nil
+    ) throws -> [(player: Int64, outcome: LookOutcome)] {
         var variables = Variables()
-        variables.offer("OGS_BASE_URL", server.base)
+        variables.offer("OGS_BASE_URL", base)
         variables.offer("OGS_CONTACT", contact)
         var rest = players[...]
         var outcomes: [(Int64, LookOutcome)] = []
-        try OGSClient(OGSClient.Settings(variables)).look(
-            until: Instant.now + .seconds(seconds)
-        ) {
-            rest.popFirst().flatMap { PlayerID(number: $0) }.map {
-                OGSClient.LookRequest($0, entityTag: tag)
+        var run = try OGSClient(OGSClient.Settings(variables)).run(
+            until: Instant.now + .seconds(seconds))
+        while true {
+            while try run.advance(), let player = rest.popFirst().flatMap(PlayerID.init(number:))
+            {
+                run.add(OGSClient.LookRequest(player, entityTag: tag), after: pace)
             }
-        } reserve: {
-            pace
-        } result: { request, outcome in
-            outcomes.append((request.player.number, outcome))
-            seen?(request.player.number)
+            guard run.isOpen else { break }
+            for (request, outcome) in run.step() {
+                outcomes.append((request.player.number, outcome))
+                seen?(request.player.number)
+            }
         }
+        for request in run.giveUp() { outcomes.append((request.player.number, .notLooked)) }
         return outcomes
     }
 
@@ -164,24 +175,22 @@ import Unix
     }
 
     @Test func aServerThatIsNotThereIsAnOutage() throws {
-        let port = LoopbackServer { _ in nil }.port
-        var variables = Variables()
-        variables.offer("OGS_BASE_URL", "http://127.0.0.1:\(port)/")
-        var request: OGSClient.LookRequest? = OGSClient.LookRequest(me, entityTag: nil)
-        var outcomes: [LookOutcome] = []
-        try OGSClient(OGSClient.Settings(variables)).look(
-            until: Instant.now + .milliseconds(20_000)
-        ) {
-            defer { request = nil }
-            return request
-        } reserve: {
-            .seconds(0)
-        } result: {
-            outcomes.append($1)
-        }
+        // It listens no longer than the object lives.
+        let base = LoopbackServer { _ in nil }.base
+        let outcomes = try look(at: base, [42]).map(\.outcome)
         guard case .outage? = outcomes.first, outcomes.count == 1 else {
             Issue.record("\(outcomes)")
             return
+        }
+    }
+
+    @Test func everyPlayerIsLookedAtOnce() throws {
+        let body = answer([])
+        let server = LoopbackServer { _ in LoopbackServer.Answer(body: body) }
+        for count: Int64 in [1, 2, 300] {
+            let outcomes = try look(server, Array(1...count))
+            #expect(outcomes.map(\.player).sorted() == Array(1...count))
+            #expect(outcomes.allSatisfy { $0.outcome == .games(ActiveGames(), entityTag: nil) })
         }
     }
 

@@ -66,13 +66,15 @@ final class Cycle {
         guard !due.isEmpty else { return summary }
         // A longer cycle would delay the next one.
         let deadline = Instant.now + .seconds(Int64(max(30, interval)))
-        try OGSClient(settings).look(until: deadline) { () throws(Failure) in
-            try nextRequest()
-        } reserve: { () throws(Failure) in
-            try state.pace.reserve(perSecond: perSecond)
-        } result: { (request, outcome) throws(Failure) in
-            try take(outcome, of: request.player)
+        var run = try OGSClient(settings).run(until: deadline)
+        while true {
+            while try run.advance(), let request = try nextRequest() {
+                run.add(request, after: try state.pace.reserve(perSecond: perSecond))
+            }
+            guard run.isOpen else { break }
+            for (request, outcome) in run.step() { try take(outcome, of: request.player) }
         }
+        for request in run.giveUp() { try take(.notLooked, of: request.player) }
         releaseRest()
         return summary
     }
