@@ -6,22 +6,22 @@ import Unix
 
 /// Pushes to one of APNs' two environments, over one connection at a time.
 ///
-/// The connection is made when there is something to push, and anew when it ends. What APNs certainly has
-/// not processed is sent again by the gateway; of all else the caller hears a verdict, once.
+/// It connects when there is something to push, and again after a connection ends. It sends pushes again that
+/// APNs certainly has not processed. Each push gets exactly one verdict.
 package final class APNsGateway {
-    /// Gives the provider token that all processes share, made anew where
+    /// Returns the provider token that all processes share, and renews it if
     /// ``ProviderToken/decide(_:for:rejected:now:)`` says so.
     ///
-    /// Its argument is the text that APNs called too old, if it did.
+    /// `rejected` is the text of the token that APNs rejected as expired, if any.
     package typealias TokenSource = (_ rejected: String?) throws(Failure) -> ProviderToken
 
-    /// A push that has its verdict: `push` is what its request was submitted for.
+    /// A push with its verdict. `push` is the object that was passed to ``submit(_:for:)``.
     package struct Settled {
         package let push: AnyObject
         package let verdict: APNsVerdict
     }
 
-    /// Why nothing can be pushed for now, and until when.
+    /// The reason why nothing can be pushed now, and the time of the next attempt.
     package struct Trouble: Equatable, Sendable {
         package let reason: String
         package let until: Instant
@@ -30,8 +30,8 @@ package final class APNsGateway {
     private struct Item {
         let request: APNsRequest
         let push: AnyObject
-        /// How often the server did not even look at it.
-        var returns = 0
+        /// How many times it was sent again because the server had not processed it.
+        var retries = 0
     }
 
     private let address: APNsSettings.Address
@@ -44,11 +44,12 @@ package final class APNsGateway {
     private var bearer = ProviderBearer()
 
     private var queue = Deque<Item>()
-    private var flying: [Item?] = []
+    /// The pushes in flight. A push's place here is the tag of its request.
+    private var sent: [Item?] = []
     private var freePlaces: [Int] = []
     private var settled: [Settled] = []
     private var fields = HeaderFields()
-    /// How long the last body was: the next ones will be alike.
+    /// The size of the last body in bytes, as an estimate for the next ones.
     private var lastSize = 300
 
     package init(
@@ -62,46 +63,45 @@ package final class APNsGateway {
         self.token = token
     }
 
-    /// Pushes without a verdict.
+    /// The number of pushes without a verdict.
     package var backlog: Int { queue.count + inFlight }
 
-    /// So many pushes may wait here for room in the server's window: while it works, the next ones are made.
-    private static let ahead = 256
+    /// The number of pushes that may wait here for room in the server's window, so that the caller prepares
+    /// them while the server works.
+    private static let maximumWaiting = 256
 
-    /// How many more pushes are wanted now. More than that would only wait here, where nothing urgent overtakes
-    /// them.
+    /// The number of pushes that should be submitted now. More would wait here, where urgent ones cannot
+    /// overtake them.
     package var room: Int {
         if trouble != nil { return 0 }
-        // The first one makes the connection.
+        // The first push opens the connection.
         guard let connection, connection.state == .open else { return max(0, 1 - backlog) }
         let streams = window.size(server: connection.maximumStreams) - backlog
-        let bodies = connection.credit / lastSize + Self.ahead - queue.count
+        let bodies = connection.credit / lastSize + Self.maximumWaiting - queue.count
         return max(0, min(streams, bodies))
     }
 
-    /// What stands in the way: the gateway cannot be reached, or refuses the newest token that we may have.
+    /// The trouble while the gateway cannot be reached or rejects the newest provider token that we can have.
     package var trouble: Trouble? {
-        guard connection == nil, retry.isFailing, retry.moment > Instant.now else {
+        guard connection == nil, retry.isFailing, retry.nextAttempt > Instant.now else {
             return nil
         }
-        return Trouble(reason: retry.reason, until: retry.moment)
+        return Trouble(reason: retry.reason, until: retry.nextAttempt)
     }
 
-    private var inFlight: Int { flying.count - freePlaces.count }
+    private var inFlight: Int { sent.count - freePlaces.count }
 
-    /// - Parameter push: comes back with the verdict.
+    /// - Parameter push: returned with the verdict.
     package func submit(_ request: APNsRequest, for push: AnyObject) {
         queue.append(Item(request: request, push: push))
     }
 
-    /// Gives back with ``APNsOutcome/notSent`` what has not been sent.
+    /// Gives each push that has not been sent the verdict ``APNsOutcome/notSent``.
     package func giveBackUnsent(_ reason: String) {
         while let item = queue.popFirst() { settle(item, .notSent(reason)) }
     }
 
-    /// Ends the connection.
-    ///
-    /// What is in flight has no verdict.
+    /// Ends the connection. Pushes in flight get the verdict ``APNsOutcome/noVerdict``.
     package func close() {
         giveBackUnsent("closed")
         connection?.close()
@@ -109,11 +109,12 @@ package final class APNsGateway {
         connection = nil
     }
 
-    /// Does whatever can be done without waiting.
+    /// Does everything that can be done without waiting.
     ///
-    /// - Parameter until: is made earlier if this must be called again earlier though nothing arrives.
+    /// - Parameter until: when this must be called again even if nothing arrives; moved to an earlier time if
+    ///   necessary.
     /// - Returns: the pushes that got their verdict.
-    /// - Throws: what the token source throws, as nothing can be sent without a token.
+    /// - Throws: what the token source throws: nothing can be sent without a token.
     package func step(until: inout Instant) throws(Failure) -> [Settled] {
         let now = Instant.now
         if let connection {
@@ -130,10 +131,10 @@ package final class APNsGateway {
 
     private func send(now: Instant, until: inout Instant) throws(Failure) {
         if connection == nil {
-            guard retry.moment <= now else {
-                // Whoever waits on disk may wait longer than we may wait here.
+            guard retry.nextAttempt <= now else {
+                // The pushes go back to the caller, who can keep them on disk for longer.
                 if retry.isFailing { giveBackUnsent(retry.reason) }
-                until = min(until, retry.moment)
+                until = min(until, retry.nextAttempt)
                 return
             }
             try connect(now: now)
@@ -142,19 +143,19 @@ package final class APNsGateway {
         bearer.refresh(now: now, token)
         let room = window.size(server: connection.maximumStreams)
         while inFlight < room, let item = queue.popFirst() {
-            guard fly(item, on: connection, now: now) else {
+            guard submit(item, on: connection, now: now) else {
                 queue.prepend(item)
                 break
             }
         }
-        // Whoever has verdicts to note may take its time before it comes again.
+        // The caller may take a while to record verdicts before the next step.
         connection.flush()
     }
 
     private func connect(now: Instant) throws(Failure) {
         try bearer.renew(now: now, token)
         if bearer.isRejected {
-            // There is no newer token than the one that APNs refuses: somebody's clock is wrong.
+            // APNs rejects the newest token that we can have: our clock or APNs' is wrong.
             retry.pause("ExpiredProviderToken", .minutes(20), now: now)
             return giveBackUnsent("ExpiredProviderToken")
         }
@@ -168,14 +169,14 @@ package final class APNsGateway {
         }
     }
 
-    private func fly(_ item: Item, on connection: ClientConnection, now: Instant) -> Bool {
+    private func submit(_ item: Item, on connection: ClientConnection, now: Instant) -> Bool {
         item.request.writeFields(&fields, authority: address.authority, bearer: bearer.text)
-        let place = freePlaces.last ?? flying.count
+        let place = freePlaces.last ?? sent.count
         guard
             connection.submit(tag: place, fields, body: item.request.payload.bytes, now: now)
         else { return false }
         lastSize = max(1, item.request.payload.bytes.count)
-        if freePlaces.popLast() == nil { flying.append(item) } else { flying[place] = item }
+        if freePlaces.popLast() == nil { sent.append(item) } else { sent[place] = item }
         return true
     }
 
@@ -188,12 +189,12 @@ package final class APNsGateway {
             switch event {
             case .answered(let tag, let answer):
                 retry.didSucceed()
-                settle(APNsVerdict(answer, now: moment), of: land(tag))
+                settle(APNsVerdict(answer, now: moment), of: takeSent(tag))
             case .refused(let tag):
                 window.shrink()
-                sendAgain(land(tag), orElse: .notSent("refused by the server"))
+                sendAgain(takeSent(tag), orElse: .notSent("refused by the server"))
             case .lost(let tag, let reason):
-                settle(land(tag), .noAnswer(reason))
+                settle(takeSent(tag), .noAnswer(reason))
             }
         }
     }
@@ -204,7 +205,7 @@ package final class APNsGateway {
         case .renewToken:
             bearer.reject()
             sendAgain(item, orElse: .notSent("ExpiredProviderToken"))
-        case .stopQueue where isOfToken(verdict) && bearer.hasOther(token):
+        case .stopQueue where isInvalidToken(verdict) && bearer.hasOtherToken(token):
             bearer.reject()
             sendAgain(item, orElse: verdict)
         case .stopQueue:
@@ -214,21 +215,22 @@ package final class APNsGateway {
         }
     }
 
-    private func isOfToken(_ verdict: APNsVerdict) -> Bool {
+    private func isInvalidToken(_ verdict: APNsVerdict) -> Bool {
         verdict.reason == "InvalidProviderToken"
     }
 
-    /// Puts what was certainly not processed back to the front, but not for ever.
+    /// Puts a push that was certainly not processed back to the front of the queue, at most three times.
+    /// After that the push gets `verdict`.
     private func sendAgain(_ item: Item, orElse verdict: APNsVerdict) {
-        guard item.returns < 3 else { return settle(item, verdict) }
+        guard item.retries < 3 else { return settle(item, verdict) }
         var item = item
-        item.returns += 1
+        item.retries += 1
         queue.prepend(item)
     }
 
-    private func land(_ place: Int) -> Item {
-        guard let item = flying[place] else { preconditionFailure("an event without a request") }
-        flying[place] = nil
+    private func takeSent(_ place: Int) -> Item {
+        guard let item = sent[place] else { preconditionFailure("an event without a request") }
+        sent[place] = nil
         freePlaces.append(place)
         return item
     }
@@ -245,7 +247,7 @@ package final class APNsGateway {
             retry.didEnd(reason, now: now)
             self.connection = nil
         case .open where bearer.isRejected && inFlight == 0:
-            // APNs goes on refusing on a connection where it has refused an old token.
+            // Once APNs has rejected an expired token, it rejects everything else on that connection.
             connection.close("the provider token is too old")
             retry.didEnd("ExpiredProviderToken", now: now)
             self.connection = nil
@@ -255,7 +257,7 @@ package final class APNsGateway {
 }
 
 extension APNsGateway {
-    /// Sends what was submitted, and waits until one of the gateways hears something or the time is over.
+    /// Sends submitted pushes, and waits until something arrives for one of the gateways or the time is up.
     package static func wait(for gateways: [APNsGateway], upTo pause: Interval) {
         ClientConnection.wait(
             for: gateways.compactMap(\.connection), upTo: max(.seconds(0), pause))

@@ -2,35 +2,36 @@ import HTTP2
 import JSON
 import Turnstone
 
-/// What follows from a push's verdict.
+/// The consequence of a push's verdict.
 package enum APNsOutcome: Equatable, Sendable {
-    /// APNs took it. `uniqueID` finds it in the delivery log of Apple's console (development only).
+    /// APNs accepted the push. In development, `uniqueID` finds it in the delivery log of Apple's console.
     case accepted(uniqueID: String?)
-    /// The device is no longer there, as far as APNs knew at `since`; later registrations count.
+    /// The token was no longer valid at `since`. A registration after that is valid again.
     case gone(since: Timestamp)
-    /// APNs will never take this push as it is, and says nothing about the device.
+    /// APNs will never accept this push as it is. The device may be fine.
     case refused
-    /// `BadDeviceToken`: no token, or one of the other environment.
+    /// `BadDeviceToken`: the token is invalid, or belongs to the other environment.
     case quarantined
-    /// The same push may be taken later, the first time after `pause`; see ``backOff(_:attempt:longest:random:)``.
+    /// APNs may accept the same push later. The first retry is after `pause`, the next ones as in
+    /// ``backOff(_:attempt:longest:random:)``.
     case later(pause: Interval)
-    /// The same push may be taken after a pause that the service has named (`retry-after`): it does not grow.
+    /// APNs may accept the same push after the pause that it asked for (`retry-after`), which does not grow.
     case laterAsAsked(pause: Interval)
-    /// Nothing that is sent with this key, topic or certificate will be taken until somebody mends it.
+    /// APNs accepts nothing with this key, topic or certificate until an operator fixes it.
     case stopQueue
-    /// The provider token is too old. The gateway renews it by itself, so that callers only ever see
-    /// ``notSent`` of it.
+    /// The provider token has expired. The gateway renews it and sends the push again. If that fails, the
+    /// caller gets ``notSent``.
     case renewToken
-    /// Nobody knows whether APNs took it: to be sent again, with the same `apns-id`.
+    /// It is unknown whether APNs accepted the push. Send it again with the same `apns-id`.
     case noVerdict
-    /// APNs has certainly not seen it: nothing was tried.
+    /// APNs has certainly not processed the push. This does not count as an attempt.
     case notSent
 }
 
 extension APNsOutcome {
-    /// Apple: *Handling notification responses from APNs*.
+    /// Derives the outcome from the reason, or from the status if the reason is unknown.
     ///
-    /// A reason decides, or for one that is not known the status.
+    /// Apple: *Handling notification responses from APNs*.
     package init(status: Int, reason: String, timestamp: Timestamp?, now: Timestamp) {
         switch reason {
         case "BadDeviceToken": self = .quarantined

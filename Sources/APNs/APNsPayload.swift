@@ -1,18 +1,17 @@
 import JSON
 import Turnstone
 
-/// A push's body, encoded once for all of a notification's devices.
+/// The body of a push, encoded once for all devices of a notification.
 package struct APNsPayload: Equatable, Sendable {
     package let type: PushType
     package let bytes: [UInt8]
     /// Whether the alert's text was cut to make the payload fit.
     package let isShortened: Bool
 
-    /// Encodes a payload, with the alert's text cut at a character and ended by `…` where the whole is too
-    /// long for its type.
+    /// Encodes a payload. If it is too long, its alert text is cut between two characters and ends with `…`.
     ///
-    /// - Parameter limit: how many bytes it may have, where that is not its type's number.
-    /// - Throws: a refusal whose cause is APNs' own reason, such as `PayloadTooLarge`.
+    /// - Parameter limit: the largest number of bytes; `nil` for the push type's limit.
+    /// - Throws: a refusal whose cause is the reason that APNs would give, such as `PayloadTooLarge`.
     package init(_ payload: Payload, type: PushType, limit: Int? = nil) throws(Failure) {
         let limit = limit ?? type.payloadLimit
         if type == .background {
@@ -21,7 +20,7 @@ package struct APNsPayload: Equatable, Sendable {
             guard aps["content-available"] == .integer(1), shown.isEmpty else {
                 throw invalid(
                     "BadPayload",
-                    "a background push must have content-available 1 in aps and nothing to show")
+                    "a background push must have content-available 1 and no alert, badge or sound")
             }
         }
         self.type = type
@@ -34,7 +33,7 @@ package struct APNsPayload: Equatable, Sendable {
         guard let shortened = payload.cut(to: limit) else {
             throw Failure(
                 .refused(.tooLarge),
-                "the payload has \(whole.count) bytes, and may have \(limit)",
+                "the payload has \(whole.count) bytes; the limit is \(limit)",
                 cause: "PayloadTooLarge")
         }
         bytes = shortened.text

@@ -1,7 +1,7 @@
 import HTTP2
 import Turnstone
 
-/// One push, to a device or to a broadcast channel, as APNs will accept it.
+/// A push to a device or to a broadcast channel, checked as APNs would check it.
 package struct APNsRequest: Equatable, Sendable {
     private enum Aim: Equatable {
         case device(DeviceToken, topic: String)
@@ -9,20 +9,20 @@ package struct APNsRequest: Equatable, Sendable {
     }
 
     private let aim: Aim
-    /// `apns-id`, from ``pushID(notification:token:)``; of a broadcast `apns-request-id`.
+    /// The `apns-id`, or a broadcast's `apns-request-id`, from ``pushID(notification:token:)``.
     package let id: String
     package let payload: APNsPayload
     package let priority: Int
-    /// Until when APNs keeps it for a device that is away; `nil` leaves that to APNs.
+    /// The moment until which APNs keeps it for a device that is offline; `nil` leaves that to APNs.
     package let expiration: Timestamp?
     package let collapseID: String?
 
     /// - Parameters:
     ///   - id: a UUID in lower-case canonical form.
-    ///   - bundle: the app's bundle id; the topic follows from it and the payload's type.
-    ///   - priority: 10 now, 5 as the device's power allows, 1 never wakes.
+    ///   - bundle: the app's bundle id. The topic is made from it and the payload's type.
+    ///   - priority: 10 sends at once, 5 considers the device's power, 1 never wakes the device.
     ///   - collapseID: at most 64 bytes.
-    /// - Throws: a refusal whose cause is the reason that APNs would have given.
+    /// - Throws: a refusal whose cause is the reason that APNs would give.
     package init(
         token: DeviceToken, id: String, payload: APNsPayload, bundle: String, priority: Int,
         expiration: Timestamp? = nil, collapseID: String? = nil
@@ -42,9 +42,9 @@ package struct APNsRequest: Equatable, Sendable {
 
     /// - Parameters:
     ///   - id: a UUID in lower-case canonical form.
-    ///   - payload: of a Live Activity.
-    ///   - expiration: 1970 where the channel keeps nothing.
-    /// - Throws: a refusal whose cause is the reason that APNs would have given.
+    ///   - payload: the payload of a Live Activity.
+    ///   - expiration: 1970 if the channel keeps nothing.
+    /// - Throws: a refusal whose cause is the reason that APNs would give.
     ///
     /// Apple: *Sending broadcast push notification requests to APNs*.
     package init(
@@ -53,7 +53,9 @@ package struct APNsRequest: Equatable, Sendable {
     ) throws(Failure) {
         try checkCommon(id, payload.type, priority, expiration)
         guard payload.type == .liveActivity else {
-            throw invalid("InvalidPushType", "a channel takes nothing but Live Activities")
+            throw invalid(
+                "InvalidPushType",
+                "a channel accepts only liveactivity pushes, not \(payload.type.rawValue)")
         }
         aim = .channel(channel, bundle: bundle)
         self.id = id
@@ -65,7 +67,7 @@ package struct APNsRequest: Equatable, Sendable {
 
     /// Writes the request's header fields.
     ///
-    /// What differs from push to push is kept out of the server's table, which is small (RFC 7541
+    /// Fields that differ from push to push are not indexed, because the server's table is small (RFC 7541
     /// section 4).
     func writeFields(_ fields: inout HeaderFields, authority: String, bearer: String) {
         fields.removeAll()
@@ -93,12 +95,12 @@ package struct APNsRequest: Equatable, Sendable {
     }
 }
 
-/// Checks what holds for every push.
+/// Checks the rules that apply to every push.
 private func checkCommon(
     _ id: String, _ type: PushType, _ priority: Int, _ expiration: Timestamp?
 ) throws(Failure) {
     guard isCanonicalUUID(id) else {
-        throw invalid("BadMessageId", "apns-id must be a UUID in lower case")
+        throw invalid("BadMessageId", "apns-id must be a lower-case UUID, not \(id)")
     }
     guard type.priorities.contains(priority) else {
         throw invalid("BadPriority", "a \(type.rawValue) push cannot have priority \(priority)")
@@ -124,7 +126,7 @@ private func isCanonicalUUID(_ text: String) -> Bool {
     return true
 }
 
-/// RFC 9110 section 5.5, without blanks at the ends and without bytes that need a character set.
+/// Whether a text is a field value (RFC 9110 section 5.5) of printable ASCII, without spaces at the ends.
 private func isFieldValue(_ text: String) -> Bool {
     guard let first = text.utf8.first, let last = text.utf8.last else { return false }
     return first != 0x20 && last != 0x20 && text.utf8.allSatisfy { (0x20...0x7e).contains($0) }

@@ -8,23 +8,22 @@ import Unix
 ///     while sender.room > 0, let push = … { sender.submit(push.request, in: push.environment, for: push) }
 ///     for settled in try sender.step(pause: .milliseconds(100)) { settle(settled.push, settled.verdict) }
 ///
-/// Whoever wants to use at once what was received uses the parts of a step: ``exchange()`` and
-/// ``wait(upTo:)``.
+/// To use verdicts as soon as they arrive, call the parts of a step: ``exchange()`` and ``wait(upTo:)``.
 ///
-/// To end: submit no more, go on until ``backlog`` is 0, ``close()``. To end in a hurry,
-/// ``giveBackUnsent(_:)`` first: what is in flight still gets its verdict.
+/// To end: submit no more pushes, continue until ``backlog`` is 0, then ``close()``. To end quickly, call
+/// ``giveBackUnsent(_:)`` first: pushes in flight still get their verdicts.
 package final class APNsSender {
     private let settings: APNsSettings
     private let context: TLSContext
     private let limits: ClientLimits
     private let token: APNsGateway.TokenSource
-    /// When something has to be done though nothing arrives.
-    private var moment = Instant.last
+    /// When the next exchange is due even if nothing arrives.
+    private var deadline = Instant.last
     private var gateways: [(environment: APNsEnvironment, gateway: APNsGateway)] = []
 
-    /// - Parameter token: is asked for each connection. It takes the shared record's lock, decides by
-    ///   ``ProviderToken/decide(_:for:rejected:now:)``, and stores what it mints.
-    /// - Throws: where the certificates that should be trusted cannot be read.
+    /// - Parameter token: called for each connection, and once a minute while it lasts. It takes the lock of
+    ///   the shared record, decides by ``ProviderToken/decide(_:for:rejected:now:)``, and stores a new token.
+    /// - Throws: a failure if the certificates to trust (`APNS_CA_FILE`) cannot be read.
     package init(
         _ settings: APNsSettings, limits: ClientLimits = ClientLimits(),
         token: @escaping APNsGateway.TokenSource
@@ -35,24 +34,25 @@ package final class APNsSender {
         context = try .client(authorities: settings.authorities)
     }
 
-    /// How many more pushes are wanted now, to the configured environment.
+    /// The number of pushes to the configured environment that should be submitted now.
     ///
-    /// Those to the other one wait in line: a gateway that does not answer holds up its own only.
+    /// Pushes to the other environment queue at its gateway: if that does not answer, only they wait. While
+    /// too many of them are queued, the number is 0.
     package var room: Int {
         let other = gateways.first { $0.environment != settings.environment }
-        if let other, other.gateway.backlog >= SendingWindow.most { return 0 }
+        if let other, other.gateway.backlog >= SendingWindow.maximum { return 0 }
         return gateway(of: settings.environment).room
     }
 
-    /// What stands in the way of all pushes to the configured environment.
+    /// The reason why nothing can be pushed to the configured environment now.
     package var trouble: APNsGateway.Trouble? { gateway(of: settings.environment).trouble }
 
-    /// Pushes without a verdict.
+    /// The number of pushes without a verdict.
     package var backlog: Int { gateways.reduce(0) { $0 + $1.gateway.backlog } }
 
     /// - Parameters:
-    ///   - environment: the device's; `nil` for the configured one.
-    ///   - push: comes back with the verdict.
+    ///   - environment: the device's environment; `nil` for the configured one.
+    ///   - push: returned with the verdict.
     package func submit(
         _ request: APNsRequest, in environment: APNsEnvironment?, for push: AnyObject
     ) {
@@ -71,7 +71,7 @@ package final class APNsSender {
 
     /// Sends and receives.
     ///
-    /// - Parameter pause: how long it may wait for something to happen. A signal ends the wait.
+    /// - Parameter pause: the longest time to wait for something to arrive. A signal ends the wait.
     /// - Returns: the pushes that got their verdict.
     /// - Throws: what the token source throws.
     package func step(pause: Interval) throws(Failure) -> [APNsGateway.Settled] {
@@ -81,23 +81,24 @@ package final class APNsSender {
         return try exchange()
     }
 
-    /// Waits until there is something to receive, or to be done.
+    /// Waits until something arrives or the next exchange is due, at most for `pause`.
     package func wait(upTo pause: Interval) {
-        let until = min(moment, Instant.now + pause)
+        let until = min(deadline, Instant.now + pause)
         APNsGateway.wait(
             for: gateways.map(\.gateway), upTo: until - Instant.now)
     }
 
-    /// Sends and receives what can be without waiting.
+    /// Sends and receives everything that is possible without waiting.
     ///
     /// - Returns: the pushes that got their verdict.
     /// - Throws: what the token source throws.
     package func exchange() throws(Failure) -> [APNsGateway.Settled] {
-        moment = .last
-        return try stepAll(until: &moment)
+        deadline = .last
+        return try stepAll(until: &deadline)
     }
 
-    /// A gateway's failure waits for the next call where verdicts have come from another.
+    /// Steps all gateways. If one fails while another has verdicts, this returns the verdicts and drops the
+    /// failure: the next call meets it again.
     private func stepAll(until: inout Instant) throws(Failure) -> [APNsGateway.Settled] {
         var settled: [APNsGateway.Settled] = []
         var failure: Failure?
@@ -110,7 +111,7 @@ package final class APNsSender {
         return settled
     }
 
-    /// Gives back, with ``APNsOutcome/notSent``, what has not been sent.
+    /// Gives each push that has not been sent the verdict ``APNsOutcome/notSent``.
     package func giveBackUnsent(_ reason: String) {
         for (_, gateway) in gateways { gateway.giveBackUnsent(reason) }
     }

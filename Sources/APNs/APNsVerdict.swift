@@ -2,11 +2,11 @@ import HTTP2
 import JSON
 import Turnstone
 
-/// What became of a push, as the receipt shows it, and what follows from it.
+/// The result of a push: the part that its receipt shows, and the outcome.
 package struct APNsVerdict: Equatable, Sendable {
-    /// HTTP's status; `nil` where APNs gave no answer.
+    /// The HTTP status; `nil` if APNs gave no answer.
     package let status: Int?
-    /// APNs' own reason, or why there was no answer; `nil` with an accepted push.
+    /// The reason that APNs gave, or why there is no answer; `nil` for an accepted push.
     package let reason: String?
     package let outcome: APNsOutcome
 }
@@ -22,8 +22,8 @@ extension APNsVerdict {
 
     /// Reads an answer.
     ///
-    /// APNs' `timestamp` comes in milliseconds; without one, as a broken answer could have it,
-    /// nothing is known to be older than the answer itself.
+    /// - Parameter now: the time since when the device is gone, if the answer has no `timestamp` (in
+    ///   milliseconds since 1970).
     init(_ answer: ClientEvent.Answer, now: Timestamp) {
         status = answer.status
         if answer.status == 200 {
@@ -48,12 +48,12 @@ extension APNsVerdict {
     }
 }
 
-/// The pause before another attempt: doubled each time, and up to a quarter longer by chance, so that what failed together
-/// does not come again together.
+/// The pause before the next attempt. It doubles with each attempt, and is up to a quarter longer at random,
+/// so that pushes that failed together are not sent again together.
 ///
 /// - Parameters:
 ///   - attempt: 1 after the first attempt.
-///   - longest: up to which it is doubled.
+///   - longest: the limit of the doubling, without the random part.
 ///   - random: any byte.
 package func backOff(
     _ pause: Interval, attempt: Int, longest: Interval = .hours(6), random: UInt8

@@ -4,37 +4,38 @@ import PushServices
 import Turnstone
 import Unix
 
-/// APNs' management of an app's broadcast channels, in one of its two environments: each question has a connection of
-/// its own, and waits for its answer.
+/// APNs' management of an app's broadcast channels, in one of its two environments. Each request has a
+/// connection of its own and waits for its answer.
 ///
 /// Apple: *Sending channel management requests to APNs*.
 package struct ChannelService {
     private let bundle: String
-    private let line: ChannelLine
+    private let client: ChannelClient
 
-    /// - Parameter token: gives the provider token that all processes share, as for ``APNsGateway``.
-    /// - Throws: where the certificates that should be trusted cannot be read, or nobody says where to ask.
+    /// - Parameter token: returns the provider token that all processes share, as for ``APNsGateway``.
+    /// - Throws: a failure if the certificates to trust (`APNS_CA_FILE`) cannot be read, or if the management
+    ///   address is not configured.
     package init(
         _ settings: APNsSettings, in environment: APNsEnvironment,
         token: @escaping APNsGateway.TokenSource
     ) throws(Failure) {
         bundle = settings.bundleID
-        line = ChannelLine(
+        client = ChannelClient(
             address: try settings.managementAddress(of: environment),
             context: try .client(authorities: settings.authorities), token: token)
     }
 
-    /// Makes a channel.
+    /// Creates a channel.
     ///
-    /// Where the answer is lost it may have been made: ``list()`` tells.
+    /// If the answer is lost, the channel may exist nevertheless: check with ``list()``.
     package func create(keeping policy: StoragePolicy) throws(Failure) -> ChannelID {
-        let wish: JSONValue = [
+        let request: JSONValue = [
             "message-storage-policy": .integer(policy.number), "push-type": "LiveActivity",
         ]
-        let answer = try ask("POST", "channels", body: JSON.text(wish))
+        let answer = try ask("POST", "channels", body: JSON.text(request))
         guard answer.status == 201 else { throw failure(answer) }
         guard let id = answer.fields["apns-channel-id"].flatMap(ChannelID.init) else {
-            throw nonsense
+            throw unusable(answer)
         }
         return id
     }
@@ -42,21 +43,23 @@ package struct ChannelService {
     package func list() throws(Failure) -> [ChannelID] {
         let answer = try ask("GET", "all-channels")
         guard answer.status == 200 else { throw failure(answer) }
-        guard let names = members(answer)?["channels"]?.array else { throw nonsense }
+        guard let names = members(answer)?["channels"]?.array else { throw unusable(answer) }
         var channels: [ChannelID] = []
         for name in names {
-            guard let id = name.string.flatMap(ChannelID.init) else { throw nonsense }
+            guard let id = name.string.flatMap(ChannelID.init) else { throw unusable(answer) }
             channels.append(id)
         }
         return channels
     }
 
-    /// What APNs keeps for a channel.
+    /// Returns a channel's storage policy as APNs states it.
     package func policy(of id: ChannelID) throws(Failure) -> StoragePolicy {
         let answer = try ask("GET", "channels", of: id)
         guard answer.status == 200 else { throw failure(answer, of: id) }
         let number = members(answer)?["message-storage-policy"]?.integer
-        guard let policy = number.flatMap(StoragePolicy.init(number:)) else { throw nonsense }
+        guard let policy = number.flatMap(StoragePolicy.init(number:)) else {
+            throw unusable(answer)
+        }
         return policy
     }
 
@@ -65,7 +68,7 @@ package struct ChannelService {
         guard answer.status == 204 else { throw failure(answer, of: id) }
     }
 
-    // MARK: Questions
+    // MARK: Requests
 
     private func ask(
         _ method: String, _ place: String, of id: ChannelID? = nil, body: [UInt8] = []
@@ -76,12 +79,12 @@ package struct ChannelService {
             fields.append(("content-type", "application/json"))
             fields.append(("content-length", String(body.count)))
         }
-        return try line.ask(method, "/1/apps/\(bundle)/\(place)", fields, body)
+        return try client.ask(method, "/1/apps/\(bundle)/\(place)", fields, body)
     }
 
     // MARK: Answers
 
-    /// What an answer without success means to whoever asked.
+    /// The failure that an answer without success stands for.
     private func failure(_ answer: ClientEvent.Answer, of id: ChannelID? = nil) -> Failure {
         let reason = reason(answer)
         switch (answer.status, reason) {
@@ -89,37 +92,41 @@ package struct ChannelService {
             (404, _) where id != nil:
             return .refused(.notFound, "Channel not found")
         case (_, "CannotCreateChannelConfig"):
-            return .refused(.conflict, "APNs takes no more channels: delete some")
+            return .refused(.conflict, "APNs allows no more channels: delete one first")
         case (_, "FeatureNotEnabled"), (_, "BroadcastFeatureNotEnabled"):
             return .misconfigured(
-                "APNs has no broadcasts for \(bundle) (APNS_BUNDLE_ID): enable them for the app")
+                "APNs does not allow \(bundle) (APNS_BUNDLE_ID) to broadcast: enable broadcasts for the app"
+            )
         case (401, _), (403, _), (_, "TopicMismatch"), (_, "TopicDisallowed"):
             return later(reason, .minutes(5))
         case (429, "TooManyProviderTokenUpdates"): return later(reason, .minutes(20))
         case (429, _), (500...599, _):
             let seconds = answer.fields["retry-after"].flatMap(Int64.init) ?? 60
             return later(reason, .seconds(min(max(seconds, 1), 86_400)))
-        case (400, _): return .malformed("APNs refuses it: \(reason)")
-        default: return nonsense
+        case (400, _): return .malformed("APNs refused the request: \(reason)")
+        default: return unusable(answer)
         }
     }
 
-    private var nonsense: Failure {
-        Failure(.badUpstream, "unable to read what APNs says of channels", cause: "nonsense")
+    private func unusable(_ answer: ClientEvent.Answer) -> Failure {
+        Failure(
+            .badUpstream, "APNs gave an unusable answer about channels (\(reason(answer)))",
+            cause: "nonsense")
     }
 }
 
 private func later(_ reason: String, _ pause: Interval) -> Failure {
-    Failure(
-        .later(seconds: Int(pause.milliseconds / 1000)),
-        "unable to manage channels: APNs says \(reason)", cause: reason)
+    let seconds = Int(pause.milliseconds / 1000)
+    return Failure(
+        .later(seconds: seconds),
+        "unable to manage channels: APNs answered \(reason); retry in \(seconds) s", cause: reason)
 }
 
 private func members(_ answer: ClientEvent.Answer) -> JSONObject? {
     do throws(JSONError) { return try JSON.parse(answer.body).object } catch { return nil }
 }
 
-/// APNs' own word, where it says one.
+/// The reason that APNs gives, or else the HTTP status.
 func reason(_ answer: ClientEvent.Answer) -> String {
     members(answer)?["reason"]?.string ?? "HTTP \(answer.status)"
 }

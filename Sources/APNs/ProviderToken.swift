@@ -4,18 +4,16 @@ import PushServices
 import Signatures
 import Turnstone
 
-/// What proves to APNs who we are: a JSON Web Token, signed with the app's key.
+/// The credential that APNs accepts from us: a JSON Web Token, signed with the app's key.
 ///
 /// Apple: *Establishing a token-based connection to APNs*.
 package struct ProviderToken: Equatable, Sendable {
-    /// As it follows `bearer `.
-    ///
-    /// Never to be logged.
+    /// The JWT, which follows `bearer ` in the header. It must not be logged.
     package let text: String
     package let keyID: String
     package let teamID: String
     package let minted: Timestamp
-    /// Tells the key that signed it from another one of the same id.
+    /// The fingerprint of the key that signed it. Two keys can have the same id.
     let fingerprint: String
 
     /// Signs a new token.
@@ -38,7 +36,7 @@ package struct ProviderToken: Equatable, Sendable {
         self.fingerprint = fingerprint
     }
 
-    /// Reads the record that all processes share.
+    /// Reads the record that all processes share; `nil` if a member is missing.
     package init?(_ record: JSONObject) {
         guard let text = record["token"]?.string, let keyID = record["key_id"]?.string,
             let teamID = record["team_id"]?.string, let minted = record["minted"]?.timestamp
@@ -58,25 +56,27 @@ package struct ProviderToken: Equatable, Sendable {
 }
 
 extension ProviderToken {
-    /// What is to be done about the token that all processes share.
+    /// What to do with the token that all processes share.
     package enum Decision: Equatable, Sendable {
         case keep
         case mint
-        /// APNs called the token too old, but it is so young that another one would be refused, too: our
-        /// clock is wrong, or APNs' is. To be kept until then.
+        /// Keep the token until this time. APNs rejected it as expired, but it is so young that APNs would
+        /// reject a new one too: our clock or APNs' is wrong.
         case keepUntil(Timestamp)
     }
 
-    /// APNs refuses tokens that are older than an hour, and whoever makes one more often than every
-    /// 20 minutes.
+    /// Decides whether the shared token is kept or replaced.
     ///
-    /// So one is made after 50 minutes, or 20 when APNs refused the one that there is. One that was made while our clock
-    /// was ahead is good for APNs as long as that is less than an hour: another one might be refused for 20 minutes, so
-    /// it is replaced at once only where it is further ahead or where APNs refuses it.
+    /// APNs rejects tokens that are older than an hour, and providers that make one more often than every 20
+    /// minutes. So a token is replaced after 50 minutes, or after 20 if APNs rejected it.
+    ///
+    /// APNs accepts a token from a clock that was less than an hour ahead, and might reject a new one for 20
+    /// minutes. So such a token is replaced at once only if it is at least 55 minutes ahead, or at least one
+    /// minute and APNs rejected it.
     ///
     /// - Parameters:
-    ///   - record: what the processes share, read under its lock.
-    ///   - rejected: the token's text that APNs called too old, if it did.
+    ///   - record: the record that the processes share, read under its lock.
+    ///   - rejected: the text of the token that APNs rejected, if any.
     package static func decide(
         _ record: ProviderToken?, for settings: APNsSettings, rejected: String? = nil,
         now: Timestamp
@@ -87,7 +87,7 @@ extension ProviderToken {
         let age = now - record.minted
         if age <= .minutes(-55) { return .mint }
         if record.text == rejected {
-            // Made when the clock was ahead: APNs does not take it, and will not in 20 minutes.
+            // It is from a clock that was ahead: APNs would not accept it in 20 minutes either.
             if age <= .minutes(-1) { return .mint }
             return age >= .minutes(20) ? .mint : .keepUntil(record.minted + .minutes(20))
         }

@@ -1,7 +1,7 @@
 import Turnstone
 
 extension PushType {
-    /// `apns-topic`: the bundle's id, with the suffix that most types have.
+    /// The `apns-topic`: the bundle id, with a suffix for most types.
     ///
     /// Apple: *Sending notification requests to APNs*.
     package func topic(of bundle: String) -> String {

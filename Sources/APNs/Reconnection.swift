@@ -1,15 +1,15 @@
 import Turnstone
 
-/// When a connection may be made again.
+/// The time of the next connection attempt.
 ///
-/// APNs may take many in quick succession for an attack.
+/// APNs may take many connections in quick succession for an attack.
 struct Reconnection {
-    private(set) var moment = Instant.first
+    private(set) var nextAttempt = Instant.first
     private(set) var reason = ""
     private var failures = 0
     private var hadAnswer = false
 
-    /// Whether the last connection was of no use, so that waiting may take long.
+    /// Whether the last connection failed or had no answer, so that the pause may be long.
     var isFailing: Bool { failures > 0 }
 
     mutating func didSucceed() {
@@ -21,20 +21,20 @@ struct Reconnection {
         guard hadAnswer else { return didFail(reason, now: now) }
         hadAnswer = false
         self.reason = reason
-        moment = now + .milliseconds(200)
+        nextAttempt = now + .milliseconds(200)
     }
 
-    /// Waits as long as somebody else says.
+    /// Records a failure after which the caller chooses the pause.
     mutating func pause(_ reason: String, _ pause: Interval, now: Instant) {
         self.reason = reason
-        moment = now + pause
+        nextAttempt = now + pause
         failures += 1
     }
 
-    /// Doubles the pause, from a second up to a minute.
+    /// Records a failure. The pause doubles with each, from one second up to a minute.
     mutating func didFail(_ reason: String, now: Instant) {
         self.reason = reason
-        moment = now + .seconds(min(60, 1 << Int64(min(failures, 6))))
+        nextAttempt = now + .seconds(min(60, 1 << Int64(min(failures, 6))))
         failures += 1
     }
 }

@@ -1,21 +1,22 @@
-/// How many pushes may be without an answer at once, on one connection.
+/// The number of pushes that may be without an answer at the same time, on one connection.
 ///
-/// A fresh connection takes one until APNs has accepted our token. Then what the server announces counts,
-/// but less after refusals and runs of errors, for which APNs would lower its own number and in the end close
-/// the connection.
+/// A new connection allows one push until APNs has accepted our token, and then as many as the server
+/// announces. Refused streams and runs of errors halve the window. Otherwise APNs would lower its own limit,
+/// and finally close the connection.
 struct SendingWindow: Equatable {
-    /// More would only need memory: answers come within milliseconds.
-    static let most = 1000
-    /// So many errors in a row are taken for a sign.
-    static let run = 5
+    /// A larger window would only need more memory, because answers arrive within milliseconds.
+    static let maximum = 1000
+    /// The number of errors in a row that halves the window.
+    static let errorRun = 5
 
-    private var own = 1
+    private var limit = 1
     private var errors = 0
+    /// Whether APNs has accepted our token on this connection.
     private(set) var isProven = false
 
-    /// - Parameter server: what the server takes; 0 while it has not said.
+    /// - Parameter server: the server's limit; 0 until it has announced one.
     func size(server: Int) -> Int {
-        isProven ? max(1, min(own, server)) : 1
+        isProven ? max(1, min(limit, server)) : 1
     }
 
     mutating func adapt(to outcome: APNsOutcome) {
@@ -23,19 +24,19 @@ struct SendingWindow: Equatable {
         case .accepted, .gone:
             errors = 0
             if isProven {
-                own = min(Self.most, own + 1)
+                limit = min(Self.maximum, limit + 1)
             } else {
                 isProven = true
-                own = Self.most
+                limit = Self.maximum
             }
         case .refused, .quarantined, .later, .laterAsAsked:
             errors += 1
-            if errors.isMultiple(of: Self.run) { shrink() }
+            if errors.isMultiple(of: Self.errorRun) { shrink() }
         case .stopQueue, .renewToken, .noVerdict, .notSent: break
         }
     }
 
     mutating func shrink() {
-        own = max(1, own / 2)
+        limit = max(1, limit / 2)
     }
 }

@@ -22,7 +22,7 @@ import Unix
         #expect(stage.server.connections == 1)
     }
 
-    @Test func theServersLimitIsKept() throws {
+    @Test func theServersLimitIsRespected() throws {
         let stage = try GatewayStage(settings: Frames.settings(streams: 3))
         try stage.submit(10)
         try stage.play { stage.server.requests.count == 1 }
@@ -32,7 +32,7 @@ import Unix
         #expect(stage.server.requests.count == 4)
     }
 
-    @Test func whatAGoAwayLeavesOutIsSentAgain() throws {
+    @Test func requestsBeyondAGoAwayAreSentAgain() throws {
         let stage = try GatewayStage()
         try stage.submit(4)
         try stage.play { stage.server.requests.count == 1 }
@@ -50,7 +50,7 @@ import Unix
         #expect(stage.server.connections == 2)
     }
 
-    @Test func aRefusedStreamIsSentAgainButNotForEver() throws {
+    @Test func aRefusedStreamIsSentAgainThreeTimes() throws {
         let stage = try GatewayStage()
         try stage.submit(1)
         for count in 1...4 {
@@ -62,7 +62,7 @@ import Unix
         #expect(stage.server.connections == 1)
     }
 
-    @Test func aLostConnectionLeavesNoVerdictAndTheRestGoesOn() throws {
+    @Test func aLostConnectionLeavesNoVerdictAndTheRestIsSent() throws {
         let stage = try GatewayStage(settings: Frames.settings(streams: 2))
         try stage.submit(5)
         try stage.play { stage.server.requests.count == 1 }
@@ -78,7 +78,7 @@ import Unix
             stage.outcomes == [Self.accepted, .noVerdict, .noVerdict, Self.accepted, Self.accepted])
     }
 
-    @Test func anOldTokenIsRenewedOnANewConnection() throws {
+    @Test func anExpiredTokenIsRenewedOnANewConnection() throws {
         let tokens = GatewayStage.Tokens()
         let stage = try GatewayStage(tokens: tokens)
         try stage.submit(2)
@@ -96,7 +96,7 @@ import Unix
         #expect(stage.outcomes == [Self.accepted, Self.accepted])
     }
 
-    @Test func anOldTokenThatCannotBeRenewedLetsAllWait() throws {
+    @Test func anExpiredTokenThatCannotBeRenewedStopsAllPushes() throws {
         let tokens = GatewayStage.Tokens()
         let stage = try GatewayStage(tokens: tokens)
         try stage.submit(3)
@@ -122,7 +122,7 @@ import Unix
         #expect(stage.server.requests.count == 1)
     }
 
-    @Test func whatIsInFlightMayComeHomeWhenTheEndIsNear() throws {
+    @Test func pushesInFlightGetTheirVerdictsAfterTheRestIsGivenBack() throws {
         let stage = try GatewayStage()
         try stage.submit(3)
         try stage.play { stage.server.requests.count == 1 }
@@ -144,8 +144,8 @@ import Unix
         try stage.play { stage.server.requests.count == 1 }
     }
 
-    @Test func aGatewayThatIsNotThereGivesEverythingBack() throws {
-        let port = try Socket.listen().port  // which is free again by now
+    @Test func pushesToAnUnreachableGatewayAreGivenBack() throws {
+        let port = try Socket.listen().port  // nobody listens there any more
         let settings = try #require(
             try Settings.made(["APNS_BASE_URL": "https://127.0.0.1:\(port)"]))
         let sender = try APNsSender(settings) { (_) throws(Failure) in

@@ -5,7 +5,7 @@ import Turnstone
 @testable import APNs
 
 @Suite struct APNsPayloadTests {
-    @Test func whatFitsStaysAsItIs() throws {
+    @Test func aPayloadThatFitsIsUnchanged() throws {
         let payload = Payload(aps: ["alert": ["body": "Hello"]], data: ["x": [1, 2]])
         let made = try APNsPayload(payload, type: .alert)
         #expect(!made.isShortened)
@@ -25,7 +25,7 @@ import Turnstone
                 Payload(aps: ["alert": alert, "badge": 1], data: ["k": "v"]), type: .alert)
             #expect(made.isShortened)
             #expect(made.bytes.count <= 4096)
-            // One more character would not have fitted.
+            // One more character would not fit.
             #expect(made.bytes.count > 4096 - JSON.text(.string(character)).count)
             let parsed = try JSON.parse(made.bytes)
             let shown = parsed.object?["aps"]?.object?["alert"]
@@ -52,7 +52,7 @@ import Turnstone
         }
     }
 
-    @Test func whatDoesNotFitWithoutItsTextIsRefused() {
+    @Test func aPayloadThatDoesNotFitWithoutItsTextIsRefused() {
         let long = String(repeating: "a", count: 4096)
         #expect(throws: Failure.self) {
             try APNsPayload(
@@ -61,7 +61,7 @@ import Turnstone
     }
 
     @Test(
-        "a badge of its own is put in as if the payload had been encoded with it",
+        "inserting a device's badge gives the same bytes as encoding it",
         arguments: [
             Payload(aps: ["alert": "Hello", "badge": 3, "sound": "default"], data: ["x": 1]),
             Payload(aps: ["alert": "Hello"]), Payload(aps: [:]),

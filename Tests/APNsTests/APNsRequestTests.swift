@@ -20,7 +20,7 @@ import Turnstone
         #expect(type.topic(of: "a.b") == topic)
     }
 
-    @Test func theHeaderSaysAllThatAPNsAsksFor() throws {
+    @Test func theHeaderHasAllFieldsThatAPNsRequires() throws {
         let request = try request(
             expiration: Timestamp(milliseconds: 1_800_000_000_999), collapseID: "c")
         var fields = HeaderFields()
@@ -54,7 +54,7 @@ import Turnstone
     }
 
     @Test(
-        "what a channel would not take is refused here",
+        "a push that a channel would not accept is refused here",
         arguments: [
             (PushType.alert, 5, "InvalidPushType"), (.liveActivity, 1, "BadPriority"),
             (.liveActivity, 10, nil),
@@ -70,7 +70,7 @@ import Turnstone
         #expect(cause == reason)
     }
 
-    @Test func whatIsNotSetIsNotSent() throws {
+    @Test func unsetFieldsAreNotSent() throws {
         var fields = HeaderFields()
         try request().writeFields(&fields, authority: "host", bearer: "bearer t")
         #expect(fields["apns-expiration"] == nil)
@@ -78,7 +78,7 @@ import Turnstone
     }
 
     @Test(
-        "what APNs would refuse is refused here",
+        "a push that APNs would refuse is refused here",
         arguments: [
             ("", 10, nil, 0, "BadMessageId"), (id.uppercased(), 10, nil, 0, "BadMessageId"),
             (id + "0", 10, nil, 0, "BadMessageId"), (id, 7, nil, 0, "BadPriority"),
@@ -99,7 +99,7 @@ import Turnstone
     }
 
     @Test(
-        "a background push has nothing to show and is in no hurry",
+        "a background push has nothing visible and priority 5",
         arguments: [
             (#"{"aps":{"content-available":1},"a":2}"#, 5, nil),
             (#"{"aps":{"content-available":1}}"#, 10, "BadPriority"),

@@ -8,7 +8,7 @@ import Turnstone
 @testable import APNs
 
 @Suite struct APNsSettingsTests {
-    @Test func withoutAKeyPushesBecomeFiles() throws {
+    @Test func withoutAKeyThereAreNoSettings() throws {
         let none: [String: String?] = ["APNS_KEY": nil, "APNS_KEY_ID": nil, "APNS_TEAM_ID": nil]
         #expect(try Settings.made(none) == nil)
         #expect(try APNsSettings(Variables()) == nil)
@@ -31,7 +31,7 @@ import Turnstone
         #expect(settings.address(of: .production).authority == "127.0.0.1:2197")
     }
 
-    @Test func channelsAreManagedElsewhere() throws {
+    @Test func channelsAreManagedAtOtherAddresses() throws {
         let apple = try #require(try Settings.made())
         let authorities = try [APNsEnvironment.development, .production].map {
             try apple.managementAddress(of: $0).authority
@@ -50,7 +50,7 @@ import Turnstone
         #expect(try other.managementAddress(of: .development).authority == "b:2")
     }
 
-    @Test("Apple hears of no channel where another gateway takes the pushes")
+    @Test("Apple is not asked about channels if another gateway gets the pushes")
     func gatewayWithoutManagement() throws {
         let settings = try #require(try Settings.made(["APNS_BASE_URL": "https://127.0.0.1:1"]))
         let failure = try #require(throws: Failure.self) {
@@ -64,7 +64,7 @@ import Turnstone
         ("development", "false", .development), (nil, "false", .production),
         (nil, "true", .development),
     ])
-    func theEnvironmentIsNamedInTwoWays(
+    func theEnvironmentHasTwoVariables(
         environment: String?, development: String?, expected: APNsEnvironment
     ) throws {
         let settings = try Settings.made(
@@ -122,7 +122,7 @@ import Turnstone
         "https://a b",
         "https://::1", "ftp://a", "https://a:443:443",
     ])
-    func whatIsNoAddressIsRefused(url: String) {
+    func invalidAddressesAreRefused(url: String) {
         #expect(APNsSettings.Address(url) == nil)
     }
 }

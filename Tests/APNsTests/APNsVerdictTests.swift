@@ -34,7 +34,7 @@ import Turnstone
             (400, "BadChannelId", .refused), (400, "MissingChannelId", .refused),
             (410, "ChannelNotRegistered", .refused), (403, "FeatureNotEnabled", .refused),
             (403, "BroadcastFeatureNotEnabled", .refused), (403, "TopicMismatch", .refused),
-            // Reasons that nobody has written down yet.
+            // Reasons that Apple has not documented: the status decides.
             (400, "New", .refused), (401, "New", .stopQueue), (403, "New", .stopQueue),
             (404, "New", .refused),
             (410, "New", .gone(since: dead)), (429, "New", .later(pause: .seconds(10))),
@@ -47,7 +47,7 @@ import Turnstone
     }
 
     @Test(
-        "an answer in no known form goes by its status",
+        "the status decides about an answer in an unknown form",
         arguments: [
             (400, "", APNsOutcome.refused), (410, "gone", .gone(since: now)),
             (410, #"{"reason":"Unregistered"}"#, .gone(since: now)),
@@ -60,7 +60,7 @@ import Turnstone
         #expect(verdict.reason != nil)
     }
 
-    @Test func anAcceptedPushHasItsNumberInTheLog() {
+    @Test func anAcceptedPushHasItsUniqueID() {
         let verdict = APNsVerdict(answer(200, "", ["apns-unique-id": "u"]), now: Self.now)
         #expect(verdict == .init(status: 200, reason: nil, outcome: .accepted(uniqueID: "u")))
         #expect(
@@ -73,7 +73,7 @@ import Turnstone
             ("-1", .later(pause: .minutes(15))), ("soon", .later(pause: .minutes(15))),
             ("99999999999", .later(pause: .minutes(15))),
         ] as [(String, APNsOutcome)])
-    func aServersOwnPauseCounts(field: String, outcome: APNsOutcome) {
+    func retryAfterSetsThePause(field: String, outcome: APNsOutcome) {
         let answer = answer(503, #"{"reason":"ServiceUnavailable"}"#, ["retry-after": field])
         #expect(APNsVerdict(answer, now: Self.now).outcome == outcome)
     }

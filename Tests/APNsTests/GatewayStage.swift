@@ -13,7 +13,7 @@ final class GatewayStage {
     private let tokens: Tokens
     private let folder = TemporaryFolder()
 
-    /// Hands out the tokens that a test has put there, and notes what it is asked.
+    /// Provides the token that a test has set, and records the rejected tokens that it is called with.
     final class Tokens {
         var current = "one"
         var failure: Failure?
@@ -40,7 +40,7 @@ final class GatewayStage {
         }
     }
 
-    /// Submits pushes with the numbers from 1 on.
+    /// Submits pushes numbered from 1.
     func submit(_ count: Int) throws {
         let token = try #require(DeviceToken("ab12"))
         let payload = try APNsPayload(Payload(aps: ["alert": "Hello"]), type: .alert)
@@ -52,7 +52,7 @@ final class GatewayStage {
         }
     }
 
-    /// Lets both go on until `isOver`.
+    /// Lets the sender and the server take turns until `isOver` returns `true`.
     func play(
         _ location: SourceLocation = #_sourceLocation, until isOver: () -> Bool
     ) throws {
@@ -65,13 +65,13 @@ final class GatewayStage {
             try server.step()
             if isOver() { return }
         }
-        Issue.record("nothing came of it: \(verdicts)", sourceLocation: location)
+        Issue.record("not over after 20,000 turns; verdicts: \(verdicts)", sourceLocation: location)
     }
 
     var outcomes: [APNsOutcome?] { verdicts.sorted { $0.key < $1.key }.map(\.value.outcome) }
 }
 
-/// What stands for a push.
+/// An object that stands for a push.
 final class Numbered {
     let number: Int
 

@@ -9,7 +9,7 @@ import Turnstone
 @Suite struct ProviderTokenTests {
     private static let now = Timestamp(seconds: 1_800_000_000)
 
-    @Test func theTokenIsSignedAsAPNsWantsIt() throws {
+    @Test func theTokenIsSignedAsAPNsRequires() throws {
         let settings = try #require(try Settings.made())
         let token = try ProviderToken(settings, at: Self.now)
         let parts = token.text.split(separator: ".", omittingEmptySubsequences: false).map(
@@ -23,24 +23,24 @@ import Turnstone
         #expect(settings.key.publicKey.verify(signature, of: Array("\(parts[0]).\(parts[1])".utf8)))
     }
 
-    @Test func theRecordComesBack() throws {
+    @Test func theRecordCanBeReadBack() throws {
         let token = try ProviderToken(#require(try Settings.made()), at: Self.now)
         #expect(ProviderToken(token.record) == token)
         #expect(ProviderToken([:]) == nil)
     }
 
     @Test(
-        "a token is made when it must be and may be",
+        "a token is replaced when it must be and may be",
         arguments: [
             (0, false, ProviderToken.Decision.keep), (19, false, .keep), (20, false, .keep),
             (49, false, .keep), (50, false, .mint), (600, false, .mint),
             // The clock was set back.
             (-1, false, .keep), (-19, false, .keep), (-54, false, .keep), (-55, false, .mint),
             (-600, false, .mint),
-            // APNs called it too old.
+            // APNs rejected it as expired.
             (0, true, .keepUntil(now + .minutes(20))), (19, true, .keepUntil(now + .minutes(1))),
             (20, true, .mint), (49, true, .mint),
-            // Made by a clock that was ahead: APNs does not take it.
+            // It is from a clock that was ahead, and APNs rejects it.
             (-5, true, .mint), (-50, true, .mint),
         ])
     func age(minutes: Int64, isRejected: Bool, decision: ProviderToken.Decision) throws {
@@ -52,7 +52,7 @@ import Turnstone
                 == decision)
     }
 
-    @Test func anotherProcesssNewerTokenIsTaken() throws {
+    @Test func aNewerTokenOfAnotherProcessIsKept() throws {
         let settings = try #require(try Settings.made())
         let record = try ProviderToken(settings, at: Self.now)
         let decision = ProviderToken.decide(

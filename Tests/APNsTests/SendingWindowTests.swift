@@ -14,7 +14,7 @@ import Turnstone
         #expect(window.size(server: 500) == 500)
         #expect(window.size(server: 1) == 1)
         #expect(window.size(server: 0) == 1)
-        #expect(window.size(server: 4_294_967_295) == SendingWindow.most)
+        #expect(window.size(server: 4_294_967_295) == SendingWindow.maximum)
     }
 
     @Test func aGoneDeviceProvesTheTokenToo() {
@@ -26,7 +26,7 @@ import Turnstone
     @Test func aRunOfErrorsHalvesTheWindow() {
         var window = SendingWindow()
         window.adapt(to: .accepted(uniqueID: nil))
-        for _ in 1..<SendingWindow.run { window.adapt(to: .quarantined) }
+        for _ in 1..<SendingWindow.errorRun { window.adapt(to: .quarantined) }
         #expect(window.size(server: 1000) == 1000)
         window.adapt(to: .quarantined)
         #expect(window.size(server: 1000) == 500)
@@ -43,28 +43,28 @@ import Turnstone
         #expect(window.size(server: 1000) == 510)
     }
 
-    @Test func errorsApartAreNoRun() {
+    @Test func anAcceptedPushEndsARunOfErrors() {
         var window = SendingWindow()
         window.adapt(to: .accepted(uniqueID: nil))
         for _ in 0..<20 {
-            for _ in 1..<SendingWindow.run { window.adapt(to: .refused) }
+            for _ in 1..<SendingWindow.errorRun { window.adapt(to: .refused) }
             window.adapt(to: .accepted(uniqueID: nil))
         }
         #expect(window.size(server: 1000) == 1000)
     }
 
-    @Test func connectionsThatFailAreMadeEverMoreRarely() {
+    @Test func thePauseGrowsWithEachFailedConnection() {
         let start = Instant(milliseconds: 0)
         var retry = Reconnection()
-        #expect(retry.moment == .first && !retry.isFailing)
+        #expect(retry.nextAttempt == .first && !retry.isFailing)
         for pause: Int64 in [1, 2, 4, 8, 16, 32, 60, 60] {
             retry.didEnd("no", now: start)
-            #expect(retry.moment == start + .seconds(pause) && retry.isFailing)
+            #expect(retry.nextAttempt == start + .seconds(pause) && retry.isFailing)
         }
         retry.didSucceed()
         retry.didEnd("went away", now: start)
-        #expect(retry.moment == start + .milliseconds(200) && !retry.isFailing)
+        #expect(retry.nextAttempt == start + .milliseconds(200) && !retry.isFailing)
         retry.didEnd("no", now: start)
-        #expect(retry.moment == start + .seconds(1) && retry.isFailing && retry.reason == "no")
+        #expect(retry.nextAttempt == start + .seconds(1) && retry.isFailing && retry.reason == "no")
     }
 }

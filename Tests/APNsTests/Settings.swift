@@ -5,7 +5,7 @@ import Turnstone
 
 @testable import APNs
 
-/// Settings that would work, were there a gateway at their address.
+/// Valid settings, for a gateway that does not exist.
 enum Settings {
     static func variables(_ changes: [String: String?] = [:]) throws -> Variables {
         var values: [String: String?] = [

@@ -3,30 +3,34 @@ import PushServices
 import Turnstone
 import Unix
 
-/// Asks one question and waits for its answer.
-struct ChannelLine {
+/// Sends one channel management request and waits for its answer, on a connection of its own.
+struct ChannelClient {
     let address: APNsSettings.Address
     let context: TLSContext
     let token: APNsGateway.TokenSource
 
-    /// The longest that a question may take: the caller waits, too.
-    private static let patience = Interval.seconds(8)
+    /// The longest time for a request and its answer, because the caller of our program waits too.
+    private static let timeout = Interval.seconds(8)
 
-    /// Ten thousand channels' ids, and a little.
-    private static let longestAnswer = 4 << 20
+    /// The largest answer in bytes: more than the ids of 10,000 channels need.
+    private static let maximumAnswer = 4 << 20
 
-    /// Asks, once more with another provider token where APNs calls the first one too old.
+    /// Sends a request, and once more with another provider token if APNs rejects the first one as expired.
+    ///
+    /// - Throws: a failure to retry in 10 seconds if APNs cannot be reached or does not answer, and in 20
+    ///   minutes if it rejects the newest provider token that we can have.
     func ask(
-        _ method: String, _ path: String, _ more: [(String, String)], _ body: [UInt8]
+        _ method: String, _ path: String, _ extraFields: [(String, String)], _ body: [UInt8]
     ) throws(Failure) -> ClientEvent.Answer {
-        let deadline = Instant.now + Self.patience
+        let deadline = Instant.now + Self.timeout
         var rejected: String?
         while true {
             let bearer = try token(rejected).text
             guard bearer != rejected else {
-                // There is no newer token than the one that APNs refuses: somebody's clock is wrong.
+                // APNs rejects the newest token that we can have: our clock or APNs' is wrong.
                 throw Failure(
-                    .later(seconds: 1200), "unable to ask APNs: it calls our newest token too old",
+                    .later(seconds: 1200),
+                    "unable to manage channels: APNs refused our provider token: check this machine's clock",
                     cause: "ExpiredProviderToken")
             }
             var fields = HeaderFields()
@@ -35,7 +39,7 @@ struct ChannelLine {
             fields.append(":authority", address.authority)
             fields.append(":path", path)
             fields.append("authorization", "bearer " + bearer, indexed: false)
-            for (name, value) in more { fields.append(name, value, indexed: false) }
+            for (name, value) in extraFields { fields.append(name, value, indexed: false) }
             let answer = try exchange(fields, body, until: deadline)
             guard reason(answer) == "ExpiredProviderToken", rejected == nil else { return answer }
             rejected = bearer
@@ -47,7 +51,7 @@ struct ChannelLine {
     ) throws(Failure) -> ClientEvent.Answer {
         var limits = ClientLimits()
         limits.connect = .seconds(5)
-        limits.answerBody = Self.longestAnswer
+        limits.answerBody = Self.maximumAnswer
         var now = Instant.now
         let connection = try ClientConnection(
             to: address.host, port: address.port, context, limits: limits, now: now)
@@ -59,7 +63,7 @@ struct ChannelLine {
             for event in connection.takeEvents() {
                 switch event {
                 case .answered(_, let answer): return answer
-                case .refused: throw unreachable("it refuses the request")
+                case .refused: throw unreachable("the server refused the request")
                 case .lost(_, let reason): throw unreachable(reason)
                 }
             }
@@ -68,12 +72,13 @@ struct ChannelLine {
             ClientConnection.wait(for: [connection], upTo: pause)
             now = Instant.now
         }
-        throw unreachable("no answer")
+        throw unreachable("no answer in \(Self.timeout.milliseconds / 1000) s")
     }
 
     private func unreachable(_ reason: String) -> Failure {
         Failure(
-            .later(seconds: 10), "unable to ask APNs about channels: \(reason)",
+            .later(seconds: 10),
+            "unable to ask APNs about channels at \(address.authority): \(reason); retry in 10 s",
             cause: "unreachable")
     }
 }
