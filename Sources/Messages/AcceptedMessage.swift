@@ -5,17 +5,17 @@ import Store
 import Turnstone
 import Unix
 
-/// A message at the moment it is accepted: which deliveries it has for each of its users.
+/// A message that is being accepted. It makes the deliveries for each of its users.
 ///
-/// Quiet hours and the badge may change before it is sent, so they are decided then.
+/// Quiet hours and the badge may change before the message is sent, so they are applied then.
 struct AcceptedMessage {
     let message: Message
     let now: Timestamp
 
     /// The deliveries to a user's devices, or to one of them.
     ///
-    /// - Parameter stamp: the document's, taken before it was read.
-    /// - Returns: none if the user does not want this kind of message.
+    /// - Parameter stamp: the document's stamp, taken before the document was read.
+    /// - Returns: nothing if the user does not want this kind of message.
     func deliveries(
         to user: UserID, _ document: User, stamp: Int64?, only device: Device? = nil
     ) -> [Delivery] {
@@ -25,25 +25,26 @@ struct AcceptedMessage {
         guard !devices.isEmpty else { return [] }
         let passage = passage(of: document)
         if passage == .closed { return [] }
-        // Quiet hours begin without a change of the document.
-        let isLasting =
+        // Deliveries without a stamp are decided again when they are sent: quiet hours begin without a change
+        // of the document.
+        let keepsStamp =
             passage == .free && message.badge == nil
             && (message.push.isExempt || document.preferences.quietHours == nil)
         return devices.map { device in
             var delivery = device.delivery(of: user)
-            delivery.stamp = isLasting ? stamp : nil
+            delivery.stamp = keepsStamp ? stamp : nil
             return delivery
         }
     }
 
-    /// Whether a user's preferences let the message pass at the moment when it is to be sent.
+    /// Whether a user's preferences allow the message at the moment when it is due.
     func passage(of document: User) -> Preferences.Passage {
         document.preferences.passage(
             message.refusableKind, isExempt: message.push.isExempt, at: message.sendAfter ?? now,
             WallClock.minute)
     }
 
-    /// The user's devices that get nothing only because their platform has no push service here.
+    /// The user's devices that would get the message if their platform had a push service here.
     func skipped(of document: User, only token: DeviceToken? = nil) -> [Device] {
         let devices = document.devices.filter {
             $0.isSkipped && (token == nil || $0.token == token)

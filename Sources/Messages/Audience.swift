@@ -1,7 +1,7 @@
 import Edge
 import Turnstone
 
-/// Whom a message is for: users on all of their devices, and devices by their tokens.
+/// The recipients of a message: users, on all of their devices, and devices by their tokens.
 package struct Audience {
     let users: [UserID]
     let tokens: [DeviceToken]
@@ -11,14 +11,14 @@ package struct Audience {
         var tokens: [DeviceToken] = []
         for text in try fields.texts("users") ?? [] {
             guard let user = UserID(text) else {
-                throw .malformed(UserID.rule)
+                throw .malformed("users: \(UserID.rule)")
             }
             users.append(user)
         }
         for text in try fields.texts("devices") ?? [] {
             guard let token = DeviceToken(text) else {
                 throw .malformed(
-                    "a device's token must have 2 to 512 hex digits, an even number of them")
+                    "each token in devices must be 2 to 512 hex digits, an even number of them")
             }
             tokens.append(token)
         }
@@ -29,6 +29,6 @@ package struct Audience {
         self.tokens = tokens
     }
 
-    /// The one user, where it is for one only.
+    /// The user, if the message is for exactly one user and no tokens.
     var onlyUser: UserID? { users.count == 1 && tokens.isEmpty ? users[0] : nil }
 }

@@ -4,8 +4,10 @@ import Turnstone
 // The members of `aps`. Apple: *Generating a remote notification*.
 
 extension Fields {
-    /// - Returns: `aps`, and the change of each user's badge. The badge in `aps` is that of a user who had 0
-    ///   before.
+    /// Takes the members for `aps`.
+    ///
+    /// - Parameter isSilent: whether `content_available` is true.
+    /// - Returns: `aps`, and the change to each user's badge. `aps` has the badge of a user who had 0 before.
     mutating func aps(isSilent: Bool) throws(Failure) -> (aps: JSONObject, badge: BadgeChange?) {
         let badge = try badgeChange()
         var aps = JSONObject()
@@ -13,24 +15,24 @@ extension Fields {
         if !alert.members.isEmpty { aps["alert"] = .object(alert) }
         aps["badge"] = badge.map { .integer($0.applied(to: 0)) }
         aps["sound"] = try sound()
-        aps["thread-id"] = try label("thread_id")
-        aps["category"] = try label("category")
+        aps["thread-id"] = try nonEmptyText("thread_id")
+        aps["category"] = try nonEmptyText("category")
         aps["interruption-level"] = try level()
         aps["relevance-score"] = try relevance()
         aps["mutable-content"] = try boolean("mutable_content") == true ? 1 : nil
         aps["content-available"] = isSilent ? 1 : nil
-        aps["target-content-id"] = try label("target_content_id")
+        aps["target-content-id"] = try nonEmptyText("target_content_id")
         return (aps, badge)
     }
 
-    /// What the member `badge` does to a badge: a number sets it, a text such as `+1` changes it.
+    /// Takes the member `badge`: a number sets the badge, a string such as `+1` changes it.
     package mutating func badgeChange() throws(Failure) -> BadgeChange? {
         guard let value = take("badge") else { return nil }
         guard value.integer != nil || value.string != nil else {
-            throw .malformed("badge must be a number, or a text such as +1")
+            throw .malformed("badge must be a number or a string such as +1")
         }
         guard let change = BadgeChange(value) else {
-            throw .unacceptable("badge must be 0 to 999999, or +n or -n")
+            throw .unacceptable("badge must be 0 to 999999, or a string such as +1 or -1")
         }
         return change
     }
@@ -41,10 +43,10 @@ extension Fields {
             alert[name] = try text(name).map { .string($0) }
         }
         for (prefix, name) in [("title_", "title-"), ("subtitle_", "subtitle-"), ("", "")] {
-            let key = try label("\(prefix)loc_key")
+            let key = try nonEmptyText("\(prefix)loc_key")
             let arguments = try texts("\(prefix)loc_args")
             guard arguments == nil || key != nil else {
-                throw .unacceptable("\(prefix)loc_args wants \(prefix)loc_key")
+                throw .unacceptable("\(prefix)loc_args requires \(prefix)loc_key")
             }
             alert["\(name)loc-key"] = key
             alert["\(name)loc-args"] = arguments.map { .array($0.map { .string($0) }) }
@@ -52,13 +54,13 @@ extension Fields {
         return alert
     }
 
-    private mutating func label(_ name: String) throws(Failure) -> JSONValue? {
+    private mutating func nonEmptyText(_ name: String) throws(Failure) -> JSONValue? {
         guard let text = try text(name) else { return nil }
         guard !text.isEmpty else { throw .malformed("\(name) must not be empty") }
         return .string(text)
     }
 
-    /// A name, or the sound of a critical alert: `{"critical": true, "name", "volume": 0 to 1}`.
+    /// Takes `sound`: a name, or for a critical alert `{"critical": true, "name", "volume": 0 to 1}`.
     private mutating func sound() throws(Failure) -> JSONValue? {
         guard let value = take("sound") else { return nil }
         if let name = value.string {
@@ -66,7 +68,7 @@ extension Fields {
             return value
         }
         guard let members = value.object else {
-            throw .malformed("sound must be a text or an object")
+            throw .malformed("sound must be a string or an object")
         }
         var fields = Fields(members)
         let isCritical = try fields.boolean("critical") ?? false
@@ -104,7 +106,7 @@ extension Fields {
 }
 
 extension JSONObject {
-    /// Whether somebody sees or hears something of a push with this `aps`.
+    /// Whether the user sees or hears a push with this `aps`.
     var showsSomething: Bool {
         if self["badge"] != nil || self["sound"] != nil { return true }
         let alert = self["alert"]?.object ?? [:]

@@ -1,12 +1,12 @@
 import Turnstone
 
-/// The part of a text with placeholders: `{name}`; `{{` and `}}` stand for braces.
+/// A part of a template's text: plain text or a placeholder `{name}`. `{{` and `}}` stand for braces.
 private enum Part: Equatable {
     case text([UInt8])
     case placeholder(String)
 }
 
-/// - Returns: `nil` where a brace is left open, or closed that was not opened.
+/// Splits a template's text into its parts; `nil` if a brace is unmatched.
 private func parts(of text: String) -> [Part]? {
     var parts: [Part] = []
     var plain: [UInt8] = []
@@ -33,15 +33,17 @@ private func parts(of text: String) -> [Part]? {
     return parts
 }
 
-/// The names of all placeholders in a value's texts.
+/// The names of all placeholders in the texts of a value.
 ///
-/// - Throws: unacceptable where a brace has no other.
+/// - Throws: unacceptable if a brace is unmatched.
 func placeholders(in value: JSONValue, of event: String) throws(Failure) -> [String] {
     var names: [String] = []
     switch value {
     case .string(let text):
         guard let parts = parts(of: text) else {
-            throw .unacceptable("the template \(event) has a brace without its other: \(text)")
+            throw .unacceptable(
+                "the template \(event) has an unmatched brace (write {{ or }} for a brace): \(text)"
+            )
         }
         for case .placeholder(let name) in parts { names.append(name) }
     case .array(let elements):
@@ -53,7 +55,7 @@ func placeholders(in value: JSONValue, of event: String) throws(Failure) -> [Str
     return names
 }
 
-/// Puts values into the places that are held for them.
+/// Replaces placeholders by an event's values.
 struct Filling {
     let values: JSONObject
 
@@ -66,7 +68,7 @@ struct Filling {
         return result
     }
 
-    /// - Returns: `nil` where there is no value for what is all of the text.
+    /// - Returns: `nil` for a text that consists of a placeholder without a value.
     private func filled(_ value: JSONValue) throws(Failure) -> JSONValue? {
         switch value {
         case .string(let text): return try filled(parts(of: text) ?? [])
@@ -81,8 +83,8 @@ struct Filling {
         }
     }
 
-    /// A placeholder that is all of a text may stand for any value, within a text for texts and whole
-    /// numbers.
+    /// If a placeholder is the whole text, its value may have any type. Inside a text the value must be a
+    /// string or a whole number.
     private func filled(_ parts: [Part]) throws(Failure) -> JSONValue? {
         if parts.count == 1, case .placeholder(let name) = parts[0] {
             return values[name].flatMap { $0 == .null ? nil : $0 }
@@ -103,7 +105,7 @@ struct Filling {
         case .string(let text): return text
         case let value?:
             guard let number = value.integer else {
-                throw .malformed("the value \(name) must be a text or a whole number")
+                throw .malformed("the value \(name) must be a string or a whole number")
             }
             return String(number)
         }

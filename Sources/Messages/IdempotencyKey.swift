@@ -3,14 +3,14 @@ import Edge
 import JSON
 import Turnstone
 
-/// The key by which a repeated request counts once: the header `Idempotency-Key`, or the member
+/// The key by which a repeated request is recognized: the header `Idempotency-Key`, or the member
 /// `idempotency_key`.
 package struct IdempotencyKey {
     let text: String
     /// The SHA-256 of the request without the key.
     let fingerprint: String
 
-    /// - Parameter fields: the request's, of which nothing else has been taken.
+    /// - Parameter fields: the request's members. No other member may have been taken before.
     /// - Returns: `nil` if the request has no key.
     package init?(_ request: Request, _ fields: inout Fields) throws(Failure) {
         let member = try fields.text("idempotency_key")
@@ -25,7 +25,7 @@ package struct IdempotencyKey {
             throw .unacceptable("an idempotency key must have 1 to 255 bytes of printable ASCII")
         }
         self.text = text
-        // Only `events` takes an event.
+        // `notify` and `events` share the keys. Only requests to `events` have this member.
         let program = fields.rest["event"] == nil ? "message " : "event "
         fingerprint = hex(SHA256.hash(Array(program.utf8) + JSON.text(.object(fields.rest))))
     }

@@ -3,9 +3,10 @@ import JSON
 import Turnstone
 
 extension Message {
-    /// Reads a message as `POST /api/notify` takes it. What is for APNs is named as there, with `_` for `-`.
+    /// Takes the members of a message, as `POST /api/notify` accepts them. Members for APNs are named as in
+    /// `aps`, with `_` for `-`.
     ///
-    /// - Parameter kind: what it is where it does not say.
+    /// - Parameter kind: the kind of a message that does not state one.
     package init(_ fields: inout Fields, kind standard: String, now: Timestamp) throws(Failure) {
         kind = try fields.text("kind") ?? standard
         guard (1...64).contains(kind.utf8.count) else {
@@ -38,7 +39,7 @@ extension Message {
                 throw .unacceptable("mutable_content requires a title or a body")
             }
         } else if type == .widgets || type == .controls {
-            // What such a push says: Apple's "Updating widgets with WidgetKit push notifications".
+            // Apple: *Updating widgets with WidgetKit push notifications*.
             aps["content-changed"] = true
         }
         let payload = try Self.fitting(
@@ -53,7 +54,7 @@ extension Message {
 
     /// Cuts the alert's text so that the payload fits, whatever the user's badge will be.
     ///
-    /// - Throws: too large where it does not fit without the text either.
+    /// - Throws: too large if the payload does not fit even without the text.
     private static func fitting(
         _ payload: Payload, _ badge: BadgeChange?, _ limit: Int
     ) throws(Failure) -> Payload {
@@ -106,7 +107,8 @@ extension Fields {
         return data
     }
 
-    /// At most 30 days ahead: so long receipts are kept.
+    /// Takes `send_after`; `nil` if it has passed. It may be at most 30 days ahead, because receipts are kept
+    /// for 30 days.
     fileprivate mutating func sendAfter(now: Timestamp) throws(Failure) -> Timestamp? {
         guard let moment = try moment("send_after"), moment > now else { return nil }
         guard moment - now <= .days(30) else {
@@ -115,10 +117,14 @@ extension Fields {
         return moment
     }
 
-    /// A day later where nothing is said. APNs keeps nothing for longer than 30 days.
+    /// Takes `expiration` or `expires_in`. The default is a day after `start`, the maximum 30 days, because
+    /// APNs keeps nothing for longer.
+    ///
+    /// - Returns: when the message expires, whether APNs keeps it for devices that are offline, and whether
+    ///   the request states when it expires.
     fileprivate mutating func expires(
         after start: Timestamp
-    ) throws(Failure) -> (Timestamp, isKept: Bool, isSaid: Bool) {
+    ) throws(Failure) -> (Timestamp, isKept: Bool, isStated: Bool) {
         let moment = try moment("expiration")
         let seconds = try integer("expires_in")
         guard moment == nil || seconds == nil else {

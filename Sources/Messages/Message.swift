@@ -1,40 +1,41 @@
 import Spool
 import Turnstone
 
-/// Something that an app's own backend has to say, whoever it is for.
+/// A message from an app's own backend, without its recipients.
 package struct Message: Equatable {
-    /// By what users turn kinds of messages on and off, such as `message`.
+    /// The kind by which users turn messages on and off, such as `message`.
     package let kind: String
-    /// What its devices are asked to show. The badge in it is for a user who had 0 before.
+    /// The push that the devices get. The badge in it is for a user who had 0 before.
     package let push: PushContent
-    /// What it is about: on each device a newer message about the same takes the place of older ones that
-    /// have not been delivered. If `nil`, the collapse id decides that.
+    /// What the message is about. On each device a newer message replaces older ones with the same subject,
+    /// or the same collapse id, that have not been delivered.
     package let subject: String?
-    /// What happens to each user's badge.
+    /// The change to each user's badge.
     package let badge: BadgeChange?
-    /// Before which nothing goes out; `nil` where it goes at once.
+    /// The message is not sent before this moment; `nil` to send it at once.
     package let sendAfter: Timestamp?
-    /// After this nobody wants it any more.
+    /// The message is not delivered after this moment.
     package let expires: Timestamp
-    /// Whether its sender said when it expires.
+    /// Whether the request states when it expires.
     let hasOwnLife: Bool
 
-    /// By what users turn it off; `nil` where they cannot. What shows nothing and is a newer state of
-    /// something that may be shown, as what takes a request away, goes out though its kind is switched off.
+    /// The kind by which users can turn it off; `nil` if they cannot. A background push with a subject or a
+    /// collapse id can clear what is shown, such as a request, so it is sent even if its kind is turned off.
     var refusableKind: String? {
         push.type == .background && (subject ?? push.collapseID) != nil ? nil : kind
     }
 
-    /// What orders it among the messages that replace each other; `nil` where none does.
+    /// The order of the message among those that replace each other; `nil` if it replaces none.
     ///
     /// - Parameters:
-    ///   - user: the one user whose devices alone get it.
-    ///   - accepted: nanoseconds since 1970: of two from the same moment, which was accepted first.
+    ///   - user: the only user whose devices get it; `nil` if others get it too.
+    ///   - accepted: when it was accepted, in nanoseconds since 1970, to order messages of the same moment.
     func series(of user: UserID?, now: Timestamp, accepted: Int64) -> Series? {
         let names = [subject.map { "subject \($0)" }, push.collapseID.map { "collapse \($0)" }]
             .compactMap { $0 }
         guard !names.isEmpty else { return nil }
-        // Of a subject, what is scheduled for later is older than what is said now.
+        // With a subject, a scheduled message counts from its acceptance: a message that is accepted later
+        // replaces it.
         let moment = subject == nil ? sendAfter : nil
         return Series(
             names, of: user, order: Series.Order(from: moment ?? now, accepted: accepted),

@@ -2,11 +2,11 @@ import Edge
 import Store
 import Turnstone
 
-/// Users whom a message could not be accepted for, though it was for others.
+/// The users for whom a message was not accepted, because their documents could not be used.
 struct MissedUsers {
-    /// Whose documents were busy: the same message may be accepted for them soon.
+    /// Users whose documents were busy. The same message may be accepted for them soon.
     private(set) var later: [UserID] = []
-    /// Whose documents cannot be used before somebody mends them.
+    /// Users whose documents have to be repaired first.
     private(set) var failed: [UserID] = []
     private(set) var first: Failure?
 
@@ -19,7 +19,7 @@ struct MissedUsers {
 }
 
 extension MessageRecord {
-    mutating func note(_ missed: MissedUsers) {
+    mutating func setMissed(_ missed: MissedUsers) {
         later = missed.later.map { $0.text }
         failed = missed.failed.map { $0.text }
     }

@@ -3,13 +3,13 @@ import Spool
 import Store
 import Turnstone
 
-// The numbers on the icons of a user's devices stay what the user's document says.
+// Keeps the numbers on the icons of a user's devices equal to the badge in the user's document.
 
 extension Outbox {
-    /// Sees to it that devices get the user's badge, by an alert that shows nothing: iOS changes the icon,
-    /// and does not wake the app for it. To be called in the update that changes the badge.
+    /// Queues a push of the user's badge to the devices. It is an alert that shows nothing, so iOS changes
+    /// the icon without waking the app. Must be called in the update that changes the badge.
     ///
-    /// - Parameter except: the device that shows it already.
+    /// - Parameter except: the device that shows the badge already.
     package func sendBadge(
         of document: inout User, to user: UserID, except: DeviceToken? = nil
     ) throws(Failure) {
@@ -18,7 +18,8 @@ extension Outbox {
         var except = except
         if let pending = document.badgePush, try spool.contains(pending.id) {
             if pending.reaches(devices) { return }
-            // One to all devices: with another exception, two devices in turn would need one for each change.
+            // The new push goes to all devices. If it left one out again, two devices that change the badge
+            // in turn would queue a push for each change.
             except = nil
             devices = document.devices.filter { $0.takesMessages }
         }
@@ -35,8 +36,9 @@ extension Outbox {
             to: devices.map { $0.delivery() })
     }
 
-    /// Takes back what messages have added to a user's badge, as no device took them: each once, however
-    /// often this is called. Any push since may have shown it: icons get the number as it is now.
+    /// Takes back the changes that messages made to a user's badge, because no device accepted the messages.
+    /// Each change is taken back once, however often this is called. Other pushes may have shown the number
+    /// since then, so the devices get the current one.
     package func takeBackBadges(
         _ changes: [(message: String, change: BadgeChange)], of user: UserID
     ) throws(Failure) {

@@ -3,7 +3,7 @@ import Store
 import Turnstone
 import Unix
 
-/// Where messages are accepted.
+/// Accepts messages and puts them into the spool.
 package struct Outbox {
     let state: State
     let spool: Spool
@@ -18,21 +18,21 @@ package struct Outbox {
     /// A message that was accepted.
     package struct Sent: Equatable {
         package let id: String
-        /// How many it is for, now or later.
+        /// The number of devices that the message is for, now or later.
         package let devices: Int
-        /// How many devices more its users have that nothing can reach.
+        /// The number of the users' devices whose platform has no push service here.
         package let skipped: Int
-        /// Users it was not accepted for: it may be for these soon, and not before somebody mends something
-        /// for those that failed.
+        /// The users for whom it was not accepted. It may be accepted for those in `later` soon; the
+        /// documents of those in `failed` have to be repaired first.
         package let later: [String]
         package let failed: [String]
     }
 
     /// Accepts a message: when this returns, it will be delivered, whatever happens.
     ///
-    /// - Parameter once: by what a repeated request is known. It gets what the first one got, however many
-    ///   processes are asked at once, and whenever one of them was killed.
-    /// - Throws: unacceptable where another request had the same key in the last 24 hours.
+    /// - Parameter once: the key by which a repeated request is recognized. It gets the answer of the first
+    ///   one, even if several processes handle it at the same time or were killed at any point.
+    /// - Throws: unacceptable if the key was used with a different request in the last 24 hours.
     package func send(
         _ message: Message, to audience: Audience, once: IdempotencyKey?
     ) throws(Failure) -> Sent {
@@ -72,13 +72,13 @@ package struct Outbox {
                 notBefore: message.sendAfter.map { .wanted($0) }, since: erasures)
             try prepared?.makeFindable()
         } else if let failure = recipients.missed.first {
-            // Nothing was done for anybody: the request may be repeated.
+            // The message was accepted for nobody, so the request may be repeated.
             throw failure
         }
         record.place = prepared?.folder
         record.devices = prepared?.devices ?? 0
         record.skipped = recipients.skipped
-        record.note(recipients.missed)
+        record.setMissed(recipients.missed)
         // From now on a repeated request finds the record, and completes the notification.
         try state.messages.write(record, of: id)
         try prepared?.accept()
@@ -95,8 +95,8 @@ package struct Outbox {
         notification.badge = message.badge
         notification.notBefore = message.sendAfter
         notification.hasOwnLife = message.hasOwnLife
-        // What others get on the same phone counts as well.
         guard message.subject != nil || message.push.collapseID != nil else { return notification }
+        // If the user shares a device, messages to other users count too.
         let scope = try user.flatMap { (user) throws(Failure) in
             try state.registry.sharesDevice(user) ? nil : user
         }

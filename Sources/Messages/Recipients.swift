@@ -4,29 +4,29 @@ import Spool
 import Store
 import Turnstone
 
-/// The deliveries of a message, looked up one after the other, each device once: a hundred thousand of them
-/// are never in memory together. Where several of the users have a device, an alternate for each but the
-/// first follows.
+/// The deliveries of a message, each device once. They are looked up one after the other, because there may
+/// be too many for the memory. If several of the users have a device, the delivery to the first is followed
+/// by an alternate for each of the others.
 struct Recipients: DeliverySource {
     private let state: State
     private let message: AcceptedMessage
     private var users: ArraySlice<UserID>
     private var tokens: ArraySlice<DeviceToken>
-    /// Those who get it on their devices, whichever tokens are named besides; empty where no tokens are.
-    private let known: Set<UserID>
-    /// Of the last user that was looked up.
+    /// The users who get the message on all of their devices. Only needed for tokens, otherwise empty.
+    private let namedUsers: Set<UserID>
+    /// The remaining deliveries of the last user or token that was looked up.
     private var found: ArraySlice<Delivery> = []
-    /// The next delivery, where ``hasNext()`` has looked it up.
+    /// The next delivery, if ``hasNext()`` has looked it up.
     private var upcoming: Delivery?
-    /// The devices' numbers by the beginnings of the tokens' SHA-256s: eight bytes tell any number of devices
-    /// apart that there are. `nil` for one that nothing can reach.
+    /// The devices' numbers, by the first eight bytes of their tokens' SHA-256, which is enough to tell any
+    /// number of devices apart. `nil` for a skipped device.
     private var numbers: [UInt64: Int32?] = [:]
     private var count: Int32 = 0
-    /// Whose they all are, and need not be said of each.
+    /// The user of all deliveries, if there is only one: then the deliveries do not name the user.
     private let onlyUser: UserID?
-    /// How many devices of the users nothing can reach.
+    /// The number of the users' devices whose platform has no push service here.
     private(set) var skipped = 0
-    /// The users whose documents could not be used: they must not keep the message from all others.
+    /// The users whose documents could not be used. The others get the message nevertheless.
     private(set) var missed = MissedUsers()
 
     init(_ audience: Audience, _ message: AcceptedMessage, state: State) {
@@ -34,7 +34,7 @@ struct Recipients: DeliverySource {
         self.message = message
         users = distinct(audience.users)[...]
         tokens = distinct(audience.tokens)[...]
-        known = tokens.isEmpty ? [] : Set(audience.users)
+        namedUsers = tokens.isEmpty ? [] : Set(audience.users)
         onlyUser = audience.onlyUser
     }
 
@@ -52,7 +52,7 @@ struct Recipients: DeliverySource {
         while true {
             if var delivery = found.popFirst() {
                 guard let token = delivery.token else { continue }
-                let key = beginning(of: token)
+                let key = digestPrefix(of: token)
                 if let known = numbers[key] {
                     guard let number = known, delivery.user != nil else { continue }
                     delivery.setAlternate(to: Int(number))
@@ -85,22 +85,21 @@ struct Recipients: DeliverySource {
 
     private mutating func skip(_ devices: [Device]) {
         for device in devices {
-            let key = beginning(of: device.token)
+            let key = digestPrefix(of: device.token)
             guard numbers[key] == nil else { continue }
             numbers[key] = .some(nil)
             skipped += 1
         }
     }
 
-    /// To the device for each user who has registered it. A device that is not registered is sent to as it
-    /// is.
+    /// A delivery to the device for each user who has registered it, or one without a user if nobody has.
     private mutating func deliveries(to token: DeviceToken) throws(Failure) -> [Delivery] {
         let tokenStamp = state.tokens[token].stamp
         var deliveries: [Delivery] = []
         var isRegistered = false
-        // The index may name users who have not got it any more.
+        // The index may name users who no longer have the token.
         for user in try state.tokens[token].read()?.users ?? [] {
-            if known.contains(user), numbers[beginning(of: token)] != nil {
+            if namedUsers.contains(user), numbers[digestPrefix(of: token)] != nil {
                 isRegistered = true
                 continue
             }
@@ -131,6 +130,6 @@ private func distinct<Element: Hashable>(_ elements: [Element]) -> [Element] {
     return elements.filter { seen.insert($0).inserted }
 }
 
-private func beginning(of token: DeviceToken) -> UInt64 {
+private func digestPrefix(of token: DeviceToken) -> UInt64 {
     SHA256.hash(Array(token.text.utf8)).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
 }

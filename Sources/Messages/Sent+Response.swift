@@ -2,7 +2,7 @@ import Edge
 import Turnstone
 
 extension Outbox.Sent {
-    /// The answer to whoever sent it, the same however often the request is repeated.
+    /// The answer to the request, which is the same each time the request is repeated.
     package var response: Response {
         var body: JSONObject = [
             "success": true, "id": .string(id), "devices": .integer(Int64(devices)),

@@ -2,11 +2,14 @@ import Edge
 import JSON
 import Turnstone
 
-/// How an event becomes a message: a message with `{placeholders}` for the event's values.
+/// A message with `{placeholders}` for an event's values.
 ///
-/// A file of JSON: `message` as `POST /api/notify` takes it; `example`, a value for each placeholder;
-/// `defaults`, the values that an event may leave out, `null` for one without which its member is left out;
-/// `kind`, by what users turn it off, where that is not the event's name.
+/// It is a JSON object with these members:
+/// - `message`: as `POST /api/notify` accepts it, without users and devices.
+/// - `example`: a value for each placeholder.
+/// - `defaults`: values that an event may omit. With `null`, a member that consists of that placeholder alone
+///   is omitted too.
+/// - `kind`: the kind by which users turn the message off; by default the event's name.
 package struct Template {
     package let event: String
     package let kind: String
@@ -16,15 +19,14 @@ package struct Template {
 
     package init(_ text: TemplateText) throws(Failure) {
         event = text.event
-        var fields: Fields
-        do throws(JSONError) {
-            guard let members = try JSON.parse(Array(text.text.utf8)).object else {
-                throw JSONError(line: 1, column: 1)
-            }
-            fields = Fields(members)
-        } catch {
+        let json: JSONValue
+        do throws(JSONError) { json = try JSON.parse(Array(text.text.utf8)) } catch {
             throw .unacceptable(error.sentence(about: "the template \(event)"))
         }
+        guard let members = json.object else {
+            throw .unacceptable("the template \(event) must be a JSON object")
+        }
+        var fields = Fields(members)
         let name = event
         do throws(Failure) {
             kind = try fields.text("kind") ?? name
@@ -36,28 +38,31 @@ package struct Template {
         try checkPlaceholders()
     }
 
-    /// The values without which there is no message.
+    /// The names of the values that an event must have.
     package var required: [String] {
         example.members.map { $0.name }.filter { defaults[$0] == nil }
     }
 
+    /// The names of the values that an event may omit.
     package var optional: [String] { defaults.members.map { $0.name } }
 
     /// The message's members for an event's values.
     ///
-    /// - Throws: malformed where a value is missing, or one is none of the template's.
+    /// - Throws: malformed if a value is missing or the template does not have it.
     package func filled(with values: JSONObject) throws(Failure) -> JSONObject {
         for name in required where values[name] == nil || values[name] == .null {
-            throw .malformed("the event \(event) wants a value \(name)")
+            throw .malformed("the event \(event) requires the value \(name)")
         }
         for value in values.members where !isKnown(value.name) {
-            throw .malformed("the event \(event) has no value \(value.name)")
+            throw .malformed("the event \(event) has no value named \(value.name)")
         }
         let known = defaults.overlaid(with: values)
         return try Filling(values: known).filled(message)
     }
 
-    /// Whether the template makes a message of its own example.
+    /// Checks that the template makes a valid message from its own example.
+    ///
+    /// - Throws: unacceptable if it does not.
     package func check(now: Timestamp) throws(Failure) {
         do throws(Failure) {
             var fields = Fields(try filled(with: example))
@@ -75,7 +80,7 @@ package struct Template {
     }
 }
 
-/// A template as it is written.
+/// The text of a template that has not been parsed.
 package struct TemplateText: Sendable {
     package let event: String
     package let text: String
@@ -87,7 +92,7 @@ package struct TemplateText: Sendable {
 }
 
 extension JSONObject {
-    /// `null` says nothing.
+    /// These members with those of `values` that are not `null`, which take precedence.
     fileprivate func overlaid(with values: JSONObject) -> JSONObject {
         var all = self
         for value in values.members where value.value != .null { all[value.name] = value.value }

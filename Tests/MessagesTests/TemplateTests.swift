@@ -30,7 +30,7 @@ import Turnstone
         #expect(String(decoding: JSON.text(.object(result)), as: UTF8.self) == filled)
     }
 
-    @Test("what an event leaves out is its default, or is not there at all")
+    @Test("an omitted value gets its default, or its member is omitted too")
     func defaults() throws {
         let template = try Self.template(
             #"{"title": "{a}", "badge": "{b}", "data": {"c": "{c}"}}"#,
@@ -44,12 +44,18 @@ import Turnstone
     }
 
     @Test(
-        "a template that cannot be filled is refused by name",
+        "a damaged template is refused with its name",
         arguments: [
             (#"{"title": "{x}"}"#, "the template e has an unknown placeholder {x}"),
             (#"{"data": {"deep": ["{ a }"]}}"#, "the template e has an unknown placeholder { a }"),
-            (#"{"title": "{a"}"#, "the template e has a brace without its other: {a"),
-            (#"{"title": "a}"}"#, "the template e has a brace without its other: a}"),
+            (
+                #"{"title": "{a"}"#,
+                "the template e has an unmatched brace (write {{ or }} for a brace): {a"
+            ),
+            (
+                #"{"title": "a}"}"#,
+                "the template e has an unmatched brace (write {{ or }} for a brace): a}"
+            ),
             ("7", "the template e: message must be an object"),
         ])
     func damaged(message: String, sentence: String) throws {
@@ -59,12 +65,12 @@ import Turnstone
     }
 
     @Test(
-        "the check tries a template with its own example",
+        "a template is checked with its own example",
         arguments: [
             (#"{"title": "{a}"}"#, nil), (#"{"badge": "{b}"}"#, nil),
             (
                 #"{"badge": "{a}"}"#,
-                "the template e: badge must be 0 to 999999, or +n or -n"
+                "the template e: badge must be 0 to 999999, or a string such as +1 or -1"
             ),
             (#"{"titel": "{a}", "title": "T"}"#, "the template e: unknown member titel"),
             (
@@ -80,7 +86,7 @@ import Turnstone
         } catch { #expect(error == Failure.refused(.notAcceptable, sentence ?? "")) }
     }
 
-    @Test("the program has the templates that its folder has")
+    @Test("the compiled templates are those of the folder")
     func shipped() throws {
         let folder = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "../../functions/events").standardized

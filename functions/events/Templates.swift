@@ -20,14 +20,17 @@ struct Templates {
     ///
     /// - Throws: unacceptable if there is none or it is damaged.
     func template(of event: String) throws(Failure) -> Template {
-        guard isName(event) else { throw unknown(event) }
+        guard isName(event) else {
+            throw .unacceptable(
+                "an event's name must be 1 to 64 lower-case letters, digits, - or _, and \(event) is not"
+            )
+        }
         if let text = try text(of: event) { return try Template(text) }
-        guard let text = shipped.first(where: { $0.event == event }) else { throw unknown(event) }
+        guard let text = shipped.first(where: { $0.event == event }) else {
+            throw .unacceptable(
+                "there is no template for the event \(event); GET /api/events lists the events")
+        }
         return try Template(text)
-    }
-
-    private func unknown(_ event: String) -> Failure {
-        .unacceptable("there is no template for the event \(event)")
     }
 
     /// - Throws: misconfigured if the folder is missing or not a folder, unacceptable if the template's file
@@ -71,7 +74,7 @@ struct Templates {
         return names.sorted()
     }
 
-    /// All templates, each tried with its own example.
+    /// Lists all templates. Checks each with its own example.
     func list(now: Timestamp) throws(Failure) -> JSONValue {
         var events: [JSONValue] = []
         var problems: [JSONValue] = []
