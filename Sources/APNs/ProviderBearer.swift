@@ -26,7 +26,7 @@ struct ProviderBearer {
         do throws(Failure) { return try source(token).text != token } catch { return false }
     }
 
-    /// Renews the token during a connection, at most once a minute. If that fails, the present token stays.
+    /// Renews the token during a connection, at most once a minute. If that fails, the current token stays.
     mutating func refresh(now: Instant, _ source: APNsGateway.TokenSource) {
         guard now - lastRequest >= .minutes(1) else { return }
         do throws(Failure) { try renew(now: now, source) } catch {}

@@ -1,5 +1,5 @@
 // POST /api/events: pushes the message that a template makes from an event.
-// GET /api/events: lists the events with a template, and the faults of templates.
+// GET /api/events: lists the events with a template, and the problems in templates.
 //
 //   in    Authorization: Key <TURNSTONE_SERVER_KEY>, Idempotency-Key?
 //         {"event": "task_assignment", "values": {…}, "users": ["ann"] and/or "devices": ["80ab…"],
@@ -37,7 +37,7 @@ serve(
         return .ok(try Templates(request.variables).list(now: request.time))
     })
 
-/// The template's message, with the times that the request states.
+/// Makes the template's message, with the times that the request states.
 func message(
     _ template: Template, _ fields: inout Fields, now: Timestamp
 ) throws(Failure) -> Message {

@@ -8,7 +8,7 @@ struct Report {
     private let id: String
     private let record: MessageRecord
     private let trace: NotificationTrace
-    /// Whether a push to somebody for whom the message was held is being sent, or may be.
+    /// Whether a push with the held message is being sent, or may be, so that it is too late to cancel it.
     private let isBeingReleased: Bool
 
     enum State: String {
@@ -49,7 +49,8 @@ struct Report {
             id, from: start, devices: record.devices, isHeld: record.held > 0)
         if now - (record.sendAfter ?? record.accepted) > ReceiptLog.keeping { trace.forget() }
         guard !trace.isForgotten else {
-            throw .refused(.notFound, "the receipts of this message are no longer kept")
+            throw .refused(
+                .notFound, "the message's receipts are gone: they are kept for 30 days")
         }
         self.trace = trace
         let isHeld = trace.deliveries.contains { $0.outcome == .held }
@@ -119,7 +120,7 @@ struct Report {
 
     /// How many devices are still held by quiet hours in the form of earlier versions.
     private var held: Int { record.cancelled == nil ? rest : 0 }
-    /// How many such devices it was cancelled for.
+    /// How many of these devices it was cancelled for.
     private var cancelledHeld: Int { record.cancelled == nil ? 0 : rest }
     private var rest: Int { max(0, record.held - trace.released.count) }
 

@@ -8,9 +8,9 @@
 //         "later"?: users whose documents were busy, "failed"?: users whose documents cannot be used}
 //         GET, DELETE: 200 {"success", "id", "state", "counts", "devices": [{"id", "user", "state", …}]};
 //         DELETE: 202 if a push is being sent at this moment
-//   else  400 malformed or unknown member, 401 missing or unknown server key, 404 unknown id, 409 all of it
-//         has been sent, 413 too large, 422 a value is not allowed, or the key was used with a different
-//         request, 503 the store is busy
+//   else  400 malformed or unknown member, 401 missing or unknown server key, 404 unknown id, 409 the message
+//         has already been sent, 413 too large, 422 a value is not allowed, or the key was used with a
+//         different request, 503 the store is busy
 
 import Edge
 import Messages
