@@ -20,7 +20,7 @@ package struct APNsRequest: Equatable, Sendable {
     /// - Parameters:
     ///   - id: a UUID in lower-case canonical form.
     ///   - bundle: the app's bundle id. The topic is made from it and the payload's type.
-    ///   - priority: 10 sends at once, 5 considers the device's power, 1 never wakes the device.
+    ///   - priority: 10 at once, 5 when the device's power allows, 1 without waking the device.
     ///   - collapseID: at most 64 bytes.
     /// - Throws: a refusal whose cause is the reason that APNs would give.
     package init(

@@ -10,7 +10,7 @@ struct ProviderBearer {
 
     mutating func reject() { isRejected = true }
 
-    /// Takes the shared token from the source, which another process may have renewed in the meantime.
+    /// Asks the source for the shared token. Another process may have renewed it in the meantime.
     mutating func renew(now: Instant, _ source: APNsGateway.TokenSource) throws(Failure) {
         lastRequest = now
         let rejected = isRejected ? token : nil

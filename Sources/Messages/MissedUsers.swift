@@ -6,7 +6,7 @@ import Turnstone
 struct MissedUsers {
     /// Users whose documents were busy. The same message may be accepted for them soon.
     private(set) var later: [UserID] = []
-    /// Users whose documents have to be repaired first.
+    /// Users whose documents cannot be used until somebody repairs them.
     private(set) var failed: [UserID] = []
     private(set) var first: Failure?
 

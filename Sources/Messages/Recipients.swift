@@ -4,9 +4,9 @@ import Spool
 import Store
 import Turnstone
 
-/// The deliveries of a message, each device once. They are looked up one after the other, because there may
-/// be too many for the memory. If several of the users have a device, the delivery to the first is followed
-/// by an alternate for each of the others.
+/// The deliveries of a message, each device once. They are looked up one after the other, so that a hundred
+/// thousand of them are never in memory together. If several of the users have a device, the delivery to the
+/// first is followed by an alternate for each of the others.
 struct Recipients: DeliverySource {
     private let state: State
     private let message: AcceptedMessage

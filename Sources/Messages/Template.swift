@@ -48,7 +48,7 @@ package struct Template {
 
     /// The message's members for an event's values.
     ///
-    /// - Throws: malformed if a value is missing or the template does not have it.
+    /// - Throws: malformed if a value is missing or unknown.
     package func filled(with values: JSONObject) throws(Failure) -> JSONObject {
         for name in required where values[name] == nil || values[name] == .null {
             throw .malformed("the event \(event) requires the value \(name)")
