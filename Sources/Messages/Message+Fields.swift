@@ -46,7 +46,7 @@ extension Message {
             Payload(aps: aps, data: try fields.data()), badge, type.payloadLimit)
         sendAfter = try fields.sendAfter(now: now)
         let isKept: Bool
-        (expires, isKept, hasOwnLife) = try fields.expires(after: sendAfter ?? now)
+        (expires, isKept, hasOwnExpiration) = try fields.expires(after: sendAfter ?? now)
         push = PushContent(
             type: type, priority: priority, collapseID: collapseID, payload: payload, isKept: isKept
         )

@@ -17,7 +17,7 @@ package struct Message: Equatable {
     /// The message is not delivered after this moment.
     package let expires: Timestamp
     /// Whether the request states when it expires.
-    let hasOwnLife: Bool
+    let hasOwnExpiration: Bool
 
     /// The kind by which users can turn it off; `nil` if they cannot. A background push with a subject or a
     /// collapse id can clear what is shown, such as a request, so it is sent even if its kind is turned off.

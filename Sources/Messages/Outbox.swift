@@ -69,7 +69,7 @@ package struct Outbox {
         if try recipients.hasNext() {
             prepared = try spool.prepare(
                 try notification(message, id: id, user: audience.onlyUser), to: &recipients,
-                notBefore: message.sendAfter.map { .wanted($0) }, since: erasures)
+                notBefore: message.sendAfter.map { .requested($0) }, since: erasures)
             try prepared?.makeFindable()
         } else if let failure = recipients.missed.first {
             // The message was accepted for nobody, so the request may be repeated.
@@ -94,7 +94,7 @@ package struct Outbox {
         notification.order = Timestamp.systemNanoseconds
         notification.badge = message.badge
         notification.notBefore = message.sendAfter
-        notification.hasOwnLife = message.hasOwnLife
+        notification.hasOwnExpiration = message.hasOwnExpiration
         guard message.subject != nil || message.push.collapseID != nil else { return notification }
         // If the user shares a device, messages to other users count too.
         let scope = try user.flatMap { (user) throws(Failure) in

@@ -6,7 +6,7 @@ import Unix
 final class Checkpoint {
     private let path: String
     private var last: ReceiptLog.Position?
-    private var asked: ReceiptLog.Position?
+    private var lastSearch: ReceiptLog.Position?
 
     init(_ spool: Spool) {
         path = "\(spool.folder)/checkpoint.json"
@@ -29,8 +29,12 @@ final class Checkpoint {
 
     /// Whether so much was written since this was last asked for that it is worth looking for a new position.
     func isWorthwhile(_ end: ReceiptLog.Position, _ distance: Int) -> Bool {
-        if let asked, asked.day == end.day, asked.offset + distance > end.offset { return false }
-        asked = end
+        if let lastSearch, lastSearch.day == end.day,
+            lastSearch.offset + distance > end.offset
+        {
+            return false
+        }
+        lastSearch = end
         return true
     }
 

@@ -8,13 +8,13 @@ package struct HeldBox: Equatable, Sendable {
     package let name: String
 
     package init(of user: UserID, _ device: String) {
-        name = "\(Self.start(of: user))\(Self.digest(device))"
+        name = "\(Self.prefix(of: user))\(Self.digest(device))"
     }
 
     private init(name: String) { self.name = name }
 
     /// What the names of all of a user's boxes begin with.
-    static func start(of user: UserID) -> String { "\(digest(user.text))-" }
+    static func prefix(of user: UserID) -> String { "\(digest(user.text))-" }
 
     private static func digest(_ text: String) -> String {
         hex(SHA256.hash(Array(text.utf8)).prefix(12))

@@ -37,9 +37,9 @@ extension Intake {
         for (id, progress) in recovered where progress.endedPass > 0 {
             try removeOutdated(id)
         }
-        let page = try log.page(at: now)
+        let day = try log.dayToContinue(at: now)
         // What is open may be told of in still later days' receipts, where the clock was wrong.
-        let last = recovered.isEmpty ? page : max(page, try log.days().last ?? page)
+        let last = recovered.isEmpty ? day : max(day, try log.days().last ?? day)
         try log.open(last)
         if let known, last < known.day { try checkpoint.write(log.position) }
     }

@@ -15,8 +15,8 @@ package final class Intake {
     var recovered: [String: Progress] = [:]
     /// Notifications that are finished, but whose files could not be removed: they are not taken again.
     var stuck: [String: Progress] = [:]
-    /// What is called off: ``lookForCallOffs()``.
-    var callOffs: Set<String> = []
+    /// What is called off: ``takeCancelled()``.
+    var cancelled: Set<String> = []
     /// Told of each file that cannot be used.
     let report: (Failure) -> Void
     /// The moment of the drainer's present round, as far as this is told.
@@ -24,7 +24,7 @@ package final class Intake {
     /// Folders that could not be listed: each is reported once.
     private var unlisted: Set<String> = []
     /// Of what is called off, what was taken before its time for that.
-    var called: Set<String> = []
+    var takenEarly: Set<String> = []
     private var lists: [(lane: Lane, list: NameList)] = []
     /// The folders of `waiting/` that are due and were not read to their ends, and the first one's list.
     private var due: [WaitingFolder]?
@@ -165,7 +165,7 @@ package final class Intake {
         if let series = file.notification.series {
             tidy(series, without: file.notification.id)
         }
-        removeCallOff(of: file.notification.id)
+        removeCancellation(of: file.notification.id)
     }
 
     /// Notes that a pass is over; ``putOff(_:until:)`` follows when that is durable.

@@ -7,8 +7,8 @@ import Unix
 final class NameList {
     private let folder: String
     private var list: FolderList
-    private var parts: [[String]] = Array(repeating: [], count: 256)
-    private var part = 0
+    private var groups: [[String]] = Array(repeating: [], count: 256)
+    private var group = 0
     private var count = 0
     private var isAtEnd = false
 
@@ -28,9 +28,9 @@ final class NameList {
             isAtEnd = false
             return nil
         }
-        repeat { part = (part + 1) % parts.count } while parts[part].isEmpty
+        repeat { group = (group + 1) % groups.count } while groups[group].isEmpty
         count -= 1
-        return parts[part].removeLast()
+        return groups[group].removeLast()
     }
 
     private func fill() throws(SystemError) {
@@ -39,7 +39,7 @@ final class NameList {
                 isAtEnd = true
                 return
             }
-            parts[partOfFile(name)].append(name)
+            groups[groupOfFile(name)].append(name)
             count += 1
         }
     }
@@ -47,7 +47,7 @@ final class NameList {
     /// Begins anew.
     func restart() {
         list = FolderList(folder)
-        for part in parts.indices { parts[part].removeAll(keepingCapacity: true) }
+        for group in groups.indices { groups[group].removeAll(keepingCapacity: true) }
         count = 0
         isAtEnd = false
     }
@@ -68,7 +68,7 @@ package func newID(for user: UserID?) throws(Failure) -> String {
 }
 
 /// The group of a file name: the value of the last two digits of its id.
-private func partOfFile(_ name: String) -> Int {
+private func groupOfFile(_ name: String) -> Int {
     let digits = String(decoding: name.utf8.dropFirst(34).prefix(2), as: UTF8.self)
     return Int(UInt8(digits, radix: 16) ?? 0)
 }

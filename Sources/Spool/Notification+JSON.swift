@@ -17,13 +17,13 @@ extension Notification {
             guard let known = name.string.flatMap(UserID.init) else { return nil }
             user = known
         }
-        var told: TurnsTold?
+        var notified: NotifiedTurns?
         if let notice = members["notice"]?.count {
             guard let turns = members["turns"].flatMap(TurnLedger.init) else { return nil }
-            told = TurnsTold(notice: notice, turns: turns)
+            notified = NotifiedTurns(notice: notice, turns: turns)
         }
         self.init(
-            id: id, user: user, accepted: accepted, expires: expires, push: push, turns: told)
+            id: id, user: user, accepted: accepted, expires: expires, push: push, turns: notified)
         if let name = members["cargo"] {
             guard let known = name.string.flatMap(Cargo.init) else { return nil }
             cargo = known
@@ -34,7 +34,7 @@ extension Notification {
         order = members["order"]?.integer
         badge = members["badge"].flatMap(BadgeChange.init)
         notBefore = members["not_before"]?.timestamp
-        hasOwnLife = members["own_life"]?.bool ?? false
+        hasOwnExpiration = members["own_life"]?.bool ?? false
         if let json = members["series"] {
             guard let known = Series(json) else { return nil }
             series = known
@@ -58,7 +58,7 @@ extension Notification {
         members["order"] = order.map { .integer($0) }
         members["badge"] = badge.map { $0.json }
         members["not_before"] = notBefore.map { JSONValue($0) }
-        members["own_life"] = hasOwnLife ? true : nil
+        members["own_life"] = hasOwnExpiration ? true : nil
         members["messages"] = messageIDs.isEmpty ? nil : JSONValue(texts: messageIDs)
         return members
     }

@@ -11,7 +11,7 @@ package struct Notification: Equatable, Sendable {
     package var expires: Timestamp
     package var push: PushContent
     /// The player's turns that it tells of.
-    package var turns: TurnsTold?
+    package var turns: NotifiedTurns?
     /// What kind of message it is, where an app's own backend sent it: its receipts name devices as apps know
     /// them, and ``Spool/cancel(_:at:)`` can end it.
     package var kind: String?
@@ -28,7 +28,7 @@ package struct Notification: Equatable, Sendable {
     package var notBefore: Timestamp?
     /// Whether its sender said when it expires: else it does not expire while it is held, as
     /// ``end(heldUntil:)`` says.
-    package var hasOwnLife = false
+    package var hasOwnExpiration = false
     /// What it carries in the place of ``push``, as the user's or the channel's document has it when it is
     /// sent.
     package var cargo: Cargo?
@@ -50,7 +50,7 @@ package struct Notification: Equatable, Sendable {
 
     /// What a turn notice does to the player's ledger, for whoever finds the notice before the ledger
     /// knows of it.
-    package struct TurnsTold: Equatable, Sendable {
+    package struct NotifiedTurns: Equatable, Sendable {
         package let notice: Int64
         package let turns: TurnLedger
 
@@ -64,20 +64,20 @@ package struct Notification: Equatable, Sendable {
     /// say when it expires, since nobody said that it is worth nothing in the morning; but no later than its
     /// receipts are kept.
     package func end(heldUntil moment: Timestamp) -> Timestamp {
-        guard !hasOwnLife else { return expires }
+        guard !hasOwnExpiration else { return expires }
         return max(expires, min(moment + .hours(12), longestHeld))
     }
 
     /// When a message is over that a notification brings which is over at a moment itself.
     package func end(within moment: Timestamp) -> Timestamp {
-        hasOwnLife ? expires : max(expires, min(moment, longestHeld))
+        hasOwnExpiration ? expires : max(expires, min(moment, longestHeld))
     }
 
     /// No message is held for longer.
-    private var longestHeld: Timestamp { (notBefore ?? accepted) + ReceiptLog.keeping }
+    private var longestHeld: Timestamp { (notBefore ?? accepted) + ReceiptLog.retention }
 
     /// When a message is over, however long it is held.
-    var lastEnd: Timestamp { end(heldUntil: longestHeld) }
+    var latestExpiration: Timestamp { end(heldUntil: longestHeld) }
 
     /// Whether whoever sent it may ask what became of it.
     package var isMessage: Bool { kind != nil || !messageIDs.isEmpty }
@@ -88,7 +88,7 @@ package struct Notification: Equatable, Sendable {
 
     package init(
         id: String, user: UserID?, accepted: Timestamp, expires: Timestamp, push: PushContent,
-        turns: TurnsTold? = nil
+        turns: NotifiedTurns? = nil
     ) {
         self.id = id
         self.user = user

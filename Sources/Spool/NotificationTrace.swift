@@ -18,16 +18,16 @@ package struct NotificationTrace {
     /// By user and device, the numbers of those that were held.
     var heldPlaces: [String: Int] = [:]
     /// Whether what is left is called off.
-    package internal(set) var isCalledOff = false
+    package internal(set) var isCancelled = false
     /// Whether its file was put aside, since it could not be read.
     package internal(set) var isDamaged = false
 
     /// Of a message that is for no device.
-    package static let nothing = NotificationTrace(isFinished: true)
+    package static let withoutDevices = NotificationTrace(isFinished: true)
 
     /// Leaves out the devices of which nothing is known, where the first receipts are so old that they may
     /// have been removed.
-    package mutating func forget() {
+    package mutating func dropUnknownDevices() {
         guard !isInSpool, !isDamaged else { return }
         let count = deliveries.count
         deliveries.removeAll { $0.outcome == nil }
@@ -82,7 +82,7 @@ extension NotificationTrace {
     }
 
     private mutating func addReleased(_ line: JSONObject) {
-        guard line["device_id"] != nil else { return addGone(line) }
+        guard line["device_id"] != nil else { return addMissing(line) }
         let name = name(of: line)
         if let number = heldPlaces[name] { return add(line, of: number) }
         let place = releasedPlaces[name] ?? released.count
@@ -94,7 +94,7 @@ extension NotificationTrace {
     }
 
     /// Devices that a user had when a message was held, and not when it was released.
-    private mutating func addGone(_ line: JSONObject) {
+    private mutating func addMissing(_ line: JSONObject) {
         let name = " \(line["user"]?.string ?? "") \(line["in"]?.string ?? "")"
         guard let count = line["devices"]?.integer, (1...10_000).contains(count),
             releasedPlaces[name] == nil

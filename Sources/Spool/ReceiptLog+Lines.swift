@@ -23,12 +23,12 @@ extension ReceiptLog {
     }
 
     func flushSending() {
-        guard let noted = sending else { return }
+        guard let pushes = sending else { return }
         sending = nil
-        var line = begin(noted.file)
-        line.add("at", Int(noted.at.milliseconds))
-        line.add("from", noted.first)
-        line.add("to", noted.last)
+        var line = begin(pushes.file)
+        line.add("at", Int(pushes.at.milliseconds))
+        line.add("from", pushes.first)
+        line.add("to", pushes.last)
         append(line.end())
     }
 

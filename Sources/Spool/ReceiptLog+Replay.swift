@@ -18,12 +18,12 @@ extension ReceiptLog {
     /// Malformed lines are skipped: a power cut took a part of them, or another program wrote them.
     func replay(
         from start: Position?, report: (Failure) -> Void,
-        _ note: (_ id: String, Event, Position) throws(Failure) -> Void
+        _ body: (_ id: String, Event, Position) throws(Failure) -> Void
     ) throws(Failure) {
         for day in try days() where day >= start?.day ?? "" {
             let offset = day == start?.day ? start?.offset ?? 0 : 0
             guard let file = try open(day, report: report) else { continue }
-            try replay(day, file, from: offset, note)
+            try replay(day, file, from: offset, body)
         }
     }
 
@@ -45,7 +45,7 @@ extension ReceiptLog {
 
     private func replay(
         _ day: String, _ file: FileDescriptor, from start: Int,
-        _ note: (_ id: String, Event, Position) throws(Failure) -> Void
+        _ body: (_ id: String, Event, Position) throws(Failure) -> Void
     ) throws(Failure) {
         // A power cut may have taken what was not durable, and a checkpoint from outside may say anything.
         let size = try systemCalls(file.size())
@@ -58,7 +58,7 @@ extension ReceiptLog {
             var lineStart = 0
             while let end = rest[lineStart...].firstIndex(of: UInt8(ascii: "\n")) {
                 if let (id, event) = event(rest[lineStart..<end]) {
-                    try note(id, event, Position(day: day, offset: offset + lineStart))
+                    try body(id, event, Position(day: day, offset: offset + lineStart))
                 }
                 lineStart = end + 1
             }

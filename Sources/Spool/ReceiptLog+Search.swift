@@ -9,18 +9,18 @@ extension ReceiptLog {
     ///
     /// - Parameter end: the first day that is not read; `nil` where all are.
     func forEachLine(
-        of id: String, from start: Position, before end: String? = nil, _ note: (JSONObject) -> Bool
+        of id: String, from start: Position, before end: String? = nil, _ body: (JSONObject) -> Bool
     ) throws(Failure) {
         let beginning = Array("{\"id\":\"\(id)\"".utf8)
         for day in try days() where day >= start.day && end.map({ day < $0 }) ?? true {
             let offset = day == start.day ? start.offset : 0
-            if try readLines(of: day, from: offset, beginning, note) { return }
+            if try readLines(of: day, from: offset, beginning, body) { return }
         }
     }
 
     /// - Returns: whether nothing more is to come.
     private func readLines(
-        of day: String, from start: Int, _ beginning: [UInt8], _ note: (JSONObject) -> Bool
+        of day: String, from start: Int, _ beginning: [UInt8], _ body: (JSONObject) -> Bool
     ) throws(Failure) -> Bool {
         let file: FileDescriptor
         do throws(SystemError) { file = try .open(path(day), .read) } catch {
@@ -39,7 +39,7 @@ extension ReceiptLog {
                 continue
             }
             for place in lines(of: piece[...end], beginningWith: beginning) {
-                if let members = members(of: piece[place]), note(members) { return true }
+                if let members = members(of: piece[place]), body(members) { return true }
             }
             offset += end + 1
         }

@@ -73,7 +73,7 @@ package final class ReceiptLog {
 
     /// Goes on in the receipts of the next day, when it has come. A clock that is set back changes nothing:
     /// what is written later is never in an earlier day's.
-    package func turnPage(at now: Timestamp) throws(Failure) {
+    package func switchDay(at now: Timestamp) throws(Failure) {
         let today = CalendarDate(now).dayText
         guard pendingBytes == 0, today > day else { return }
         close()
@@ -130,17 +130,17 @@ package final class ReceiptLog {
     /// The day whose receipts a drainer goes on with: the last one there is, also where the clock was set
     /// back by some hours since, so that what is written later always comes later. A day that is further
     /// ahead than two days is left alone: it would have to hold all receipts until the clock gets there.
-    func page(at now: Timestamp) throws(Failure) -> String {
+    func dayToContinue(at now: Timestamp) throws(Failure) -> String {
         let today = CalendarDate(now).dayText
         let farthest = CalendarDate(now + .days(2)).dayText
         return try days().last { $0 > today && $0 <= farthest } ?? today
     }
 
     /// Receipts of days that ended longer ago are removed.
-    package static let keeping = Interval.days(30)
+    package static let retention = Interval.days(30)
 
     package func removeOld(at now: Timestamp) throws(Failure) {
-        let oldest = CalendarDate(now - Self.keeping).dayText
+        let oldest = CalendarDate(now - Self.retention).dayText
         for day in try days() where day < oldest && day < self.day { Files.remove(path(day)) }
     }
 

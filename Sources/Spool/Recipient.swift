@@ -5,5 +5,5 @@ import Unix
 package enum Recipient: Hashable {
     case user(UserID)
     /// A device or channel that is no user's as far as the notification says.
-    case nobodys(Delivery.Aim)
+    case aim(Delivery.Aim)
 }

@@ -7,10 +7,10 @@ import Unix
 extension Spool {
     private var cancelled: String { "\(folder)/cancelled" }
 
-    func callOffPath(of id: String) -> String { "\(cancelled)/\(id)" }
+    func cancellationPath(of id: String) -> String { "\(cancelled)/\(id)" }
 
     /// What is called off.
-    func callOffs() throws(Failure) -> [String] {
+    func cancelledIDs() throws(Failure) -> [String] {
         try systemCalls(Files.names(in: cancelled))
     }
 
@@ -29,7 +29,7 @@ extension Spool {
         guard try contains(id) else { return true }
         try systemCalls { () throws(SystemError) in
             try Files.makeFolder(cancelled)
-            _ = try FileDescriptor.open(callOffPath(of: id), .append)
+            _ = try FileDescriptor.open(cancellationPath(of: id), .append)
             try Files.synchronizeFolder(cancelled)
         }
         let start = Instant.now
@@ -38,7 +38,7 @@ extension Spool {
                 defer { election.end() }
                 let intake = Intake(
                     spool: self, log: ReceiptLog(state: Files.parent(of: folder)))
-                try intake.callOff(id, at: now, takeBack)
+                try intake.cancel(id, at: now, takeBack)
                 return true
             }
             sleep(for: .milliseconds(10))
@@ -58,35 +58,35 @@ extension Intake {
     /// Looks for what has been called off since.
     ///
     /// - Returns: what of it is in the spool and not in hand.
-    package func lookForCallOffs() throws(Failure) -> [SpoolFile] {
+    package func takeCancelled() throws(Failure) -> [SpoolFile] {
         var names: [String] = []
-        do throws(Failure) { names = try spool.callOffs() } catch {
+        do throws(Failure) { names = try spool.cancelledIDs() } catch {
             guard error.isFileSpecific else { throw error }
             reportUnlisted(error)
         }
-        guard !names.isEmpty || !callOffs.isEmpty else { return [] }
-        callOffs = Set(names)
+        guard !names.isEmpty || !cancelled.isEmpty else { return [] }
+        cancelled = Set(names)
         var files: [SpoolFile] = []
-        for id in names where held[id] == nil && stuck[id] == nil && !called.contains(id) {
+        for id in names where held[id] == nil && stuck[id] == nil && !takenEarly.contains(id) {
             if let file = try take(id) {
-                called.insert(id)
+                takenEarly.insert(id)
                 files.append(file)
             } else {
-                removeCallOff(of: id)
+                removeCancellation(of: id)
             }
         }
         return files
     }
 
     /// Whether a push is called off: not where it may have arrived.
-    package func isCalledOff(_ delivery: Delivery, in file: SpoolFile) -> Bool {
-        callOffs.contains(file.notification.id) && !file.isInDoubt(delivery)
+    package func isCancelled(_ delivery: Delivery, in file: SpoolFile) -> Bool {
+        cancelled.contains(file.notification.id) && !file.isInDoubt(delivery)
     }
 
-    func removeCallOff(of id: String) {
-        guard callOffs.contains(id) else { return }
-        Files.remove(spool.callOffPath(of: id))
-        callOffs.remove(id)
+    func removeCancellation(of id: String) {
+        guard cancelled.contains(id) else { return }
+        Files.remove(spool.cancellationPath(of: id))
+        cancelled.remove(id)
     }
 
     private func take(_ id: String) throws(Failure) -> SpoolFile? {
@@ -97,18 +97,18 @@ extension Intake {
     }
 
     /// Does for one notification what a drainer does for all that is called off.
-    fileprivate func callOff(
+    fileprivate func cancel(
         _ id: String, at now: Timestamp,
         _ takeBack: (Notification, Set<UserID>) throws(Failure) -> Void
     ) throws(Failure) {
         try recover(at: now)
-        callOffs = [id]
-        guard let file = try take(id) else { return removeCallOff(of: id) }
-        var isSomethingLeft = false
+        cancelled = [id]
+        guard let file = try take(id) else { return removeCancellation(of: id) }
+        var hasRemaining = false
         var users: Set<UserID> = []
         while let delivery = try file.next() {
-            guard isCalledOff(delivery, in: file) else {
-                isSomethingLeft = true
+            guard isCancelled(delivery, in: file) else {
+                hasRemaining = true
                 continue
             }
             if let user = file.user(of: delivery) { users.insert(user) }
@@ -116,11 +116,11 @@ extension Intake {
             if log.pendingBytes >= 1 << 19 { try log.commit() }
         }
         // Before the receipts say that it is over: nobody would do it afterwards.
-        if !isSomethingLeft, !file.isReached, file.count(.held) == 0 {
+        if !hasRemaining, !file.isReached, file.count(.held) == 0 {
             try takeBack(file.notification, users)
         }
         try log.commit()
-        if isSomethingLeft {
+        if hasRemaining {
             leave(file)
         } else {
             finish(file, at: now)

@@ -38,7 +38,8 @@ extension Spool {
         let deliver = "\(Files.parent(of: executable))/deliver"
         return try systemCalls(
             ChildProcess.start(
-                deliver, environment: ThisProcess.environment.filter { !isOfRequest($0.name) },
+                deliver,
+                environment: ThisProcess.environment.filter { !isRequestVariable($0.name) },
                 output: output, errors: isLogUsable() ? .file(log) : .null))
     }
 
@@ -73,7 +74,7 @@ extension Spool {
 
 /// Whether a host has set the variable to pass a request (RFC 3875 section 4.1): the drainer would take
 /// itself for the one who is asked.
-private func isOfRequest(_ name: String) -> Bool {
+private func isRequestVariable(_ name: String) -> Bool {
     let prefixes = [
         "HTTP_", "Http_", "REQUEST_", "REMOTE_", "SCRIPT_", "SERVER_", "PATH_", "CONTENT_",
     ]

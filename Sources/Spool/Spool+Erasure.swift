@@ -32,7 +32,7 @@ extension Spool {
         return bytes.flatMap { Int64(String(decoding: $0.dropLast(), as: UTF8.self)) } ?? 0
     }
 
-    func refuseErased(since known: Int64) throws(Failure) {
+    func checkNoErasure(since known: Int64) throws(Failure) {
         guard try erasures() != known else { return }
         throw Failure(
             .later(seconds: 1), "unable to accept it: a user was erased at this moment",
@@ -53,7 +53,7 @@ extension Spool {
     /// spool.
     ///
     /// - Throws: later, where the drainer has not ended after 8 s.
-    package func electionAskingDrainer() throws(Failure) -> Election {
+    package func electionStoppingDrainer() throws(Failure) -> Election {
         let start = Instant.now
         var asked: Int?
         while true {
@@ -135,7 +135,7 @@ extension Spool {
         _ erased: inout Erased, _ unreadable: inout Skipped, at now: Timestamp
     ) throws(Failure) -> Bool {
         var isFound = false
-        var young: [(folder: String, file: String)] = []
+        var unaccepted: [(folder: String, file: String)] = []
         for folder in try folders() {
             for file in try unreadable.names(in: folder) {
                 let path = "\(folder)/\(file)"
@@ -145,7 +145,7 @@ extension Spool {
                     guard isNamed else {
                         if idOfFile(file) == nil {
                             // It may have got its name since.
-                            young.append((folder, file))
+                            unaccepted.append((folder, file))
                         } else if !opponents.isEmpty {
                             try intake.eraseNames(in: folder, file, of: opponents)
                         }
@@ -158,13 +158,13 @@ extension Spool {
                         try eraseLines(naming: name, in: path)
                         erased.pushes += 1
                     } else {
-                        young.append((folder, file))
+                        unaccepted.append((folder, file))
                     }
                 }
             }
         }
         erased.isUnfinished = false
-        for (folder, file) in young {
+        for (folder, file) in unaccepted {
             if try !isGone("\(folder)/\(file)", naming: name) { erased.isUnfinished = true }
             let accepted = String(decoding: file.utf8.dropLast(4), as: UTF8.self)
             let isNamed = try systemCalls(Files.contains(name, in: "\(folder)/\(accepted)"))
@@ -185,15 +185,16 @@ extension Spool {
         erased.unreadable += unreadable.count
     }
 
-    /// - Parameter isMeant: asked for the name of each file.
+    /// - Parameter isIncluded: asked for the name of each file.
     private func eraseReceipts(
-        of user: UserID, _ unreadable: inout Skipped, in isMeant: (String) -> Bool
+        of user: UserID, _ unreadable: inout Skipped, in isIncluded: (String) -> Bool
     ) throws(Failure) -> Int {
         // With the comma behind it the whole member goes: blanks between members mean nothing.
         let member = Array("\"user\":".utf8) + JSON.text(.string(user.text)) + [UInt8(ascii: ",")]
         let folder = ReceiptLog(state: Files.parent(of: folder)).folder
         return try overwrite(
-            member, isWord: false, with: UInt8(ascii: " "), in: folder, &unreadable, where: isMeant)
+            member, isWord: false, with: UInt8(ascii: " "), in: folder, &unreadable,
+            where: isIncluded)
     }
 
     /// Whether a file that was being written has got its name, waiting for 2 s at the most.
@@ -213,7 +214,7 @@ extension Spool {
         try systemCalls { () throws(SystemError) in
             guard let bytes = try Files.contents(path, limit: 1 << 28) else { return }
             let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: true)
-            let kept = lines.filter { !isFound(name, in: $0) }
+            let kept = lines.filter { !occurs(name, in: $0) }
             // The first line is the notification itself.
             guard let first = lines.first, kept.first == first, kept.count > 1 else {
                 Files.remove(path)
@@ -239,10 +240,10 @@ extension Spool {
 
     private func overwrite(
         _ bytes: [UInt8], isWord: Bool, with byte: UInt8, in folder: String,
-        _ unreadable: inout Skipped, where isMeant: (String) -> Bool = { _ in true }
+        _ unreadable: inout Skipped, where isIncluded: (String) -> Bool = { _ in true }
     ) throws(Failure) -> Int {
         var count = 0
-        for name in try unreadable.names(in: folder) where isMeant(name) {
+        for name in try unreadable.names(in: folder) where isIncluded(name) {
             try unreadable.attempt { () throws(SystemError) in
                 try Files.overwrite(bytes, with: byte, in: "\(folder)/\(name)", isWord: isWord)
             } then: { (found) in
@@ -262,7 +263,7 @@ extension Intake {
     ) throws(Failure) -> Int {
         guard let file = try take(folder, name) else { return 0 }
         var count = 0
-        var isSomethingLeft = false
+        var hasRemaining = false
         while true {
             let next: Delivery?
             do throws(Failure) { next = try file.next() } catch {
@@ -274,7 +275,7 @@ extension Intake {
             // A device that another user of the notification has stays in it.
             let isOthers = try file.alternates(to: delivery).contains { $0.user != user }
             guard file.user(of: delivery) == user, !isOthers else {
-                isSomethingLeft = true
+                hasRemaining = true
                 continue
             }
             log.append(Attempt(at: now, pushID: nil, outcome: .cancelled), of: delivery, in: file)
@@ -282,7 +283,7 @@ extension Intake {
             if log.pendingBytes >= 1 << 19 { try log.commit() }
         }
         try log.commit()
-        if isSomethingLeft {
+        if hasRemaining {
             try spool.rewrite(file) { $0 != user }
             leave(file)
         } else {
@@ -340,7 +341,7 @@ extension Delivery {
     }
 }
 
-private func isFound(_ bytes: [UInt8], in line: ArraySlice<UInt8>) -> Bool {
+private func occurs(_ bytes: [UInt8], in line: ArraySlice<UInt8>) -> Bool {
     guard line.count >= bytes.count else { return false }
     for start in line.startIndex...(line.endIndex - bytes.count)
     where line[start..<(start + bytes.count)].elementsEqual(bytes) { return true }

@@ -36,7 +36,7 @@ extension Spool {
             var number = 0
             try writer.append(delivery, &number)
             if let series = message.series {
-                try countHeld(1, in: series, until: message.lastEnd, now: now)
+                try countHeld(1, in: series, until: message.latestExpiration, now: now)
             }
         }
     }
@@ -76,7 +76,7 @@ extension Spool {
         _ message: String, in box: HeldBox, besides release: String? = nil
     ) throws(Failure) -> Bool {
         for moment in try names(in: boxes) {
-            if try isThere(message, in: "\(boxes)/\(moment)/\(box.name)") { return true }
+            if try exists(message, in: "\(boxes)/\(moment)/\(box.name)") { return true }
         }
         return try releasedBoxes(of: message, besides: release).contains(box.name)
     }
@@ -88,7 +88,7 @@ extension Spool {
         for moment in try moments() {
             let folder = "\(boxes)/\(moment.name)"
             for name in try names(in: folder) {
-                if try isThere(message, in: "\(folder)/\(name)") { found.insert(name) }
+                if try exists(message, in: "\(folder)/\(name)") { found.insert(name) }
             }
         }
         return found
@@ -99,7 +99,7 @@ extension Spool {
     ) throws(Failure) -> Set<String> {
         var found: Set<String> = []
         for release in try names(in: released) where release.utf8.count == 36 && release != known {
-            guard try isThere(message, in: released(release)) else { continue }
+            guard try exists(message, in: released(release)) else { continue }
             for held in try messages(of: release, damaged: { (_, _, _) in })
             where held.id == message {
                 if let box = held.box { found.insert(box.name) }
@@ -108,7 +108,7 @@ extension Spool {
         return found
     }
 
-    private func isThere(_ message: String, in folder: String) throws(Failure) -> Bool {
+    private func exists(_ message: String, in folder: String) throws(Failure) -> Bool {
         do throws(SystemError) { return try Files.exists("\(folder)/\(message).jsonl") } catch {
             try skip(error)
             return false
@@ -175,7 +175,7 @@ extension Spool {
         let source = released(release)
         let target = "\(boxes)/\(folder.name)/\(box.name)"
         let files = Set(messages.map { Files.name(of: $0.path) })
-        try insist(source) { () throws(SystemError) in
+        try retrying(source) { () throws(SystemError) in
             let names = try Files.names(in: source).filter(files.contains)
             if names.isEmpty { return true }
             return try moveFiles(names, from: source, to: target)
@@ -187,12 +187,12 @@ extension Spool {
     /// - Returns: whether there is anything.
     package func lookAgain(at user: UserID, now: Timestamp) throws(Failure) -> Bool {
         var isAnything = false
-        let start = HeldBox.start(of: user)
+        let prefix = HeldBox.prefix(of: user)
         // As if it had been put off until now: `health` tells by the name how long it has been due.
         let due = WaitingFolder(.putOff(until: now), now: now, expires: now)
         for moment in try moments() {
             let folder = "\(boxes)/\(moment.name)"
-            for name in try names(in: folder) where name.utf8.starts(with: start.utf8) {
+            for name in try names(in: folder) where name.utf8.starts(with: prefix.utf8) {
                 isAnything = true
                 guard !moment.isDue(at: now) else { continue }
                 try move("\(folder)/\(name)", to: "\(boxes)/\(due.name)/\(name)")
@@ -207,7 +207,7 @@ extension Spool {
     ///
     /// - Throws: later, where something is left in it. Without that it is empty, or gone.
     private func move(_ folder: String, to target: String) throws(Failure) {
-        try insist(folder) { () throws(SystemError) in
+        try retrying(folder) { () throws(SystemError) in
             try Files.makeFolder(Files.parent(of: target))
             do throws(SystemError) {
                 try Files.rename(folder, target)
@@ -229,7 +229,7 @@ extension Spool {
     /// Tries again while others are in the way.
     ///
     /// - Parameter move: says whether it is done.
-    private func insist(
+    private func retrying(
         _ folder: String, move: () throws(SystemError) -> Bool
     ) throws(Failure) {
         for _ in 0..<100 {
@@ -311,7 +311,7 @@ extension Spool {
                 try damaged(id, path, error)
             }
         }
-        return messages.sorted { $0.notification.place < $1.notification.place }
+        return messages.sorted { $0.notification.releaseOrder < $1.notification.releaseOrder }
     }
 
     /// Whether a message that was held is just being brought: it may have been sent.
@@ -371,11 +371,11 @@ extension Spool {
         each: (SpoolFile, Delivery) -> Void, commit: () throws(Failure) -> Void
     ) throws(Failure) {
         var paths: [String] = []
-        let start = HeldBox.start(of: user)
+        let prefix = HeldBox.prefix(of: user)
         for moment in try moments() {
             let folder = "\(boxes)/\(moment.name)"
             for name in try unreadable.names(in: folder)
-            where name.utf8.starts(with: start.utf8) {
+            where name.utf8.starts(with: prefix.utf8) {
                 paths.append("\(folder)/\(name)")
             }
         }
@@ -420,7 +420,7 @@ extension Spool {
 
 extension Notification {
     /// By what messages that were held come one after the other.
-    fileprivate var place: Series.Order {
+    fileprivate var releaseOrder: Series.Order {
         series?.order ?? Series.Order(from: accepted, accepted: order ?? 0)
     }
 }

@@ -16,7 +16,7 @@ extension Spool {
             return ReceiptLog.Position(day: day, offset: 0)
         }
         // A clock that was far ahead has left receipts that come after those of now.
-        last = min(last, try log.page(at: now))
+        last = min(last, try log.dayToContinue(at: now))
         let size = try systemCalls(Files.stamp(of: log.path(last))?.size ?? 0)
         // Half a line at the end goes when the next drainer begins.
         return ReceiptLog.Position(day: last, offset: max(0, Int(size) - 4096))
@@ -49,7 +49,7 @@ extension Spool {
             }
         }
         try systemCalls { () throws(SystemError) in
-            trace.isCalledOff = try Files.exists(callOffPath(of: id))
+            trace.isCancelled = try Files.exists(cancellationPath(of: id))
             if try Files.exists("\(folder)/failed/\(id).jsonl") { trace.isDamaged = true }
         }
         if trace.isDamaged { trace.settleAsDamaged() }

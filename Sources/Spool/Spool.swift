@@ -76,7 +76,7 @@ package struct Spool {
             guard let erasures else { return }
             // Whoever erases finds what is written by now.
             try writer.flush()
-            try refuseErased(since: erasures)
+            try checkNoErasure(since: erasures)
         }
         let inside = place.utf8.dropFirst(folder.utf8.count + 1)
         return PreparedNotification(

@@ -129,7 +129,7 @@ package final class SpoolFile {
 
     /// Who has a turn among the others when a delivery is sent.
     package func recipient(of delivery: Delivery) -> Recipient {
-        user(of: delivery).map { .user($0) } ?? .nobodys(delivery.aim)
+        user(of: delivery).map { .user($0) } ?? .aim(delivery.aim)
     }
 
     /// Those to whom a small notification goes.

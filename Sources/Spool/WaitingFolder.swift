@@ -4,22 +4,22 @@ extension Spool {
     /// Before which a notification is not sent.
     package enum Moment: Equatable, Sendable {
         /// Its sender wants it then: `send_after`.
-        case wanted(Timestamp)
+        case requested(Timestamp)
         /// So long it is put off by us: it is due at once where the clock turns out to have been ahead.
         case putOff(until: Timestamp)
     }
 
-    /// Rounds the moment of a wish up, so that few folders serve many wishes: to a whole minute where it is
+    /// Rounds the moment of a requested up, so that few folders serve many wishes: to a whole minute where it is
     /// more than ten minutes ahead and the notification expires more than ten minutes later, else to a whole
     /// second. What expires within that second waits for the exact moment.
     package static func moment(
-        for wish: Timestamp, now: Timestamp, expires: Timestamp
+        for requested: Timestamp, now: Timestamp, expires: Timestamp
     ) -> Timestamp {
         let far = Interval.minutes(10)
-        let unit: Int64 = wish - now > far && expires - wish > far ? 60_000 : 1000
+        let unit: Int64 = requested - now > far && expires - requested > far ? 60_000 : 1000
         let rounded = Timestamp(
-            milliseconds: wish.milliseconds.saturatingAdd(unit - 1) / unit * unit)
-        return rounded < expires ? rounded : wish
+            milliseconds: requested.milliseconds.saturatingAdd(unit - 1) / unit * unit)
+        return rounded < expires ? rounded : requested
     }
 }
 
@@ -45,13 +45,13 @@ struct WaitingFolder: Equatable {
     /// - Parameter expires: when what is put into it is no longer worth delivering.
     init(_ moment: Spool.Moment, now: Timestamp, expires: Timestamp) {
         switch moment {
-        case .wanted(let wish):
-            until = Spool.moment(for: wish, now: now, expires: expires)
+        case .requested(let requested):
+            until = Spool.moment(for: requested, now: now, expires: expires)
             since = nil
             name = "\(until.milliseconds)"
-        case .putOff(let wish):
+        case .putOff(let requested):
             let minute = Timestamp(milliseconds: now.milliseconds / 60_000 * 60_000)
-            until = Spool.moment(for: wish, now: now, expires: expires)
+            until = Spool.moment(for: requested, now: now, expires: expires)
             since = minute
             name = "\(until.milliseconds)-\(minute.milliseconds)"
         }

@@ -175,7 +175,7 @@ package struct TurnNotifier {
         return Notification(
             id: id(player, number), user: UserID(player), accepted: now, expires: notice.expiration,
             push: PushContent(notice),
-            turns: Notification.TurnsTold(
+            turns: Notification.NotifiedTurns(
                 notice: number, turns: TurnLedger().marking(judgement.new, notice: number)))
     }
 

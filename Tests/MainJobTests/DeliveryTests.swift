@@ -399,7 +399,7 @@ extension World {
                     throw TestFailure("no token")
                 }
                 return Delivery(token: device, environment: nil, isProven: isProven)
-            }, notBefore: moment.map { .wanted(Timestamp(milliseconds: $0)) })
+            }, notBefore: moment.map { .requested(Timestamp(milliseconds: $0)) })
     }
 
     /// The recorded outcomes of each device.

@@ -13,7 +13,7 @@ import Turnstone
         var notification = Scratch.notification()
         notification.kind = "message"
         try scratch.spool.accept(
-            notification, to: Scratch.devices, notBefore: moment.map { .wanted($0) })
+            notification, to: Scratch.devices, notBefore: moment.map { .requested($0) })
     }
 
     private func outcomes() throws -> [Outcome?] {
@@ -68,9 +68,9 @@ import Turnstone
         #expect(try outcomes() == [.accepted, nil])
 
         let next = try scratch.intake()
-        let left = try #require(try next.lookForCallOffs().first)
+        let left = try #require(try next.takeCancelled().first)
         let delivery = try #require(try left.next())
-        #expect(delivery.number == 1 && !next.isCalledOff(delivery, in: left))
+        #expect(delivery.number == 1 && !next.isCancelled(delivery, in: left))
     }
 
     @Test("a drainer takes what is called off before its time, once")
@@ -79,14 +79,14 @@ import Turnstone
         try scratch.folder.write("", to: "spool/cancelled/n1")
         try scratch.folder.write("", to: "spool/cancelled/long-gone")
         let intake = try scratch.intake()
-        let file = try #require(try intake.lookForCallOffs().first)
+        let file = try #require(try intake.takeCancelled().first)
         for delivery in try file.rest() {
-            #expect(intake.isCalledOff(delivery, in: file))
+            #expect(intake.isCancelled(delivery, in: file))
             let cancelled = Attempt(at: now, pushID: nil, outcome: .cancelled)
             intake.log.append(cancelled, of: delivery, in: file)
         }
         try intake.log.commit()
-        #expect(try intake.lookForCallOffs().isEmpty)
+        #expect(try intake.takeCancelled().isEmpty)
         intake.finish(file, at: now)
         try intake.log.commit()
         #expect(scratch.files == ["receipts/2026-11-21.jsonl"])

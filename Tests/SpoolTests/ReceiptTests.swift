@@ -101,7 +101,7 @@ import Turnstone
         let file = try #require(try intake.next(in: .normal))
         let devices = try file.rest()
         for (number, moment) in [now, now + .days(1), now].enumerated() {
-            try intake.log.turnPage(at: moment)
+            try intake.log.switchDay(at: moment)
             intake.log.append(
                 Scratch.accepted(nil, at: moment), of: devices[number % 2], in: file)
             try intake.log.commit()

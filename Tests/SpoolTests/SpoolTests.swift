@@ -133,9 +133,9 @@ import Unix
             (600_001, 1_200_001, 601_000), (600_001, 1_200_002, 660_000),
             (3_605_000, 3_606_000, 3_605_000), (3_605_100, 3_605_500, 3_605_100),
         ] as [(Int64, Int64, Int64)])
-    func moments(wish: Int64, expires: Int64, moment: Int64) {
+    func moments(requested: Int64, expires: Int64, moment: Int64) {
         let found = Spool.moment(
-            for: now + .milliseconds(wish), now: now, expires: now + .milliseconds(expires))
+            for: now + .milliseconds(requested), now: now, expires: now + .milliseconds(expires))
         #expect(found == now + .milliseconds(moment))
     }
 

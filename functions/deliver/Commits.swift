@@ -99,7 +99,7 @@ final class Commits: RunPart {
         oldestVerdict = nil
         letGo()
         run.orLog { () throws(Failure) in
-            try intake.log.turnPage(at: now)
+            try intake.log.switchDay(at: now)
             try intake.writeCheckpoint(after: 16 << 20)
         }
     }

@@ -36,7 +36,7 @@ final class Decisions: RunPart {
     ///
     /// - Returns: its verdict where it is not sent, or not now.
     func decide(_ push: Push) -> Verdict? {
-        if intake.isCalledOff(push.delivery, in: push.job.file) { return .cancelled }
+        if intake.isCancelled(push.delivery, in: push.job.file) { return .cancelled }
         do throws(Failure) {
             let verdict = try locked.waitingBriefly(for: owner(of: push)) { () throws(Failure) in
                 try decideByDocuments(push)

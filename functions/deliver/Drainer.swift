@@ -153,7 +153,7 @@ final class Drainer: RunPart {
     /// Takes over more work: at once while there is more than was taken, else every 20 ms. Neither old nor
     /// new notifications shut the others out, or the urgent ones.
     private func claim() throws(Failure) {
-        for file in try intake.lookForCallOffs() { try take(file, file.lane) }
+        for file in try intake.takeCancelled() { try take(file, file.lane) }
         let moment = Instant.now
         guard queue.smallCount - queue.backlogCount < 500, moment - lastClaim >= .milliseconds(20)
         else { return }

@@ -39,7 +39,7 @@ final class HeldBoxes: RunPart {
         message.series = notification.series
         message.badge = notification.badge
         message.notBefore = notification.notBefore
-        message.hasOwnLife = notification.hasOwnLife
+        message.hasOwnExpiration = notification.hasOwnExpiration
         let delivery = Delivery(
             token: token, id: push.delivery.deviceID, environment: push.delivery.environment,
             isProven: push.delivery.isProven)

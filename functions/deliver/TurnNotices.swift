@@ -18,7 +18,7 @@ final class TurnNotices: RunPart {
 
     /// - Returns: a verdict if nothing is sent, or not now.
     func load(
-        _ turns: Notification.TurnsTold, _ push: Push, to device: Device, of user: UserID
+        _ turns: Notification.NotifiedTurns, _ push: Push, to device: Device, of user: UserID
     ) throws(Failure) -> Verdict? {
         guard let player = user.player else { return .superseded("unregistered") }
         guard device.notice <= turns.notice else { return .superseded("newer") }
@@ -36,7 +36,7 @@ final class TurnNotices: RunPart {
 
     /// The same for all devices that get it at about the same time.
     private func filling(
-        of job: Job, _ turns: Notification.TurnsTold, of player: PlayerID
+        of job: Job, _ turns: Notification.NotifiedTurns, of player: PlayerID
     ) throws(Failure) -> NoticeFilling {
         let moment = Instant.now
         if let known = job.notice, moment - known.at < .seconds(1) { return known.filling }
@@ -46,7 +46,7 @@ final class TurnNotices: RunPart {
     }
 
     private func fill(
-        _ job: Job, _ turns: Notification.TurnsTold, of player: PlayerID
+        _ job: Job, _ turns: Notification.NotifiedTurns, of player: PlayerID
     ) throws(Failure) -> NoticeFilling {
         let settings = try TurnSettings(run.configuration.variables)
         return try state.users[UserID(player)].update { (document) throws(Failure) in
@@ -159,7 +159,7 @@ final class TurnNotices: RunPart {
 
     /// Told, if a device took the notice; else its turns are new again, and the next cycle tells of them.
     private func recordNotice(
-        _ turns: Notification.TurnsTold, of job: Job, isOver: Bool
+        _ turns: Notification.NotifiedTurns, of job: Job, isOver: Bool
     ) throws(Failure) {
         guard let user = job.notification.user, let player = user.player else { return }
         try state.users[user].update { (document) throws(Failure) in

@@ -41,13 +41,15 @@ struct Report {
         guard record.place != nil || record.held > 0,
             let start = ReceiptLog.Position(record.receipts)
         else {
-            trace = NotificationTrace.nothing
+            trace = NotificationTrace.withoutDevices
             isBeingReleased = false
             return
         }
         var trace = try spool.trace(
             id, from: start, devices: record.devices, isHeld: record.held > 0)
-        if now - (record.sendAfter ?? record.accepted) > ReceiptLog.keeping { trace.forget() }
+        if now - (record.sendAfter ?? record.accepted) > ReceiptLog.retention {
+            trace.dropUnknownDevices()
+        }
         guard !trace.isForgotten else {
             throw .refused(
                 .notFound, "the message's receipts are gone: they are kept for 30 days")
@@ -130,7 +132,7 @@ struct Report {
     var state: State {
         if trace.isDamaged { return .damaged }
         if !isOpen { return count(.cancelled) > 0 ? .cancelled : .done }
-        if trace.isCalledOff || isBeingReleased { return .cancelling }
+        if trace.isCancelled || isBeingReleased { return .cancelling }
         return count(nil) + count(.held) == deliveries.count + held ? .waiting : .sending
     }
 

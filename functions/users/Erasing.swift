@@ -44,7 +44,7 @@ private func cancelDeliveries(
     to user: UserID, _ opponents: [UserID], _ state: State, _ spool: Spool, at now: Timestamp,
     _ log: Log
 ) throws(Failure) -> (devices: [Device], sent: Spool.Erased) {
-    let election = try spool.electionAskingDrainer()
+    let election = try spool.electionStoppingDrainer()
     defer { election.end() }
     let devices = try state.takeDevices(of: user)
     var isKnown = true
