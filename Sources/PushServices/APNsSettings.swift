@@ -3,15 +3,15 @@ import Signatures
 import Turnstone
 import Unix
 
-/// How to reach APNs and who we are to it, from the `APNS_…` variables.
+/// How to reach APNs and the credentials to use there, from the `APNS_…` variables.
 package struct APNsSettings {
     package let key: ES256PrivateKey
     package let keyID: String
     package let teamID: String
     package let bundleID: String
-    /// Where a device is looked for that does not say where it belongs.
+    /// The environment of devices that name none.
     package let environment: APNsEnvironment
-    /// A file with the certificates to be trusted instead of the system's.
+    /// The path of a file with certificates to trust instead of the system's.
     package let authorities: String?
     private let gateway: Address?
     private let developmentGateway: Address?
@@ -28,15 +28,15 @@ package struct APNsSettings {
             self.port = port
         }
 
-        /// What `:authority` says.
+        /// The value of `:authority`.
         package var authority: String {
             let name = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
             return port == 443 ? name : "\(name):\(port)"
         }
     }
 
-    /// - Returns: `nil` where nothing is said about a key: pushes then become files.
-    /// - Throws: a sentence that names the variable, and the file where one is at fault.
+    /// - Returns: `nil` if no credential is set. Pushes are then written to files.
+    /// - Throws: misconfigured, with the name of the variable, and of the file if one is at fault.
     package init?(_ variables: Variables) throws(Failure) {
         environment = try Self.environment(variables)
         guard variables.namesPushService else { return nil }
@@ -52,7 +52,7 @@ package struct APNsSettings {
         authorities = try CertificateFile.path(in: variables, "APNS_CA_FILE")
     }
 
-    /// Where requests of an environment go.
+    /// The gateway for an environment's pushes.
     package func address(of environment: APNsEnvironment) -> Address {
         switch environment {
         case .development:
@@ -61,9 +61,10 @@ package struct APNsSettings {
         }
     }
 
-    /// Where an environment's broadcast channels are managed.
+    /// The address where an environment's broadcast channels are managed.
     ///
-    /// - Throws: where pushes go to another gateway than Apple's: Apple must not hear of a stand-in's channels.
+    /// - Throws: misconfigured if none is set and pushes go to another gateway than Apple's: Apple must not
+    ///   hear of a stand-in's channels.
     package func managementAddress(of environment: APNsEnvironment) throws(Failure) -> Address {
         let isDevelopment = environment == .development
         if let known = isDevelopment ? developmentManagement : management { return known }
@@ -77,7 +78,7 @@ package struct APNsSettings {
             : Address(host: "api-manage-broadcast.push.apple.com", port: 2196)
     }
 
-    /// Tells these settings from others: what was refused under the ones may be taken under the others.
+    /// Identifies these settings. A push that is refused with some settings may be accepted with others.
     package var fingerprint: String {
         let addresses = [gateway, developmentGateway].map { $0?.authority ?? "" }
         let whole = [key.fingerprint, keyID, teamID, bundleID, environment.rawValue] + addresses
@@ -86,7 +87,7 @@ package struct APNsSettings {
 
     // MARK: The variables, one by one
 
-    /// `APNS_ENVIRONMENT`, or `APNS_DEVELOPMENT`; development where neither is set.
+    /// `APNS_ENVIRONMENT`, or `APNS_DEVELOPMENT`; development if neither is set.
     package static func environment(_ variables: Variables) throws(Failure) -> APNsEnvironment {
         if let name = variables.text("APNS_ENVIRONMENT") {
             guard let environment = APNsEnvironment(rawValue: name) else {
@@ -133,7 +134,7 @@ package struct APNsSettings {
         throw variables.wrong(name, "there is no file \(path)")
     }
 
-    /// Apple's identifiers of keys and teams.
+    /// Reads the id of a key or of a team, as Apple assigns them.
     private static func identifier(
         _ name: String, _ variables: Variables
     ) throws(Failure) -> String {
@@ -189,7 +190,7 @@ extension APNsSettings.Address {
         self.init(host: String(decoding: name, as: UTF8.self), port: number)
     }
 
-    /// - Parameter text: nothing, or a colon and a number.
+    /// - Parameter text: empty, or a colon and a number.
     private static func port(_ text: ArraySlice<UInt8>) -> UInt16? {
         if text.isEmpty { return 443 }
         let digits = text.dropFirst()

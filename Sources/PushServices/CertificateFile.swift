@@ -2,11 +2,12 @@ import Signatures
 import Turnstone
 import Unix
 
-/// A file with the certificates that are trusted in the place of the system's, as a variable names it.
+/// A file with certificates to trust instead of the system's, named by a variable.
 package enum CertificateFile {
-    /// The file's path; `nil` where the variable is not set.
+    /// The file's path; `nil` if the variable is not set.
     ///
-    /// - Throws: a sentence that names the variable and the file that holds no certificate.
+    /// - Throws: misconfigured, with the names of the variable and the file, if the file cannot be read or
+    ///   holds no certificate.
     package static func path(
         in variables: Variables, _ name: String
     ) throws(Failure) -> String? {

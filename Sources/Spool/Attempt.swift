@@ -2,18 +2,18 @@ import Crypto
 import JSON
 import Turnstone
 
-/// One time that a push service was asked, or what became of a delivery without asking.
+/// An attempt to push to one device, or an outcome that needed no push.
 package struct Attempt: Equatable, Sendable {
     package let at: Timestamp
-    /// `apns-id`; `nil` where nobody was to be asked.
+    /// `apns-id`; `nil` if no push was sent.
     package let pushID: String?
-    /// The HTTP status; `nil` where no answer came.
+    /// The HTTP status; `nil` if there was no answer.
     package let status: Int?
     /// The push service's reason, or why there was no answer.
     package let reason: String?
-    /// `nil` where the delivery has not ended with this.
+    /// How the delivery ended; `nil` if it has not ended.
     package let outcome: Outcome?
-    /// Where it has failed and is tried again. `nil` where it only waits.
+    /// The kind of failure if the delivery failed and is tried again; `nil` if it only waits.
     package let trouble: Trouble?
 
     package init(
@@ -28,6 +28,6 @@ package struct Attempt: Equatable, Sendable {
         self.trouble = trouble
     }
 
-    /// Whether the push may have arrived though no answer came.
+    /// Whether the push may have arrived although no answer came.
     var isLost: Bool { status == nil && outcome == nil && pushID != nil }
 }

@@ -2,7 +2,7 @@ import JSON
 import Turnstone
 import Unix
 
-/// From where on a drainer has to read the receipts: `checkpoint.json`.
+/// The position from which a drainer must read the receipts: `checkpoint.json`.
 final class Checkpoint {
     private let path: String
     private var last: ReceiptLog.Position?
@@ -12,7 +12,7 @@ final class Checkpoint {
         path = "\(spool.folder)/checkpoint.json"
     }
 
-    /// - Returns: `nil` where there is none: all receipts are to be read then.
+    /// - Returns: `nil` if the file is missing, damaged or unreadable. Then all receipts must be read.
     func read() throws(Failure) -> ReceiptLog.Position? {
         let bytes: [UInt8]?
         do throws(SystemError) { bytes = try Files.contents(path) } catch {
@@ -27,7 +27,8 @@ final class Checkpoint {
         return last
     }
 
-    /// Whether so much was written since this was last asked for that it is worth looking for a new position.
+    /// Whether it is worth looking for a new position: at least `distance` bytes were written since this last
+    /// returned `true`, or a new day has begun.
     func isWorthwhile(_ end: ReceiptLog.Position, _ distance: Int) -> Bool {
         if let lastSearch, lastSearch.day == end.day,
             lastSearch.offset + distance > end.offset

@@ -1,23 +1,23 @@
 import Turnstone
 import Unix
 
-/// What is wrong with one file, however sound the others are.
+/// What is wrong with one file, while others can be used.
 enum Damage {
     /// It does not parse.
     static let corrupt = "corrupt"
     /// A newer program wrote it.
     static let newer = "newer"
-    /// It cannot be opened: another account's, a folder, a FIFO.
+    /// It cannot be opened: it belongs to another account, or is a folder or a FIFO.
     static let unreadable = "unreadable"
-    /// Reading it failed: it may work later.
+    /// Reading it failed (`EIO`). It may work later.
     static let faulty = "faulty"
 
-    /// Whether a failure says that one file cannot be used.
+    /// Whether a failure means that one file cannot be used.
     static func explains(_ failure: Failure) -> Bool {
         [corrupt, newer, unreadable, faulty].contains(failure.cause)
     }
 
-    /// The failure of a system call on one file that was to be read.
+    /// The failure of a system call that was to read one file.
     static func failure(_ error: SystemError) -> Failure {
         if error.errno.isFileSpecific {
             return Failure(

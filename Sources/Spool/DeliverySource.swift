@@ -1,8 +1,8 @@
 import Turnstone
 import Unix
 
-/// Gives the deliveries of a notification one by one, alternates after the delivery that they are for.
+/// The deliveries of a notification, one by one. Alternates follow the delivery that they belong to.
 package protocol DeliverySource {
-    /// The next delivery, `nil` after the last.
+    /// Returns the next delivery; `nil` after the last.
     mutating func next() throws(Failure) -> Delivery?
 }

@@ -2,23 +2,24 @@ import Crypto
 import Turnstone
 import Unix
 
-/// What became of a notification's way to one device, as far as it is known.
+/// What is known about a notification's delivery to one device.
 package struct DeliveryTrace: Equatable, Sendable {
-    /// As ``DeviceToken/publicID``.
+    /// The device's id in receipts, such as ``DeviceToken/publicID``; empty if nothing is known.
     package internal(set) var device = ""
     package internal(set) var user: String?
-    /// How often a push service was asked.
+    /// How often a push was sent.
     package internal(set) var attempts: Int64 = 0
-    /// The last answer, or why there was none.
+    /// The time of the last receipt. `status` and `reason` are from the same receipt.
     package internal(set) var last: Timestamp?
     package internal(set) var status: Int64?
     package internal(set) var reason: String?
-    /// `nil` where it has not ended.
+    /// How the delivery ended; `nil` if it has not ended.
     package internal(set) var outcome: Outcome?
-    /// Whether it has ended otherwise than accepted, after an attempt that got no answer.
+    /// Whether the push may have arrived although the outcome is not `accepted`, because an attempt got no
+    /// answer.
     package internal(set) var isInDoubt = false
 
-    /// Whether anything is known of it.
+    /// Whether a receipt or the notification's file names the device.
     package var isKnown: Bool { !device.isEmpty }
 }
 

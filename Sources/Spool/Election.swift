@@ -2,10 +2,9 @@ import JSON
 import Turnstone
 import Unix
 
-/// The right to be the one drainer, given up with the last reference to it.
+/// The right to be the only drainer. It ends with the last reference to this object.
 ///
-/// Its file says who holds it and when that process last gave a sign of life:
-/// `{"pid": 4711, "beat": 1795262400000}`.
+/// The file names the process that holds it and the time of that process's last sign of life:
 package final class Election {
     private let file: FileDescriptor
     private let path: String
@@ -16,21 +15,21 @@ package final class Election {
         self.path = path
     }
 
-    /// Whether the lock is still the state folder's: not where another folder, such as a restored backup, has
-    /// taken its place, in which another process may be elected.
+    /// Whether the lock file is still the one in the state folder. It is not if the state folder was
+    /// replaced, for example by a restored backup. Another process may be elected there.
     package var isCurrent: Bool {
-        // What cannot be looked at has not changed, as far as anybody knows.
+        // If the file cannot be checked, assume that nothing has changed.
         do throws(SystemError) { return try file.isStill(at: path) } catch { return true }
     }
 
-    /// Gives a sign of life, at most one a second.
+    /// Writes a sign of life, at most once a second.
     package func beat(at now: Timestamp) {
         if let last, (now - last).milliseconds >= 0, now - last < .seconds(1) { return }
         last = now
         let sign: JSONObject = [
             "pid": .integer(Int64(ThisProcess.id)), "beat": JSONValue(now),
         ]
-        // It says nothing but that this process is alive: what cannot be written now is soon written again.
+        // A failed write does no harm: the next sign of life follows in a second.
         do throws(SystemError) {
             let bytes = line(sign)
             try file.write(bytes, at: 0)
@@ -38,8 +37,8 @@ package final class Election {
         } catch {}
     }
 
-    /// Lets another process be elected. No sign of life stays: nobody has to find out whether it is an old
-    /// one.
+    /// Lets another process be elected. The sign of life is removed, so that nobody has to check whether it
+    /// is an old one.
     package func end() {
         do throws(SystemError) { try file.truncate(to: 0) } catch {}
         file.unlock()

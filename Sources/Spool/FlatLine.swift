@@ -1,10 +1,10 @@
 import JSON
 import Turnstone
 
-/// A line's object; `nil` where it is none.
+/// Parses a line as a JSON object; `nil` if it is not one.
 ///
-/// Nearly all lines are as the spool itself writes them: no blanks, plain texts, whole numbers and `true`.
-/// Those are read here, in a tenth of the time that jansson takes, and whatever is different in any way by
+/// Nearly all lines have the form that the spool itself writes: no blanks, plain strings, whole numbers and
+/// `true`. They are parsed here, in a tenth of the time that jansson takes. All other lines are parsed by
 /// ``JSON``.
 func members(of line: ArraySlice<UInt8>) -> JSONObject? {
     if let members = plainMembers(line) { return members }
@@ -52,7 +52,7 @@ private func plainValue(_ rest: inout ArraySlice<UInt8>) -> JSONValue? {
     }
 }
 
-/// A text of printable ASCII without escapes.
+/// Reads a string of printable ASCII without escapes.
 private func plainText(_ rest: inout ArraySlice<UInt8>) -> String? {
     guard rest.popFirst() == UInt8(ascii: "\"") else { return nil }
     let text = rest.prefix { isPlain($0) }
@@ -65,7 +65,7 @@ private func isDigit(_ byte: UInt8) -> Bool {
     (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
 }
 
-/// Whether a byte stands for itself in a JSON text.
+/// Whether a byte is printable ASCII that needs no escape in a JSON string.
 func isPlain(_ byte: UInt8) -> Bool {
     (0x20...0x7e).contains(byte) && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
 }

@@ -2,9 +2,10 @@ import Crypto
 import Turnstone
 import Unix
 
-/// Where the messages wait that are held for one device of a user.
+/// The box of the messages that are held for one device of a user.
 package struct HeldBox: Equatable, Sendable {
-    /// Tells boxes apart: digests of the user and of the device.
+    /// The name of the box's folder: digests of the user and the device, 24 hex digits each, with `-`
+    /// between.
     package let name: String
 
     package init(of user: UserID, _ device: String) {
@@ -13,14 +14,14 @@ package struct HeldBox: Equatable, Sendable {
 
     private init(name: String) { self.name = name }
 
-    /// What the names of all of a user's boxes begin with.
+    /// The prefix of the names of all of a user's boxes.
     static func prefix(of user: UserID) -> String { "\(digest(user.text))-" }
 
     private static func digest(_ text: String) -> String {
         hex(SHA256.hash(Array(text.utf8)).prefix(12))
     }
 
-    /// - Returns: `nil` for a name that is none of a box.
+    /// - Returns: `nil` if the name is not that of a box.
     init?(folder name: String) {
         guard name.utf8.count == 49, !name.utf8.contains(UInt8(ascii: ".")) else { return nil }
         self.init(name: name)

@@ -2,16 +2,16 @@ import Crypto
 import Turnstone
 import Unix
 
-/// A message that is held, as its file has it.
+/// A held message, read from its file.
 package struct HeldMessage {
     package let notification: Notification
     package let delivery: Delivery
     package let path: String
 
-    /// By which its sender knows it.
+    /// The id that its sender knows.
     package var id: String { notification.id }
 
-    /// Where it is held.
+    /// The box that it belongs to; `nil` if its file names no user or no device.
     package var box: HeldBox? {
         guard let user = notification.user,
             let device = delivery.device

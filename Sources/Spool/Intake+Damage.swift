@@ -1,23 +1,22 @@
 import Turnstone
 import Unix
 
-// A file that cannot be read stops only itself: it is moved to `failed/`, its devices get the outcome
-// `damaged`, and everything else is delivered.
+// A file that cannot be read affects only its own notification. It is moved to `failed/`, its devices get the
+// outcome `damaged`, and everything else is delivered.
 
 extension Intake {
-    /// Whether a failure says that one notification's file cannot be used.
+    /// Whether a failure means that one notification's file cannot be used.
     package func isDamage(_ failure: Failure) -> Bool { Damage.explains(failure) }
 
-    /// Keeps a file that cannot be read for its owner, out of the way.
+    /// Moves a file that cannot be read to `failed/`, where the operator can inspect it.
     package func setAside(_ file: SpoolFile, _ failure: Failure) throws(Failure) {
         held[file.notification.id] = nil
         try setAside(file.path, file.notification.id, file.progress, failure)
     }
 
-    /// Moves a file to `failed/`, once the receipts say which devices get nothing by it.
+    /// Records in the receipts which devices get no push, and then moves the file to `failed/`.
     ///
-    /// Where it cannot be moved, or where it may be readable later, it is not looked at again by this
-    /// drainer.
+    /// If the file cannot be moved, or may be readable later, this drainer skips it from then on.
     func setAside(
         _ path: String, _ id: String, _ known: Progress, _ failure: Failure
     ) throws(Failure) {
@@ -58,7 +57,8 @@ extension Intake {
 }
 
 extension Spool {
-    /// Keeps a file that cannot be used for its owner, beside those of the same name that are there already.
+    /// Moves a file that cannot be used to `failed/`, where the operator can inspect it. It gets a new name
+    /// if a file of the same name is there.
     func moveToFailed(_ path: String, as name: String, now: Timestamp) throws(SystemError) {
         let folder = "\(self.folder)/failed"
         var target = "\(folder)/\(name)"
@@ -69,7 +69,7 @@ extension Spool {
     }
 }
 
-/// What can still be read of a damaged notification.
+/// The parts of a damaged notification that can still be read.
 private struct Salvage {
     private let path: String
 
@@ -77,7 +77,7 @@ private struct Salvage {
         self.path = path
     }
 
-    /// What its first line says that it belongs to.
+    /// The series that the first line names.
     var series: Series? {
         var series: Series?
         forEachLine { (members) in
@@ -87,7 +87,7 @@ private struct Salvage {
         return series
     }
 
-    /// Calls `body` with each device whose line is sound.
+    /// Calls `body` with each device whose line can be read.
     func forEachDelivery(_ body: (Delivery) -> Void) {
         forEachLine { (members) in
             if let delivery = members.flatMap(Delivery.init), !delivery.isAlternate {
@@ -97,7 +97,7 @@ private struct Salvage {
         }
     }
 
-    /// - Parameter body: gets `nil` for a line that is no object; `false` ends it.
+    /// - Parameter body: gets `nil` for a line that is not an object, and returns `false` to stop.
     private func forEachLine(_ body: (JSONObject?) -> Bool) {
         do throws(SystemError) {
             let file = try FileDescriptor.open(path, .read)
@@ -112,9 +112,9 @@ private struct Salvage {
                     start = end + 1
                 }
                 rest.removeFirst(start)
-                // What follows is not ours, and may have no end.
+                // The spool writes no line this long, and it may have no end.
                 if rest.count > LineReader.longest { return }
             }
-        } catch {}  // what cannot be read is not known
+        } catch {}  // what cannot be read stays unknown
     }
 }

@@ -3,15 +3,15 @@ import Turnstone
 import Unix
 
 extension Intake {
-    /// Reads in the receipts what earlier drainers have done with what is still in the spool, and goes on
-    /// writing behind it.
+    /// Reads from the receipts what earlier drainers did with the notifications that are still in the spool,
+    /// and opens the receipts for appending.
     package func recover(at now: Timestamp) throws(Failure) {
         held = [:]
         recovered = [:]
         stuck = [:]
         self.now = now
         let known = try checkpoint.read()
-        // Listed once: the receipts may tell of very many that are finished.
+        // Listed once, because the receipts may name very many finished notifications.
         var names: SpoolNames?
         try log.replay(from: known, report: report) { (id, event, position) throws(Failure) in
             var progress = recovered.removeValue(forKey: id) ?? Progress()
@@ -27,7 +27,7 @@ extension Intake {
             case .damaged: progress.isSetAside = true
             case .putOff(let pass):
                 progress.endedPass = pass
-                progress.counts = [:]  // the next pass's file has them
+                progress.counts = [:]  // the next pass's file contains them
             case .finished:
                 if names == nil { names = try SpoolNames(spool) }
                 if try names?.contains(id) == false { return }
@@ -38,20 +38,21 @@ extension Intake {
             try removeOutdated(id)
         }
         let day = try log.dayToContinue(at: now)
-        // What is open may be told of in still later days' receipts, where the clock was wrong.
+        // If the clock was wrong, receipts of still later days may name open notifications.
         let last = recovered.isEmpty ? day : max(day, try log.days().last ?? day)
         try log.open(last)
         if let known, last < known.day { try checkpoint.write(log.position) }
     }
 
-    /// A crash after what is left was put off, and before the file that it came from was gone, leaves both.
+    /// Removes the older files of a notification. Two are left by a crash after the file for the next pass
+    /// was written and before the previous one was removed.
     private func removeOutdated(_ id: String) throws(Failure) {
         var newest: SpoolFile?
         for path in try spool.paths(of: id) {
             let opened: SpoolFile?
             do throws(Failure) { opened = try SpoolFile.open(path) } catch {
                 guard Damage.explains(error) else { throw error }
-                continue  // whoever takes it sets it aside
+                continue  // it is set aside when it is taken
             }
             guard let file = opened else { continue }
             let older = (newest?.pass ?? 0) < file.pass ? newest : file
@@ -60,12 +61,12 @@ extension Intake {
         }
     }
 
-    /// Lets the next drainer read the receipts from here on, or from the first line about anything that is
-    /// still in the spool.
+    /// Writes a checkpoint. The next drainer then reads the receipts from here on, or from the first line
+    /// about any notification that is still in the spool.
     ///
-    /// - Parameter distance: how many bytes of receipts are worth it.
+    /// - Parameter distance: the bytes of receipts after which a new checkpoint is worth the work.
     package func writeCheckpoint(after distance: Int = 0) throws(Failure) {
-        // Only what is durable may be left behind.
+        // Only durable receipts may be skipped.
         guard log.pendingBytes == 0, checkpoint.isWorthwhile(log.position, distance) else { return }
         for id in Array(recovered.keys) where try spool.path(of: id) == nil { recovered[id] = nil }
         let starts =
@@ -73,17 +74,18 @@ extension Intake {
             + stuck.values.compactMap { $0.start }
         let position = starts.min() ?? log.position
         guard checkpoint.isNew(position) else { return }
-        // What is over must not come back after a power cut: nothing would say that it is over.
+        // First make the removal of finished files durable. If a power cut brought one back, no receipt after
+        // the checkpoint would say that it is finished.
         try spool.synchronizeFolders()
         try checkpoint.write(position)
     }
 }
 
-/// The ids of the notifications in the spool, as they were when they were listed.
+/// The ids of the notifications in the spool at the time of listing.
 private struct SpoolNames {
     private let spool: Spool
     private var ids: Set<String> = []
-    /// Whether a folder could not be listed: files in it may still be found by their names.
+    /// Whether all folders could be listed. If not, a missing id is looked up by its file name.
     private var isComplete = true
 
     init(_ spool: Spool) throws(Failure) {

@@ -1,38 +1,39 @@
 import Turnstone
 import Unix
 
-/// What the one drainer has in hand: it takes notifications out of the spool, and puts them off or ends
-/// them when their receipts are durable.
+/// The notifications that the drainer has in hand. It takes them out of the spool, and puts them off or
+/// finishes them once their receipts are durable.
 ///
-/// Only whoever holds ``Spool/election()`` may have one.
+/// Only the holder of ``Spool/election()`` may create one.
 package final class Intake {
     let spool: Spool
     package let log: ReceiptLog
     let checkpoint: Checkpoint
     /// The notifications in hand, by id.
     var held: [String: SpoolFile] = [:]
-    /// What the receipts tell of notifications that nobody has taken since.
+    /// The progress of notifications that were not taken yet, according to the receipts.
     var recovered: [String: Progress] = [:]
-    /// Notifications that are finished, but whose files could not be removed: they are not taken again.
+    /// Notifications that are not taken again, because their files could not be removed or moved to
+    /// `failed/`, or may be readable later.
     var stuck: [String: Progress] = [:]
-    /// What is called off: ``takeCancelled()``.
+    /// The ids of the notifications to cancel, as of the last ``takeCancelled()``.
     var cancelled: Set<String> = []
-    /// Told of each file that cannot be used.
+    /// Called with the failure of each file that cannot be used.
     let report: (Failure) -> Void
-    /// The moment of the drainer's present round, as far as this is told.
+    /// The time of the drainer's current round, set by ``recover(at:)`` and ``nextDue(at:)``.
     var now = Timestamp(milliseconds: 0)
     /// Folders that could not be listed: each is reported once.
     private var unlisted: Set<String> = []
-    /// Of what is called off, what was taken before its time for that.
+    /// The cancelled notifications that were taken to be cancelled, whether due or not.
     var takenEarly: Set<String> = []
     private var lists: [(lane: Lane, list: NameList)] = []
-    /// The folders of `waiting/` that are due and were not read to their ends, and the first one's list.
+    /// The due folders of `waiting/` that were not read to the end, and the list of the first one.
     private var due: [WaitingFolder]?
     private var dueList: FolderList?
-    /// When the first notification was moved to the backlog after the lanes were read.
+    /// When the first notification was moved to the backlog since the lanes were last listed.
     private var movingSince: Instant?
 
-    /// Comes before all else: ``recover(at:)``.
+    /// Call ``recover(at:)`` before anything else.
     package init(
         spool: Spool, log: ReceiptLog, report: @escaping (Failure) -> Void = { _ in }
     ) {
@@ -43,11 +44,11 @@ package final class Intake {
         lists = Lane.all.map { ($0, NameList(spool.ready($0))) }
     }
 
-    /// Whether there are finished notifications whose files could not be removed.
+    /// Whether there are notifications that this drainer does not take again.
     package var isStuck: Bool { !stuck.isEmpty }
 
-    /// The next notification of a lane that is not in hand; `nil` where the lane's folder was read to its
-    /// end, after which it is read from the start.
+    /// Takes the next notification of a lane that is not in hand; `nil` at the end of the lane's folder,
+    /// after which it starts again.
     package func next(in lane: Lane) throws(Failure) -> SpoolFile? {
         guard let list = lists.first(where: { $0.lane == lane })?.list else { return nil }
         listAgainIfMoving()
@@ -60,9 +61,9 @@ package final class Intake {
         }
     }
 
-    /// Moves a notification to the backlog, so that other users' are sent first.
+    /// Moves a notification to the backlog, so that other users' notifications are sent first.
     ///
-    /// - Returns: `false` where it could not be moved and is still in hand.
+    /// - Returns: `false` if it could not be moved and is still in hand.
     package func moveToBacklog(_ file: SpoolFile) -> Bool {
         let folder = spool.ready(.backlog)
         do throws(SystemError) {
@@ -75,16 +76,16 @@ package final class Intake {
         return true
     }
 
-    /// Reads the lanes' folders again every 50 ms while notifications are moved to the backlog, to find other
-    /// users' new ones.
+    /// Lists the lanes again every 50 ms while notifications are moved to the backlog, to find other users'
+    /// new ones.
     private func listAgainIfMoving() {
         guard let since = movingSince, Instant.now - since >= .milliseconds(50) else { return }
         movingSince = nil
         for (lane, list) in lists where lane == .urgent || lane == .normal { list.restart() }
     }
 
-    /// The next notification that has waited long enough and is not in hand; `nil` after the last one,
-    /// whereupon it begins anew.
+    /// Takes the next notification that is due and not in hand; `nil` after the last one, after which it
+    /// starts again.
     package func nextDue(at now: Timestamp) throws(Failure) -> SpoolFile? {
         self.now = now
         var folders: [WaitingFolder]
@@ -104,14 +105,15 @@ package final class Intake {
             }
             dueList = nil
             folders.removeFirst()
-            // Whoever was killed before it had put anything into it has left it behind.
+            // A program that was killed before it wrote a file has left the folder behind.
             Files.removeEmptyFolder(folder)
         }
         due = nil
         return nil
     }
 
-    /// The next name in a folder. One that cannot be listed counts as empty: the others can go on.
+    /// Returns the next name in a folder. A folder that cannot be listed counts as empty, so that the others
+    /// are read.
     private func name(
         in folder: String, _ next: () throws(SystemError) -> String?
     ) throws(Failure) -> String? {
@@ -138,7 +140,7 @@ package final class Intake {
         do throws(Failure) {
             guard let file = try SpoolFile.open(path) else {
                 guard Files.target(ofLink: path) != nil else { return nil }
-                throw corrupt(path)  // a link that leads nowhere would be found again and again
+                throw corrupt(path)  // a dangling link would be found again and again
             }
             guard file.notification.id == id else { throw corrupt(path) }
             opened = file
@@ -152,13 +154,14 @@ package final class Intake {
         return opened
     }
 
-    /// Lets go of a notification as it is: a later drainer takes it up where the receipts say it is.
+    /// Lets go of a notification without changing it. The next drainer continues where the receipts say it
+    /// is.
     package func leave(_ file: SpoolFile) {
         held[file.notification.id] = nil
         if file.progress.start != nil { recovered[file.notification.id] = file.progress }
     }
 
-    /// Ends a notification of which every device has its outcome.
+    /// Finishes a notification whose devices all have an outcome.
     package func finish(_ file: SpoolFile, at now: Timestamp) {
         log.append(finished: file, at: now)
         remove(file)
@@ -168,12 +171,12 @@ package final class Intake {
         removeCancellation(of: file.notification.id)
     }
 
-    /// Notes that a pass is over; ``putOff(_:until:)`` follows when that is durable.
+    /// Records that a pass is over. Call ``putOff(_:until:)`` once that is durable.
     package func endPass(_ file: SpoolFile, until moment: Timestamp) {
         log.append(putOff: file, until: moment)
     }
 
-    /// Puts what has no outcome off until a moment, each device that has failed with one failure more.
+    /// Puts the devices without an outcome off until a moment. Devices that have failed get one failure more.
     package func putOff(_ file: SpoolFile, until moment: Timestamp) throws(Failure) {
         let folder = WaitingFolder(
             .putOff(until: moment), now: now, expires: file.notification.expires)
@@ -197,25 +200,26 @@ package final class Intake {
         if path == file.path { held[file.notification.id] = nil } else { remove(file) }
     }
 
-    /// A mark that stays is in nobody's way, and goes with the next one of its series.
+    /// Removes marks that are no longer needed. A mark that stays does no harm, and goes with the next
+    /// notification of its series.
     func tidy(_ series: Series, without id: String) {
         do throws(Failure) { try spool.tidy(series, without: id, now: now) } catch {}
     }
 
-    /// Takes a notification's file away. Where that cannot be done, it is not looked at again before the next
-    /// drainer, which finds in the receipts that it is over.
+    /// Removes a notification's file. If that fails, this drainer skips the file, and the next one finds in
+    /// the receipts that it is finished.
     private func remove(_ file: SpoolFile) {
         let id = file.notification.id
         held[id] = nil
         if !Files.remove(file.path) {
-            var isThere = true
-            do throws(SystemError) { isThere = try Files.exists(file.path) } catch {}  // it may be
+            var isThere = true  // also if the check fails
+            do throws(SystemError) { isThere = try Files.exists(file.path) } catch {}
             if isThere { stuck[id] = file.progress }
         }
         removeIfWaiting(Files.parent(of: file.path))
     }
 
-    /// The folder of a moment goes with its last file.
+    /// Removes a folder of `waiting/` with its last file.
     private func removeIfWaiting(_ folder: String) {
         if folder.utf8.starts(with: spool.waiting.utf8) { Files.removeEmptyFolder(folder) }
     }

@@ -1,14 +1,15 @@
 import Turnstone
 
-/// How soon a notification is to be delivered: all of one lane's go before any of the next one's.
+/// How soon a notification is delivered. All notifications in one lane are sent before those in the next.
 package enum Lane: String, Sendable {
     /// Time-sensitive and critical alerts, and the end of a Live Activity.
     case urgent
-    /// All else, to a few devices.
+    /// Everything else, to at most ``most`` devices.
     case normal
-    /// Notifications that a drainer moved here because their recipients have many in hand. Others' go first.
+    /// Notifications whose recipients have many others in hand. A drainer moves them here, so that other
+    /// users' are sent first.
     case backlog
-    /// To more devices than ``most``: it would hold up the others.
+    /// Notifications to more than ``most`` devices. They would hold up the others.
     case bulk
 
     static let all = [Lane.urgent, .normal, .backlog, .bulk]
@@ -18,7 +19,7 @@ package enum Lane: String, Sendable {
 }
 
 extension Notification {
-    /// The lane that it takes.
+    /// The notification's lane if it is for this many devices.
     package func lane(devices: Int) -> Lane {
         if devices > Lane.most { return .bulk }
         let isEnd = push.type == .liveActivity && push.payload.aps["event"]?.string == "end"

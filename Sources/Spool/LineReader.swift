@@ -3,7 +3,7 @@ import Unix
 
 /// Reads a file of the spool line by line: a small one at once, a large one piece by piece.
 struct LineReader {
-    /// No line that is written is longer, its end included: a message's request has a megabyte at most.
+    /// The longest line that is ever written, with its line end. A message's request has a megabyte at most.
     static let longest = 4 << 20
     private static let piece = 65_536
 
@@ -14,19 +14,20 @@ struct LineReader {
     init(_ path: String) throws(SystemError) {
         self.path = path
         let file = try FileDescriptor.open(path, .read)
-        // Thousands of files are in hand at once: allocate a file's size, and one byte to see its end.
+        // Thousands of files are in hand at once, so allocate only the file's size, and one byte to notice
+        // its end.
         let most = min(Self.piece, try file.size() + 1)
         let start = try file.read(upTo: most)
         buffer = start[...]
         self.file = start.count < most ? nil : file
     }
 
-    /// Whether all of the file was read already.
+    /// Whether the whole file was read already.
     var isWhole: Bool { file == nil }
 
     /// The next line, without its end; `nil` after the last.
     ///
-    /// - Throws: `corrupt` where a line has no end or is longer than ``longest``.
+    /// - Throws: `corrupt` if a line has no end or is longer than ``longest``.
     mutating func next() throws(Failure) -> ArraySlice<UInt8>? {
         var searched = 0
         while true {
@@ -38,14 +39,14 @@ struct LineReader {
             }
             guard buffer.count < Self.longest else { throw corrupt(path) }
             guard let file else {
-                // A file is written whole: what is left without an end of line is not ours.
+                // A file is written whole, so a last line without an end was not written by the spool.
                 guard buffer.isEmpty else { throw corrupt(path) }
                 return nil
             }
             searched = buffer.count
             let more: [UInt8]
-            // A long line is read in pieces as long as what there is of it: in all, twice its length is
-            // copied.
+            // For a long line, each read is as long as what was read before, so that only about twice its
+            // length is copied.
             do throws(SystemError) {
                 more = try file.read(upTo: max(Self.piece, buffer.count))
             } catch { throw Damage.failure(error) }

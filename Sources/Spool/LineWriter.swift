@@ -1,7 +1,7 @@
 import Turnstone
 import Unix
 
-/// Writes lines, many at a time.
+/// Writes lines to a file, many with one system call.
 struct LineWriter {
     private let file: FileDescriptor
     private var bytes: [UInt8] = []
@@ -10,7 +10,7 @@ struct LineWriter {
         self.file = file
     }
 
-    /// - Throws: where the line is longer than what ``LineReader`` takes.
+    /// - Throws: too large if the line is longer than ``LineReader/longest``.
     mutating func append(_ members: JSONObject) throws(Failure) {
         let line = line(members)
         guard line.count <= LineReader.longest else {
@@ -20,7 +20,7 @@ struct LineWriter {
         if bytes.count > 65_536 { try flush() }
     }
 
-    /// Appends a device under the next number; an alternate has one.
+    /// Appends a device with the next number. An alternate has its number already.
     mutating func append(_ device: Delivery, _ number: inout Int) throws(Failure) {
         guard !device.isAlternate else { return try append(device.members) }
         var device = device

@@ -20,8 +20,8 @@ final class NameList {
         list = FolderList(folder)
     }
 
-    /// The next name; `nil` at the end, after which it begins anew, and where the folder is missing. What is
-    /// added or removed meanwhile may be among them.
+    /// Returns the next name; `nil` at the end, after which it starts again, and if the folder is missing.
+    /// Names that are added or removed meanwhile may or may not appear.
     func next() throws(SystemError) -> String? {
         if count == 0, !isAtEnd { try fill() }
         guard count > 0 else {
@@ -44,7 +44,7 @@ final class NameList {
         }
     }
 
-    /// Begins anew.
+    /// Starts again with a new listing.
     func restart() {
         list = FolderList(folder)
         for group in groups.indices { groups[group].removeAll(keepingCapacity: true) }
@@ -52,14 +52,14 @@ final class NameList {
         isAtEnd = false
     }
 
-    /// As of ``FolderList/removeIfOversized()``.
+    /// See ``FolderList/removeIfOversized()``.
     func removeIfOversized() { list.removeIfOversized() }
 }
 
-/// A new, random id for a notification.
+/// Makes a random id for a new notification.
 ///
-/// - Parameter user: whose notification it is, if it has one user only: the ids of all of a user's end with
-///   the same two digits.
+/// - Parameter user: the only user whom it is for, if there is one. The ids of all of a user's notifications
+///   end with the same two digits.
 package func newID(for user: UserID?) throws(Failure) -> String {
     let id = stableUUID("notification \(hex(try randomBytes(16)))")
     guard let user else { return id }

@@ -134,5 +134,5 @@ extension Delivery {
     }
 }
 
-/// A value as one line.
+/// Encodes an object as one line.
 func line(_ members: JSONObject) -> [UInt8] { JSON.text(.object(members)) + [UInt8(ascii: "\n")] }

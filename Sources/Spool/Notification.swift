@@ -1,55 +1,57 @@
 import Turnstone
 
-/// A notification that was accepted: it leaves the spool when every device that it is for has an outcome.
+/// An accepted notification. It leaves the spool when each of its devices has an outcome.
 package struct Notification: Equatable, Sendable {
-    /// A lower-case UUID. With a device's token it makes the push's own id, the same at every attempt.
+    /// A lower-case UUID. The `apns-id` of each push is made from it and the device's token, so it is the
+    /// same at every attempt.
     package let id: String
-    /// Whom it is for, where it is for one user only; else each ``Delivery`` says so.
+    /// The user it is for, if there is only one. Otherwise each ``Delivery`` names its user.
     package let user: UserID?
     package let accepted: Timestamp
-    /// After this nobody wants it any more.
+    /// The moment after which it is not worth delivering.
     package var expires: Timestamp
     package var push: PushContent
-    /// The player's turns that it tells of.
+    /// For a turn notice: the turns that it announces.
     package var turns: NotifiedTurns?
-    /// What kind of message it is, where an app's own backend sent it: its receipts name devices as apps know
-    /// them, and ``Spool/cancel(_:at:)`` can end it.
+    /// The kind of message, if an app's own backend sent it. Receipts then name devices by the ids that apps
+    /// know, and ``Spool/cancel(_:at:takeBack:)`` can cancel it.
     package var kind: String?
-    /// What it is a newer or an older state of, where others replace it or are replaced by it.
+    /// Its series, if others replace it or it replaces others.
     package var series: Series?
-    /// The ids of the messages that it brings, where they were held for the user: they have its receipts too.
+    /// For a release: the ids of the held messages that it brings. They get its receipts too.
     package var messageIDs: [String] = []
-    /// Nanoseconds since 1970 by the system's clock, when a message was accepted: tells which of two came
-    /// first.
+    /// When a message was accepted, in nanoseconds since 1970 by the system's clock. It tells which of two
+    /// messages came first.
     package var order: Int64?
-    /// What it does to the badge of each of its users, once, when it is sent.
+    /// Its change to the badge of each of its users, made once, when it is sent.
     package var badge: BadgeChange?
     /// A message's `send_after`: it is not sent before this moment.
     package var notBefore: Timestamp?
-    /// Whether its sender said when it expires: else it does not expire while it is held, as
-    /// ``end(heldUntil:)`` says.
+    /// Whether its sender set the expiration. If not, the message does not expire while it is held:
+    /// ``end(heldUntil:)``.
     package var hasOwnExpiration = false
-    /// What it carries in the place of ``push``, as the user's or the channel's document has it when it is
-    /// sent.
+    /// The content that replaces ``push`` when it is sent, taken from the user's or the channel's document at
+    /// that moment.
     package var cargo: Cargo?
-    /// Of an activity's state: the session to whose listeners it was sent as a whole.
+    /// For an activity's state: the session to all of whose listeners it was sent.
     package var session: String?
 
     package enum Cargo: String, Sendable {
-        /// What the ``ActivityFeed`` of the device, the session or the channel has.
+        /// The state in the ``ActivityFeed`` of the device, the session or the channel.
         case activity
-        /// Nothing: it reminds of the user's ``HeldMessages``, as earlier versions kept them.
+        /// Nothing. It says that the user's ``HeldMessages`` are due, which earlier versions kept in the
+        /// user's document.
         case messages
         /// The messages that were held for a device: ``Spool/messages(of:damaged:)``.
         case release
         /// The user's badge.
         case badge
-        /// How many games wait for the player.
+        /// The number of games that wait for the player.
         case turnBadge = "turn_badge"
     }
 
-    /// What a turn notice does to the player's ledger, for whoever finds the notice before the ledger
-    /// knows of it.
+    /// A turn notice's change to the player's ledger, for a program that finds the notice before the change
+    /// is in the ledger.
     package struct NotifiedTurns: Equatable, Sendable {
         package let notice: Int64
         package let turns: TurnLedger
@@ -60,30 +62,30 @@ package struct Notification: Equatable, Sendable {
         }
     }
 
-    /// When a message is over that is held until a moment: twelve hours after that, where its sender did not
-    /// say when it expires, since nobody said that it is worth nothing in the morning; but no later than its
-    /// receipts are kept.
+    /// The expiration of a message that is held until a moment. If its sender set none, it is twelve hours
+    /// after the moment, because the message may still be useful in the morning, but no later than its
+    /// receipts are kept, and never earlier than `expires`.
     package func end(heldUntil moment: Timestamp) -> Timestamp {
         guard !hasOwnExpiration else { return expires }
         return max(expires, min(moment + .hours(12), longestHeld))
     }
 
-    /// When a message is over that a notification brings which is over at a moment itself.
+    /// The expiration of a message in a release that itself expires at a moment.
     package func end(within moment: Timestamp) -> Timestamp {
         hasOwnExpiration ? expires : max(expires, min(moment, longestHeld))
     }
 
-    /// No message is held for longer.
+    /// The latest moment until which the message is held.
     private var longestHeld: Timestamp { (notBefore ?? accepted) + ReceiptLog.retention }
 
-    /// When a message is over, however long it is held.
+    /// The expiration of the message if it is held as long as possible.
     var latestExpiration: Timestamp { end(heldUntil: longestHeld) }
 
-    /// Whether whoever sent it may ask what became of it.
+    /// Whether its sender may ask what became of it.
     package var isMessage: Bool { kind != nil || !messageIDs.isEmpty }
 
-    /// Whether it shows nothing and is a newer state of something that may be shown, as what takes a request
-    /// away: it goes out though its kind is switched off.
+    /// Whether it shows nothing and replaces something that may be shown, for example to remove a request. It
+    /// is sent even if its kind is switched off.
     package var isClear: Bool { push.type == .background && series != nil }
 
     package init(

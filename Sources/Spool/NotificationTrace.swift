@@ -4,29 +4,30 @@ import Unix
 
 /// What became of a message.
 package struct NotificationTrace {
-    /// By their numbers.
+    /// Its deliveries, by their numbers.
     package internal(set) var deliveries: [DeliveryTrace] = []
-    /// How many of them have ended.
+    /// How many of these have an outcome.
     var endedCount = 0
-    /// Whether every device has its outcome.
+    /// Whether the receipts say that every device has its outcome.
     package internal(set) var isFinished = false
     /// Whether its file is still in the spool.
     var isInSpool = false
-    /// To devices of users for whom it was held, in the order of their first answers.
+    /// Deliveries of the held message to devices that are not among `deliveries`, in the order of their first
+    /// receipts.
     package internal(set) var released: [DeliveryTrace] = []
     var releasedPlaces: [String: Int] = [:]
-    /// By user and device, the numbers of those that were held.
+    /// By device and user, the numbers of the held deliveries.
     var heldPlaces: [String: Int] = [:]
-    /// Whether what is left is called off.
+    /// Whether the rest is being cancelled.
     package internal(set) var isCancelled = false
-    /// Whether its file was put aside, since it could not be read.
+    /// Whether its file cannot be read.
     package internal(set) var isDamaged = false
 
-    /// Of a message that is for no device.
+    /// The trace of a message to no device.
     package static let withoutDevices = NotificationTrace(isFinished: true)
 
-    /// Leaves out the devices of which nothing is known, where the first receipts are so old that they may
-    /// have been removed.
+    /// Removes devices without an outcome. Call it if the message is so old that its first receipts may have
+    /// been deleted.
     package mutating func dropUnknownDevices() {
         guard !isInSpool, !isDamaged else { return }
         let count = deliveries.count
@@ -34,12 +35,12 @@ package struct NotificationTrace {
         isForgotten = count > 0 && deliveries.isEmpty && released.isEmpty
     }
 
-    /// Whether nothing is known any more of any device.
+    /// Whether nothing is known about any of its devices any more.
     package private(set) var isForgotten = false
 }
 
 extension NotificationTrace {
-    /// Whether nothing more is to come. Where the clock was set back by days, the last line may be in an
+    /// Whether no more receipts can come. If the clock was set back by days, the last line may be in an
     /// earlier day's receipts than others.
     var isComplete: Bool {
         isFinished && endedCount == deliveries.count
@@ -66,7 +67,7 @@ extension NotificationTrace {
 
     mutating func add(_ line: JSONObject) {
         if line["finished_at"] != nil { isFinished = true }
-        // What was set aside, mended and put back has lines behind that one.
+        // If the file was repaired and put back, more lines follow the one about the damage.
         let isOfDamage = line["outcome"]?.string == Outcome.damaged.rawValue
         if isOfDamage || line["status"] != nil || isFinished { isDamaged = isOfDamage }
         if line["in"] != nil { return addReleased(line) }
@@ -93,7 +94,7 @@ extension NotificationTrace {
         released[place].add(line)
     }
 
-    /// Devices that a user had when a message was held, and not when it was released.
+    /// Adds devices that the user had when the message was held, but no longer had when it was released.
     private mutating func addMissing(_ line: JSONObject) {
         let name = " \(line["user"]?.string ?? "") \(line["in"]?.string ?? "")"
         guard let count = line["devices"]?.integer, (1...10_000).contains(count),

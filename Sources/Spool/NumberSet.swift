@@ -1,4 +1,4 @@
-/// Numbers from 0 on, a bit for each: a million take 125 KB.
+/// A set of numbers from 0 on, with a bit for each: a million numbers take 125 KB.
 struct NumberSet {
     private var words: [UInt64] = []
     private(set) var count = 0
@@ -8,7 +8,7 @@ struct NumberSet {
         return place < words.count && words[place] >> UInt64(number & 63) & 1 == 1
     }
 
-    /// - Returns: whether it was not there before.
+    /// - Returns: whether the number was new.
     @discardableResult
     mutating func insert(_ number: Int) -> Bool {
         guard !contains(number) else { return false }

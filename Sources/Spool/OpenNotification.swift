@@ -5,10 +5,10 @@ import Unix
 /// A notification that has devices without an outcome.
 package struct OpenNotification {
     package let notification: Notification
-    /// As receipts name them.
+    /// The ids of those devices in receipts.
     package let devices: [String]
-    /// Before which it is not tried.
+    /// The moment before which it is not tried.
     package let until: Timestamp
-    /// Whether that is its sender's wish.
+    /// Whether its sender requested that moment.
     package let isScheduled: Bool
 }

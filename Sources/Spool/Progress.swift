@@ -1,23 +1,23 @@
 import Turnstone
 import Unix
 
-/// How far a notification has come, as the receipts tell.
+/// The progress of a notification, according to the receipts.
 struct Progress {
     var settled = NumberSet()
-    /// Those of which an earlier drainer noted that it was about to send to them, and no answer.
+    /// Devices to which an earlier drainer was about to send, with no answer in the receipts.
     var unanswered = NumberSet()
-    /// Those of which an attempt in this pass has got no answer.
+    /// Devices for which an attempt in this pass got no answer.
     var doubtful = NumberSet()
-    /// Those that have failed in this pass. No receipt says so: of a drainer that was killed, they count as
-    /// not tried.
+    /// Devices that have failed in this pass. Receipts do not record this, so after a crash they count as not
+    /// tried.
     private var failed: [Trouble: NumberSet] = [:]
-    /// Whether the push service took it for a device.
+    /// Whether the push service accepted it for any device.
     var isReached = false
-    /// Where the receipts first tell of it.
+    /// The position of its first receipt.
     var start: ReceiptLog.Position?
-    /// The last pass that is over.
+    /// The number of the last finished pass.
     var endedPass = 0
-    /// How many devices have got which outcome in this pass.
+    /// The number of devices with each outcome in this pass.
     var counts: [Outcome: Int] = [:]
     /// Whether the receipts say that its file could not be read.
     var isSetAside = false
@@ -26,7 +26,7 @@ struct Progress {
         failed[trouble, default: NumberSet()].insert(number)
     }
 
-    /// `nil` where it has not failed.
+    /// How a device failed in this pass; `nil` if it has not failed.
     func trouble(of number: Int) -> Trouble? { failed.first { $0.value.contains(number) }?.key }
 
     mutating func settle(_ number: Int, _ outcome: Outcome) {

@@ -3,7 +3,7 @@ import JSON
 import Turnstone
 
 extension ReceiptLog {
-    /// Deliveries of one notification with numbers that follow on each other.
+    /// Deliveries of one notification with consecutive numbers.
     struct Sending {
         let file: SpoolFile
         let at: Timestamp
@@ -11,8 +11,8 @@ extension ReceiptLog {
         var last: Int
     }
 
-    /// Notes that a push is about to be sent. ``write()`` follows before it is, so that whoever sends it
-    /// again after a crash knows that it may have been sent.
+    /// Records that a push is about to be sent. Call ``write()`` before sending it, so that after a crash the
+    /// next drainer knows that it may have been sent.
     package func append(sending delivery: Delivery, in file: SpoolFile, at now: Timestamp) {
         if let same = sending, same.file === file, delivery.number == same.last + 1 {
             sending?.last += 1
@@ -32,7 +32,7 @@ extension ReceiptLog {
         append(line.end())
     }
 
-    /// Notes that a push was not sent after all.
+    /// Records that a push was not sent after all.
     package func append(notSent delivery: Delivery, in file: SpoolFile) {
         flushSending()
         var line = begin(file)
@@ -41,7 +41,7 @@ extension ReceiptLog {
         append(line.end())
     }
 
-    /// Notes what a push service said of a push.
+    /// Records an attempt.
     package func append(_ attempt: Attempt, of delivery: Delivery, in file: SpoolFile) {
         flushSending()
         var line = begin(file)
@@ -53,7 +53,7 @@ extension ReceiptLog {
         }
         if let outcome = attempt.outcome { file.progress.settle(delivery.number, outcome) }
         if let trouble = attempt.trouble { file.progress.fail(delivery.number, trouble) }
-        // Before its own line: a drainer that finds the one finds the others.
+        // Before the delivery's own line: if that line survives a crash, these do too.
         for id in delivery.brings ?? file.notification.messageIDs {
             append(
                 attempt, ofMessage: id, delivery, in: file, isRepeat: isRepeat, isInDoubt: isInDoubt
@@ -64,7 +64,7 @@ extension ReceiptLog {
         append(line.end())
     }
 
-    /// Notes what became of a message that a notification brings.
+    /// Records an attempt for a message that the notification brings.
     package func append(
         _ attempt: Attempt, ofMessage id: String, _ delivery: Delivery, in file: SpoolFile,
         isRepeat: Bool = false, isInDoubt: Bool = false
@@ -77,11 +77,10 @@ extension ReceiptLog {
         append(line.end())
     }
 
-    /// Records that messages which were held for a user do not go to as many devices as they were accepted
-    /// for.
+    /// Records that held messages go to fewer devices than they were accepted for.
     ///
     /// - Parameters:
-    ///   - count: how many devices they do not go to.
+    ///   - count: the number of devices that they do not go to.
     ///   - release: the id of the notification that brings the messages to the others.
     package func append(
         held ids: [String], _ outcome: Outcome, _ reason: String?, onDevices count: Int64,
@@ -101,7 +100,7 @@ extension ReceiptLog {
         }
     }
 
-    /// The first line about a notification is where a later drainer has to begin to read.
+    /// Begins a line about a notification. A later drainer must read from the first such line on.
     private func begin(_ file: SpoolFile) -> LineBuilder {
         if file.progress.start == nil { file.progress.start = position }
         var line = LineBuilder()
@@ -109,7 +108,7 @@ extension ReceiptLog {
         return line
     }
 
-    /// Notes that a pass is over and what is left waits until a moment.
+    /// Records that a pass is over and the remaining devices wait until a moment.
     func append(putOff file: SpoolFile, until moment: Timestamp) {
         file.progress.endedPass = file.pass
         var line = begin(file)
@@ -118,7 +117,8 @@ extension ReceiptLog {
         append(line.end())
     }
 
-    /// Notes that a notification's file could not be read, or which device gets nothing by it.
+    /// Records that a notification's file could not be read, or that one of its devices gets no push for that
+    /// reason.
     func append(damaged id: String, _ delivery: Delivery?, reason: String, at now: Timestamp) {
         flushSending()
         var line = LineBuilder()
@@ -137,7 +137,7 @@ extension ReceiptLog {
         append(line.end())
     }
 
-    /// Notes that every device has its outcome.
+    /// Records that every device has its outcome.
     func append(finished file: SpoolFile, at now: Timestamp) {
         var line = begin(file)
         if let user = file.notification.user { line.add("user", text: user.text) }
@@ -147,7 +147,7 @@ extension ReceiptLog {
     }
 }
 
-/// One flat object as a line. A line a microsecond leaves no time for a tree of values.
+/// Builds one flat object as a line. At one line a microsecond there is no time for a tree of values.
 private struct LineBuilder {
     private var bytes: [UInt8] = []
 
@@ -199,7 +199,7 @@ private struct LineBuilder {
         quote(text)
     }
 
-    /// For what is known to have nothing in it that needs an escape.
+    /// Adds a text that needs no escapes.
     mutating func add(_ name: StaticString, plain text: String) {
         begin(name)
         quote(text)

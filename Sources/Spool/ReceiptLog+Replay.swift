@@ -2,20 +2,21 @@ import Turnstone
 import Unix
 
 extension ReceiptLog {
-    /// What a line tells a drainer that comes later.
+    /// What a line tells a later drainer.
     enum Event {
         case sending(ClosedRange<Int>)
         case notSent(number: Int)
         case attempt(number: Int, Outcome?, isLost: Bool)
-        /// Its file could not be read. Nothing is settled by that: somebody may mend it and put it back.
+        /// The notification's file could not be read. Its devices stay open, because somebody may repair the
+        /// file and put it back.
         case damaged
         case putOff(pass: Int)
         case finished
     }
 
-    /// Reads what was noted from a position on, of all days in their order.
+    /// Reads the receipts of all days in order, from a position on.
     ///
-    /// Malformed lines are skipped: a power cut took a part of them, or another program wrote them.
+    /// Malformed lines are skipped: a power cut damaged them, or another program wrote them.
     func replay(
         from start: Position?, report: (Failure) -> Void,
         _ body: (_ id: String, Event, Position) throws(Failure) -> Void
@@ -27,8 +28,10 @@ extension ReceiptLog {
         }
     }
 
-    /// A day's receipts; `nil` where they cannot be read, after they were moved out of the way: a day that
-    /// cannot be read cannot be written either.
+    /// Opens a day's receipts. If they cannot be read, they cannot be written either, so they are moved out
+    /// of the way.
+    ///
+    /// - Returns: `nil` if they were moved.
     private func open(_ day: String, report: (Failure) -> Void) throws(Failure) -> FileDescriptor? {
         do throws(SystemError) { return try FileDescriptor.open(path(day), .read) } catch {
             guard error.errno.isFileSpecific else { throw error.failure }
@@ -47,7 +50,8 @@ extension ReceiptLog {
         _ day: String, _ file: FileDescriptor, from start: Int,
         _ body: (_ id: String, Event, Position) throws(Failure) -> Void
     ) throws(Failure) {
-        // A power cut may have taken what was not durable, and a checkpoint from outside may say anything.
+        // The position may be beyond the end: a power cut may have removed lines that were not durable, and
+        // somebody may have copied the checkpoint from elsewhere.
         let size = try systemCalls(file.size())
         var offset = start <= size ? start : 0
         var rest: [UInt8] = []
@@ -65,7 +69,7 @@ extension ReceiptLog {
             rest.removeFirst(lineStart)
             offset += lineStart
             guard rest.count > LineReader.longest else { continue }
-            // No line of ours: what follows it may be.
+            // The spool writes no line this long, but its own lines may follow.
             offset += rest.count
             rest = []
             offset = try systemCalls(file.nextData(from: offset))
@@ -78,7 +82,7 @@ extension ReceiptLog {
         if let number = members["n"]?.integer.flatMap(Int.init(exactly:)), isNumber(number) {
             if members["not_sent"] != nil { return (id, .notSent(number: number)) }
             let outcome = members["outcome"]?.string.flatMap(Outcome.init)
-            // Once in doubt, always in doubt: no later answer tells what became of an earlier attempt.
+            // Once in doubt, always in doubt: a later answer does not tell what became of an earlier attempt.
             let isLost =
                 outcome == nil && members["apns_id"] != nil
                 && (members["status"] == nil || members["repeat"] != nil)
@@ -95,6 +99,6 @@ extension ReceiptLog {
     }
 }
 
-/// Whether a notification can have a device of this number: there are sixteen million at most. A line of the
-/// receipts may name them all, and each takes a bit of memory.
+/// Whether a device can have this number: a notification has at most 2^24 devices. The limit also bounds
+/// memory, because one line of the receipts may name a whole range of numbers, and each takes a bit.
 func isNumber(_ number: Int) -> Bool { (0..<(1 << 24)).contains(number) }

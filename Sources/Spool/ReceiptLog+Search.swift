@@ -2,12 +2,14 @@ import Turnstone
 import Unix
 
 extension ReceiptLog {
-    /// Reads the lines about one notification, from a position on, of all days in their order, until a line
-    /// says that nothing more is to come.
+    /// Reads the lines about one notification from a position on, in the order of the days, until `body`
+    /// returns `true`.
     ///
-    /// What other notifications have is only looked at: a gigabyte takes a second or two.
+    /// Lines about other notifications are not parsed: a gigabyte takes a second or two.
     ///
-    /// - Parameter end: the first day that is not read; `nil` where all are.
+    /// - Parameters:
+    ///   - end: the first day that is not read; `nil` to read all.
+    ///   - body: returns whether to stop.
     func forEachLine(
         of id: String, from start: Position, before end: String? = nil, _ body: (JSONObject) -> Bool
     ) throws(Failure) {
@@ -18,7 +20,7 @@ extension ReceiptLog {
         }
     }
 
-    /// - Returns: whether nothing more is to come.
+    /// - Returns: whether `body` has stopped it.
     private func readLines(
         of day: String, from start: Int, _ beginning: [UInt8], _ body: (JSONObject) -> Bool
     ) throws(Failure) -> Bool {
@@ -27,14 +29,15 @@ extension ReceiptLog {
             guard error.errno.isFileSpecific || error.errno == .noEntry else { throw error.failure }
             return false
         }
-        // Days are removed, and a power cut may have taken what was not durable.
+        // The position may be beyond the end: old days are removed, and a power cut may have removed lines
+        // that were not durable.
         var offset = start
         if try systemCalls(file.size()) < start { offset = 0 }
         while true {
             let piece = try systemCalls(file.read(upTo: 1 << 20, at: offset))
             guard let end = piece.lastIndex(of: UInt8(ascii: "\n")) else {
                 guard piece.count == 1 << 20 else { return false }
-                // No line of ours: what follows it may be.
+                // The spool writes no line this long, but its own lines may follow.
                 offset = try systemCalls(file.nextData(from: offset + piece.count))
                 continue
             }
@@ -46,7 +49,7 @@ extension ReceiptLog {
     }
 }
 
-/// Where the lines are that begin so, without their ends.
+/// The places of the lines that begin with `beginning`, without their line ends.
 private func lines(
     of piece: ArraySlice<UInt8>, beginningWith beginning: [UInt8]
 ) -> [Range<Int>] {

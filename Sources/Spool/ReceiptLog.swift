@@ -1,11 +1,10 @@
 import Turnstone
 import Unix
 
-/// The receipts of a day, a line for each event, written at the end by the drainer alone: what became of
-/// each push, and so what a drainer that comes after a crash need not do again.
+/// The receipts: a file for each day, a line for each event. They record what became of each push, so that
+/// after a crash the next drainer does not send it again. Only the drainer writes them, always at the end.
 ///
-/// Lines are gathered by ``append(_:of:in:)`` and hold from ``commit()`` on, which makes many of them durable
-/// at once.
+/// ``append(_:of:in:)`` collects lines, and ``commit()`` makes many of them durable at once.
 package final class ReceiptLog {
     /// A place in the receipts.
     package struct Position: Comparable, Sendable {
@@ -21,19 +20,19 @@ package final class ReceiptLog {
     let folder: String
     private var file: FileDescriptor?
     private(set) var day = ""
-    /// Where the next commit writes.
+    /// The offset at which the next commit writes.
     private var end = 0
-    /// Until where there is room that nobody can take from us.
+    /// The offset up to which disk space is reserved for the file.
     private var reserved = 0
     private var canReserve = true
-    /// What follows there.
+    /// The lines that the next commit writes there.
     private var pending: [UInt8] = []
-    /// How much of that was written and is not durable.
+    /// The number of bytes of `pending` that are written but not durable.
     private var written = 0
-    /// What is about to be sent and is not among `pending` yet.
+    /// The pushes that are about to be sent and are not in `pending` yet.
     var sending: Sending?
 
-    /// What one commit's lines and those of all pushes in flight take at most.
+    /// The most bytes that the lines of one commit and of all pushes in flight take.
     private static let reserve = 4 << 20
 
     /// - Parameter state: the state folder.
@@ -41,14 +40,14 @@ package final class ReceiptLog {
         folder = "\(state)/receipts"
     }
 
-    /// The bytes that wait for ``commit()``.
+    /// The number of bytes that wait for ``commit()``; at least 1 if a push is about to be sent.
     package var pendingBytes: Int { pending.count + (sending == nil ? 0 : 1) }
 
     var position: Position { Position(day: day, offset: end + pending.count) }
 
     func path(_ day: String) -> String { "\(folder)/\(day).jsonl" }
 
-    /// Goes on at the end of a day's receipts; half a line that a crash has left there goes.
+    /// Opens a day's receipts for appending. Half a line that a crash left at the end is removed.
     func open(_ day: String) throws(Failure) {
         self.day = day
         end = 0
@@ -58,21 +57,22 @@ package final class ReceiptLog {
         reserved = end
     }
 
-    /// The file is made when there is something to write.
+    /// Opens or creates the day's file. It is created only when there is something to write.
     private func open() throws(Failure) {
         try systemCalls { () throws(SystemError) in
             try Files.makeFolder(folder)
             let file = try FileDescriptor.open(path(day), .update)
             end = try endOfLines(file)
-            // Also where it is there: whoever made it may have failed to make its name durable.
+            // Even if the file was there: the process that created it may have failed to make its name
+            // durable.
             if end == 0 { try Files.synchronizeFolder(folder) }
             try file.truncate(to: end)
             self.file = file
         }
     }
 
-    /// Goes on in the receipts of the next day, when it has come. A clock that is set back changes nothing:
-    /// what is written later is never in an earlier day's.
+    /// Switches to the receipts of the next day when that day has come. If the clock is set back, nothing
+    /// changes, so later lines are never in an earlier day's receipts.
     package func switchDay(at now: Timestamp) throws(Failure) {
         let today = CalendarDate(now).dayText
         guard pendingBytes == 0, today > day else { return }
@@ -80,8 +80,8 @@ package final class ReceiptLog {
         try open(today)
     }
 
-    /// Makes sure that what will have to be noted of the pushes in flight can be noted, however full the disk
-    /// gets meanwhile. To be called before pushes are sent.
+    /// Reserves disk space for the receipts of the pushes in flight, so that they can be written even if the
+    /// disk fills up meanwhile. Call it before pushes are sent.
     package func makeRoom() throws(Failure) {
         guard canReserve, position.offset + Self.reserve / 2 > reserved else { return }
         if file == nil { try open() }
@@ -92,7 +92,7 @@ package final class ReceiptLog {
         }
     }
 
-    /// Writes what was appended, so that it outlives this process, but not the system.
+    /// Writes the appended lines. They survive the end of this process, but not a power cut.
     package func write() throws(Failure) {
         flushSending()
         guard written < pending.count else { return }
@@ -101,16 +101,17 @@ package final class ReceiptLog {
         written = pending.count
     }
 
-    /// Makes what was appended durable.
+    /// Makes the appended lines durable.
     ///
-    /// - Throws: nothing is lost then: the next call writes it again, at the same place.
+    /// - Throws: if writing fails. Nothing is lost then: the next call writes the lines again at the same
+    ///   place.
     package func commit() throws(Failure) {
         do throws(Failure) {
             try write()
             guard !pending.isEmpty else { return }
             try systemCalls(file?.synchronizeData())
         } catch {
-            // After a failed sync nobody knows what is on the disk.
+            // After a failed sync, the contents of the disk are unknown.
             written = 0
             throw error
         }
@@ -119,7 +120,7 @@ package final class ReceiptLog {
         written = 0
     }
 
-    /// Gives back the room that was set aside.
+    /// Closes the file and gives the reserved space back.
     package func close() {
         do throws(SystemError) { try file?.truncate(to: end) } catch {}
         file = nil
@@ -127,16 +128,16 @@ package final class ReceiptLog {
 
     func append(_ bytes: [UInt8]) { pending += bytes }
 
-    /// The day whose receipts a drainer goes on with: the last one there is, also where the clock was set
-    /// back by some hours since, so that what is written later always comes later. A day that is further
-    /// ahead than two days is left alone: it would have to hold all receipts until the clock gets there.
+    /// The day whose receipts a drainer continues. It is the last day that has receipts, even if the clock
+    /// was set back by some hours since, so that later lines always come later. A day more than two days
+    /// ahead is ignored: otherwise it would get all receipts until the clock reaches it.
     func dayToContinue(at now: Timestamp) throws(Failure) -> String {
         let today = CalendarDate(now).dayText
         let farthest = CalendarDate(now + .days(2)).dayText
         return try days().last { $0 > today && $0 <= farthest } ?? today
     }
 
-    /// Receipts of days that ended longer ago are removed.
+    /// How long receipts are kept after the end of their day.
     package static let retention = Interval.days(30)
 
     package func removeOld(at now: Timestamp) throws(Failure) {
@@ -144,21 +145,22 @@ package final class ReceiptLog {
         for day in try days() where day < oldest && day < self.day { Files.remove(path(day)) }
     }
 
-    /// The days of which there are receipts, the oldest first.
+    /// The days that have receipts, oldest first.
     func days() throws(Failure) -> [String] {
         let names = try systemCalls(Files.names(in: folder))
         return names.compactMap { idOfFile($0) }.filter { $0.utf8.count == 10 }.sorted()
     }
 }
 
-/// Where the last whole line ends.
+/// The offset of the end of the last whole line.
 private func endOfLines(_ file: FileDescriptor) throws(SystemError) -> Int {
     let piece = 65_536
     var end = try file.size()
     var step = piece
     while end > 0 {
         let start = max(0, end - step)
-        // Nothing was ever written there: a sparse file of a terabyte takes some forty steps.
+        // Nothing was ever written there. With growing steps, a sparse file of a terabyte takes some forty of
+        // them.
         if try file.nextData(from: start) >= end {
             end = start
             step *= 2

@@ -1,9 +1,9 @@
 import Turnstone
 import Unix
 
-/// Who gets a push.
+/// The recipient of a push.
 package enum Recipient: Hashable {
     case user(UserID)
-    /// A device or channel that is no user's as far as the notification says.
+    /// A device or channel for which the notification names no user.
     case aim(Delivery.Aim)
 }

@@ -1,20 +1,20 @@
 import Crypto
 import Turnstone
 
-/// What a notification is a state of, and which of several states is the newer one: on a device an older one
-/// never follows a newer one.
+/// The subject that a notification is a state of, and its place among that subject's states. A device never
+/// gets an older state after a newer one.
 package struct Series: Equatable, Sendable {
-    /// What the notification has in common with others, such as its collapse id and its subject: 32 hex
-    /// digits for each.
+    /// What the notification shares with others, such as its collapse id and its subject: 32 hex digits for
+    /// each.
     package let keys: [String]
-    /// The one user that the notification is for, as 32 hex digits, or `all`: what is for others cannot
-    /// replace it, and need not be looked at.
+    /// The only user that the notification is for, as 32 hex digits, or `all`. Notifications to other users
+    /// cannot replace it and need not be checked.
     package let scope: String
     package internal(set) var order: Order
-    /// Whether it holds from a later moment than its acceptance.
+    /// Whether it is valid from a later moment than its acceptance.
     let isScheduled: Bool
 
-    /// - Parameter names: what it has in common with others, such as a collapse id.
+    /// - Parameter names: what it shares with others, such as a collapse id.
     package init(_ names: [String], of user: UserID?, order: Order, isScheduled: Bool = false) {
         keys = names.map(digest)
         self.isScheduled = isScheduled
@@ -24,16 +24,16 @@ package struct Series: Equatable, Sendable {
 
     static let everybody = "all"
 
-    /// Whether it takes the place of another one on a device that has taken that.
+    /// Whether it replaces `other` on a device that has accepted `other`.
     package func replaces(_ other: Series) -> Bool {
         order > other.order && keys.contains { other.keys.contains($0) }
     }
 
-    /// When a state holds from, and which of two that hold from the same moment was accepted first.
+    /// The moment from which a state is valid, and for states with the same moment the time of acceptance.
     package struct Order: Hashable, Comparable, Sendable {
         /// Milliseconds since 1970.
         let moment: Int64
-        /// Nanoseconds since 1970 by the system's clock, when it was accepted.
+        /// The time of acceptance by the system's clock, in nanoseconds since 1970.
         let accepted: Int64
 
         package init(from moment: Timestamp, accepted: Int64) {
@@ -48,7 +48,7 @@ package struct Series: Equatable, Sendable {
 }
 
 extension Series {
-    /// Reads the form that ``json`` writes; `nil` for any other.
+    /// Reads the form that ``json`` writes; `nil` for any other value.
     init?(_ json: JSONValue) {
         guard let members = json.object, let key = members["key"]?.string,
             let scope = members["scope"]?.string, isDigest(scope) || scope == Self.everybody,
@@ -72,7 +72,7 @@ extension Series {
         return .object(members)
     }
 
-    /// The same behind all that was accepted before it, whatever a clock said that has been set back since.
+    /// The same series after everything that was accepted before, even if the clock was set back since.
     func following(_ earlier: [SeriesMark]) -> Series {
         guard !isScheduled,
             let last = earlier.filter({ !$0.isScheduled }).map({ $0.order }).max(), last >= order

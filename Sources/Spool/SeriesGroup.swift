@@ -1,19 +1,19 @@
 import Turnstone
 
-/// What is known of one series' notifications while at least one of them is in hand: which devices have taken
-/// them, and which devices they are still for.
+/// What is known about one series while at least one of its notifications is in hand: which devices have
+/// accepted them, and which devices they are still for.
 ///
-/// `Push` is what waits here: a push that is older than another one to the same device that is in hand.
+/// Pushes wait here while a newer one to the same device is in hand.
 package final class SeriesGroup<Push> {
     /// A notification that has devices without an outcome.
     package final class Member {
         package let notification: Notification
         package let order: Series.Order
-        /// Whether it is in hand; else it waits in the spool.
+        /// Whether it is in hand. If not, it waits in the spool.
         package fileprivate(set) var isInHand: Bool
-        /// When it is tried again, where it is not in hand.
+        /// When it is tried again, if it is not in hand.
         package fileprivate(set) var until: Timestamp
-        /// Whether its sender wants it not before ``until``.
+        /// Whether its sender requested ``until``.
         package let isScheduled: Bool
         fileprivate var devices: Set<UInt64>
 
@@ -32,39 +32,41 @@ package final class SeriesGroup<Push> {
 
     /// The ids of the notifications in hand.
     package private(set) var inHand: Set<String> = []
-    /// Those of them whose devices were not read: large ones, as long as they are alone.
+    /// Those of them whose devices were not read: large notifications, while no other of the series is in
+    /// hand.
     package private(set) var unread: Set<String> = []
-    /// The notifications whose receipts and files need not be read, as everything about them is here.
+    /// The notifications whose receipts and files need not be read, because everything about them is here.
     private var known: Set<String> = []
     private var members: [String: Member] = [:]
-    /// By device, the members that it has still to get, the newest first.
+    /// By device, the members that it has yet to get, newest first.
     private var open: [UInt64: [Member]] = [:]
-    /// By device, the newest of the notifications that it has taken.
+    /// By device, the newest notification that it has accepted.
     private var reached: [UInt64: Series.Order] = [:]
     private var waiting: [UInt64: [Push]] = [:]
-    /// How many pushes wait.
+    /// The number of pushes that wait.
     package private(set) var waitingCount = 0
 
     package init() {}
 
     // MARK: Notifications
 
-    /// Takes in that a notification is in hand.
+    /// Records that a notification is in hand.
     ///
-    /// - Parameter isComplete: whether all that it reaches will be recorded here; else its receipts have to
-    ///   be read.
+    /// - Parameter isComplete: whether each device that it reaches will be recorded here. If not, its
+    ///   receipts must be read.
     package func join(_ id: String, isLarge: Bool, isComplete: Bool) {
         inHand.insert(id)
         if isLarge { unread.insert(id) }
         if isComplete { known.insert(id) }
     }
 
-    /// Whether a notification's receipts and file have to be read, which this asks for once.
+    /// Whether a notification's receipts and file must be read. The caller reads them, so the answer is
+    /// `true` only once.
     package func mustRead(_ id: String) -> Bool { known.insert(id).inserted }
 
-    /// Takes in the devices that a notification is still for.
+    /// Records the devices that a notification is still for.
     ///
-    /// - Parameter state: where it waits; `nil` for one in hand.
+    /// - Parameter state: how it waits in the spool; `nil` if it is in hand.
     package func add(
         _ notification: Notification, devices: [String],
         waiting state: (until: Timestamp, isScheduled: Bool)? = nil
@@ -84,9 +86,9 @@ package final class SeriesGroup<Push> {
         }
     }
 
-    /// Takes in that a notification is out of hand.
+    /// Records that a notification is no longer in hand.
     ///
-    /// - Parameter moment: until when it was put off; `nil` where it is over.
+    /// - Parameter moment: until when it was put off; `nil` if it is finished.
     /// - Returns: the pushes that waited for it.
     package func leave(_ id: String, putOffUntil moment: Timestamp?) -> [Push] {
         inHand.remove(id)
@@ -98,7 +100,7 @@ package final class SeriesGroup<Push> {
         } else {
             forget(id)
         }
-        // A large notification that is alone records no devices: they are read again when another one comes.
+        // A large notification that is alone records no devices. They are read again when another one comes.
         if inHand.count == 1 { known = [] }
         return devices.flatMap { release($0) }
     }
@@ -116,13 +118,13 @@ package final class SeriesGroup<Push> {
 
     // MARK: Devices
 
-    /// Records that a device has taken a notification.
+    /// Records that a device has accepted a notification.
     package func recordReached(_ order: Series.Order, on device: String) {
         let key = key(device)
         reached[key] = max(reached[key] ?? order, order)
     }
 
-    /// The newest notification that a device has taken.
+    /// The newest notification that a device has accepted.
     package func newest(on device: String) -> Series.Order? {
         reached.isEmpty ? nil : reached[key(device)]
     }
@@ -138,7 +140,7 @@ package final class SeriesGroup<Push> {
         return release(key)
     }
 
-    /// The newer notifications that a device has still to get, the newest first.
+    /// The newer notifications that a device has yet to get, newest first.
     package func ahead(of order: Series.Order, on device: String) -> ArraySlice<Member> {
         open[key(device)]?.prefix { $0.order > order } ?? []
     }
@@ -157,7 +159,7 @@ package final class SeriesGroup<Push> {
         return pushes
     }
 
-    /// Empties it of what waits.
+    /// Removes and returns all pushes that wait.
     package func releaseAll() -> [Push] {
         defer {
             waiting = [:]
@@ -166,7 +168,7 @@ package final class SeriesGroup<Push> {
         return waiting.values.flatMap { $0 }
     }
 
-    /// The first 16 of a device id's hex digits.
+    /// The number of the first 16 hex digits of a device's id.
     private func key(_ device: String) -> UInt64 {
         UInt64(String(decoding: device.utf8.prefix(16), as: UTF8.self), radix: 16) ?? 0
     }

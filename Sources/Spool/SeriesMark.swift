@@ -2,7 +2,7 @@ import JSON
 import Turnstone
 import Unix
 
-/// A notification of a series, as the name of its mark tells.
+/// A notification of a series, read from the name of its mark.
 package struct SeriesMark {
     package let id: String
     package let order: Series.Order
@@ -10,7 +10,7 @@ package struct SeriesMark {
     let isScheduled: Bool
     let path: String
 
-    /// - Returns: `nil` where the file is not a mark, or cannot be read.
+    /// - Returns: `nil` if the file is not a mark or cannot be read.
     init?(folder: String, scope: String, name: String) {
         let parts = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
             .map { String(decoding: Array($0), as: UTF8.self) }
@@ -19,7 +19,7 @@ package struct SeriesMark {
         self.scope = scope
         path = "\(folder)/\(name)"
         if parts.count == 2 {
-            // An older program made it.
+            // A mark of an older program. Only its content has the order.
             guard let series = readMark(path).flatMap({ Series(.object($0)) }) else { return nil }
             order = series.order
             isScheduled = series.isScheduled
@@ -37,10 +37,10 @@ package struct SeriesMark {
         return "\(id).\(order)\(series.isScheduled ? ".later" : "").json"
     }
 
-    /// The id of the mark that stands for all messages of a series and a scope that are held.
+    /// The id of the mark that stands for all held messages of a series and a scope.
     static let heldID = "held"
 
-    /// Of that one, until when its messages may be held at the most, and how many there are.
+    /// For that mark: the latest moment until which the messages may be held, and their number.
     var held: (until: Timestamp, count: Int64)? {
         guard id == Self.heldID, let members = readMark(path),
             let until = members["until"]?.timestamp, let count = members["count"]?.integer
@@ -48,7 +48,7 @@ package struct SeriesMark {
         return (until, count)
     }
 
-    /// No receipt of it comes before; `nil` where it cannot be read.
+    /// A position before its first receipt; `nil` if the mark cannot be read.
     var receipts: ReceiptLog.Position? {
         readMark(path)?["receipts"].flatMap(ReceiptLog.Position.init)
     }

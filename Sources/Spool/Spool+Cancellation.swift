@@ -1,27 +1,27 @@
 import Turnstone
 import Unix
 
-// An empty file in `cancelled/` calls off the notification of its name. Only the holder of the election acts
-// on it: nobody else touches what was accepted, so that each device has one outcome.
+// An empty file in `cancelled/` cancels the notification of that name. Only the holder of the election acts
+// on it: nobody else changes an accepted notification, so that each device has one outcome.
 
 extension Spool {
     private var cancelled: String { "\(folder)/cancelled" }
 
     func cancellationPath(of id: String) -> String { "\(cancelled)/\(id)" }
 
-    /// What is called off.
+    /// The ids of the notifications to cancel.
     func cancelledIDs() throws(Failure) -> [String] {
         try systemCalls(Files.names(in: cancelled))
     }
 
-    /// Calls off what has not gone out of a notification. A push that may have arrived, since its answer was
-    /// lost, has gone out.
+    /// Cancels a notification's deliveries that have not been sent. A push whose answer was lost counts as
+    /// sent, because it may have arrived.
     ///
-    /// Where a drainer is at work, it is waited for, for 2 s at the most.
+    /// Waits for a running drainer, up to 2 s.
     ///
-    /// - Parameter takeBack: called before a notification ends that has reached nobody, with the users for
-    ///   whom it was called off. After a crash it may be called again.
-    /// - Returns: whether the receipts say what became of it; else they soon will.
+    /// - Parameter takeBack: called before a notification that has reached nobody ends, with the users whose
+    ///   deliveries are cancelled. After a crash it may be called again.
+    /// - Returns: whether the receipts say what became of it. If not, they soon will.
     package func cancel(
         _ id: String, at now: Timestamp,
         takeBack: (Notification, Set<UserID>) throws(Failure) -> Void
@@ -46,8 +46,8 @@ extension Spool {
         return try !contains(id)
     }
 
-    /// Whether a notification is in the spool: asked twice, since it may be put off into a folder that was
-    /// not there a moment ago.
+    /// Whether a notification is in the spool. It looks twice, because the notification may be put off
+    /// meanwhile, into a folder that did not exist a moment ago.
     package func contains(_ id: String) throws(Failure) -> Bool {
         if try path(of: id) != nil { return true }
         return try path(of: id) != nil
@@ -55,9 +55,9 @@ extension Spool {
 }
 
 extension Intake {
-    /// Looks for what has been called off since.
+    /// Takes the notifications that were cancelled since the last call.
     ///
-    /// - Returns: what of it is in the spool and not in hand.
+    /// - Returns: those that are in the spool and not in hand.
     package func takeCancelled() throws(Failure) -> [SpoolFile] {
         var names: [String] = []
         do throws(Failure) { names = try spool.cancelledIDs() } catch {
@@ -78,7 +78,7 @@ extension Intake {
         return files
     }
 
-    /// Whether a push is called off: not where it may have arrived.
+    /// Whether a push is cancelled. A push that may have arrived is not.
     package func isCancelled(_ delivery: Delivery, in file: SpoolFile) -> Bool {
         cancelled.contains(file.notification.id) && !file.isInDoubt(delivery)
     }
@@ -96,7 +96,7 @@ extension Intake {
         return nil
     }
 
-    /// Does for one notification what a drainer does for all that is called off.
+    /// Cancels one notification as a drainer would.
     fileprivate func cancel(
         _ id: String, at now: Timestamp,
         _ takeBack: (Notification, Set<UserID>) throws(Failure) -> Void
@@ -115,7 +115,7 @@ extension Intake {
             log.append(Attempt(at: now, pushID: nil, outcome: .cancelled), of: delivery, in: file)
             if log.pendingBytes >= 1 << 19 { try log.commit() }
         }
-        // Before the receipts say that it is over: nobody would do it afterwards.
+        // Before the receipts say that it is finished: afterwards nobody would do it.
         if !hasRemaining, !file.isReached, file.count(.held) == 0 {
             try takeBack(file.notification, users)
         }

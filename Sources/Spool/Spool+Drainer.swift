@@ -14,12 +14,13 @@ extension Spool {
 
     /// Starts the program `deliver` from the folder of the running program, if the configuration says so.
     ///
-    /// What was accepted is safe already, and a request that failed for this would be repeated, and accepted
-    /// twice: a start that fails is only reported, and the next drainer delivers. The new process outlives
-    /// this one and keeps none of its streams, since a host waits for them to close; its log goes to
-    /// `deliver.log` in the state folder.
+    /// A failed start is only reported. The notification is accepted already, and the next drainer delivers
+    /// it. If the request failed instead, it would be repeated and accepted twice.
     ///
-    /// - Returns: the process, or `nil` where none was started.
+    /// The new process outlives this one and keeps none of its streams, because a host waits for them to
+    /// close. Its log goes to `deliver.log` in the state folder.
+    ///
+    /// - Returns: the process, or `nil` if none was started.
     @discardableResult
     package func startDrainer(
         _ variables: Variables, output: ChildProcess.Stream = .null, report: (Failure) -> Void
@@ -43,7 +44,7 @@ extension Spool {
                 output: output, errors: isLogUsable() ? .file(log) : .null))
     }
 
-    /// Whether the log can be written: without one, a drainer delivers all the same.
+    /// Whether the log can be written. A drainer without a log delivers all the same.
     private func isLogUsable() throws(SystemError) -> Bool {
         do throws(SystemError) { try shorten(log) } catch {
             guard error.errno.isFileSpecific else { throw error }
@@ -55,8 +56,8 @@ extension Spool {
 
     private var log: String { "\(Files.parent(of: folder))/deliver.log" }
 
-    /// Begins the log anew when it has become long, if it is this process that writes it: a drainer may go on
-    /// for months.
+    /// Starts a new log file when the log has become long, if this process writes it: a drainer may run for
+    /// months.
     package func keepLogShort() throws(Failure) {
         guard StandardStreams.errorsGo(to: log) else { return }
         try systemCalls { () throws(SystemError) in
@@ -65,15 +66,15 @@ extension Spool {
         }
     }
 
-    /// Keeps the log to two files of a megabyte.
+    /// Renames a log of more than a megabyte to `deliver.log.1`, so that two such files are kept.
     private func shorten(_ log: String) throws(SystemError) {
         let size = try FileDescriptor.open(log, .append).size()
         if size > 1 << 20 { try Files.rename(log, "\(log).1") }
     }
 }
 
-/// Whether a host has set the variable to pass a request (RFC 3875 section 4.1): the drainer would take
-/// itself for the one who is asked.
+/// Whether the variable may be part of a request that a host passes on (RFC 3875 section 4.1). With it, the
+/// drainer would take itself for the program that must answer.
 private func isRequestVariable(_ name: String) -> Bool {
     let prefixes = [
         "HTTP_", "Http_", "REQUEST_", "REMOTE_", "SCRIPT_", "SERVER_", "PATH_", "CONTENT_",

@@ -5,13 +5,13 @@ import Unix
 extension Spool {
     private var lockPath: String { "\(folder)/drainer.lock" }
 
-    /// The right to be the drainer, or `nil` where another process has it.
+    /// The right to be the drainer, or `nil` if another process has it.
     package func election() throws(Failure) -> Election? {
         try systemCalls { () throws(SystemError) -> Election? in
             try Files.makeFolder(folder)
             while true {
                 let file = try FileDescriptor.open(lockPath, .update)
-                // Somebody may hold it for an instant, to see whether anybody does.
+                // Another process may hold it for an instant, to check whether it is held.
                 guard try file.lock(patience: .milliseconds(5)) else { return nil }
                 if try file.isStill(at: lockPath) { return Election(file, at: lockPath) }
                 try Files.makeFolder(folder)
@@ -19,11 +19,12 @@ extension Spool {
         }
     }
 
-    /// The drainer that does nothing any more though nobody else may do its work, if there is one.
+    /// The drainer that holds the election but gives no sign of life, if there is one. Nobody else can do its
+    /// work.
     package func stuckDrainer(at now: Timestamp) throws(Failure) -> StuckDrainer? {
         guard let stuck = try silentDrainer(at: now) else { return nil }
-        // After a crash the old sign is there until whoever is elected next gives one, and after the clock
-        // was set back until the drainer's next round.
+        // An old sign of life may still be there: after a crash until the next elected process writes one,
+        // and after the clock was set back until the drainer's next round.
         sleep(for: .milliseconds(stuck.since > now ? 1500 : 100))
         guard try silentDrainer(at: now) == stuck else { return nil }
         return StuckDrainer(process: stuck.process, since: min(stuck.since, now))

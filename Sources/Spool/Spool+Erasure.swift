@@ -2,10 +2,11 @@ import JSON
 import Turnstone
 import Unix
 
-// A user is erased from the spool and the receipts by whoever holds the election: nobody else writes there.
+// Only the holder of the election erases a user from the spool and the receipts, because nobody else may
+// write there.
 
 extension Spool {
-    /// What was erased.
+    /// What an erasure found.
     package struct Erased {
         /// Pushes to the user that had no outcome.
         package var pushes = 0
@@ -13,20 +14,20 @@ extension Spool {
         package var receipts = 0
         /// Damaged files that named the user.
         package var damaged = 0
-        /// Files and folders that could not be read, and may name the user.
+        /// Files and folders that could not be read and may name the user.
         package var unreadable = 0
-        /// Whether a notification that names the user is just being accepted, or was a minute ago: it stays
-        /// for now.
+        /// Whether a notification that names the user is being accepted, or was begun within the last minute.
+        /// It is not erased yet.
         package var isUnfinished = false
-        /// The day whose receipts a drainer goes on with.
+        /// The day whose receipts a drainer continues.
         fileprivate var openDay = ""
     }
 
     private var erasuresPath: String { "\(folder)/erasures" }
 
-    /// How many users were erased, as a number that grows. Whoever accepts something for users without
-    /// holding their documents' locks takes it before looking at the documents: a user who is erased
-    /// meanwhile must not be named again.
+    /// The number of users erased so far. A program that accepts a notification without holding the locks of
+    /// its users' documents reads this before it reads the documents: a user who is erased meanwhile must not
+    /// be named again.
     package func erasures() throws(Failure) -> Int64 {
         let bytes = try systemCalls(Files.contents(erasuresPath, limit: 64))
         return bytes.flatMap { Int64(String(decoding: $0.dropLast(), as: UTF8.self)) } ?? 0
@@ -39,8 +40,9 @@ extension Spool {
             cause: "busy")
     }
 
-    /// To be called by whoever has taken a user's devices and holds the election, before
-    /// ``erase(_:opponents:elected:at:report:)``: of a user without a document, nothing can have been begun.
+    /// Counts an erasure. The program that holds the election and has taken the user's devices calls it
+    /// before ``erase(_:opponents:elected:at:report:)``. It is not needed for a user without a document,
+    /// because no program can have begun a notification for that user.
     package func countErasure() throws(Failure) {
         let next = try erasures() &+ 1
         try systemCalls { () throws(SystemError) in
@@ -49,10 +51,10 @@ extension Spool {
         }
     }
 
-    /// The election, for which a drainer at work is asked to end: it leaves all that it has not sent in the
-    /// spool.
+    /// Waits for the election, and asks a running drainer to end. The drainer leaves everything that it has
+    /// not sent in the spool.
     ///
-    /// - Throws: later, where the drainer has not ended after 8 s.
+    /// - Throws: later, if the drainer has not ended after 8 s.
     package func electionStoppingDrainer() throws(Failure) -> Election {
         let start = Instant.now
         var asked: Int?
@@ -71,26 +73,27 @@ extension Spool {
         }
     }
 
-    /// The process that is at work as a drainer: another one may have its number by now.
+    /// The process id of the running drainer. It is checked by the name of its executable, because another
+    /// process may have the id by now.
     private func drainer() throws(Failure) -> Int? {
         let bytes = try systemCalls(Files.contents("\(folder)/drainer.lock"))
         guard let process = bytes.flatMap({ members(of: $0[...]) })?["pid"]?.integer, process > 1,
             let path = Files.target(ofLink: "/proc/\(process)/exe")
         else { return nil }
-        // " (deleted)" follows where a newer program has taken its place.
+        // " (deleted)" follows if a newer program has replaced it.
         return Files.name(of: path).utf8.starts(with: "deliver".utf8)
             ? Int(exactly: process) : nil
     }
 
-    /// Calls off all that waits for the user, and takes the user's name out of what others have in common
-    /// with it and out of the receipts that a drainer may still write. The lines of receipts stay, and stay
-    /// where they are.
+    /// Cancels everything that waits for the user. Removes the user from notifications that are for others as
+    /// well, and from the receipts that a drainer may still write. The lines of receipts stay where they are.
     ///
-    /// Doing it again finishes what a crash has left.
+    /// After a crash, call it again to finish.
     ///
     /// - Parameters:
     ///   - opponents: players whose turn notices may name the user.
-    ///   - report: gets each file that could not be read. The others are erased from all the same.
+    ///   - report: called for each file that could not be read. The user is erased from the others all the
+    ///     same.
     package func erase(
         _ user: UserID, opponents: [UserID], elected: Election, at now: Timestamp,
         report: @escaping (Failure) -> Void
@@ -101,7 +104,8 @@ extension Spool {
         let name = JSON.text(.string(user.text))
         var erased = Erased()
         var unreadable = Skipped(report)
-        // What is renamed while a folder is listed can be missed: it has its name by the next time.
+        // A file that is renamed while its folder is listed can be missed. By the next round it has its final
+        // name.
         for round in 0..<5 {
             let isFound = try eraseWaiting(
                 of: user, naming: name, opponents: round == 0 ? opponents : [], intake, &erased,
@@ -129,7 +133,7 @@ extension Spool {
         return erased
     }
 
-    /// - Returns: whether something named the user.
+    /// - Returns: whether something named the user and another round makes sense.
     private func eraseWaiting(
         of user: UserID, naming name: [UInt8], opponents: [UserID], _ intake: Intake,
         _ erased: inout Erased, _ unreadable: inout Skipped, at now: Timestamp
@@ -144,7 +148,7 @@ extension Spool {
                 } then: { (isNamed) throws(Failure) in
                     guard isNamed else {
                         if idOfFile(file) == nil {
-                            // It may have got its name since.
+                            // It may get its final name meanwhile.
                             unaccepted.append((folder, file))
                         } else if !opponents.isEmpty {
                             try intake.eraseNames(in: folder, file, of: opponents)
@@ -175,7 +179,8 @@ extension Spool {
         return isFound && !erased.isUnfinished
     }
 
-    /// The same for the receipts of earlier days. No drainer writes in them, so delivery goes on meanwhile.
+    /// Erases the user from the receipts of earlier days. No drainer writes to them, so delivery may go on
+    /// meanwhile.
     package func eraseClosedReceipts(
         of user: UserID, after erased: inout Erased, report: @escaping (Failure) -> Void
     ) throws(Failure) {
@@ -185,11 +190,11 @@ extension Spool {
         erased.unreadable += unreadable.count
     }
 
-    /// - Parameter isIncluded: asked for the name of each file.
+    /// - Parameter isIncluded: returns whether to include the file of this name.
     private func eraseReceipts(
         of user: UserID, _ unreadable: inout Skipped, in isIncluded: (String) -> Bool
     ) throws(Failure) -> Int {
-        // With the comma behind it the whole member goes: blanks between members mean nothing.
+        // With its comma the whole member is replaced: blanks between members mean nothing.
         let member = Array("\"user\":".utf8) + JSON.text(.string(user.text)) + [UInt8(ascii: ",")]
         let folder = ReceiptLog(state: Files.parent(of: folder)).folder
         return try overwrite(
@@ -197,7 +202,7 @@ extension Spool {
             where: isIncluded)
     }
 
-    /// Whether a file that was being written has got its name, waiting for 2 s at the most.
+    /// Whether a file that was being written no longer has its temporary name. Waits up to 2 s.
     private func isGone(_ path: String, naming name: [UInt8]) throws(Failure) -> Bool {
         let start = Instant.now
         while true {
@@ -208,8 +213,8 @@ extension Spool {
         }
     }
 
-    /// Takes the user's devices out of a file that was written and not accepted: it may still be, for the
-    /// others.
+    /// Removes the user's devices from a file that was written but not accepted: it may still be accepted for
+    /// the other users.
     private func eraseLines(naming name: [UInt8], in path: String) throws(Failure) {
         try systemCalls { () throws(SystemError) in
             guard let bytes = try Files.contents(path, limit: 1 << 28) else { return }
@@ -231,7 +236,7 @@ extension Spool {
         }
     }
 
-    /// Whether a file that was never accepted is older than any program that might still be writing it.
+    /// Whether a file that was never accepted is so old that no program can still be writing it.
     private func isLeftover(_ path: String, at now: Timestamp) throws(Failure) -> Bool {
         let stamp = try systemCalls(Files.stamp(of: path))
         guard let seconds = stamp?.seconds else { return false }
@@ -255,7 +260,7 @@ extension Spool {
 }
 
 extension Intake {
-    /// Calls off a notification's pushes to a user, and takes the user out of its file.
+    /// Cancels a notification's pushes to a user, and removes the user from its file.
     ///
     /// - Returns: how many pushes had no outcome.
     fileprivate func erase(
@@ -272,7 +277,7 @@ extension Intake {
                 return count
             }
             guard let delivery = next else { break }
-            // A device that another user of the notification has stays in it.
+            // A device that the notification also goes to for another user stays in it.
             let isOthers = try file.alternates(to: delivery).contains { $0.user != user }
             guard file.user(of: delivery) == user, !isOthers else {
                 hasRemaining = true
@@ -295,8 +300,8 @@ extension Intake {
 }
 
 extension Intake {
-    /// Takes players' and games' names out of a turn notice. It is made anew when it is sent, and says as
-    /// little as this only where no look at the games is left by then.
+    /// Removes the names of players and games from a turn notice. The notice is written again when it is
+    /// sent, and has this shorter text only if no look at the games is left by then.
     fileprivate func eraseNames(
         in folder: String, _ name: String, of players: [UserID]
     ) throws(Failure) {
@@ -312,7 +317,7 @@ extension Intake {
 }
 
 extension Spool {
-    /// Writes a notification's file anew with the devices of some users only.
+    /// Rewrites a notification's file with the devices of some users only.
     fileprivate func rewrite(_ file: SpoolFile, for isKept: (UserID?) -> Bool) throws(Failure) {
         guard let whole = try SpoolFile.open(file.path) else { return }
         whole.load(file.notification.push, expires: file.notification.expires)
@@ -333,8 +338,8 @@ extension Spool {
 }
 
 extension Delivery {
-    /// Makes the first one of a number that is written stand for the device, and the others its alternates:
-    /// another one may have been taken out.
+    /// Makes the first delivery with each number stand for the device, and the others its alternates. The one
+    /// that stood for it may have been removed.
     fileprivate mutating func standForDevice(among written: inout Set<Int>) {
         let isFirst = written.insert(number).inserted
         setAlternate(to: isFirst ? nil : number)

@@ -2,13 +2,13 @@ import Turnstone
 import Unix
 
 extension Spool {
-    /// What was set aside in `failed/`.
+    /// The names of the files that were set aside in `failed/`.
     package func failed() throws(Failure) -> [String] {
         try systemCalls(Files.names(in: "\(folder)/failed"))
     }
 
-    /// Since when the oldest notification waits that could be sent now. Looks at a hundred files of each
-    /// lane: where nothing is sent, all of them get old.
+    /// Since when the oldest notification that could be sent now has waited. It checks up to a hundred files
+    /// of each lane: if nothing is sent, all of them get old.
     package func oldestDue(at now: Timestamp) throws(Failure) -> Timestamp? {
         var oldest = try oldestPutOff(at: now)
         for lane in Lane.all {

@@ -2,11 +2,11 @@ import Crypto
 import Turnstone
 import Unix
 
-// A message that is held for a user leaves its notification for a box, `held/<moment>/<box>/<message>.jsonl`:
-// one box for each of the user's devices and for each moment at which somebody has to look at it. There it
-// stays what it is, a notification of one device, under the id of its message. When the user may be told
-// again, all boxes of the device become the folder `held/released/<release>/`, and a notification of that id
-// brings what is in it with one push.
+// A message that is held for a user leaves its notification for a box, `held/<moment>/<box>/<message>.jsonl`.
+// There is one box for each of the user's devices and for each moment at which it must be looked at. There
+// the message is a notification of one device, under the message's id. When the user may get messages again,
+// all boxes of the device become the folder `held/released/<release>/`, and a notification of that id, the
+// release, brings the messages with one push.
 
 extension Spool {
     private var boxes: String { "\(folder)/held" }
@@ -15,15 +15,15 @@ extension Spool {
 
     private func released(_ release: String) -> String { "\(released)/\(release)" }
 
-    /// The moments for which there are boxes, the first one first.
+    /// The moments that have boxes, earliest first.
     private func moments() throws(Failure) -> [WaitingFolder] {
         try names(in: boxes).compactMap { WaitingFolder(name: $0) }
             .sorted { $0.until < $1.until }
     }
 
-    /// Keeps a message for a device until somebody has to look at it again.
+    /// Puts a message into a device's box, to be looked at again at a moment.
     ///
-    /// - Parameter moment: when that is, unless it expires before.
+    /// - Parameter moment: that moment. If the message expires earlier, it is looked at then.
     package func hold(
         _ message: Notification, _ delivery: Delivery, in box: HeldBox, until moment: Timestamp,
         now: Timestamp
@@ -41,8 +41,7 @@ extension Spool {
         }
     }
 
-    /// The moments for which there were boxes when it was asked: thousands, where many users have quiet
-    /// hours.
+    /// The moments that had boxes when they were listed. There are thousands if many users have quiet hours.
     package struct HeldMoments {
         fileprivate let folders: [WaitingFolder]
     }
@@ -51,7 +50,7 @@ extension Spool {
         HeldMoments(folders: try moments())
     }
 
-    /// Boxes that are to be looked at, at most so many.
+    /// The boxes whose moment has come, at most `most` of them.
     package func dueBoxes(
         among moments: HeldMoments, at now: Timestamp, most: Int
     ) throws(Failure) -> [HeldBox] {
@@ -63,15 +62,15 @@ extension Spool {
                     if let box = HeldBox(folder: name), !due.contains(box) { due.append(box) }
                 }
             } catch { try skip(error) }
-            // One that is empty stays only where a crash has left it.
+            // An empty folder is left only by a crash.
             if due.isEmpty { Files.removeEmptyFolder("\(boxes)/\(moment.name)") }
         }
         return due
     }
 
-    /// Whether a message is held for a device, or is in what is just released to it.
+    /// Whether a message is held for a device, or is in a release to it.
     ///
-    /// - Parameter release: does not count.
+    /// - Parameter release: a release to ignore.
     package func isHeld(
         _ message: String, in box: HeldBox, besides release: String? = nil
     ) throws(Failure) -> Bool {
@@ -81,8 +80,9 @@ extension Spool {
         return try releasedBoxes(of: message, besides: release).contains(box.name)
     }
 
-    /// The names of all boxes in which a message is held, or was before it was just released. Of a message to
-    /// many devices this is asked once: the way to each of them would lead through all moments.
+    /// The names of all boxes in which a message is held, or was held before it went into a release. For a
+    /// message to many devices, call this once: a search for each device would go through all moments each
+    /// time.
     package func boxes(of message: String) throws(Failure) -> Set<String> {
         var found = try releasedBoxes(of: message)
         for moment in try moments() {
@@ -115,17 +115,16 @@ extension Spool {
         }
     }
 
-    /// Leaves out a folder that cannot be used: what is in the others goes out. `health` names it.
+    /// Skips a folder that cannot be used, so that messages in the others are sent. `health` names it.
     private func skip(_ error: SystemError) throws(Failure) {
         guard error.errno.isFileSpecific else { throw error.failure }
         UnusableFiles.record(error.path, error.errno.name)
     }
 
-    /// Whether anything is held for anybody.
+    /// Whether any message is held.
     package func holdsAnything() throws(Failure) -> Bool { try !moments().isEmpty }
 
-    /// The earliest moment at which a box is to be looked at: at once, where a drainer was killed over a
-    /// release.
+    /// The earliest moment at which a box must be looked at: now, if a drainer was killed during a release.
     func nextBox(at now: Timestamp) throws(Failure) -> Timestamp? {
         if try !orphanedReleases().isEmpty { return now }
         let moments = try moments()
@@ -133,12 +132,12 @@ extension Spool {
             ? min(now, moments.first?.until ?? now) : moments.first?.until
     }
 
-    /// Since when a box is overdue, or a release is not accepted.
+    /// Since when the oldest box is overdue, or the oldest release is not accepted.
     func oldestBox(at now: Timestamp) throws(Failure) -> Timestamp? {
         var oldest = try moments().first { $0.until <= now }?.until
         for release in try orphanedReleases() {
             let moved = try systemCalls(Files.changed(released(release)))
-            // The file system tells by the system's clock.
+            // Times of files are by the system's clock.
             guard let moved else { continue }
             let since = now - max(Timestamp.systemNow - moved, .seconds(0))
             oldest = min(oldest ?? since, since)
@@ -146,8 +145,7 @@ extension Spool {
         return oldest
     }
 
-    /// Takes all that is held for a device for what a new notification is to bring, which is not accepted
-    /// yet.
+    /// Moves everything that is held for a device into a release that is not accepted yet.
     package func release(
         _ box: HeldBox, as release: String, among moments: HeldMoments
     ) throws(Failure) {
@@ -163,8 +161,7 @@ extension Spool {
         }
     }
 
-    /// Puts messages that a release was to bring back, for another moment, or until the first of them
-    /// expires.
+    /// Moves messages from a release back into the box, until a moment or until the first of them expires.
     package func putBack(
         _ messages: [HeldMessage], of release: String, into box: HeldBox, until moment: Timestamp,
         now: Timestamp
@@ -182,13 +179,13 @@ extension Spool {
         }
     }
 
-    /// Lets the drainer look at all that is held for a user as soon as it can.
+    /// Makes everything that is held for a user due, so that the drainer looks at it again as soon as it can.
     ///
-    /// - Returns: whether there is anything.
+    /// - Returns: whether anything is held.
     package func lookAgain(at user: UserID, now: Timestamp) throws(Failure) -> Bool {
         var isAnything = false
         let prefix = HeldBox.prefix(of: user)
-        // As if it had been put off until now: `health` tells by the name how long it has been due.
+        // Named as if it had been put off until now: from the name, `health` sees how long it has been due.
         let due = WaitingFolder(.putOff(until: now), now: now, expires: now)
         for moment in try moments() {
             let folder = "\(boxes)/\(moment.name)"
@@ -202,10 +199,10 @@ extension Spool {
         return isAnything
     }
 
-    /// Moves a folder, or what is in it where the other one is there already. Others may move either of them
-    /// meanwhile, and remove the folder above, where nothing else is in it.
+    /// Moves a folder, or only its files if the target exists. Others may move either of them meanwhile, and
+    /// remove the parent folder if it is empty.
     ///
-    /// - Throws: later, where something is left in it. Without that it is empty, or gone.
+    /// - Throws: later, if something is left in the folder. Otherwise it is empty or gone.
     private func move(_ folder: String, to target: String) throws(Failure) {
         try retrying(folder) { () throws(SystemError) in
             try Files.makeFolder(Files.parent(of: target))
@@ -215,7 +212,7 @@ extension Spool {
                 return true
             } catch {
                 switch error.errno {
-                case .notDirectory: return true  // a file that is none of ours
+                case .notDirectory: return true  // a file that is not the spool's
                 case .noEntry: return try !Files.exists(folder)
                 case .exists, .notEmpty:
                     return try moveFiles(Files.names(in: folder), from: folder, to: target)
@@ -226,9 +223,9 @@ extension Spool {
         }
     }
 
-    /// Tries again while others are in the way.
+    /// Repeats a move while other processes are in the way, up to 100 times.
     ///
-    /// - Parameter move: says whether it is done.
+    /// - Parameter move: returns whether it is done.
     private func retrying(
         _ folder: String, move: () throws(SystemError) -> Bool
     ) throws(Failure) {
@@ -239,7 +236,7 @@ extension Spool {
             .later(seconds: 1), "unable to move \(folder): others move it, too", cause: "busy")
     }
 
-    /// - Returns: whether all of them were there to be moved.
+    /// - Returns: whether all of them were there.
     private func moveFiles(
         _ names: [String], from folder: String, to target: String
     ) throws(SystemError) -> Bool {
@@ -258,7 +255,8 @@ extension Spool {
 // MARK: What a release brings
 
 extension Spool {
-    /// The releases that were taken from their boxes and are not accepted, or are over and not forgotten.
+    /// The releases whose notification is not in the spool: they are not accepted yet, or finished and not
+    /// removed.
     package func orphanedReleases() throws(Failure) -> [String] {
         let releases = try names(in: released).filter { $0.utf8.count == 36 }
         guard releases.count > 64 else {
@@ -266,8 +264,8 @@ extension Spool {
             for name in releases where try !contains(name) { orphans.append(name) }
             return orphans
         }
-        // To look for each of thousands would take a walk through all folders each. Twice, since one may be
-        // put off meanwhile.
+        // For thousands of releases, list each folder once instead of looking for each release in all of
+        // them. List twice, because a release may be put off meanwhile.
         var orphans = Set(releases)
         for _ in 0..<2 where !orphans.isEmpty {
             for folder in try folders() {
@@ -282,12 +280,12 @@ extension Spool {
         return orphans.sorted()
     }
 
-    /// The ids of the messages that a release has still to bring.
+    /// The ids of the messages that a release has yet to bring.
     package func messageIDs(of release: String) throws(Failure) -> [String] {
         try names(in: released(release)).compactMap { idOfFile($0) }
     }
 
-    /// The messages that a release brings, the oldest first.
+    /// The messages that a release brings, oldest first.
     ///
     /// - Parameter damaged: called with the id of each message whose file cannot be used.
     package func messages(
@@ -314,7 +312,7 @@ extension Spool {
         return messages.sorted { $0.notification.releaseOrder < $1.notification.releaseOrder }
     }
 
-    /// Whether a message that was held is just being brought: it may have been sent.
+    /// Whether a held message is in a release, so that it may have been sent.
     package func isBeingReleased(_ message: String) throws(Failure) -> Bool {
         for release in try names(in: released) where release.utf8.count == 36 {
             let path = "\(released(release))/\(message).jsonl"
@@ -328,7 +326,7 @@ extension Spool {
         try systemCalls(moveToFailed(path, as: "\(message)-held.jsonl", now: now))
     }
 
-    /// Forgets a message that was held: the receipts say durably what became of it.
+    /// Removes a held message. Call it once the receipts durably say what became of the message.
     package func forget(_ message: HeldMessage, now: Timestamp) throws(Failure) {
         Files.remove(message.path)
         try recordForgotten(message.notification, now: now)
@@ -341,13 +339,14 @@ extension Spool {
         try tidy(series, without: nil, now: now)
     }
 
-    /// Forgets a release that brings nothing.
+    /// Removes the folder of a release that brings nothing.
     package func forgetRelease(_ release: String) throws(Failure) {
         let folder = released(release)
         try systemCalls(Files.removeFolder(folder))
     }
 
-    /// Forgets what a release has brought. Before the release itself goes: else it would be brought again.
+    /// Removes the messages that a release has brought. Call it before the release itself is removed:
+    /// otherwise they would be sent again.
     package func finishRelease(_ release: String, now: Timestamp) throws(Failure) {
         let messages = try messages(of: release) { (_, path, _) in Files.remove(path) }
         for message in messages where Files.remove(message.path) {
@@ -361,11 +360,11 @@ extension Spool {
         try forgetRelease(release)
     }
 
-    /// Forgets all that is held for a user.
+    /// Removes everything that is held for a user.
     ///
     /// - Parameters:
-    ///   - each: called with each message, before any goes.
-    ///   - commit: called between: what `each` has recorded has to be durable then.
+    ///   - each: called with each message, before any is removed.
+    ///   - commit: called after `each` and before the removal. It makes durable what `each` recorded.
     func eraseHeld(
         of user: UserID, now: Timestamp, _ unreadable: inout Skipped,
         each: (SpoolFile, Delivery) -> Void, commit: () throws(Failure) -> Void
@@ -419,7 +418,7 @@ extension Spool {
 }
 
 extension Notification {
-    /// By what messages that were held come one after the other.
+    /// The place of a held message among those that a release brings.
     fileprivate var releaseOrder: Series.Order {
         series?.order ?? Series.Order(from: accepted, accepted: order ?? 0)
     }

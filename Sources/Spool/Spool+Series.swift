@@ -2,17 +2,18 @@ import JSON
 import Turnstone
 import Unix
 
-// Each notification of a series has a mark `series/<key>/<scope>/<id>.<from>.<accepted>.json`, from before it
-// is accepted until it is over and no older one that it concerns is in the spool. So the drainer that sends
-// an older one finds the newer ones, and in the receipts the devices that have taken them. The marks' order
-// is in their names: thousands of them are compared without being read.
+// Each notification of a series has a mark `series/<key>/<scope>/<id>.<from>.<accepted>.json`. The mark is
+// made before the notification is accepted, and removed when the notification is finished and no older one
+// that it concerns is in the spool. So a drainer that sends an older notification finds the newer ones in the
+// marks, and the devices that have accepted them in the receipts. The names of the marks hold their order, so
+// that thousands of them are compared without being read.
 
 extension Spool {
     private func folder(_ key: String) -> String { "\(folder)/series/\(key)" }
 
     private func folder(_ key: String, _ scope: String) -> String { "\(folder(key))/\(scope)" }
 
-    /// Makes the marks of a notification that is about to be accepted, durably.
+    /// Makes durable marks for a notification that is about to be accepted.
     func mark(_ id: String, in series: Series, acceptedAt now: Timestamp) throws(Failure) {
         var members = series.json.object ?? [:]
         members["receipts"] = try receiptsStart(notBefore: nil, at: now).json
@@ -24,8 +25,8 @@ extension Spool {
         }
     }
 
-    /// The notifications that concern one of a series, itself among them: those that are not over, or newer
-    /// than one that is not.
+    /// The marks of all notifications that concern one of this series, its own included. They are unfinished,
+    /// or newer than an unfinished one.
     package func marks(of series: Series) throws(Failure) -> [SeriesMark] {
         var marks: [SeriesMark] = []
         for key in series.keys { marks += try self.marks(of: key, concerning: series.scope) }
@@ -50,7 +51,9 @@ extension Spool {
         }
     }
 
-    /// Removes the marks that nobody needs, now that a notification of a series is over, if one is.
+    /// Removes the marks of a series that are no longer needed.
+    ///
+    /// - Parameter id: a notification that is finished, if there is one.
     func tidy(_ series: Series, without id: String?, now: Timestamp) throws(Failure) {
         for key in series.keys { try tidy(key, series.scope, without: id, now: now) }
     }
@@ -63,14 +66,15 @@ extension Spool {
             among: marks(of: key, concerning: scope), of: key, in: scope, without: id, now: now)
         let scopes = try systemCalls(Files.names(in: folder))
         if scope == Series.everybody {
-            // What waited for this one goes with it; of very many users, with the next one of theirs.
+            // Marks that had to stay because of this one go too. If there are more than a hundred users, the
+            // rest goes with the next notification to each.
             let all = try marks(of: key, Series.everybody)
             for scope in scopes.prefix(100) where scope != Series.everybody {
                 let marks = try marks(of: key, scope) + all
                 try removeMarks(among: marks, of: key, in: scope, without: id, now: now)
             }
         }
-        // What is for all concerns every scope: it stays until it is the only one.
+        // A mark for all users concerns every scope, so it stays until it is the only one.
         if scope != Series.everybody, scopes == [Series.everybody] {
             try removeMarks(
                 among: marks(of: key, Series.everybody), of: key, in: Series.everybody,
@@ -79,12 +83,12 @@ extension Spool {
         Files.removeEmptyFolder(folder)
     }
 
-    /// Removes the marks that a crash, or a race of two programs, has left: of the series whose keys begin
-    /// with one of 256 bytes, every half minute another one. (257 is prime: each has its turn whatever the
-    /// distance between two runs.)
+    /// Removes the marks that a crash or a race of two programs has left. Each half minute it takes the
+    /// series whose keys begin with another one of 256 bytes. (257 is prime, so each byte gets its turn
+    /// whatever the time between two runs.)
     package func sweepSeries(at now: Timestamp) throws(Failure) {
         guard let turn = UInt8(exactly: now.seconds / 30 % 257) else { return }
-        // The drainer counts what is held meanwhile, and could renew a mark that has just expired.
+        // The drainer counts held messages meanwhile, and could renew a mark that has just expired.
         let now = now - .days(1)
         let byte = hex([turn])
         for key in try names(in: "\(folder)/series") where key.utf8.starts(with: byte.utf8) {
@@ -97,15 +101,16 @@ extension Spool {
         }
     }
 
-    /// - Parameter moment: what is held until then is still held.
+    /// - Parameter moment: messages that may be held beyond this moment are still held.
     private func isOpen(_ mark: SeriesMark, at moment: Timestamp) throws(Failure) -> Bool {
         guard mark.id == SeriesMark.heldID else { return try isOpen(mark.id) }
         return mark.held.map { $0.count > 0 && $0.until > moment } ?? false
     }
 
-    /// Counts the messages of a series that are held: while there are any, newer ones have to be known.
+    /// Changes the number of held messages of a series. While there are any, the marks of newer notifications
+    /// must stay.
     ///
-    /// - Parameter moment: how long a message may be held at the most.
+    /// - Parameter moment: the latest moment until which the message may be held.
     func countHeld(
         _ change: Int64, in series: Series, until moment: Timestamp, now: Timestamp
     ) throws(Failure) {
@@ -133,14 +138,14 @@ extension Spool {
         if let known, count <= 0 || known.path != path { Files.remove(known.path) }
     }
 
-    /// Removes the marks of a scope that are older than each notification of `marks` that is not over.
+    /// Removes the marks of a scope that are older than every unfinished notification in `marks`.
     private func removeMarks(
         among marks: [SeriesMark], of key: String, in scope: String, without id: String?,
         now: Timestamp
     ) throws(Failure) {
         let folder = folder(key, scope)
         for mark in marks.sorted(by: { $0.order < $1.order }) {
-            // While it is open, newer ones have to be known.
+            // While this one is open, the marks of newer ones must stay.
             if mark.id != id, try isOpen(mark, at: now) { break }
             if mark.scope == scope { Files.remove(mark.path) }
         }
@@ -149,15 +154,15 @@ extension Spool {
 }
 
 extension Intake {
-    /// The devices that a notification has reached, or may have, as receipts name them
-    /// (``DeviceToken/publicID``). Call ``ReceiptLog/write()`` first: what was only appended is not found.
+    /// The ids in receipts (``DeviceToken/publicID``) of the devices that a notification has reached or may
+    /// have reached. Call ``ReceiptLog/write()`` first: lines that were only appended are not found.
     package func devicesReached(by mark: SeriesMark) throws(Failure) -> [String] {
         guard let start = mark.receipts else { return [] }
         var devices: [String] = []
         var isHeld = false
         try log.forEachLine(of: mark.id, from: start) { line in
             let outcome = line["outcome"]?.string
-            // What was held is brought after the notification itself is over.
+            // Held messages are sent after the notification itself is finished.
             if outcome == Outcome.held.rawValue { isHeld = true }
             let isReached = outcome == Outcome.accepted.rawValue
             let isInDoubt = outcome != nil && line["in_doubt"]?.bool == true
@@ -172,9 +177,10 @@ extension Intake {
     /// Whether a notification has reached a device. Call ``ReceiptLog/write()`` first.
     ///
     /// - Parameters:
-    ///   - start: of the notification's receipts.
-    ///   - token: by whose beginning other receipts than those of messages name the device.
-    ///   - ids: those of the device, and of others that have become one with it.
+    ///   - start: where the notification's receipts begin.
+    ///   - token: the device's token. Only receipts of messages have a device id, others have the beginning
+    ///     of the token.
+    ///   - ids: the ids of the device, and of others that were merged with it.
     package func hasReached(
         _ notification: String, from start: ReceiptLog.Position, _ token: DeviceToken,
         orAnyOf ids: [String]
@@ -191,8 +197,8 @@ extension Intake {
         return hasReached
     }
 
-    /// The devices, as receipts name them, that a notification in the spool is still for, and the moment for
-    /// which it waits there; `nil` where it is over, or its file is damaged.
+    /// The devices that a notification in the spool is still for, and the moment until which it waits there;
+    /// `nil` if it is finished or its file is damaged.
     package func open(_ id: String) throws(Failure) -> OpenNotification? {
         var known = held[id]?.path
         if known == nil { known = try spool.path(of: id) }

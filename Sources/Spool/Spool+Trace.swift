@@ -3,9 +3,9 @@ import Turnstone
 import Unix
 
 extension Spool {
-    /// Where the receipts of what is accepted now will begin: no receipt of it comes before.
+    /// A position before all receipts of a notification that is accepted now.
     ///
-    /// - Parameter moment: before which it is not sent.
+    /// - Parameter moment: the moment before which it is not sent.
     package func receiptsStart(notBefore moment: Timestamp?, at now: Timestamp) throws(Failure)
         -> ReceiptLog.Position
     {
@@ -15,26 +15,26 @@ extension Spool {
         guard var last = try log.days().last else {
             return ReceiptLog.Position(day: day, offset: 0)
         }
-        // A clock that was far ahead has left receipts that come after those of now.
+        // If the clock was far ahead once, there may be receipts of later days.
         last = min(last, try log.dayToContinue(at: now))
         let size = try systemCalls(Files.stamp(of: log.path(last))?.size ?? 0)
-        // Half a line at the end goes when the next drainer begins.
+        // The next drainer removes half a line at the end.
         return ReceiptLog.Position(day: last, offset: max(0, Int(size) - 4096))
     }
 
-    /// What became of a message, as the receipts and the spool tell. Takes no lock: what happens meanwhile
-    /// may be missing in it.
+    /// What became of a message, according to the receipts and the spool. It takes no lock, so what happens
+    /// meanwhile may be missing.
     ///
     /// - Parameters:
-    ///   - start: as ``receiptsStart(notBefore:at:)`` gave it.
-    ///   - count: how many devices it has.
-    ///   - isHeld: whether it is for more of them, whose users are told later.
+    ///   - start: the result of ``receiptsStart(notBefore:at:)``.
+    ///   - count: the number of its devices.
+    ///   - isHeld: whether it is also held for other devices, whose users get it later.
     package func trace(
         _ id: String, from start: ReceiptLog.Position, devices count: Int, isHeld: Bool = false
     ) throws(Failure) -> NotificationTrace {
         var trace = NotificationTrace()
         trace.deliveries = Array(repeating: DeliveryTrace(), count: count)
-        // The spool first: what leaves it meanwhile has all its receipts.
+        // The spool first: a notification that leaves it meanwhile has all its receipts.
         trace.isInSpool = try readFile(of: id, into: &trace)
         let log = ReceiptLog(state: Files.parent(of: folder))
         try log.forEachLine(of: id, from: start) { (line) in
@@ -42,7 +42,7 @@ extension Spool {
             return trace.isComplete && !isHeld && trace.heldPlaces.isEmpty
         }
         if !trace.isComplete, !trace.isInSpool, count > 0 {
-            // The clock was set back by days since it was accepted.
+            // The clock may have been set back by days since it was accepted.
             try log.forEachLine(of: id, from: .beginning, before: start.day) { (line) in
                 trace.add(line)
                 return trace.isComplete && !isHeld
@@ -76,10 +76,10 @@ extension Spool {
 }
 
 extension ReceiptLog.Position {
-    /// Before the first receipt that there is.
+    /// The position before all receipts.
     static let beginning = ReceiptLog.Position(day: "", offset: 0)
 
-    /// Where a day's receipts begin.
+    /// The position where a day's receipts begin.
     package init(dayOf moment: Timestamp) {
         self.init(day: CalendarDate(moment).dayText, offset: 0)
     }

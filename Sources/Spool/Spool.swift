@@ -2,11 +2,11 @@ import Crypto
 import Turnstone
 import Unix
 
-/// The notifications that were accepted and have not all their outcomes: one file each, of a line for the
-/// notification and one for each device.
+/// The accepted notifications that are not finished: one file each, with a line for the notification and one
+/// for each device.
 ///
-/// `ready/` waits for the drainer, in lanes; `waiting/` is not to be tried before a moment, `failed/` nobody
-/// could read. A drainer leaves a file where it is until it is done with it.
+/// Files in `ready/` wait for the drainer, in lanes. Files in `waiting/` are not tried before a moment. Files
+/// in `failed/` could not be read. A drainer leaves a file in its place until it is done with it.
 package struct Spool {
     package let folder: String
 
@@ -19,15 +19,16 @@ package struct Spool {
 
     func ready(_ lane: Lane) -> String { "\(folder)/ready/\(lane.rawValue)" }
 
-    /// Accepts a notification: when this returns, it will be delivered to each of the devices, whatever
-    /// happens.
+    /// Accepts a notification: once this returns, it will be delivered to each of the devices, even after a
+    /// crash.
     ///
-    /// Whoever calls holds what makes the id unique (a user's lock) and has asked ``find(_:)``. Devices that
-    /// are known to be good should come first.
+    /// The caller holds the lock that makes the id unique (a user's) and has called ``find(_:)``. Devices
+    /// that are known to be good should come first.
     ///
     /// - Parameters:
-    ///   - moment: before which it is not sent.
-    ///   - erasures: ``erasures()`` before the users' documents were looked at, if their locks are not held.
+    ///   - moment: the moment before which it is not sent.
+    ///   - erasures: the value of ``erasures()`` before the users' documents were read, if their locks are
+    ///     not held.
     /// - Throws: later, if a user was erased meanwhile.
     package func accept(
         _ notification: Notification, to devices: some Sequence<Delivery>,
@@ -37,12 +38,12 @@ package struct Spool {
         try prepare(notification, to: &source, notBefore: moment, since: erasures).accept()
     }
 
-    /// Writes a notification that is accepted later, by ``PreparedNotification/accept()``.
+    /// Writes a notification that ``PreparedNotification/accept()`` accepts later.
     ///
-    /// Its devices are written one by one as the source gives them, so that a hundred thousand need no
-    /// memory. As soon as there are more than ``Lane/most``, the notification is bulk.
+    /// Its devices are written one by one as the source returns them, so that a hundred thousand take no
+    /// memory. If there are more than ``Lane/most``, the notification is bulk.
     ///
-    /// - Parameters: as of ``accept(_:to:notBefore:since:)``.
+    /// - Parameters: see ``accept(_:to:notBefore:since:)``.
     package func prepare(
         _ notification: Notification, to source: inout some DeliverySource,
         notBefore moment: Moment? = nil, since erasures: Int64? = nil
@@ -74,7 +75,7 @@ package struct Spool {
                 try mark(notification.id, in: series, acceptedAt: notification.accepted)
             }
             guard let erasures else { return }
-            // Whoever erases finds what is written by now.
+            // An erasure that begins after this finds what is written by now.
             try writer.flush()
             try checkNoErasure(since: erasures)
         }
@@ -93,7 +94,7 @@ package struct Spool {
         }
     }
 
-    /// Makes a file, at one instant and durably.
+    /// Writes a file atomically and durably.
     func write(
         _ path: String, lines: (inout LineWriter) throws(Failure) -> Void
     ) throws(Failure) {
@@ -105,7 +106,7 @@ package struct Spool {
     private func prepare(
         _ path: String, lines: (inout LineWriter) throws(Failure) -> Void
     ) throws(Failure) {
-        // The drainer removes worn folders: one may go between being made and being used.
+        // The drainer removes empty folders, so one may vanish between being made and being used.
         for isLast in [false, false, true] {
             var hasBegun = false
             do throws(Failure) {
@@ -117,15 +118,16 @@ package struct Spool {
                     try writer.flush()
                 }
             } catch {
-                // Nothing has been written then: without its folder the file cannot even be made.
+                // Without its folder the file cannot even be made, so nothing was written, and another
+                // attempt is safe.
                 guard error.cause == Errno.noEntry.name, !isLast, !hasBegun else { throw error }
             }
         }
     }
 
-    /// The notification of this id, wherever it is.
+    /// The notification of this id, in whatever folder it is.
     package func find(_ id: String) throws(Failure) -> Notification? {
-        // Twice, since it may be put off, into a folder that was not there a moment ago.
+        // Look twice, because it may be put off meanwhile, into a folder that did not exist a moment ago.
         for _ in 0..<2 {
             if let path = try path(of: id), let found = try SpoolFile.open(path)?.notification {
                 return found
@@ -134,14 +136,14 @@ package struct Spool {
         return nil
     }
 
-    /// Where the file of this id is.
+    /// The path of the file of this id.
     func path(of id: String) throws(Failure) -> String? { try paths(of: id).first }
 
     func folders() throws(Failure) -> [String] {
         Lane.all.map { ready($0) } + (try waitingFolders()).map { "\(waiting)/\($0.name)" }
     }
 
-    /// Whether a notification is in the spool, or is just being accepted.
+    /// Whether a notification is in the spool or is just being accepted.
     func isOpen(_ id: String) throws(Failure) -> Bool {
         if try contains(id) { return true }
         for folder in try folders() {
@@ -151,11 +153,11 @@ package struct Spool {
                 guard error.errno.isFileSpecific else { throw error.failure }
             }
         }
-        // It may have got its name between the two.
+        // It may have got its final name between the two checks.
         return try path(of: id) != nil
     }
 
-    /// A notification that waits for another attempt; `nil` for any other, and where its file is damaged.
+    /// A notification that waits for another attempt; `nil` for any other, or if its file is damaged.
     package func putOff(_ id: String) throws(Failure) -> OpenNotification? {
         guard let path = try path(of: id), path.utf8.starts(with: waiting.utf8) else { return nil }
         return try openNotification(at: path, Progress())
@@ -163,7 +165,7 @@ package struct Spool {
 
     /// Whether a notification waits for another attempt to reach a device, and cannot have reached it yet.
     ///
-    /// - Parameter ids: the device's, as receipts name it.
+    /// - Parameter ids: the ids of the device in receipts.
     package func isMissed(_ id: String, by ids: [String]) throws(Failure) -> Bool {
         for path in try paths(of: id) where path.utf8.starts(with: waiting.utf8) {
             do throws(Failure) {
@@ -179,8 +181,8 @@ package struct Spool {
         return false
     }
 
-    /// A notification that is not over, as its file and what the receipts tell of it say; `nil` where the
-    /// file is gone, or damaged.
+    /// An unfinished notification, with its devices without an outcome according to its file and the
+    /// receipts; `nil` if the file is gone or damaged.
     func openNotification(
         at path: String, _ progress: Progress
     ) throws(Failure) -> OpenNotification? {
@@ -202,7 +204,7 @@ package struct Spool {
         }
     }
 
-    /// The names in a folder; none where it cannot be listed: that keeps nobody else from being told.
+    /// The names in a folder. A folder that cannot be listed counts as empty, so that the others can be used.
     func names(in folder: String) throws(Failure) -> [String] {
         do throws(SystemError) { return try Files.names(in: folder) } catch {
             guard error.errno.isFileSpecific else { throw error.failure }
@@ -210,12 +212,13 @@ package struct Spool {
         }
     }
 
-    /// Where files of this id are: two, where a crash came between putting it off and taking it away.
+    /// The paths of the files of this id. There are two if a crash came after the new file was written and
+    /// before the old one was removed.
     func paths(of id: String) throws(Failure) -> [String] {
         let folders = try folders()
         var paths: [String] = []
         for path in folders.map({ "\($0)/\(id).jsonl" }) {
-            // A folder that cannot be entered keeps what is in it: the drainer reports it.
+            // Skip a folder that cannot be entered: the drainer reports it.
             do throws(SystemError) { if try Files.exists(path) { paths.append(path) } } catch {
                 guard error.errno.isFileSpecific else { throw error.failure }
             }
@@ -223,7 +226,7 @@ package struct Spool {
         return paths
     }
 
-    /// Makes it durable that files are gone.
+    /// Makes the removal of files durable.
     func synchronizeFolders() throws(Failure) {
         for folder in try folders() + [waiting] {
             do throws(SystemError) { try Files.synchronizeFolder(folder) } catch {
@@ -232,7 +235,7 @@ package struct Spool {
         }
     }
 
-    /// Where something waits, what comes first before the rest.
+    /// The folders in `waiting/`, the earliest moment first.
     func waitingFolders() throws(Failure) -> [WaitingFolder] {
         let names = try systemCalls(Files.names(in: waiting))
         return names.compactMap { WaitingFolder(name: $0) }.sorted { $0.until < $1.until }
@@ -244,13 +247,13 @@ package struct Spool {
         return try nextDue(at: now).map { $0 <= now } ?? false
     }
 
-    /// Whether there is anything that is not put off.
+    /// Whether there is any notification that was not put off.
     package func hasReady() throws(Failure) -> Bool {
         for lane in Lane.all where try hasNotification(ready(lane)) { return true }
         return false
     }
 
-    /// The earliest moment at which something that waits is to be tried.
+    /// The earliest moment at which a waiting notification or a box is due.
     package func nextDue(at now: Timestamp) throws(Failure) -> Timestamp? {
         let folders = try waitingFolders()
         var waiting = try first(among: folders.filter { $0.isDue(at: now) }).map { due in
@@ -263,8 +266,8 @@ package struct Spool {
         return min(box, waiting ?? box)
     }
 
-    /// The first of the folders that has a notification in it: one that was killed while it accepted one may
-    /// have left a folder with nothing, or with half a file.
+    /// The first of the folders that has a notification. A program that was killed while it accepted one may
+    /// have left a folder that is empty or has only half a file.
     private func first(among folders: [WaitingFolder]) throws(Failure) -> WaitingFolder? {
         for folder in folders where try hasNotification("\(waiting)/\(folder.name)") {
             return folder
@@ -272,7 +275,7 @@ package struct Spool {
         return nil
     }
 
-    /// Whether there is a notification in a folder. One that cannot be listed counts as empty.
+    /// Whether a folder has a notification in it. A folder that cannot be listed counts as empty.
     func hasNotification(_ folder: String) throws(Failure) -> Bool {
         let list = FolderList(folder)
         do throws(SystemError) {
@@ -284,20 +287,20 @@ package struct Spool {
     }
 }
 
-/// Removes what was left of a notification when the process was killed that accepted it, if a repeated
-/// request cannot complete it any more: ``Spool/complete(_:in:)`` is for 24 hours.
+/// Removes the file of a notification whose program was killed before it accepted it, once a repeated request
+/// cannot complete it any more: ``Spool/complete(_:in:)`` is for 24 hours.
 func removeIfAbandoned(_ path: String) {
     guard path.utf8.suffix(10).elementsEqual(".jsonl.new".utf8) else { return }
     do throws(SystemError) {
-        // The file system tells when it was written by the system's clock.
+        // Times of files are by the system's clock.
         guard let stamp = try Files.stamp(of: path),
             Timestamp.systemNow - Timestamp(seconds: stamp.seconds) > .hours(25)
         else { return }
         Files.remove(path)
-    } catch {}  // it is looked at again
+    } catch {}  // the next listing finds it again
 }
 
-/// The id of the notification in a file of this name; `nil` for a file that is none of the spool's.
+/// The id of the notification in a file of this name, or the day of receipts; `nil` for other files.
 func idOfFile(_ name: String) -> String? {
     guard name.utf8.suffix(6).elementsEqual(".jsonl".utf8) else { return nil }
     return String(decoding: name.utf8.dropLast(6), as: UTF8.self)

@@ -1,11 +1,11 @@
 import Turnstone
 import Unix
 
-/// A notification's file while it is worked through: its devices one after the other, those with an outcome
-/// left out.
+/// A notification's file while a drainer works through it. It returns the devices one after the other,
+/// without those that have an outcome.
 ///
-/// One pass asks the push service once about each device that is left. What has no outcome then is written
-/// anew, to wait for the next pass. A small file is read at once, a large one piece by piece.
+/// In one pass, each remaining device is tried once. Devices that then have no outcome are written to a new
+/// file, which waits for the next pass. A small file is read at once, a large one piece by piece.
 package final class SpoolFile {
     package private(set) var notification: Notification
     /// Which pass this is, from 1.
@@ -13,22 +13,22 @@ package final class SpoolFile {
     /// Whether a device was reached in an earlier pass.
     let wasReached: Bool
     let path: String
-    /// How many devices were handed out.
+    /// The number of devices that ``next()`` has returned.
     package private(set) var count = 0
-    /// Whether all devices were handed out.
+    /// Whether ``next()`` has returned all devices.
     package private(set) var isExhausted = false
-    /// Which devices have their outcome, and since where the receipts tell of it.
+    /// Which devices have their outcome, and where the receipts about it begin.
     var progress = Progress()
-    /// How many devices had which outcome in earlier passes.
+    /// The number of devices with each outcome in earlier passes.
     private let earlier: [Outcome: Int]
     private let isSmall: Bool
-    /// By number, once they were asked for: few phones have several users.
+    /// By number, once they were needed: few phones have several users.
     private var alternates: [Int: [Delivery]]?
     private var lines: LineReader
 
-    /// - Returns: `nil` where there is no such file.
-    /// - Throws: `corrupt` where its first line is no notification, `newer` where a newer program wrote it,
-    ///   `unreadable` where it cannot be opened.
+    /// - Returns: `nil` if there is no such file.
+    /// - Throws: `corrupt` if its first line is not a notification, `newer` if a newer program wrote it,
+    ///   `unreadable` if it cannot be opened.
     static func open(_ path: String) throws(Failure) -> SpoolFile? {
         let lines: LineReader
         do throws(SystemError) { lines = try LineReader(path) } catch {
@@ -62,9 +62,9 @@ package final class SpoolFile {
         self.earlier = earlier
     }
 
-    /// The next device without an outcome; `nil` at the end.
+    /// Returns the next device without an outcome; `nil` at the end.
     ///
-    /// - Throws: `corrupt` where a line is no device.
+    /// - Throws: `corrupt` if a line is not a device.
     package func next() throws(Failure) -> Delivery? {
         while let delivery = try nextOfAll() {
             guard !delivery.isAlternate else { continue }
@@ -75,7 +75,7 @@ package final class SpoolFile {
         return nil
     }
 
-    /// The next device without an outcome or alternate to one; `nil` at the end.
+    /// Returns the next device without an outcome, or the next alternate to such a device; `nil` at the end.
     func nextOfAll() throws(Failure) -> Delivery? {
         while let line = try lines.next() {
             guard let delivery = members(of: line).flatMap(Delivery.init) else {
@@ -86,7 +86,7 @@ package final class SpoolFile {
         return nil
     }
 
-    /// The same device for other users to whom the notification is addressed.
+    /// The deliveries to the same device for other users of the notification.
     package func alternates(to delivery: Delivery) throws(Failure) -> [Delivery] {
         if alternates == nil { alternates = try readAlternates() }
         return alternates?[delivery.number] ?? []
@@ -101,10 +101,10 @@ package final class SpoolFile {
         return alternates
     }
 
-    /// The lane that a file of unknown length takes.
+    /// The lane. The number of devices is not known here, so a file that was not read at once counts as bulk.
     package var lane: Lane { notification.lane(devices: isSmall ? 1 : .max) }
 
-    /// The other deliveries among those that are left whose devices have this token.
+    /// The other remaining deliveries to devices with this token.
     package func others(
         than delivery: Delivery, for token: DeviceToken
     ) throws(Failure) -> [Delivery] {
@@ -118,21 +118,21 @@ package final class SpoolFile {
         return others
     }
 
-    /// Gives a carrier what it is to carry now.
+    /// Replaces the content by what is to be sent now.
     package func load(_ push: PushContent, expires: Timestamp) {
         notification.push = push
         notification.expires = expires
     }
 
-    /// Whose device it is.
+    /// The user of the delivery's device.
     package func user(of delivery: Delivery) -> UserID? { delivery.user ?? notification.user }
 
-    /// Who has a turn among the others when a delivery is sent.
+    /// The recipient that takes turns with others when a delivery is sent.
     package func recipient(of delivery: Delivery) -> Recipient {
         user(of: delivery).map { .user($0) } ?? .aim(delivery.aim)
     }
 
-    /// Those to whom a small notification goes.
+    /// All recipients of a small notification.
     package func recipients() throws(Failure) -> [Recipient] {
         if let user = notification.user { return [.user(user)] }
         guard let whole = try SpoolFile.open(path) else { return [] }
@@ -141,18 +141,18 @@ package final class SpoolFile {
         return recipients
     }
 
-    /// Whether a push to the device may have arrived though nobody knows.
+    /// Whether a push to the device may have arrived although no answer says so.
     package func isInDoubt(_ delivery: Delivery) -> Bool {
         delivery.isInDoubt || progress.unanswered.contains(delivery.number)
             || progress.doubtful.contains(delivery.number)
     }
 
-    /// How many devices have which outcome, in all passes.
+    /// The number of devices with this outcome, in all passes.
     package func count(_ outcome: Outcome) -> Int {
         (earlier[outcome] ?? 0) + (progress.counts[outcome] ?? 0)
     }
 
-    /// How many devices have which outcome in all passes, as the next pass's file says it.
+    /// The number of devices with each outcome in all passes, as the next pass's file stores it.
     var outcomes: JSONValue? {
         var outcomes = JSONObject()
         for outcome in Outcome.all where count(outcome) > 0 {

@@ -2,11 +2,11 @@ import JSON
 import Turnstone
 import Unix
 
-/// A drainer that holds the election and gives no sign of life.
+/// A drainer that holds the election but gives no sign of life.
 package struct StuckDrainer: Equatable, Sendable {
     package let process: Int
     package let since: Timestamp
 
-    /// The longest time one step of a drainer may take: it waits for locks, and for a slow disk.
+    /// The longest time that one step of a drainer may take, waits for locks and a slow disk included.
     package static let patience = Interval.seconds(60)
 }

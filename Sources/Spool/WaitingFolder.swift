@@ -1,17 +1,17 @@
 import Turnstone
 
 extension Spool {
-    /// Before which a notification is not sent.
+    /// The moment before which a notification is not sent.
     package enum Moment: Equatable, Sendable {
-        /// Its sender wants it then: `send_after`.
+        /// The moment that its sender requested: `send_after`.
         case requested(Timestamp)
-        /// So long it is put off by us: it is due at once where the clock turns out to have been ahead.
+        /// The moment until which we put it off. It is due at once if the clock turns out to have been ahead.
         case putOff(until: Timestamp)
     }
 
-    /// Rounds the moment of a requested up, so that few folders serve many wishes: to a whole minute where it is
-    /// more than ten minutes ahead and the notification expires more than ten minutes later, else to a whole
-    /// second. What expires within that second waits for the exact moment.
+    /// Rounds a requested moment up, so that few folders serve many notifications: to a whole minute if it is
+    /// more than ten minutes ahead and the notification expires more than ten minutes after it, otherwise to
+    /// a whole second. A notification that expires before the rounded moment waits for the exact one.
     package static func moment(
         for requested: Timestamp, now: Timestamp, expires: Timestamp
     ) -> Timestamp {
@@ -23,15 +23,15 @@ extension Spool {
     }
 }
 
-/// A folder in `waiting/`. Its name says until when what is in it waits: `<ms>` where the sender wants that,
-/// and `<ms>-<since>` where it was put off, with the minute in which that was.
+/// A folder in `waiting/`. Its name says until when its notifications wait: `<ms>` if their senders requested
+/// that moment, or `<ms>-<since>` if they were put off, with the minute in which that happened.
 struct WaitingFolder: Equatable {
     let name: String
     let until: Timestamp
-    /// The minute's start, so that few folders serve many notifications.
+    /// The start of that minute, so that few folders serve many notifications.
     let since: Timestamp?
 
-    /// - Returns: `nil` where it is none of the spool's folders.
+    /// - Returns: `nil` if the name is not that of such a folder.
     init?(name: String) {
         let parts = name.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
             .map { Int64(String(decoding: Array($0), as: UTF8.self)) }
@@ -42,7 +42,7 @@ struct WaitingFolder: Equatable {
         if parts.count == 2, since == nil { return nil }
     }
 
-    /// - Parameter expires: when what is put into it is no longer worth delivering.
+    /// - Parameter expires: the expiration of the notification to put into it.
     init(_ moment: Spool.Moment, now: Timestamp, expires: Timestamp) {
         switch moment {
         case .requested(let requested):
@@ -57,8 +57,8 @@ struct WaitingFolder: Equatable {
         }
     }
 
-    /// Whether what is in it is to be tried. What was put off in the future was put off by a wrong clock, and
-    /// nobody knows for how long.
+    /// Whether its notifications are due. If they were put off at a time in the future, the clock was wrong,
+    /// and nobody knows for how long.
     func isDue(at now: Timestamp) -> Bool {
         until <= now || since.map { $0 > now } ?? false
     }
