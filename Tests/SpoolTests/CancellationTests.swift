@@ -21,7 +21,7 @@ import Turnstone
         return try scratch.spool.trace("n1", from: start, devices: 2).deliveries.map(\.outcome)
     }
 
-    @Test("without a drainer it is over at once")
+    @Test("without a drainer, cancelling takes effect at once")
     func alone() throws {
         try accept(notBefore: now + .hours(1))
         #expect(try scratch.spool.cancel("n1", at: now) { _, _ in })
@@ -29,7 +29,7 @@ import Turnstone
         #expect(scratch.files.filter { $0.hasPrefix("spool/") } == ["spool/drainer.lock"])
     }
 
-    @Test("what was moved behind others' is known, and can be called off")
+    @Test("a notification in the backlog is found and can be cancelled")
     func inBacklog() throws {
         try accept()
         let intake = try scratch.intake()
@@ -41,7 +41,7 @@ import Turnstone
         #expect(!scratch.files.contains { $0.hasSuffix(".jsonl") && $0.hasPrefix("spool/") })
     }
 
-    @Test("what was due is moved behind others' as it is")
+    @Test("a notification that was due is moved to the backlog unchanged")
     func dueInBacklog() throws {
         try accept(notBefore: now + .hours(1))
         let intake = try scratch.intake()
@@ -53,7 +53,7 @@ import Turnstone
         #expect(try file.rest().count == 2)
     }
 
-    @Test("what has an outcome keeps it, and what may have arrived has gone out")
+    @Test("cancelling changes no outcome, and no push that may have arrived")
     func underway() throws {
         try accept()
         let intake = try scratch.intake()
@@ -73,7 +73,7 @@ import Turnstone
         #expect(delivery.number == 1 && !next.isCancelled(delivery, in: left))
     }
 
-    @Test("a drainer takes what is called off before its time, once")
+    @Test("a drainer takes a cancelled notification once, before it is due")
     func marks() throws {
         try accept(notBefore: now + .hours(1))
         try scratch.folder.write("", to: "spool/cancelled/n1")
@@ -92,7 +92,7 @@ import Turnstone
         #expect(scratch.files == ["receipts/2026-11-21.jsonl"])
     }
 
-    @Test("an attempt without an answer leaves a doubt, in this pass and in the next")
+    @Test("a delivery is in doubt after an attempt without an answer, in this pass and in the next")
     func doubt() throws {
         try accept()
         let intake = try scratch.intake()
@@ -109,7 +109,7 @@ import Turnstone
         #expect(try again.rest().map(\.isInDoubt) == [true, false])
     }
 
-    @Test("what was prepared and not accepted is accepted once it is asked for again")
+    @Test("a prepared notification is accepted when the request is repeated")
     func complete() throws {
         var devices = ListedDeliveries(rest: Scratch.devices.makeIterator())
         let prepared = try scratch.spool.prepare(Scratch.notification(), to: &devices)

@@ -5,13 +5,13 @@ import TestSupport
 import Testing
 import Turnstone
 
-/// What a drainer finds that somebody else has left, rightly or wrongly.
+/// What a drainer does with the files that killed drainers and others have left.
 @Suite struct CrashTests {
     let scratch = Scratch()
     let now = Scratch.now
     private var spool: Spool { scratch.spool }
 
-    /// A drainer that has an accepted push on record, and then is no more.
+    /// A drainer that was killed after it recorded an accepted push.
     private func halfDone() throws -> (Intake, SpoolFile) {
         try spool.accept(Scratch.full(), to: Scratch.devices)
         let intake = try scratch.intake()
@@ -23,7 +23,7 @@ import Turnstone
         return (intake, file)
     }
 
-    @Test("a drainer takes up what a killed one was at, without what has its outcome")
+    @Test("a drainer continues a killed one's work, without devices that have an outcome")
     func resumed() throws {
         _ = try halfDone()
         let file = try #require(try scratch.intake().next(in: .normal))
@@ -33,7 +33,7 @@ import Turnstone
     }
 
     @Test(
-        "what may have been sent and has no answer on record is a repeat, what was not sent is none",
+        "a push that may have been sent before is a repeat, one that was not sent is not",
         arguments: [false, true])
     func unanswered(isNotSent: Bool) throws {
         try spool.accept(Scratch.full(), to: Scratch.devices)
@@ -53,19 +53,19 @@ import Turnstone
         #expect(repeats.map { $0["n"] } == (isNotSent ? [] : [1]))
     }
 
-    @Test("the same after a checkpoint in between, which leaves out nothing that is needed")
+    @Test("a checkpoint in between leaves out no receipts that are needed")
     func checkpoint() throws {
         let (intake, file) = try halfDone()
         intake.leave(file)
         try intake.writeCheckpoint()
         let next = try scratch.intake()
         try next.writeCheckpoint()
-        #expect(try scratch.lines("spool/checkpoint.json").isEmpty, "all is needed")
+        #expect(try scratch.lines("spool/checkpoint.json").isEmpty, "all receipts are needed")
         let again = try #require(try scratch.intake().next(in: .normal))
         #expect(try again.rest().map(\.number) == [1])
     }
 
-    @Test("when all is over, the receipts need not be read again")
+    @Test("when everything is finished, the receipts need not be read again")
     func afterTheEnd() throws {
         let (intake, file) = try halfDone()
         intake.log.append(
@@ -80,7 +80,7 @@ import Turnstone
         #expect(checkpoint?["day"] == "2026-11-21")
     }
 
-    @Test("what has all its outcomes has nothing left to send")
+    @Test("a notification with all its outcomes has nothing left to send")
     func settled() throws {
         let (intake, file) = try halfDone()
         intake.log.append(
@@ -91,7 +91,7 @@ import Turnstone
     }
 
     @Test(
-        "of a notification that was put off and not taken away, only the later one counts",
+        "of two files of a notification that was put off, only the later one counts",
         arguments: [false, true])
     func putOffTwice(isDue: Bool) throws {
         let (intake, file) = try halfDone()
@@ -109,7 +109,7 @@ import Turnstone
             ])
     }
 
-    @Test("a pass that is over and was not put off is done again, without what has its outcome")
+    @Test("a pass that ended without a new file is repeated, without devices that have an outcome")
     func notPutOff() throws {
         let (intake, file) = try halfDone()
         intake.endPass(file, until: now + .seconds(5))
@@ -119,7 +119,7 @@ import Turnstone
         #expect(again.pass == 1)
     }
 
-    @Test("receipts that somebody has spoilt hold up nothing")
+    @Test("damaged receipts hold up nothing")
     func spoilt() throws {
         _ = try halfDone()
         let text = try #require(scratch.folder.read("receipts/2026-11-21.jsonl"))
@@ -131,7 +131,7 @@ import Turnstone
         #expect(try again.rest().map(\.number) == [1])
     }
 
-    @Test("an acceptance that was never made is no notification")
+    @Test("a file that was never accepted is not a notification")
     func beforeTheRename() throws {
         try scratch.folder.write(#"{"version":1"#, to: "spool/ready/normal/n1.jsonl.new")
         #expect(try spool.find("n1") == nil)
@@ -140,7 +140,7 @@ import Turnstone
     }
 
     @Test(
-        "what nobody can read is kept out of the way, and holds up nothing",
+        "an unreadable file is set aside and holds up nothing",
         arguments: [
             "", "{", "[]\n", "{}\n", "{\"version\":2,\"id\":\"bad\"}\n",
             #"{"version":1,"id":"bad","user":"","accepted_at":1,"expires_at":2,"push":{}}"# + "\n",
@@ -174,7 +174,7 @@ import Turnstone
     }
 
     @Test(
-        "and so is a device",
+        "a device with a member of another type is unreadable",
         arguments: [
             ("device", "xyz"), ("device", 7), ("n", "1"), ("n", -1), ("n", 4_294_967_296),
         ] as [(String, JSONValue)])
@@ -194,7 +194,7 @@ import Turnstone
         try scratch.folder.write(text, to: "spool/ready/normal/n1.jsonl")
     }
 
-    @Test("a file whose end is missing is not taken for a shorter one")
+    @Test("a file whose end is missing is damaged, not a shorter file")
     func cut() throws {
         try spool.accept(Scratch.full(), to: Scratch.devices)
         let text = try #require(scratch.folder.read("spool/ready/normal/n1.jsonl"))
@@ -203,7 +203,7 @@ import Turnstone
         #expect(cause { _ = try file.rest() } == "corrupt")
     }
 
-    @Test("what others put beside the notifications stays where it is")
+    @Test("files of others beside the notifications stay in their place")
     func strangers() throws {
         try scratch.folder.write("x", to: "spool/ready/normal/readme.txt")
         #expect(try !spool.hasReady() && scratch.intake().all(in: .normal).isEmpty)
@@ -220,7 +220,7 @@ import Turnstone
         #expect(scratch.files.isEmpty)
     }
 
-    @Test("a notification is its owner's alone")
+    @Test("only its owner can read a notification")
     func mode() throws {
         try spool.accept(Scratch.notification(), to: Scratch.devices)
         for (name, mode) in [

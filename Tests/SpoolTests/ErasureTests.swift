@@ -6,9 +6,9 @@ import Unix
 
 @testable import Spool
 
-/// A user is taken out of the spool, and what is for others stays.
+/// Erasing a user from the spool, without the notifications to others.
 @Suite struct SpoolErasureTests {
-    @Test("a device of two users stays the other one's in a file that was never accepted")
+    @Test("a device of two users stays for the other one in a file that was never accepted")
     func leftover() throws {
         let scratch = Scratch()
         let users = try ["ann", "bob"].map { try #require(UserID($0)) }
@@ -21,7 +21,7 @@ import Unix
             id: plain.id, user: nil, accepted: plain.accepted, expires: plain.expires,
             push: plain.push)
         try scratch.spool.accept(notification, to: deliveries)
-        // As a program has left it that was killed an hour ago, before it accepted it.
+        // As left by a program that was killed long ago, before it accepted the notification.
         let path = "\(scratch.folder.path)/spool/ready/normal/\(plain.id).jsonl"
         #expect(rename(path, "\(path).new") == 0)
         var times = [timeval(), timeval()]
@@ -37,7 +37,7 @@ import Unix
         #expect(try file.rest().map(\.user) == [users[1]])
     }
 
-    @Test("a file that cannot be read is counted and reported once, however often it is looked at")
+    @Test("an unreadable file is counted and reported once")
     func unreadableOnce() throws {
         let scratch = Scratch()
         try scratch.spool.accept(Scratch.notification(), to: Scratch.devices)
@@ -53,7 +53,7 @@ import Unix
         #expect(erased.unreadable == 1 && reports == 1)
     }
 
-    @Test("what was begun before a user was erased is not accepted after it")
+    @Test("a notification begun before a user was erased is not accepted afterwards")
     func begunBefore() throws {
         let scratch = Scratch()
         let user = UserID("42")!
@@ -75,7 +75,7 @@ import Unix
     }
 
     @Test(
-        "marks that were left are swept, those of what is under way are not",
+        "marks that were left behind are removed, those of open notifications are not",
         arguments: [30, 60, 300])
     func sweptMarks(distance: Int64) throws {
         let scratch = Scratch()

@@ -6,7 +6,7 @@ import Turnstone
 
 @Suite struct FlatLineTests {
     @Test(
-        "a line is read as any JSON text is, plain or not",
+        "a line is read like any JSON text, plain or not",
         arguments: [
             #"{"n":0,"device":"ab12","proven":true,"badge":7}"#, #"{"a":123456789012345678}"#,
             #"{"a":1234567890123456789}"#, #"{"a":01}"#, #"{"a":0}"#, #"{"a":-1}"#, #"{"a":1.5}"#,

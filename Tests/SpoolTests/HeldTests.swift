@@ -7,7 +7,7 @@ import Turnstone
 
 /// Boxes that several programs move at once.
 @Suite struct HeldTests {
-    @Test("what goes back to its box stays, whoever looks at the box and removes folders meanwhile")
+    @Test("messages put back into a box stay, even if others move the box meanwhile")
     func putBack() throws {
         let scratch = Scratch()
         let spool = scratch.spool
@@ -20,7 +20,7 @@ import Turnstone
                 Scratch.notification(id), Scratch.devices[0], in: box,
                 until: now + .minutes(30), now: now)
         }
-        // As the drainer does while the user's preferences change again and again.
+        // The drainer releases and puts back while the user's preferences keep changing.
         let threads = (0..<3).map { number in
             Thread {
                 for round in 0..<600 {

@@ -10,7 +10,7 @@ import Turnstone
     let now = Scratch.now
     private let today = "receipts/2026-11-21.jsonl"
 
-    @Test("a receipt holds each attempt, without whole tokens and without what was said")
+    @Test("a receipt records each attempt, without whole tokens and without content")
     func lines() throws {
         try scratch.spool.accept(Scratch.full(), to: Scratch.devices)
         let intake = try scratch.intake()
@@ -44,7 +44,7 @@ import Turnstone
             ])
     }
 
-    @Test("nothing is written before the commit, and nothing is left set aside")
+    @Test("nothing is written before the commit, and no reserved space is left")
     func commit() throws {
         try scratch.spool.accept(Scratch.notification(), to: Scratch.devices)
         let intake = try scratch.intake()
@@ -62,7 +62,7 @@ import Turnstone
         #expect(stat("\(scratch.folder.path)/\(today)", &status) == 0 && status.st_blocks <= 16)
     }
 
-    @Test("what is about to be sent is on record before, neighbours in one line")
+    @Test("pushes are recorded before they are sent, consecutive ones in one line")
     func sending() throws {
         try scratch.spool.accept(
             Scratch.notification(), to: repeatElement(Scratch.devices[0], count: 5))
@@ -94,7 +94,7 @@ import Turnstone
         #expect(try scratch.lines(today).map { $0.members.first?.name } == ["a", "id"])
     }
 
-    @Test("a day's receipts begin with the day, and a clock that is set back changes nothing")
+    @Test("each day has its own receipts, and a clock that is set back changes nothing")
     func days() throws {
         try scratch.spool.accept(Scratch.notification(), to: Scratch.devices)
         let intake = try scratch.intake()
@@ -108,7 +108,7 @@ import Turnstone
         }
         #expect(try scratch.lines(today).count == 1)
         #expect(try scratch.lines("receipts/2026-11-22.jsonl").count == 2)
-        // Not even for the next drainer, as long as anything is told of there.
+        // The next drainer continues there too, while the receipts name open notifications.
         let next = try scratch.intake()
         let again = try #require(try next.next(in: .normal))
         next.log.append(Scratch.accepted(), of: devices[0], in: again)
@@ -116,7 +116,7 @@ import Turnstone
         #expect(try scratch.lines("receipts/2026-11-22.jsonl").count == 3)
     }
 
-    @Test("receipts go when their day ended more than 30 days ago")
+    @Test("receipts are removed 30 days after their day ended")
     func old() throws {
         for day in ["2026-10-21", "2026-10-22", "2026-11-21", "2025-12-31"] {
             try scratch.folder.write("{}\n", to: "receipts/\(day).jsonl")

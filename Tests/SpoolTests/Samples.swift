@@ -4,7 +4,7 @@ import Turnstone
 
 @testable import Spool
 
-/// A spool of one test's own.
+/// A spool for one test.
 struct Scratch {
     let folder = TemporaryFolder()
     let spool: Spool
@@ -17,7 +17,7 @@ struct Scratch {
     /// The spool's and the receipts' files.
     var files: [String] { folder.files().keys.sorted() }
 
-    /// What a drainer has in hand that begins now.
+    /// The intake of a drainer that begins now.
     func intake(at moment: Timestamp = now) throws -> Intake {
         let intake = Intake(spool: spool, log: ReceiptLog(state: folder.path))
         try intake.recover(at: moment)
@@ -42,7 +42,7 @@ struct Scratch {
                 payload: Payload(aps: members, data: ["game_id": 1])))
     }
 
-    /// A notification with everything in it that can be in one.
+    /// A turn notice, with all its members.
     static func full(_ id: String = "n1") -> Notification {
         let plain = notification(id)
         return Notification(
@@ -51,7 +51,7 @@ struct Scratch {
             turns: .init(notice: 3, turns: TurnLedger().marking([Game(id: 7)], notice: 3)))
     }
 
-    /// Its two devices, one of which has everything that a device can have.
+    /// Its two devices. The second one has nearly all members of a device.
     static let devices = [
         Delivery(token: tokens[0], environment: nil),
         Delivery(
@@ -73,7 +73,7 @@ extension Delivery {
 }
 
 extension SpoolFile {
-    /// All devices that are left.
+    /// All remaining devices.
     func rest() throws -> [Delivery] {
         var rest: [Delivery] = []
         while let delivery = try next() { rest.append(delivery) }

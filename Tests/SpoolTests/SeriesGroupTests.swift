@@ -4,7 +4,7 @@ import Turnstone
 
 @testable import Spool
 
-/// What is known of a series' notifications while one of them is in hand. A push is a text here.
+/// What is known about a series while one of its notifications is in hand. Here a push is a text.
 @Suite struct SeriesGroupTests {
     private let group = SeriesGroup<String>()
     private let phone = String(repeating: "a1", count: 12)
@@ -84,7 +84,7 @@ import Turnstone
     @Test func whatWasReadIsNotReadAgain() {
         group.join("a", isLarge: false, isComplete: true)
         group.join("b", isLarge: false, isComplete: false)
-        #expect(!group.mustRead("a"), "all that it reaches is recorded here")
+        #expect(!group.mustRead("a"), "each device that it reaches is recorded here")
         #expect(group.mustRead("b"), "earlier passes are in the receipts")
         #expect(!group.mustRead("b"))
         #expect(group.mustRead("c") && !group.mustRead("c"))
@@ -97,12 +97,12 @@ import Turnstone
         group.add(notification("large", 2), devices: [phone])
         #expect(group.unread.isEmpty)
         #expect(ahead(of: 1, on: phone) == ["large"])
-        // Alone again, it records nothing: what it reaches has to be read.
+        // Alone again, it records nothing: the devices that it reaches must be read.
         #expect(group.leave("a", putOffUntil: nil) == [])
         #expect(group.mustRead("large"))
     }
 
-    @Test("a mark of an older program, whose name does not tell its order, is read")
+    @Test("a mark of an older program, whose name lacks the order, is read")
     func olderMark() throws {
         let scratch = Scratch()
         let series = Series(["collapse x"], of: nil, order: order(1))

@@ -15,7 +15,7 @@ import Unix
         for id in ids { try spool.accept(Scratch.notification(id), to: Scratch.devices) }
     }
 
-    @Test("what was accepted can be found and taken, unchanged")
+    @Test("an accepted notification is found and taken unchanged")
     func found() throws {
         #expect(try spool.find("n1") == nil)
         try spool.accept(Scratch.full(), to: Scratch.devices)
@@ -31,7 +31,7 @@ import Unix
         #expect(file.isExhausted)
     }
 
-    @Test("a channel is kept in the place of devices, and told of in the receipt")
+    @Test("a channel is stored instead of devices, and named in the receipt")
     func channel() throws {
         let channel = try #require(ChannelID("++//AAAB/w=="))
         let delivery = Delivery(channel: channel, environment: .production)
@@ -48,7 +48,7 @@ import Unix
         #expect(line["channel"] == "++//AAAB/w==" && line["device"] == nil)
     }
 
-    @Test("accepting an id again replaces it, whatever a killed program has left of it")
+    @Test("accepting an id again replaces the file, even one that a killed program left")
     func again() throws {
         try scratch.folder.write("half of", to: "spool/ready/normal/n1.jsonl.new")
         try accept("n1", "n1")
@@ -56,7 +56,7 @@ import Unix
     }
 
     @Test(
-        "a lane is for what a notification says and for how many it is",
+        "the lane depends on the content and on the number of devices",
         arguments: [
             ([:], .alert, 1, "normal"), ([:], .alert, 100, "normal"), ([:], .alert, 101, "bulk"),
             (["interruption-level": "time-sensitive"], .alert, 2, "urgent"),
@@ -75,7 +75,7 @@ import Unix
         #expect(scratch.files == ["spool/ready/\(lane)/n1.jsonl"])
     }
 
-    @Test("a notification to many devices is read piece by piece and misses none")
+    @Test("a notification to many devices is read piece by piece, without missing any")
     func bulk() throws {
         let count = 3000
         try spool.accept(
@@ -87,9 +87,7 @@ import Unix
         #expect(try file.rest().map(\.number) == Array(0..<count))
     }
 
-    @Test(
-        "what is put off waits in the folder of its moment, with one failure more where it has failed"
-    )
+    @Test("a device put off waits in the moment's folder, with one failure more if it failed")
     func putOff() throws {
         try accept("n1")
         let intake = try scratch.intake()
@@ -126,7 +124,7 @@ import Unix
     }
 
     @Test(
-        "few folders serve many wishes, and none lets what is in it expire",
+        "few folders serve many moments, and no notification expires while it waits in one",
         arguments: [
             (1, 3_600_000, 1000), (1000, 3_600_000, 1000), (1001, 3_600_000, 2000),
             (600_000, 3_600_000, 600_000), (600_001, 3_600_000, 660_000),
@@ -139,7 +137,7 @@ import Unix
         #expect(found == now + .milliseconds(moment))
     }
 
-    @Test("what a killed acceptance has left is no work, and goes after a day")
+    @Test("a file that a killed program never accepted is not work, and is removed after a day")
     func abandoned() throws {
         let paths = [
             "spool/waiting/1795262400000/a.jsonl.new",
@@ -164,7 +162,7 @@ import Unix
         #expect(try Files.names(in: "\(scratch.folder.path)/spool/waiting").isEmpty)
     }
 
-    @Test("a lane is gone through without what is in hand, again and again")
+    @Test("a lane is listed again and again, without notifications in hand")
     func taken() throws {
         try accept("a", "b", "c")
         let intake = try scratch.intake()
@@ -177,7 +175,7 @@ import Unix
             try intake.all(in: .normal).map(\.notification.id) == [first[0].notification.id])
     }
 
-    @Test("many that wait for one moment are taken one by one")
+    @Test("many notifications that wait for one moment are taken one by one")
     func manyDue() throws {
         let intake = try scratch.intake()
         for number in 0..<50 { try accept("n\(number)") }
@@ -213,16 +211,16 @@ import Unix
         #expect(stuck.since == now && stuck.process == Int(ThisProcess.id))
         election.beat(at: now + .minutes(5))
         #expect(try spool.stuckDrainer(at: now + .minutes(6)) == nil)
-        // A clock that was set back.
+        // The clock was set back.
         election.beat(at: now)
         #expect(try spool.stuckDrainer(at: now + .seconds(9)) == nil)
         election.end()
         #expect(try Files.contents("\(scratch.folder.path)/spool/drainer.lock") == [])
         #expect(try spool.stuckDrainer(at: now + .hours(1)) == nil)
-        #expect(try spool.election() != nil, "asking takes the lock from nobody")
+        #expect(try spool.election() != nil, "the check takes the lock from nobody")
     }
 
-    @Test("the sign of life that a killed drainer left is nobody's, however many ask at once")
+    @Test("a killed drainer's sign of life does not make it stuck, however many check at once")
     func oldSign() async throws {
         let spool = spool
         let now = now
@@ -239,7 +237,7 @@ import Unix
         #expect(found == 0)
     }
 
-    @Test("a program starts the drainer unless that is somebody else's part")
+    @Test("a program starts the drainer unless something else does")
     func startDrainer() throws {
         var variables = Variables()
         variables.offer("TURNSTONE_DELIVER", "external")
@@ -253,7 +251,7 @@ import Unix
     }
 
     @Test(
-        "a notification that no push service can take is damage",
+        "a notification that no push service can accept is damaged",
         arguments: [
             (#""push_type":"alert""#, #""push_type":"shout""#), (#""aps":"#, #""apz":"#),
         ])
