@@ -70,7 +70,7 @@ package struct APNsSettings {
         if let known = isDevelopment ? developmentManagement : management { return known }
         guard (isDevelopment ? developmentGateway : gateway) == nil else {
             throw .misconfigured(
-                "APNS_MANAGEMENT_BASE_URL must say where channels are managed, as APNS_BASE_URL says where pushes go"
+                "unable to manage channels: pushes do not go to Apple's gateway (APNS_BASE_URL, APNS_DEVELOPMENT_BASE_URL); set APNS_MANAGEMENT_BASE_URL too"
             )
         }
         return isDevelopment
@@ -108,7 +108,8 @@ package struct APNsSettings {
                 "APNS_KEY_PATH", "is not set: set it to the .p8 file, or APNS_KEY to its base64")
         }
         guard let bytes = base64Decoded(text) else {
-            throw variables.wrong("APNS_KEY", "must be the base64 of a .p8 file")
+            throw variables.wrong(
+                "APNS_KEY", "must be the base64 of a .p8 file. Run: base64 -w0 FILE")
         }
         return try key(bytes, "APNS_KEY", "the value", variables)
     }
@@ -140,7 +141,10 @@ package struct APNsSettings {
     ) throws(Failure) -> String {
         guard let text = variables.text(name), text.utf8.count == 10,
             text.utf8.allSatisfy(isLetterOrDigit)
-        else { throw variables.wrong(name, "must be 10 letters and digits") }
+        else {
+            throw variables.wrong(
+                name, "must be the id from Apple's developer account, 10 letters and digits")
+        }
         return text
     }
 
@@ -149,7 +153,8 @@ package struct APNsSettings {
         guard let text = variables.text("APNS_BUNDLE_ID"), text.utf8.count <= 155,
             text.utf8.allSatisfy({ isLetterOrDigit($0) || marks.contains($0) })
         else {
-            throw variables.wrong("APNS_BUNDLE_ID", "must be the app's bundle id")
+            throw variables.wrong(
+                "APNS_BUNDLE_ID", "must be the app's bundle id, such as org.example.app")
         }
         return text
     }

@@ -26,7 +26,8 @@ enum Damage {
         }
         guard error.errno == .inputOutput else { return error.failure }
         return Failure(
-            .later(seconds: 5), "unable to read \(error.path): \(error.errno.name)", cause: faulty,
-            file: error.path)
+            .later(seconds: 5),
+            "unable to read \(error.path): I/O error (\(error.errno.name)); check the disk",
+            cause: faulty, file: error.path)
     }
 }

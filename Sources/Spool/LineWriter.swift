@@ -14,7 +14,10 @@ struct LineWriter {
     mutating func append(_ members: JSONObject) throws(Failure) {
         let line = line(members)
         guard line.count <= LineReader.longest else {
-            throw .refused(.tooLarge, "the notification is too large")
+            throw .refused(
+                .tooLarge,
+                "the notification is too large: it takes \(line.count) bytes, and the limit is \(LineReader.longest)"
+            )
         }
         bytes += line
         if bytes.count > 65_536 { try flush() }

@@ -40,7 +40,7 @@ extension ReceiptLog {
             report(
                 Failure(
                     .broken,
-                    "\(error.failure.sentence). Moved to \(copy); pushes that it tells of may be repeated",
+                    "\(error.failure.sentence). Moved to \(copy); pushes that only this file records may be sent again",
                     cause: Damage.unreadable))
             return nil
         }

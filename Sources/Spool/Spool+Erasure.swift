@@ -36,7 +36,8 @@ extension Spool {
     func checkNoErasure(since known: Int64) throws(Failure) {
         guard try erasures() != known else { return }
         throw Failure(
-            .later(seconds: 1), "unable to accept it: a user was erased at this moment",
+            .later(seconds: 1),
+            "unable to accept the notification: a user was erased at the same moment; repeat the request",
             cause: "busy")
     }
 
@@ -65,8 +66,10 @@ extension Spool {
                 ThisProcess.terminate(Int32(process))
             }
             guard Instant.now - start < .milliseconds(8000) else {
+                let process = asked.map { "process \($0)" } ?? "it"
                 throw Failure(
-                    .later(seconds: 5), "unable to stop deliver: it has not ended for 8 s",
+                    .later(seconds: 5),
+                    "unable to stop deliver: \(process) has not ended within 8 s; repeat the request",
                     cause: "busy")
             }
             sleep(for: .milliseconds(20))

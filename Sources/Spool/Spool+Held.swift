@@ -233,7 +233,9 @@ extension Spool {
             if try systemCalls(move) { return }
         }
         throw Failure(
-            .later(seconds: 1), "unable to move \(folder): others move it, too", cause: "busy")
+            .later(seconds: 1),
+            "unable to move \(folder): other processes moved it during 100 attempts; try again",
+            cause: "busy")
     }
 
     /// - Returns: whether all of them were there.
@@ -354,7 +356,8 @@ extension Spool {
         }
         guard try messageIDs(of: release).isEmpty else {
             throw Failure(
-                .later(seconds: 5), "unable to remove the files in \(released(release))",
+                .later(seconds: 5),
+                "unable to remove the files in \(released(release)): check that deliver may write to this folder",
                 cause: "stuck", file: released(release))
         }
         try forgetRelease(release)

@@ -47,7 +47,8 @@ package final class SpoolFile {
         }
         if let version = members["version"]?.integer, version > Notification.version {
             throw Failure(
-                .broken, "unable to use \(path): its version \(version) is newer than this program",
+                .broken,
+                "unable to use \(path): its version \(version) is newer than this program's \(Notification.version); install a newer Turnstone",
                 cause: Damage.newer)
         }
         guard let notification = Notification(members) else { throw corrupt(path) }
