@@ -92,7 +92,7 @@ package final class ReceiptLog {
         }
     }
 
-    /// Writes the appended lines. They survive the end of this process, but not a power cut.
+    /// Writes the appended lines. They survive the end of this process, but not a crash of the system.
     package func write() throws(Failure) {
         flushSending()
         guard written < pending.count else { return }
@@ -159,8 +159,8 @@ private func endOfLines(_ file: FileDescriptor) throws(SystemError) -> Int {
     var step = piece
     while end > 0 {
         let start = max(0, end - step)
-        // Nothing was ever written there. With growing steps, a sparse file of a terabyte takes some forty of
-        // them.
+        // Nothing was ever written there. The step doubles, so a sparse file of a terabyte takes about forty
+        // steps.
         if try file.nextData(from: start) >= end {
             end = start
             step *= 2

@@ -4,8 +4,8 @@ import Turnstone
 /// The subject that a notification is a state of, and its place among that subject's states. A device never
 /// gets an older state after a newer one.
 package struct Series: Equatable, Sendable {
-    /// What the notification shares with others, such as its collapse id and its subject: 32 hex digits for
-    /// each.
+    /// Digests of what the notification shares with others, such as its collapse id and its subject: 32 hex
+    /// digits each.
     package let keys: [String]
     /// The only user that the notification is for, as 32 hex digits, or `all`. Notifications to other users
     /// cannot replace it and need not be checked.

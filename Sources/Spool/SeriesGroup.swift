@@ -168,7 +168,7 @@ package final class SeriesGroup<Push> {
         return waiting.values.flatMap { $0 }
     }
 
-    /// The number of the first 16 hex digits of a device's id.
+    /// The first 16 hex digits of a device's id, as a number.
     private func key(_ device: String) -> UInt64 {
         UInt64(String(decoding: device.utf8.prefix(16), as: UTF8.self), radix: 16) ?? 0
     }

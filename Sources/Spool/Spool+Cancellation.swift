@@ -17,7 +17,7 @@ extension Spool {
     /// Cancels a notification's deliveries that have not been sent. A push whose answer was lost counts as
     /// sent, because it may have arrived.
     ///
-    /// Waits for a running drainer, up to 2 s.
+    /// If a drainer is running, waits up to 2 s for it to cancel them.
     ///
     /// - Parameter takeBack: called before a notification that has reached nobody ends, with the users whose
     ///   deliveries are cancelled. After a crash it may be called again.

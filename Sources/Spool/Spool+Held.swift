@@ -3,10 +3,10 @@ import Turnstone
 import Unix
 
 // A message that is held for a user leaves its notification for a box, `held/<moment>/<box>/<message>.jsonl`.
-// There is one box for each of the user's devices and for each moment at which it must be looked at. There
-// the message is a notification of one device, under the message's id. When the user may get messages again,
-// all boxes of the device become the folder `held/released/<release>/`, and a notification of that id, the
-// release, brings the messages with one push.
+// There is one box for each of the user's devices and each moment at which its messages must be looked at. In
+// the box, the message is a notification of one device, under its own id. When the user may get messages
+// again, all boxes of the device become the folder `held/released/<release>/`, and a notification of that id,
+// the release, brings the messages with one push.
 
 extension Spool {
     private var boxes: String { "\(folder)/held" }

@@ -83,8 +83,8 @@ extension Spool {
         Files.removeEmptyFolder(folder)
     }
 
-    /// Removes the marks that a crash or a race of two programs has left. Each half minute it takes the
-    /// series whose keys begin with another one of 256 bytes. (257 is prime, so each byte gets its turn
+    /// Removes the marks that a crash or a race of two programs has left. Every half minute it takes the
+    /// series whose keys begin with a different byte. (257 is prime, so each of the 256 bytes gets its turn
     /// whatever the time between two runs.)
     package func sweepSeries(at now: Timestamp) throws(Failure) {
         guard let turn = UInt8(exactly: now.seconds / 30 % 257) else { return }

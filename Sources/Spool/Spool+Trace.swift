@@ -18,7 +18,7 @@ extension Spool {
         // If the clock was far ahead once, there may be receipts of later days.
         last = min(last, try log.dayToContinue(at: now))
         let size = try systemCalls(Files.stamp(of: log.path(last))?.size ?? 0)
-        // The next drainer removes half a line at the end.
+        // A little before the end, because the next drainer removes half a line there.
         return ReceiptLog.Position(day: last, offset: max(0, Int(size) - 4096))
     }
 

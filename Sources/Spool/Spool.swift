@@ -287,8 +287,9 @@ package struct Spool {
     }
 }
 
-/// Removes the file of a notification whose program was killed before it accepted it, once a repeated request
-/// cannot complete it any more: ``Spool/complete(_:in:)`` is for 24 hours.
+/// Removes a temporary file that a killed program left before it accepted the notification. A file of the
+/// last 25 hours stays, because a repeated request may still complete it: ``Spool/complete(_:in:)`` is for 24
+/// hours.
 func removeIfAbandoned(_ path: String) {
     guard path.utf8.suffix(10).elementsEqual(".jsonl.new".utf8) else { return }
     do throws(SystemError) {

@@ -7,6 +7,6 @@ package struct StuckDrainer: Equatable, Sendable {
     package let process: Int
     package let since: Timestamp
 
-    /// The longest time that one step of a drainer may take, waits for locks and a slow disk included.
+    /// The longest time that one step of a drainer may take, including waits for locks and a slow disk.
     package static let patience = Interval.seconds(60)
 }

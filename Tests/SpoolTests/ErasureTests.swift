@@ -6,7 +6,7 @@ import Unix
 
 @testable import Spool
 
-/// Erasing a user from the spool, without the notifications to others.
+/// Erasing a user from the spool leaves the notifications to others.
 @Suite struct SpoolErasureTests {
     @Test("a device of two users stays for the other one in a file that was never accepted")
     func leftover() throws {
