@@ -1,5 +1,3 @@
-import CJansson
-
 /// The place where a text is not acceptable JSON; line 0 and column 0 if it is nested too deeply.
 package struct JSONError: Error, Equatable, Sendable {
     package let line: Int
@@ -37,22 +35,28 @@ package struct JSONError: Error, Equatable, Sendable {
 }
 
 extension JSONError {
-    init(_ problem: json_error_t) {
-        var problem = problem
-        switch Int(cjansson_error_code(&problem)) {
-        case Int(json_error_stack_overflow.rawValue): self.init(line: 0, column: 0)
-        case Int(json_error_null_character.rawValue), Int(json_error_null_byte_in_key.rawValue):
-            self.init(line: Int(problem.line), column: Int(problem.column), cause: .nul)
-        case Int(json_error_numeric_overflow.rawValue):
-            self.init(line: Int(problem.line), column: Int(problem.column), cause: .tooLargeNumber)
-        default: self.init(line: Int(problem.line), column: Int(problem.column))
+    /// A column counts characters from 1. At the end of the text it is the last character's.
+    init(_ fault: JSONScanner.Malformed, of text: [UInt8]) {
+        guard fault.cause != .depth else {
+            self.init(line: 0, column: 0)
+            return
         }
-    }
-
-    init(of text: [UInt8], at place: Int) {
-        let before = text[..<place]
-        let line = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+        let before = text[..<fault.place]
+        let start = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
         self.init(
-            line: before.count { $0 == UInt8(ascii: "\n") } + 1, column: place - line + 1)
+            line: before.count { $0 == UInt8(ascii: "\n") } + 1,
+            // The bytes of a character after its first are 10xxxxxx.
+            column: text[start...].prefix(fault.place + 1 - start).count { $0 & 0xc0 != 0x80 },
+            cause: fault.reportedCause)
+    }
+}
+
+extension JSONScanner.Malformed {
+    fileprivate var reportedCause: JSONError.Cause {
+        switch cause {
+        case .syntax, .depth: .malformed
+        case .nul: .nul
+        case .tooLargeNumber: .tooLargeNumber
+        }
     }
 }

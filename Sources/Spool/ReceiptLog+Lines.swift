@@ -225,3 +225,8 @@ private struct LineBuilder {
         return bytes
     }
 }
+
+/// Whether a byte is printable ASCII that needs no escape in a JSON string.
+private func isPlain(_ byte: UInt8) -> Bool {
+    (0x20...0x7e).contains(byte) && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+}

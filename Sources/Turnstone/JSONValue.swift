@@ -1,9 +1,9 @@
 /// A JSON value (RFC 8259). The module `JSON` reads and writes its text.
-package indirect enum JSONValue: Equatable, Sendable {
+package enum JSONValue: Equatable, Sendable {
     case null
     case bool(Bool)
     case integer(Int64)
-    case number(JSONNumber)
+    indirect case number(JSONNumber)
     case string(String)
     case array([JSONValue])
     case object(JSONObject)

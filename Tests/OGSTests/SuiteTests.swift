@@ -1,7 +1,6 @@
+import JSON
 import TestSupport
 import Testing
-
-@testable import OGS
 
 @Suite(.enabled(if: JSONTestSuite.isThere, "TURNSTONE_VECTORS is not set"))
 struct SuiteTests {

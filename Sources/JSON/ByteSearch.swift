@@ -64,8 +64,8 @@ func packed(_ bytes: borrowing Span<UInt8>, _ range: Range<Int>) -> (UInt64, UIn
 }
 
 /// The same for a name in the program of at most 24 bytes: a constant once compiled.
-@inline(__always)
-func packed(_ name: StaticString) -> (UInt64, UInt64, UInt64) {
+@inlinable @inline(__always)
+package func packed(_ name: StaticString) -> (UInt64, UInt64, UInt64) {
     var words: (UInt64, UInt64, UInt64) = (0, 0, 0)
     let bytes = name.utf8Start
     for place in 0..<min(name.utf8CodeUnitCount, 8) {
