@@ -12,6 +12,7 @@ package final class FileDescriptor {
     private let path: String
     /// The size when it was opened, in bytes; `nil` if it was not asked for.
     private var openedSize: Int?
+    private var knownIdentity: (inode: Int64, birth: Int64)?
 
     /// Takes ownership of an open descriptor. `path` names it in errors.
     package init(owning number: Int32, path: String) {
@@ -135,7 +136,10 @@ package final class FileDescriptor {
     /// C: `fstat(2)`, `statx(2)`.
     package func identity() throws(SystemError) -> (inode: Int64, birth: Int64) {
         defer { withExtendedLifetime(self) {} }
-        return (Int64(truncatingIfNeeded: try status().st_ino), cunix_birth(number))
+        if let knownIdentity { return knownIdentity }
+        let identity = (Int64(truncatingIfNeeded: try status().st_ino), cunix_birth(number))
+        knownIdentity = identity
+        return identity
     }
 
     /// Reads up to `count` bytes; an empty array at the end of the file. C: `read(2)`.
@@ -160,7 +164,7 @@ package final class FileDescriptor {
         // The read past a file's end is short.
         guard size == 0 && !bytes.isEmpty || bytes.count > size else { return bytes }
         while bytes.count <= limit {
-            let more = try read(upTo: 65_536)
+            let more = try read(upTo: max(4096, bytes.count))
             if more.isEmpty { return bytes }
             bytes += more
         }
