@@ -103,10 +103,10 @@ package final class APNsGateway {
 
     /// Ends the connection. Pushes in flight get the verdict ``APNsOutcome/noVerdict``.
     package func close() {
-        giveBackUnsent("closed")
         connection?.close()
         takeEvents(now: Instant.now)
         connection = nil
+        giveBackUnsent("closed")
     }
 
     /// Does everything that can be done without waiting.

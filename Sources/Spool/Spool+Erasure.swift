@@ -84,8 +84,8 @@ extension Spool {
             let path = Files.target(ofLink: "/proc/\(process)/exe")
         else { return nil }
         // " (deleted)" follows if a newer program has replaced it.
-        return Files.name(of: path).utf8.starts(with: "deliver".utf8)
-            ? Int(exactly: process) : nil
+        let isDrainer = ["deliver", "deliver (deleted)"].contains(Files.name(of: path))
+        return isDrainer ? Int(exactly: process) : nil
     }
 
     /// Cancels everything that waits for the user. Removes the user from notifications that are for others as

@@ -22,7 +22,10 @@ extension Spool {
                 do throws(Failure) {
                     guard let file = try SpoolFile.open("\(ready(lane))/\(name)") else { continue }
                     oldest = min(oldest ?? now, file.notification.accepted)
-                } catch {}  // the drainer sets it aside
+                } catch {
+                    // The drainer sets it aside.
+                    guard Damage.explains(error) else { throw error }
+                }
             }
         }
         if let box = try oldestBox(at: now) { oldest = min(oldest ?? box, box) }

@@ -49,7 +49,7 @@ package final class SpoolFile {
             throw Failure(
                 .broken,
                 "unable to use \(path): its version \(version) is newer than this program's \(Notification.version); install a newer Turnstone",
-                cause: Damage.newer)
+                cause: Damage.newer, file: path)
         }
         guard let notification = Notification(members) else { throw corrupt(path) }
         self.notification = notification

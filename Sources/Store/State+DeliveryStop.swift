@@ -109,7 +109,11 @@ extension State {
     }
 
     package func refusals() throws(Failure) -> [Refusals] {
-        let services = try stops.read()?.content["refusing"]?.object?.members ?? []
+        try stops.read().map { refusals(in: $0.content) } ?? []
+    }
+
+    private func refusals(in content: JSONObject) -> [Refusals] {
+        let services = content["refusing"]?.object?.members ?? []
         return services.compactMap { service in
             guard let members = service.value.object, let reason = members["reason"]?.string,
                 let since = members["since"]?.timestamp
@@ -126,20 +130,49 @@ extension State {
         try refusals().first { $0.service == service && $0.settings == settings }
     }
 
+    /// Changes the refusals under the document's lock: a drainer may record some while a user is erased.
+    private func changeRefusals(_ change: (inout [Refusals]) -> Void) throws(Failure) {
+        try stops.update { document in
+            var list = refusals(in: document.content)
+            change(&list)
+            var services = JSONObject()
+            for refusals in list { services[refusals.service] = refusals.json }
+            document.content["refusing"] = .object(services)
+        }
+    }
+
     /// Records users to whom a service refused pushes under these settings, in addition to those of earlier
     /// runs.
     package func recordRefusals(
         _ reason: String, to users: Set<UserID>, by service: String, under settings: String,
         at now: Timestamp
     ) throws(Failure) {
-        let known = try refusals(by: service, under: settings)
-        let added = users.map { digest(of: $0) }
-        let names = Array(Set((known?.names ?? []) + added).sorted().prefix(Refusals.maximumUsers))
-        guard known?.reason != reason || known?.names != names else { return }
+        let digests = users.map { digest(of: $0) }
+        let all = try refusals()
+        guard adding(digests, reason, by: service, under: settings, at: now, to: all) != all else {
+            return
+        }
+        try changeRefusals {
+            $0 = adding(digests, reason, by: service, under: settings, at: now, to: $0)
+        }
+    }
+
+    private func adding(
+        _ digests: [String], _ reason: String, by service: String, under settings: String,
+        at now: Timestamp, to all: [Refusals]
+    ) -> [Refusals] {
+        let known = all.first { $0.service == service && $0.settings == settings }
+        let names = Set((known?.names ?? []) + digests).sorted().prefix(Refusals.maximumUsers)
         let refusals = Refusals(
             service: service, reason: reason, since: known?.since ?? now, settings: settings,
-            names: names)
-        try setMember("refusing", of: service, to: refusals.json)
+            names: Array(names))
+        var list = all
+        if let index = list.firstIndex(where: { $0.service == service }) {
+            list[index] = refusals
+        } else {
+            list.append(refusals)
+        }
+        return list
     }
 
     private func digest(of user: UserID) -> String {
@@ -151,12 +184,13 @@ extension State {
     /// - Returns: from how many entries.
     func eraseRefusals(of user: UserID) throws(Failure) -> Int {
         let digest = digest(of: user)
+        guard try refusals().contains(where: { $0.names.contains(digest) }) else { return 0 }
         var count = 0
-        for known in try refusals() where known.names.contains(digest) {
-            var rest = known
-            rest.names.removeAll { $0 == digest }
-            try setMember("refusing", of: known.service, to: rest.json)
-            count += 1
+        try changeRefusals { list in
+            for index in list.indices where list[index].names.contains(digest) {
+                list[index].names.removeAll { $0 == digest }
+                count += 1
+            }
         }
         return count
     }

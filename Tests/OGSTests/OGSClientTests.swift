@@ -35,8 +35,7 @@ import Unix
         var run = try OGSClient(OGSClient.Settings(variables)).run(
             until: Instant.now + .seconds(seconds))
         while true {
-            while try run.advance(), let player = rest.popFirst().flatMap(PlayerID.init(number:))
-            {
+            while try run.advance(), let player = rest.popFirst().flatMap(PlayerID.init(number:)) {
                 run.add(OGSClient.LookRequest(player, entityTag: tag), after: pace)
             }
             guard run.isOpen else { break }
