@@ -55,7 +55,7 @@ extension JSONScanner {
     /// number that does not fit into 64 bits.
     package mutating func integer() throws(Malformed) -> Int64? {
         guard let first = next else { throw malformed() }
-        if first == UInt8(ascii: "\"") { return rounded(bytes[try textRange()]) }
+        if first == UInt8(ascii: "\"") { return integer(in: bytes[try textRange()]) }
         guard first == UInt8(ascii: "-") || isDigit(first) else {
             try isLiteral(first) ? passWord() : skip()
             return nil
@@ -63,12 +63,22 @@ extension JSONScanner {
         return rounded(bytes[try numberRange().range])
     }
 
-    private func rounded(_ text: ArraySlice<UInt8>) -> Int64? {
+    /// - Returns: `nil` unless the text is a number.
+    private func integer(in text: ArraySlice<UInt8>) -> Int64? {
         if let number = whole(text) { return number }
+        var scanner = JSONScanner(Array(text))
+        do throws(Malformed) {
+            let range = try scanner.numberRange().range
+            return range.count == text.count ? rounded(text) : nil
+        } catch { return nil }
+    }
+
+    /// - Parameter number: a number of JSON.
+    private func rounded(_ number: ArraySlice<UInt8>) -> Int64? {
+        if let number = whole(number) { return number }
+        let value = strtod(String(decoding: number, as: UTF8.self), nil)
         // `rounded` would need libm, which nothing else here links.
-        return Double(String(decoding: text, as: UTF8.self)).flatMap {
-            $0.magnitude < 9e18 ? Int64($0) : nil
-        }
+        return value.magnitude < 9e18 ? Int64(value) : nil
     }
 
     /// The integer that the text is; `nil` if it is none of 64 bits.
