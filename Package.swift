@@ -74,7 +74,8 @@ let doors: [Target] = [
 /// What endpoint programs link: it stays within what Embedded Swift compiles.
 let foundation: [Target] = [
     module("Turnstone", on: []),
-    module("Unix", on: ["CUnix"]),
+    .target(name: "CStart"),
+    module("Unix", on: ["CUnix", "CStart"]),
     module("JSON", on: ["CUnix"]),
     module("Crypto", on: ["COpenSSL"]),
     // A module of its own: programs that need no signatures have a seventh of the size without them.

@@ -6,7 +6,7 @@ import Unix
 /// key, a whole device token or a body.
 ///
 package struct Log {
-    private let program = Files.name(of: ThisProcess.executable ?? "turnstone")
+    private let program = ThisProcess.name
     private let isJSON: Bool
 
     package init() {

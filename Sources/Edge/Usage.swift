@@ -42,7 +42,7 @@ struct Usage {
         guard !isCGI else { return }
         let arguments = ThisProcess.arguments
         guard !arguments.isEmpty else { return }
-        let program = Files.name(of: ThisProcess.executable ?? "turnstone")
+        let program = ThisProcess.name
         for argument in arguments {
             switch argument {
             case "--help", "-h": print(help(program))

@@ -1,3 +1,4 @@
+import CStart
 import CUnix
 import Turnstone
 
@@ -21,16 +22,21 @@ package enum ThisProcess {
         return entries
     }
 
-    /// The arguments after the program's name; none if they cannot be read. Embedded Swift has no
-    /// `CommandLine`.
-    package static var arguments: [String] {
-        let words: [UInt8]?
-        do throws(SystemError) { words = try Files.contents("/proc/self/cmdline") } catch {
-            return []
+    /// The arguments after the program's name; none if they are not known. Embedded Swift has no
+    /// `CommandLine`, and elsewhere that reads a file of `/proc`.
+    package static var arguments: [String] { Array(words.dropFirst()) }
+
+    /// The last part of the name by which it was started.
+    package static var name: String { words.first.map { Files.name(of: $0) } ?? "turnstone" }
+
+    private static var words: [String] {
+        var words: [String] = []
+        guard var place = cstart_words() else { return [] }
+        while let word = place.pointee {
+            words.append(String(cString: word))
+            place += 1
         }
-        return (words ?? []).split(separator: 0, omittingEmptySubsequences: false)
-            .dropFirst().dropLast()  // each ends in NUL
-            .map { String(decoding: $0, as: UTF8.self) }
+        return words
     }
 
     package static var id: Int32 { getpid() }
