@@ -1,35 +1,36 @@
-/// A notification's way to one device, or to all that listen to a channel.
+/// A notification's way to one device, or to all listeners of a channel.
 package struct Delivery: Equatable, Sendable {
     package enum Aim: Hashable, Sendable {
         case device(DeviceToken)
         case channel(ChannelID)
     }
 
-    /// Its place among the notification's devices, from 0: receipts name it by this. Given by the spool.
+    /// Its index among the notification's devices, from 0. Receipts name it by this; the spool assigns it.
     package var number = 0
-    /// Whether it is for another user of a device that the notification goes to already: an alternate to the delivery
-    /// with the same number, which counts once that one's user has lost the device or does not want it.
+    /// Whether it is an alternate: for another user of a device that the notification goes to already. It has
+    /// the number of that delivery, and is used if that delivery's user no longer has the device or does not
+    /// want the notification.
     package private(set) var isAlternate = false
     package var aim: Aim
-    /// Tells the device from others in receipts; `nil` where the token does: ``DeviceToken/publicID``.
+    /// The device's id in receipts; `nil` if that is the token's ``DeviceToken/publicID``.
     package var deviceID: String?
     package var environment: APNsEnvironment?
-    /// Whose device it is, where the notification does not say.
+    /// The device's user, if the notification does not name one.
     package var user: UserID?
-    /// Takes the place of `aps`' `badge` in the payload.
+    /// Replaces the `badge` of the payload's `aps`.
     package var badge: Int?
-    /// Tells the user's document as it was when the delivery was accepted from later ones; without a user, the
-    /// token's document. While it is the same the delivery stands as it was decided; `nil` where it has to be
-    /// decided again in any case.
+    /// The stamp of the user's document when the delivery was accepted; without a user, that of the token's
+    /// document. While the document has this stamp, the delivery stands as it was decided. `nil` if it must
+    /// be decided again in any case.
     package var stamp: Int64?
-    /// Whether the push service has taken a push to the device before. Such devices go first: a service
-    /// lowers its limits after errors.
+    /// Whether the push service has accepted a push to the device before. Such devices come first, because a
+    /// service lowers its limits after errors.
     package var isProven: Bool
-    /// How often in a row it has failed in the same way; `nil` before the first failure.
+    /// How many times in a row it has failed in the same way; `nil` before the first failure.
     package var failures: Failures?
     /// Whether the answer to an attempt was lost, so that the push may have arrived.
     package var isInDoubt = false
-    /// Which messages of a release the push brings; `nil` where that is what the notification says.
+    /// The messages of a release that the push brings; `nil` if they are those that the notification names.
     package var brings: [String]?
 
     package init(
@@ -50,13 +51,13 @@ package struct Delivery: Equatable, Sendable {
         isProven = false
     }
 
-    /// Makes it an alternate to the delivery with a number, or one that stands for itself where that is `nil`.
+    /// Makes it an alternate to the delivery with this number, or, if that is `nil`, a delivery of its own.
     package mutating func setAlternate(to number: Int?) {
         isAlternate = number != nil
         self.number = number ?? self.number
     }
 
-    /// An alternate in this delivery's place: what was tried for the device counts for it as well.
+    /// An alternate in this delivery's place. Earlier attempts for the device count for it too.
     package func replaced(by alternate: Delivery) -> Delivery {
         var delivery = alternate
         delivery.number = number
@@ -66,13 +67,13 @@ package struct Delivery: Equatable, Sendable {
         return delivery
     }
 
-    /// The same after another failure.
+    /// The failures after another one.
     package func failures(after trouble: Trouble) -> Failures {
         guard let failures, failures.trouble == trouble else { return Failures(trouble, count: 1) }
         return Failures(trouble, count: failures.count + 1)
     }
 
-    /// The device's; `nil` where it is for a channel.
+    /// The device's token; `nil` for a channel.
     package var token: DeviceToken? {
         if case .device(let token) = aim { token } else { nil }
     }

@@ -1,4 +1,4 @@
-/// A moment on the monotonic clock, which starts somewhere and is never set: for deadlines and pauses.
+/// A moment on the monotonic clock, for deadlines and pauses. That clock starts anywhere and is never set.
 /// `Instant.now` is in the module Unix.
 package struct Instant: Comparable, Hashable, Sendable {
     package let milliseconds: Int64

@@ -1,10 +1,11 @@
-/// Several messages as one push shows them, since their user is told of all of them at once.
+/// Several messages shown as one push, because their user gets them all at once.
 package enum MergedMessages {
-    /// The newest message's payload with an alert that says how many messages there are and what they are called.
+    /// The newest message's payload, with an alert that gives the number of messages and names the newest
+    /// three.
     ///
     /// - Parameters:
     ///   - payloads: the oldest first; at least two.
-    ///   - keepsData: whether it keeps the newest one's members beside `aps`.
+    ///   - keepsData: whether to keep the newest payload's members beside `aps`.
     package static func payload(_ payloads: [Payload], keepsData: Bool = true) -> Payload {
         let newest = payloads.last ?? Payload(aps: [:])
         var payload = keepsData ? newest : Payload(aps: newest.aps)
@@ -16,7 +17,7 @@ package enum MergedMessages {
         return payload
     }
 
-    /// What a message is about, in a line; `nil` where only the app has its texts.
+    /// A message's name on one line; `nil` if only the app has its texts.
     private static func name(of payload: Payload) -> String? {
         let alert = payload.aps["alert"]
         if let text = alert?.string { return text }

@@ -8,15 +8,15 @@ package enum Outcome: String, Sendable {
     case gone
     /// The push service does not know the token.
     case quarantined
-    /// Its time was over before the push service took it.
+    /// It expired before the push service took it.
     case expired
-    /// It was no longer true or wanted when it was to be sent: the reason says why.
+    /// It was no longer true or wanted when it was to be sent. The reason says why.
     case superseded
-    /// It was called off before it was sent.
+    /// It was cancelled before it was sent.
     case cancelled
     /// The notification's file could not be read.
     case damaged
-    /// It waits with whatever else is held for the device: other receipts tell what became of it.
+    /// It waits with the other messages held for the device. Later receipts say what became of it.
     case held
 
     package static let all = [

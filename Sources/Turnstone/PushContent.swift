@@ -3,10 +3,11 @@ package struct PushContent: Equatable, Sendable {
     package var type: PushType
     /// `apns-priority`: one of ``PushType/priorities``.
     package var priority: Int
-    /// At most 64 bytes; a later push with the same one takes its place on screen.
+    /// At most 64 bytes. A later push with the same id replaces this one on the screen.
     package var collapseID: String?
     package var payload: Payload
-    /// Whether APNs keeps it for a device that is away, until the notification expires; else it tries once.
+    /// Whether APNs stores it for a device that is offline, until the notification expires. Otherwise APNs
+    /// tries once.
     package var isKept: Bool
 
     package init(
@@ -19,14 +20,14 @@ package struct PushContent: Equatable, Sendable {
         self.isKept = isKept
     }
 
-    /// A number on the app's icon, and nothing else: iOS changes the icon, and does not wake the app for it.
+    /// A number on the app's icon, and nothing else. iOS changes the icon without waking the app.
     package init(badge: Int64, collapseID: String) {
         self.init(
             type: .alert, priority: 5, collapseID: collapseID,
             payload: Payload(aps: ["badge": .integer(badge)]))
     }
 
-    /// Whether mute and quiet hours let it pass: it shows nothing, or cannot wait.
+    /// Whether mute and quiet hours do not hold it, because it shows nothing or cannot wait.
     package var isExempt: Bool {
         type != .alert || payload.isUrgent
             || payload.aps["alert"] == nil && payload.aps["sound"] == nil

@@ -1,13 +1,15 @@
-/// How long what makes a push fail may last. What one kind has cost says nothing of the other.
+/// How long the cause of a failed push may last. Failures of one kind do not lengthen the pauses after the
+/// other.
 package enum Trouble: String, CaseIterable, Sendable {
-    /// No answer, or one that asks for less than a minute, such as 429: it may be over in a second.
+    /// No answer, or one that asks for a pause of less than a minute, such as 429. It may be over in a
+    /// second.
     case brief
     /// The service is out of order, or asks for a longer pause.
     case lasting
 
-    /// - Parameter pause: after the first failure.
+    /// - Parameter pause: the pause after the first failure.
     package init(pause: Interval) { self = pause < .minutes(1) ? .brief : .lasting }
 
-    /// No pause is longer, however many failures there were.
+    /// The longest pause, however many failures there were.
     package var longestPause: Interval { self == .brief ? .minutes(15) : .hours(6) }
 }
