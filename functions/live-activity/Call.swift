@@ -133,7 +133,7 @@ extension Fields {
     ) throws(Failure) -> JSONValue? {
         guard try boolean("inputPushToken") == true else { return nil }
         guard channel == nil else {
-            throw .malformed("inputPushToken and channel exclude each other")
+            throw .malformed("inputPushToken and channel must not be sent together")
         }
         return 1
     }

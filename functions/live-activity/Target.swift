@@ -24,7 +24,7 @@ struct Target {
         let id = try fields.optionalText("channel")
         channel = id.flatMap(ChannelID.init)
         guard id == nil || channel != nil else {
-            throw .malformed("channel must be a channel's id")
+            throw .malformed("channel must be the id of a broadcast channel, in base64")
         }
         isBroadcast = channel != nil && event != .start
         attributesType = event == .start ? try fields.requiredText("attributesType") : nil
@@ -32,7 +32,7 @@ struct Target {
             guard user != nil else { throw .malformed("userId is required") }
         } else if isBroadcast {
             guard activity == nil, session == nil, user == nil else {
-                throw .malformed("channel excludes activityId, sessionId and userId")
+                throw .malformed("channel must be sent without activityId, sessionId and userId")
             }
         } else if activity == nil, session == nil, user == nil {
             throw .malformed("activityId, sessionId, userId or channel is required")
