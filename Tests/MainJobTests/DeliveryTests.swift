@@ -312,7 +312,7 @@ import Unix
         program.send(SIGTERM)
         let ended = try program.end()
         #expect(ended.exitCode == 0)
-        #expect(ended.stderr.contains("follows the changed configuration"))
+        #expect(ended.stderr.contains("now uses the changed configuration"))
         #expect(try world.simulator.apns()["connections"] == 2)
     }
 

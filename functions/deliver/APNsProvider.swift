@@ -11,9 +11,9 @@ import Unix
 final class APNsProvider {
     let settings: APNsSettings
     private let sender: APNsSender
-    /// What is to be tried in the other environment.
+    /// Pushes to try in the other environment.
     private var probes: [Push] = []
-    /// Why the gateway of the other environment refuses this installation as a whole, and when it said so.
+    /// Why the other environment's gateway refuses every push of this installation, and when it last said so.
     private var refusal: (reason: String, at: Timestamp)?
 
     init(_ settings: APNsSettings, _ variables: Variables, state: State) throws(Failure) {
@@ -26,8 +26,8 @@ final class APNsProvider {
 
     var trouble: APNsGateway.Trouble? { sender.trouble }
 
-    /// Whether a push goes to the installation's own environment, whose troubles concern all users. A user's
-    /// device can belong to the other one, which must not stop anything else.
+    /// Whether a push goes to the installation's own environment. Trouble there concerns all users. Trouble
+    /// in the other environment, which a user's device may belong to, must not stop anything else.
     func isOwn(_ push: Push) -> Bool {
         push.environment ?? settings.environment == settings.environment
     }
@@ -41,9 +41,9 @@ final class APNsProvider {
         self.probes = []
         if let refusal, now - refusal.at >= .minutes(5) || now < refusal.at { self.refusal = nil }
         for probe in probes { submit(probe, verdict) }
-        // Only now is it known how much the gateway takes.
+        // The gateway's limit on pushes is known only after the exchange.
         var room = sender.room
-        // The gateway works on some of what it takes at once while the next are made.
+        // Pushes are sent in batches, so that the gateway works on one while the next is made.
         let batch = max(32, (sender.backlog + room) / 8)
         repeat {
             var count = 0
@@ -63,9 +63,9 @@ final class APNsProvider {
         if isIdle { sender.wait(upTo: pause) }
     }
 
-    /// Sends and receives, without waiting.
+    /// Sends and receives without waiting.
     ///
-    /// - Returns: whether there was no verdict.
+    /// - Returns: whether no verdict came.
     private func settleAnswered(
         at now: Timestamp, _ verdict: (Push, Verdict) -> Void
     ) throws(Failure) -> Bool {
@@ -85,7 +85,7 @@ final class APNsProvider {
                 refusal = (settled.verdict.reason ?? "unknown", now)
                 answer = .refused(elsewhere: answer)
             case .notSent:
-                // What waited behind the push that was refused.
+                // This push waited behind the one that was refused.
                 if let refusal { answer = .refused(elsewhere: refusal.reason) }
             default: break
             }

@@ -5,13 +5,13 @@ import Spool
 import Store
 import Turnstone
 
-/// Loads Live Activities' pushes with the state that is to be shown now: an older state never follows a newer
-/// one.
+/// Loads the pushes of Live Activities with the newest state at the time of sending. An older state never
+/// follows a newer one.
 struct ActivityStates: RunPart {
     let run: Run
     let documents: LastDocuments
 
-    /// - Returns: a verdict if nothing is sent, or not now.
+    /// - Returns: a verdict if the push is not sent now; `nil` if it is loaded.
     func load(_ push: Push, to channel: ChannelID) throws(Failure) -> Verdict? {
         let id = push.job.notification.id
         let taken = try state.channels[channel].update { document in
@@ -20,7 +20,7 @@ struct ActivityStates: RunPart {
         return fill(push, taken)
     }
 
-    /// - Returns: a verdict if nothing is sent, or not now.
+    /// - Returns: a verdict if the push is not sent now; `nil` if it is loaded.
     func load(_ push: Push, to device: Device, of user: UserID) throws(Failure) -> Verdict? {
         if let session = push.job.notification.session {
             return try load(push, of: session, to: device)
@@ -46,22 +46,23 @@ struct ActivityStates: RunPart {
         return fill(push, taken)
     }
 
-    /// The same for a listener of a session.
+    /// Loads a push for a listener of a session.
     private func load(
         _ push: Push, of session: String, to device: Device
     ) throws(Failure) -> Verdict? {
         let id = push.job.notification.id
         if let end = device.activity?.taken, end.state.isEnd, end.carrier == id {
-            // It has left since, and may have got the end before.
+            // The listener has left the session since. It may have got this end already, so the end is
+            // repeated.
             push.load(content(of: end, like: push), expires: end.state.expires)
             return nil
         }
-        // It may have been registered for another session since.
+        // The device may have registered for another session since.
         guard device.sessionID?.utf8.elementsEqual(session.utf8) == true else {
             return .superseded("unregistered")
         }
         guard let taken = try take(from: session, by: id) else { return .superseded("newer") }
-        // It may have left and come back since: what was sent before it came is not for it.
+        // The listener may have left and come back since. A state from before it came back is not for it.
         guard taken.state.number > device.joined else { return .superseded("unregistered") }
         let verdict = fill(push, taken)
         guard let own = device.activity else {
@@ -70,7 +71,7 @@ struct ActivityStates: RunPart {
         }
         if let pause = own.pause(before: taken, now: now) { return .behind(for: pause) }
         var isPutOff = false
-        // An alert that has expired is not worth looking for: thousands may have been sent one some day.
+        // Skip the search for an expired alert: thousands of listeners may have been sent one.
         if let last = own.taken, last.state.aps["alert"] != nil, last.state.expires > now {
             isPutOff = try spool.putOff(last.carrier) != nil
         }
@@ -81,7 +82,8 @@ struct ActivityStates: RunPart {
         return nil
     }
 
-    /// Records a later pass over a session's listeners, once: the next state keeps its distance from it, too.
+    /// Records a later attempt to reach a session's listeners, once per job, so that the next state keeps its
+    /// distance from this attempt too.
     private func recordAttempt(
         _ taken: ActivityFeed.Taken, of session: String, by job: Job
     ) throws(Failure) {
@@ -94,12 +96,12 @@ struct ActivityStates: RunPart {
     private func take(from session: String, by id: String) throws(Failure) -> ActivityFeed.Taken? {
         let known = try documents.session(session)
         if let taken = known?.taken(by: id, now: now) { return taken }
-        // Thousands of pushes may ask for a state that another one has replaced.
+        // Checked without the lock first: thousands of pushes may ask for a state that was replaced.
         guard known?.waits(for: id) == true else { return nil }
         return try state.sessions[session].update { $0.session.take(by: id, now: now) }
     }
 
-    /// Whether a state can be sent, whatever its `timestamp`.
+    /// Whether a state fits into a push with any `timestamp`.
     private func fits(_ aps: JSONObject) -> Bool {
         payload(aps, Int64.max).text.count <= PushType.liveActivity.payloadLimit
     }

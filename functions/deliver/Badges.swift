@@ -12,8 +12,8 @@ struct Badges: RunPart {
     func load(_ push: Push, of user: UserID) throws(Failure) {
         let job = push.job
         if !job.isBadgeTaken {
-            // Under the lock: whoever changes the badge accepts its push first. From now on another change
-            // needs another push.
+            // Under the lock, because a program that changes the badge accepts the push for it first. A later
+            // change needs a push of its own.
             try state.users[user].update { document in
                 if document.badgePush?.id == job.notification.id { document.badgePush = nil }
             }
@@ -25,7 +25,7 @@ struct Badges: RunPart {
         job.load(content, expires: job.notification.expires)
     }
 
-    /// Changes a user's badge as messages say, each message once, and lets the push show it.
+    /// Applies the messages' changes to a user's badge, each message once, and puts the badge into the push.
     func count(
         _ messages: [Notification], in push: Push, of user: UserID
     ) throws(Failure) {

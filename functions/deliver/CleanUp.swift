@@ -3,34 +3,35 @@ import Store
 import Turnstone
 import Unix
 
-/// What a run's verdicts mean for the devices' registrations.
+/// Applies a run's verdicts to the devices' registrations.
 ///
-/// It is carried out when many have gathered, or at the run's end: only then it is known whether so many
-/// users failed alike that the fault must be ours, a wrong key, topic or environment. Users are counted,
-/// since one user can register any number of dead tokens. An earlier acceptance under the same settings shows
-/// that key and topic are right. What is not carried out now, the next push to the device brings up again.
+/// It waits until many changes have gathered or the run ends. Only then can it tell whether so many users
+/// failed for the same reason that the fault must be ours: a wrong key, topic or environment. It counts
+/// users, because one user can register any number of dead tokens. An earlier acceptance under the same
+/// settings shows that key and topic are right. A change that is not applied now comes up again with the next
+/// push to the device.
 struct CleanUp {
     private let state: State
     private let log: Log
-    /// The push service whose verdicts these are, and what tells its settings from others.
+    /// The push service that gave the verdicts, and the fingerprint of its settings.
     private let service: String
     private var settings: String
-    /// Those to whom the push service's answers were, in the whole run.
+    /// The users to whose pushes the push service answered in this run.
     private var users = UserCount()
-    /// Those of them with a device that a push was accepted for.
+    /// The users with a device for which a push was accepted.
     private var reached = UserCount()
-    /// Those with a device that failed, by what it failed for.
+    /// The users with a device that failed, by fault.
     private var failures: [String: UserCount] = [:]
-    /// Some of those to whom pushes were refused for the devices' sake, and the last reason.
+    /// Some of the users whose devices were refused, with the last reason and its time.
     private var refused: (reason: String, users: Set<UserID>, at: Timestamp)?
-    /// Where pushes were accepted under these settings in this run.
+    /// The environments in which pushes were accepted under these settings in this run.
     private var accepting: Set<APNsEnvironment> = []
-    /// To how many users pushes were refused under these settings by earlier runs; `nil` until somebody asks.
+    /// How many users' devices earlier runs saw refused under these settings; `nil` until it is read.
     private var refusedEarlier: Int?
-    /// Where pushes were accepted before this run; `nil` until somebody asks.
-    private var vouched: Set<APNsEnvironment>?
+    /// The environments in which pushes were accepted before this run; `nil` until they are read.
+    private var cachedAcceptances: Set<APNsEnvironment>?
     private var items: [Item] = []
-    /// What `health` has heard of this run.
+    /// What this run has reported for `health`.
     private var reported = Reported.nothing
 
     private enum Reported: Int, Comparable {
@@ -43,19 +44,19 @@ struct CleanUp {
         let user: UserID
         let token: DeviceToken
         let reason: String
-        /// By what it is counted.
+        /// The reason under which the failure is counted.
         let fault: String
         let environment: APNsEnvironment?
-        /// Whether the other environment was asked where that counts.
+        /// False if the other environment, which may know the token, refused to look it up.
         let isCertain: Bool
         let change: Change
     }
 
     enum Change {
         case remove(goneSince: Timestamp)
-        /// It was refused for its own sake; `isBad`: no environment knows it.
+        /// The device was refused. `isBad`: no environment knows its token.
         case refuse(isBad: Bool, at: Timestamp)
-        /// It was found where it was not looked for at first.
+        /// The device was found in the other environment.
         case move(to: APNsEnvironment)
     }
 
@@ -66,8 +67,8 @@ struct CleanUp {
         settings = provider.settings
     }
 
-    /// Goes on with a provider that has other settings. The verdicts under the old ones count no more: the
-    /// next pushes to those devices have verdicts of their own.
+    /// Continues with a provider that may have other settings. Verdicts under the old settings are dropped:
+    /// the next pushes to those devices get new ones.
     mutating func follow(_ provider: Provider) {
         guard provider.settings != settings else { return }
         recordRefusals()
@@ -75,8 +76,7 @@ struct CleanUp {
         self = CleanUp(state: state, provider: provider, log: log)
     }
 
-    /// - Parameter environment: where the push's device was looked for first; `nil` where there is no push
-    ///   service.
+    /// - Parameter environment: where the push's device was looked for first; `nil` without a push service.
     mutating func record(_ push: Push, _ verdict: Verdict, in environment: APNsEnvironment?) {
         guard verdict.status != nil, let user = push.job.file.user(of: push.delivery) else {
             return
@@ -97,8 +97,8 @@ struct CleanUp {
                 isCertain: !verdict.isUncertain, change: change))
     }
 
-    /// Changes the registrations. A document that is busy or damaged is logged: the deliveries count all
-    /// the same.
+    /// Changes the registrations. A document that is busy or damaged is logged; the deliveries keep their
+    /// outcomes.
     mutating func carryOut() {
         recordRefusals()
         var kept: Set<String> = []
@@ -107,7 +107,7 @@ struct CleanUp {
         }
         for fault in kept.sorted() {
             log.event(
-                "kept the devices of users who failed alike: so many did that key, topic or environment may be wrong",
+                "kept devices that failed: so many users failed for this reason that the key, the topic or the environment is probably wrong; check the APNS_ variables",
                 [
                     "reason": .string(fault),
                     "failed": .integer(Int64(failed(for: fault))),
@@ -115,7 +115,7 @@ struct CleanUp {
                 ])
         }
         recordAcceptances()
-        vouched = nil
+        cachedAcceptances = nil
         refused = nil
         refusedEarlier = nil
         reported = .nothing
@@ -129,12 +129,13 @@ struct CleanUp {
         refused = (reason, users, moment)
     }
 
-    /// Whether nothing says that key, topic and environment are right.
+    /// Whether nothing proves that key, topic and environment are right.
     private var isUnproven: Bool {
         mutating get { accepting.isEmpty && acceptedEarlier.isEmpty }
     }
 
-    /// Tells `health` at once: a run on a busy installation may go on for days.
+    /// Reports to `health` without waiting for the end of the run: on a busy installation it may last for
+    /// days.
     private mutating func reportNews() {
         let news: Reported =
             if !accepting.isEmpty {
@@ -149,8 +150,8 @@ struct CleanUp {
         recordRefusals()
     }
 
-    /// Records for `health` to whom pushes were refused, as long as none was accepted. Where that fails,
-    /// another run does.
+    /// Records for `health` which users' devices were refused, or removes that record once a push was
+    /// accepted. If this fails, another run does it.
     private mutating func recordRefusals() {
         do throws(Failure) {
             guard isUnproven else { return try state.forgetRefusals(by: service) }
@@ -161,7 +162,7 @@ struct CleanUp {
         } catch { log.failure(error) }
     }
 
-    /// To how many users pushes were refused, in this run and earlier ones.
+    /// How many users' devices were refused, in this run or in earlier ones.
     private var refusedUsers: Int {
         mutating get {
             var earlier = refusedEarlier
@@ -175,13 +176,13 @@ struct CleanUp {
         }
     }
 
-    /// Changes one registration where many wait for it, while pushes go on.
+    /// Changes one registration if more than 1000 changes wait. Pushes go on meanwhile.
     mutating func carryOutSome() {
         reportNews()
         if items.count > 1000 { carryOutOne() }
     }
 
-    /// - Returns: the device that was kept because the fault seems to be ours.
+    /// - Returns: the item, if its device was kept because the fault seems to be ours.
     @discardableResult
     private mutating func carryOutOne() -> Item? {
         guard let item = items.popLast() else { return nil }
@@ -213,9 +214,9 @@ struct CleanUp {
             ])
     }
 
-    /// More than 20 % of at least 20 users failed and were reached on no other device, and no earlier
-    /// acceptance vouches for key and topic. Before anything was accepted at all, three users are enough, in
-    /// one run or in several.
+    /// Whether a failure seems to be our fault: more than 20 % of at least 20 users failed for the same
+    /// reason and were reached on no other device, and no earlier acceptance shows that key and topic are
+    /// right. Before any push was accepted, refusals to three users are enough, in one run or in several.
     private mutating func isOurFault(_ item: Item) -> Bool {
         if case .refuse = item.change, isUnproven, refusedUsers >= State.Refusals.alarmThreshold {
             return true
@@ -225,24 +226,24 @@ struct CleanUp {
         return !acceptedEarlier.contains(environment)
     }
 
-    /// How many users were reached on no device, and failed for this reason on one.
+    /// The number of users with a device that failed for this reason and none that accepted a push.
     private func failed(for fault: String) -> Int {
         failures[fault]?.count(without: reached) ?? 0
     }
 
     private var acceptedEarlier: Set<APNsEnvironment> {
         mutating get {
-            if let vouched { return vouched }
+            if let cachedAcceptances { return cachedAcceptances }
             var found: Set<APNsEnvironment> = []
             do throws(Failure) {
                 found = try state.acceptances(of: service, under: settings)
             } catch { log.failure(error) }
-            vouched = found
+            cachedAcceptances = found
             return found
         }
     }
 
-    /// Notes where pushes were accepted; where that fails, another run notes it.
+    /// Records where pushes were accepted. If this fails, another run does it.
     private mutating func recordAcceptances() {
         guard !accepting.isEmpty else { return }
         do throws(Failure) {

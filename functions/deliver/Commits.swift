@@ -5,22 +5,22 @@ import Store
 import Turnstone
 import Unix
 
-/// What is durable: makes verdicts durable in the receipts, and only then lets notifications go.
+/// Makes verdicts durable in the receipts. Only then does it finish notifications or put them off.
 final class Commits: RunPart {
     let run: Run
     private let decisions: Decisions
     private let locked: LockedDocuments
-    /// Jobs whose pass is over and whose receipts are not durable yet.
+    /// Jobs whose pass is over but whose receipts are not durable yet.
     private var ended: [Job] = []
-    /// Jobs that could not be put off or finished, when that is tried again, and whether only since a
-    /// document was locked.
+    /// Jobs that could not be put off or finished: when to try again, and whether a locked document is the
+    /// reason.
     private var unfinished: [(job: Job, moment: Instant, isBusy: Bool)] = []
-    /// When the oldest verdict came that is not durable.
+    /// When the oldest verdict came that is not durable yet.
     private var oldestVerdict: Instant?
-    /// Since when commits fail, and how many have.
+    /// Since when commits have failed, and how often.
     private var failingSince: Instant?
     private var failedCommits = 0
-    /// Whether the run ended with notifications that are over and still in the spool.
+    /// Whether the run ended with notifications that it could not finish or put off.
     private(set) var hasLeftWork = false
 
     init(_ run: Run, _ decisions: Decisions, _ locked: LockedDocuments) {
@@ -29,18 +29,18 @@ final class Commits: RunPart {
         self.locked = locked
     }
 
-    /// Whether everything is durable, and nothing waits for a locked document.
+    /// Whether everything is durable and no job waits for a locked document.
     var isDone: Bool {
         ended.isEmpty && !unfinished.contains(where: \.isBusy) && intake.log.pendingBytes == 0
     }
 
-    /// While commits fail nothing is sent.
+    /// Whether commits fail. Nothing is sent meanwhile.
     var isFailing: Bool { failingSince != nil }
 
-    /// Whether a verdict waits to be made durable.
+    /// Whether a verdict is not durable yet.
     var isPending: Bool { oldestVerdict != nil }
 
-    /// Records that the receipts have a verdict that is not durable.
+    /// Records that a verdict was added to the receipts and is not durable yet.
     func didAppend() { oldestVerdict = oldestVerdict ?? Instant.now }
 
     // MARK: Jobs
@@ -61,9 +61,9 @@ final class Commits: RunPart {
             for: job.notBefore ?? now, now: now, expires: job.notification.expires)
     }
 
-    /// Forgets a job that is out of hand.
+    /// Forgets a job that is no longer in hand.
     ///
-    /// - Parameter moment: until when it was put off; `nil` if it is over.
+    /// - Parameter moment: when its notification is tried again; `nil` if it is over.
     func leave(_ job: Job, putOffUntil moment: Timestamp? = nil) {
         decisions.turns.leave(job)
         decisions.order.leave(job, putOffUntil: moment)
@@ -71,13 +71,13 @@ final class Commits: RunPart {
 
     /// Sets a damaged notification aside.
     ///
-    /// - Throws: the failure, if it does not come from damage.
+    /// - Throws: the failure, if damage is not its cause.
     func setAside(_ job: Job, _ failure: Failure) throws(Failure) {
         guard intake.isDamage(failure) else { throw failure }
         try intake.setAside(job.file, failure)
     }
 
-    /// Tries once more to let go of jobs for which that failed.
+    /// Tries again to finish or put off the jobs for which that failed.
     func retryUnfinished() {
         let moment = Instant.now
         ended += unfinished.filter { $0.moment <= moment }.map { $0.job }
@@ -87,7 +87,8 @@ final class Commits: RunPart {
     // MARK: Commits
 
     /// Makes the receipts durable if there are many, if the oldest has waited for 25 ms, or if nothing is in
-    /// flight. They are written each turn: only a power cut could take them.
+    /// flight. They are written to the file in each turn of the loop, so only a power failure could lose them
+    /// meanwhile.
     func commitIfDue(isIdle: Bool) throws(Failure) {
         let moment = Instant.now
         if let failingSince, moment - failingSince < .milliseconds(100) { return }
@@ -97,15 +98,15 @@ final class Commits: RunPart {
         failingSince = nil
         failedCommits = 0
         oldestVerdict = nil
-        letGo()
+        finishOrPutOff()
         run.orLog { () throws(Failure) in
             try intake.log.switchDay(at: now)
             try intake.writeCheckpoint(after: 16 << 20)
         }
     }
 
-    /// A disk that fails may work again in a moment. Verdicts that it never takes are lost, and their pushes
-    /// are sent once more.
+    /// Logs the first failed commit, and throws after more than 50: a disk that fails may work again in a
+    /// moment. Verdicts that are never stored are lost, and their pushes are sent again.
     private func didFail(_ failure: Failure) throws(Failure) {
         if failingSince == nil { log.failure(failure) }
         failedCommits += 1
@@ -114,13 +115,15 @@ final class Commits: RunPart {
     }
 
     /// Puts off or finishes the jobs whose verdicts are durable.
-    private func letGo() {
+    private func finishOrPutOff() {
         let jobs = ended
         ended = []
         for job in jobs {
             let owner = owner(of: job)
             do throws(Failure) {
-                try locked.waitingBriefly(for: owner) { () throws(Failure) in try letGo(job) }
+                try locked.waitingBriefly(for: owner) { () throws(Failure) in
+                    try finishOrPutOff(job)
+                }
             } catch {
                 let isBusy = error.cause == "busy" && locked.canWait(for: owner)
                 if !isBusy { log.failure(error) }
@@ -130,12 +133,12 @@ final class Commits: RunPart {
         }
     }
 
-    /// Whose documents record a notification's end.
+    /// The owner of the documents that record a notification's end.
     private func owner(of job: Job) -> LockedDocuments.Owner {
         job.notification.user.map { .recipient(.user($0)) } ?? .notification(job.notification.id)
     }
 
-    private func letGo(_ job: Job) throws(Failure) {
+    private func finishOrPutOff(_ job: Job) throws(Failure) {
         if let damage = job.damage {
             leave(job)
             return try intake.setAside(job.file, damage)
@@ -164,7 +167,8 @@ final class Commits: RunPart {
         log.event(event, fields)
     }
 
-    /// A document that nobody can read must not keep the notification for ever.
+    /// Records the end. A document that nobody can read is logged: it must not keep the notification for
+    /// ever.
     private func recordEndIfPossible(of job: Job) throws(Failure) {
         do throws(Failure) { try recordEnd(of: job) } catch {
             guard error.disposition == .broken else { throw error }
@@ -172,7 +176,7 @@ final class Commits: RunPart {
         }
     }
 
-    /// Records in users' documents what must be there before the notification goes.
+    /// Records in users' documents what must be there before the notification leaves the spool.
     private func recordEnd(of job: Job) throws(Failure) {
         let isOver = job.left == 0
         if isOver { try takeBackBadges(of: job) }
@@ -180,14 +184,13 @@ final class Commits: RunPart {
         if job.notification.cargo == .release {
             if isOver { try spool.finishRelease(job.notification.id, now: now) }
         } else if !job.notification.messageIDs.isEmpty {
-            // As earlier versions released what was held.
+            // Earlier versions released held messages this way.
             try state.users[user].update { $0.held.finish(job.notification.id) }
         }
         try decisions.turns.recordEnd(of: job, isOver: isOver)
     }
 
-    /// Takes a message out of its users' badges if it has reached nobody: it was counted when it was first
-    /// tried.
+    /// Takes a message out of its users' badges if it reached nobody. It was counted when it was first tried.
     private func takeBackBadges(of job: Job) throws(Failure) {
         let isHeld = job.file.count(.held) > 0
         guard let change = job.notification.badge, !job.file.isReached, !job.isInDoubt, !isHeld
@@ -197,9 +200,9 @@ final class Commits: RunPart {
         }
     }
 
-    /// Ends a run: the next one goes on with jobs that were taken and not finished.
+    /// Ends a run. The next run continues with the jobs that were taken and not finished.
     ///
-    /// - Parameter jobs: with deliveries that have no verdict.
+    /// - Parameter jobs: the jobs with deliveries that have no verdict.
     func close(leaving jobs: [Job]) throws(Failure) {
         for job in jobs { intake.leave(job.file) }
         hasLeftWork = !unfinished.isEmpty || intake.isStuck

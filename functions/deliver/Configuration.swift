@@ -2,7 +2,7 @@ import Edge
 import Turnstone
 import Unix
 
-/// The configuration, which may change while a drainer runs: keys are rotated.
+/// The configuration. It may change while a drainer runs, because keys are rotated.
 struct Configuration {
     private(set) var variables: Variables
     private var stamps: [Files.Stamp?]
@@ -12,14 +12,14 @@ struct Configuration {
         stamps = Self.stamps(of: variables)
     }
 
-    /// Whether one of its files has changed, as far as ``look()`` has seen.
+    /// Whether one of its files had changed at the last ``look()``.
     private(set) var isChanging = false
 
     mutating func look() {
         if Self.stamps(of: variables) != stamps { isChanging = true }
     }
 
-    /// Reads it anew; where that fails it stays as it was.
+    /// Reads the configuration again. If that fails, it stays as it was.
     mutating func reload() throws(Failure) {
         isChanging = false
         stamps = Self.stamps(of: variables)
@@ -31,7 +31,7 @@ struct Configuration {
         let key = variables.text("APNS_KEY_PATH")
         let authorities = variables.text("APNS_CA_FILE")
         return [variables.file, key, authorities].map { path in
-            // What cannot be looked at has not changed; reading it will say why.
+            // A file that cannot be examined has no stamp. Reading it reports why.
             do throws(SystemError) {
                 return try path.flatMap { (path) throws(SystemError) in try Files.stamp(of: path) }
             } catch {

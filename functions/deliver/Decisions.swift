@@ -5,10 +5,10 @@ import Store
 import Turnstone
 import Unix
 
-/// Decides what becomes of each push when it is about to be sent.
+/// Decides what becomes of each push just before it is sent.
 ///
-/// Accepting a notification is a promise to decide: which devices get it, what it says and whether it is
-/// still wanted follow from the documents as they are at the moment of sending.
+/// Accepting a notification only promises that decision. The documents as they are at the moment of sending
+/// say which devices get the notification, what it says and whether it is still wanted.
 final class Decisions: RunPart {
     let run: Run
     let order: SeriesOrder
@@ -34,7 +34,7 @@ final class Decisions: RunPart {
 
     /// Decides what becomes of a push that is about to be sent.
     ///
-    /// - Returns: its verdict where it is not sent, or not now.
+    /// - Returns: its verdict, if it is not sent now.
     func decide(_ push: Push) -> Verdict? {
         if intake.isCancelled(push.delivery, in: push.job.file) { return .cancelled }
         do throws(Failure) {
@@ -51,7 +51,7 @@ final class Decisions: RunPart {
         return push.expires > now ? nil : .expired
     }
 
-    /// Whose documents decide about a push.
+    /// The owner of the documents that decide about a push.
     private func owner(of push: Push) -> LockedDocuments.Owner {
         if let session = push.job.notification.session { return .session(session) }
         return .recipient(push.job.file.recipient(of: push.delivery))
@@ -68,14 +68,14 @@ final class Decisions: RunPart {
         guard let user = push.job.file.user(of: push.delivery) else { return nil }
         if push.job.notification.cargo == .messages { return try boxes.takeOver(heldFor: user) }
         if push.job.notification.cargo == .release {
-            // The receipts of this release do not mention messages that went back into their box.
+            // Messages that were put back into their box are not part of this release's receipts.
             push.bring(try spool.messageIDs(of: push.job.notification.id))
         }
         let document = try documents.user(user)
         guard let device = try aim(push, at: document) else { return .superseded("unregistered") }
         if try isRepeated(push) { return .superseded("delivered") }
-        if let told = push.job.notification.turns {
-            return try turns.load(told, push, to: device, of: user)
+        if let notified = push.job.notification.turns {
+            return try turns.load(notified, push, to: device, of: user)
         }
         switch push.job.notification.cargo {
         case .activity: return try activities.load(push, to: device, of: user)
@@ -88,7 +88,7 @@ final class Decisions: RunPart {
         }
     }
 
-    /// Whether a message goes out, is held for the device, or ends.
+    /// Decides whether a message is sent, is held for the device, or ends.
     private func decideMessage(_ push: Push) throws(Failure) -> Verdict? {
         if let moment = push.job.notification.notBefore, moment > now {
             return .early(moment - now)
@@ -107,18 +107,18 @@ final class Decisions: RunPart {
             return nil
         }
         guard let pause = verdict.heldFor else { return verdict }
-        // What may have arrived has to be asked for again under its own id, and where several of the
-        // message's users have the phone, any of them may want it at any time.
-        let isAnybodys = try !push.job.file.alternates(to: push.original).isEmpty
-        if isAnybodys || push.job.file.isInDoubt(push.delivery) {
+        // A push that may have arrived must be repeated under its own id, and on a phone of several of the
+        // message's users any of them may want it at any time. Neither goes into a box.
+        let isShared = try !push.job.file.alternates(to: push.original).isEmpty
+        if isShared || push.job.file.isInDoubt(push.delivery) {
             push.job.prolong(for: [push.job.notification], heldUntil: now + pause)
-            return isAnybodys ? .waiting(min(pause, .minutes(10))) : .retained(pause)
+            return isShared ? .waiting(min(pause, .minutes(10))) : .retained(pause)
         }
         return try boxes.hold(push, for: user, until: now + pause)
     }
 
-    /// For which user a message goes out: it does where one of the users to whom it is addressed still has
-    /// the device and wants it now.
+    /// Chooses the user for whom a message is sent: one of its users who still has the device and wants the
+    /// message now.
     private func chooseUser(_ push: Push) throws(Failure) -> Verdict? {
         guard let user = push.job.file.user(of: push.delivery) else {
             return try decideForToken(push)
@@ -130,8 +130,9 @@ final class Decisions: RunPart {
         return try decide(push, else: verdict, among: alternates)
     }
 
-    /// The same for a token that nobody had registered when the message was accepted: it belongs to the users
-    /// who have registered it since. Without one it is sent to as it is, unless somebody had it in between.
+    /// Decides about a token that nobody had registered when the message was accepted. It belongs to the
+    /// users who have registered it since. If there are none, the message is sent as it is, unless somebody
+    /// had the token in between.
     private func decideForToken(_ push: Push) throws(Failure) -> Verdict? {
         guard let token = push.delivery.token else { return try order.overtaken(push) }
         let index = state.tokens[token]
@@ -139,12 +140,12 @@ final class Decisions: RunPart {
             return try order.overtaken(push)
         }
         guard let known = try index.read() else { return try order.overtaken(push) }
-        // Those who have not got it any more are none of them: their documents say so.
+        // The index may name users who no longer have the token. Their documents decide.
         let holders = known.users.map { Delivery(token: token, environment: nil, user: $0) }
         return try decide(push, else: .superseded("unregistered"), among: holders)
     }
 
-    /// - Parameter verdict: where none of the alternates goes out, unless theirs is nearer to it.
+    /// - Parameter verdict: the result if no alternate is sent and no alternate's verdict is nearer.
     private func decide(
         _ push: Push, else verdict: Verdict, among alternates: [Delivery]
     ) throws(Failure) -> Verdict? {
@@ -165,7 +166,7 @@ final class Decisions: RunPart {
 
     /// Lets a message go to the device as the user has it now.
     ///
-    /// - Returns: `nil` where the user has it and wants the message now.
+    /// - Returns: `nil` if the user has the device and wants the message now.
     private func decideMessage(
         _ push: Push, for user: UserID
     ) throws(Failure) -> Verdict? {
@@ -175,17 +176,17 @@ final class Decisions: RunPart {
         return try isRepeated(push) ? .superseded("delivered") : unwanted(push, by: document)
     }
 
-    /// Whether the device has become one with another one of the notification, which gets it.
+    /// Whether the device was merged with another device of the notification, which gets the message.
     private func isRepeated(_ push: Push) throws(Failure) -> Bool {
         guard let token = push.delivery.token, token != push.original.token else { return false }
         for other in try push.job.file.others(than: push.original, for: token) {
             guard let user = push.job.file.user(of: other) else { return true }
-            // Somebody who has lost the device gets nothing on it.
+            // A user who has lost the device gets nothing on it.
             if try documents.user(user).devices.contains(where: { $0.token == token }) {
                 return true
             }
         }
-        // After the first pass, the file no longer has the devices that got it: only the receipts tell.
+        // After the first pass, the file no longer lists the devices that got it. Only the receipts do.
         guard push.isMerged, push.job.file.pass > 1 else { return false }
         try intake.log.write()
         let id = push.job.notification.id
@@ -197,7 +198,7 @@ final class Decisions: RunPart {
 
     /// Lets the push go to the token that the device has now.
     ///
-    /// - Returns: `nil` where the device is not the user's any more, or takes no such pushes.
+    /// - Returns: `nil` if the device is no longer the user's or takes no such pushes.
     private func aim(_ push: Push, at document: User) throws(Failure) -> Device? {
         guard let token = push.delivery.token,
             let device = document.device(token, id: push.delivery.deviceID),
@@ -207,7 +208,8 @@ final class Decisions: RunPart {
         return device
     }
 
-    /// What the user's preferences say of a message: they may have changed, and quiet hours may have begun.
+    /// The verdict by the user's preferences, which may have changed, and quiet hours, which may have begun;
+    /// `nil` if the message is wanted now.
     private func unwanted(_ push: Push, by document: User) -> Verdict? {
         let notification = push.job.notification
         guard notification.isMessage, notification.expires > now else { return nil }

@@ -5,10 +5,11 @@ import Store
 import Turnstone
 import Unix
 
-/// The one process at a time that empties the spool.
+/// The process that empties the spool. Only one runs at a time.
 ///
-/// Its loop takes notifications out, decides their pushes, hands them to the provider, takes in the verdicts,
-/// makes those durable, and only then lets notifications go. Each of these steps is a type of its own.
+/// Its loop takes notifications from the spool, decides about their pushes, hands the pushes to the provider,
+/// takes in the verdicts, makes them durable, and only then finishes the notifications or puts them off. Each
+/// of these steps is a type of its own.
 final class Drainer: RunPart {
     let run: Run
     private let service: Service
@@ -18,7 +19,7 @@ final class Drainer: RunPart {
     private let commits: Commits
     private let settlement: Settlement
     private var lastClaim = Instant.first
-    private var lastLook = Instant.now
+    private var lastCheck = Instant.now
 
     init(_ configuration: Configuration, state: State, provider: Provider, log: Log)
         throws(Failure)
@@ -30,7 +31,7 @@ final class Drainer: RunPart {
         settlement = Settlement(run, service, queue, locked, decisions.order, commits)
     }
 
-    /// Delivers until nothing has come for `linger`, or somebody wants this process to end.
+    /// Delivers until no work has come for `linger`, or until this process is told to end.
     func drain(linger: Interval) throws(Failure) -> JSONObject {
         repeat {
             guard let election = try spool.election() else {
@@ -39,11 +40,12 @@ final class Drainer: RunPart {
             }
             election.beat(at: now)
             let delivered = Result { () throws(Failure) in try deliver(election, linger: linger) }
-            // Before anybody else can tell that this run is over.
+            // Before another process can tell that this run is over.
             if election.isCurrent { service.cleanUp.carryOut() }
             election.end()
             try delivered.get()
-            // Whoever accepted something since the last look found the lock taken, and left it to us.
+            // A program that accepted something since the last look found the lock taken and left the work to
+            // us.
         } while try isWorkLeft()
         service.provider.close()
         log.unknownTimeZones()
@@ -52,7 +54,7 @@ final class Drainer: RunPart {
     }
 
     private func isWorkLeft() throws(Failure) -> Bool {
-        // What this run could not let go of, it would find again and again.
+        // This run would find again and again what it could not finish or put off.
         guard !run.isEnding, !commits.hasLeftWork else { return false }
         if try service.isStopped() { return false }
         return try spool.hasReady()
@@ -61,7 +63,7 @@ final class Drainer: RunPart {
     private func reportStuckDrainer() throws(Failure) {
         guard let stuck = try spool.stuckDrainer(at: now) else { return }
         log.event(
-            "another drainer gives no sign of life",
+            "another drainer holds the spool but gives no sign of life: end its process if it hangs",
             [
                 "process": .integer(Int64(stuck.process)),
                 "since": .string(CalendarDate(stuck.since).text),
@@ -78,21 +80,21 @@ final class Drainer: RunPart {
         while true {
             run.now = try Environment.now(run.configuration.variables)
             guard election.isCurrent else {
-                // Nothing more is written: what is in the new folder is another drainer's.
+                // Write nothing more: the new folder belongs to another drainer.
                 throw Failure(
                     .later(seconds: 5),
-                    "unable to go on: \(state.folder) was replaced while deliver was running. The next run delivers what is in it",
+                    "unable to go on: \(state.folder) was replaced while deliver was running. The next run delivers from the new folder",
                     cause: "replaced")
             }
             election.beat(at: now)
-            lookAround()
+            checkOncePerSecond()
             try turn()
             guard settlement.inFlight == 0, commits.isDone else {
                 idleSince = Instant.now
                 continue
             }
             if run.isEnding { break }
-            // What cannot be sent now waits where it is, as if there were nothing.
+            // While the service is in trouble, pushes stay where they are and do not count as work.
             if service.provider.trouble == nil, !queue.isEmpty || !locked.isEmpty {
                 idleSince = Instant.now
             } else {
@@ -104,8 +106,8 @@ final class Drainer: RunPart {
         try close()
     }
 
-    /// Whether something waits for a moment so near that nobody else would be there in time. A run that does
-    /// not linger is started by something that will.
+    /// Whether something is due so soon that no other process would be there in time. A run that does not
+    /// linger relies on the program or timer that started it to come back.
     private func isSomethingDueSoon(_ idle: Interval, _ linger: Interval) throws(Failure) -> Bool {
         let near = ActivityFeed.window + .seconds(1)
         guard linger > .seconds(0), idle < linger + near, service.provider.trouble == nil,
@@ -114,11 +116,11 @@ final class Drainer: RunPart {
         return due - now <= near
     }
 
-    /// Does what is done once a second.
-    private func lookAround() {
+    /// Looks for changes of the configuration and keeps the spool's log short, once a second.
+    private func checkOncePerSecond() {
         let moment = Instant.now
-        guard moment - lastLook >= .seconds(1) else { return }
-        lastLook = moment
+        guard moment - lastCheck >= .seconds(1) else { return }
+        lastCheck = moment
         run.configuration.look()
         run.orLog { () throws(Failure) in try spool.keepLogShort() }
     }
@@ -130,7 +132,7 @@ final class Drainer: RunPart {
             if isChanging, settlement.inFlight == 0 { service.reconfigure() }
         } else {
             run.orEnd { () throws(Failure) in try claim() }
-            // A full disk ends the run before it can lose a verdict.
+            // End the run before a full disk can lose a verdict.
             if !queue.isEmpty { run.orEnd { () throws(Failure) in try intake.log.makeRoom() } }
         }
         let isSending = !run.isEnding && !run.configuration.isChanging && !commits.isFailing
@@ -150,27 +152,27 @@ final class Drainer: RunPart {
 
     // MARK: Taking notifications
 
-    /// Takes over more work: at once while there is more than was taken, else every 20 ms. Neither old nor
-    /// new notifications shut the others out, or the urgent ones.
+    /// Takes more notifications: at once while the lanes hold more than was taken, otherwise every 20 ms.
+    /// Each lane has a limit, so that old, new and urgent notifications do not keep each other waiting.
     private func claim() throws(Failure) {
         for file in try intake.takeCancelled() { try take(file, file.lane) }
         let moment = Instant.now
         guard queue.smallCount - queue.backlogCount < 500, moment - lastClaim >= .milliseconds(20)
         else { return }
         try decisions.boxes.release()
-        let isAll = [
+        let areLanesRead = [
             try claim(upTo: 500) { () throws(Failure) in try intake.next(in: .urgent) },
             try claim(upTo: 250) { () throws(Failure) in try intake.nextDue(at: now) },
             try claim(upTo: 500) { () throws(Failure) in try intake.next(in: .normal) },
         ].allSatisfy { $0 }
-        // Only when all other lanes were read to their ends.
-        while isAll, queue.backlogCount < 500, let file = try intake.next(in: .backlog) {
+        // Only after all other lanes were read to the end.
+        while areLanesRead, queue.backlogCount < 500, let file = try intake.next(in: .backlog) {
             try take(file, .backlog)
         }
         while queue.bulkCount < PushQueue.mostBulk, let file = try intake.next(in: .bulk) {
             try take(file, .bulk)
         }
-        if isAll { lastClaim = moment }
+        if areLanesRead { lastClaim = moment }
     }
 
     /// - Returns: whether there were fewer than `most`.
@@ -184,11 +186,11 @@ final class Drainer: RunPart {
         return false
     }
 
-    /// Takes a notification, or moves it to the backlog if its recipients have enough deliveries in hand.
+    /// Takes a notification, or moves it to the backlog if all its recipients have enough deliveries in hand.
     private func takeInTurn(_ file: SpoolFile) throws(Failure) {
         let lane = file.lane
         if lane != .bulk {
-            // A damaged file is set aside when it is taken.
+            // Damage is ignored here: `take` sets a damaged file aside.
             var isCrowded = false
             do throws(Failure) { isCrowded = try queue.isCrowded(file) } catch {}
             if isCrowded, intake.moveToBacklog(file) { return }
@@ -207,9 +209,9 @@ final class Drainer: RunPart {
         }
     }
 
-    /// The next push to be sent, of those that the queue has.
+    /// The next push in the queue that must be sent.
     private func nextPush() -> Push? {
-        // What is settled without being sent must not keep answers and signals waiting.
+        // Pushes that are settled without being sent must not delay answers and signals.
         var rest = 256
         while intake.log.pendingBytes < 1 << 20, rest > 0 {
             if rest < 256, ThisProcess.isTerminationRequested { break }

@@ -2,11 +2,11 @@ import DequeModule
 import Spool
 import Turnstone
 
-/// Deliveries that wait, a queue for each recipient. Recipients take turns, one delivery each, so that one
-/// with thousands does not keep the others waiting.
+/// Waiting deliveries, in one queue per recipient. Recipients take turns with one delivery each, so that a
+/// recipient with thousands does not delay the others.
 struct FairLine {
     private var lines: [Recipient: Deque<PushQueue.Entry>] = [:]
-    /// Those who have deliveries here; the first one is next.
+    /// The recipients that have deliveries here, the next one first.
     private var turns = Deque<Recipient>()
 
     var rest: [PushQueue.Entry] { lines.values.flatMap { Array($0) } }

@@ -6,8 +6,8 @@ import Store
 import Turnstone
 import Unix
 
-/// Writes each push to `outgoing/` in the state folder and prints it, so that everything can be seen to
-/// work without an Apple account.
+/// Writes each push to `outgoing/` in the state folder and prints it, so that everything can be tried without
+/// an Apple account.
 struct FileProvider {
     private let folder: String
 
@@ -43,7 +43,7 @@ struct FileProvider {
         writeAnswer(text)
     }
 
-    /// What would have been sent: the header fields by their names, and the payload.
+    /// What would be sent: the header fields by name, and the payload.
     private func document(_ push: Push) -> JSONValue {
         let content = push.content
         var document = JSONObject()

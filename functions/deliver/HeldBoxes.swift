@@ -4,18 +4,18 @@ import Store
 import Turnstone
 import Unix
 
-/// Messages held for devices whose users do not want them now. A message's way to each device waits in the
-/// device's box, and when its moment has come, everything in a box goes out with one push, a release.
+/// Messages held for devices whose users do not want them now. A message waits in one box per device. When a
+/// box is due, everything in it is sent with one push, a release.
 final class HeldBoxes: RunPart {
     let run: Run
     private let documents: LastDocuments
-    /// By box, the releases that failed, and why.
+    /// The releases that failed, and why, by box.
     private var failed: [String: (release: String, cause: String)] = [:]
-    /// When they are tried again.
+    /// When to try the failed releases again.
     private var nextRetry = Instant.first
-    /// When boxes are looked for again: there may be thousands of moments.
+    /// When to look for due boxes again. There may be thousands of moments to read.
     private var nextLook = Instant.first
-    /// When this run began, if boxes had something in them then: see ``isHeldAlready(_:for:)``.
+    /// When this run began, if boxes were not empty then; see ``isHeldAlready(_:for:)``.
     private var heldBefore: Timestamp?
 
     init(_ run: Run, _ documents: LastDocuments) {
@@ -50,15 +50,15 @@ final class HeldBoxes: RunPart {
         return .held
     }
 
-    /// Looks again at what is held for a user whose preferences have changed meanwhile: whoever changed them
-    /// could not find yet what has just been put aside.
+    /// Looks again at what is held for a user if the preferences have changed meanwhile: the program that
+    /// changed them could not find the message that was just put into a box.
     func lookAgain(at user: UserID, heldUntil moment: Timestamp) throws(Failure) {
         let passage = try documents.user(user).preferences.passage(nil, at: now, WallClock.minute)
         if case .held(let end) = passage, end >= moment { return }
         _ = try spool.lookAgain(at: user, now: now)
     }
 
-    /// Whether an earlier drainer has put a message into the device's box and could not say so any more.
+    /// Whether an earlier drainer put a message into the device's box and ended before it could record that.
     func isHeldAlready(_ push: Push, for user: UserID) throws(Failure) -> Bool {
         let notification = push.job.notification
         guard let heldBefore, notification.accepted <= heldBefore, let device = push.device else {
@@ -72,7 +72,7 @@ final class HeldBoxes: RunPart {
         return boxes.contains(box.name)
     }
 
-    /// Accepts the releases that an earlier drainer has taken out of boxes and not accepted.
+    /// Accepts the releases that an earlier drainer took out of boxes but did not accept.
     func recover() throws(Failure) {
         heldBefore = try spool.holdsAnything() ? now : nil
         for release in try spool.orphanedReleases() {
@@ -80,8 +80,8 @@ final class HeldBoxes: RunPart {
         }
     }
 
-    /// Releases the boxes whose moment has come. One that cannot be used holds up no other: it is tried again
-    /// a second later, and reported once for each reason.
+    /// Releases the boxes that are due. A box that fails does not delay the others: it is tried again a
+    /// second later, and each reason is reported once.
     func release() throws(Failure) {
         guard Instant.now >= nextLook else { return }
         let known = failed
@@ -89,7 +89,7 @@ final class HeldBoxes: RunPart {
             failed = [:]
             for (box, failure) in known {
                 tryRelease(failure.release, of: box, failure.cause) { () throws(Failure) in
-                    // What has left its box and was not accepted.
+                    // The messages have left their box, but the release was not accepted.
                     try accept(failure.release, isRecovered: true)
                 }
             }
@@ -118,10 +118,10 @@ final class HeldBoxes: RunPart {
         }
     }
 
-    /// Accepts the notification of a release. What it says is decided when it is sent.
+    /// Accepts the notification of a release. Its content is decided when it is sent.
     ///
-    /// - Parameter isRecovered: whether an earlier drainer began it, and may have left a part of what is
-    ///   held.
+    /// - Parameter isRecovered: whether an earlier attempt began the release and may have left some of the
+    ///   messages in the box.
     private func accept(_ release: String, isRecovered: Bool = false) throws(Failure) {
         if isRecovered,
             let box = try spool.messages(of: release, damaged: { (_, _, _) in }).first?.box
@@ -150,7 +150,7 @@ final class HeldBoxes: RunPart {
         String(decoding: Array(Files.name(of: path).utf8.prefix(36)), as: UTF8.self)
     }
 
-    /// Moves what an earlier version has held in the user's document into boxes.
+    /// Moves messages that an earlier version held in the user's document into boxes.
     func takeOver(heldFor user: UserID) throws(Failure) -> Verdict {
         try state.users[user].update { (document) throws(Failure) in
             let messages = try document.held.messages + lostReleases(of: document)
@@ -176,7 +176,7 @@ final class HeldBoxes: RunPart {
             held: [id], .superseded, reason, onDevices: count, of: user, in: "\(id) ended", at: now)
     }
 
-    /// Releases of the document that are not in the spool.
+    /// The messages of the document's releases that are not in the spool.
     private func lostReleases(of document: User) throws(Failure) -> [HeldMessages.Entry] {
         var messages: [HeldMessages.Entry] = []
         for release in document.held.releases where try !spool.contains(release.id) {

@@ -2,53 +2,56 @@ import APNs
 import Spool
 import Turnstone
 
-/// A notification in the drainer's hands, for one pass over its devices.
+/// A notification that the drainer has in hand, for one pass over its devices.
 final class Job {
     let file: SpoolFile
-    /// The file's: another module's getter would copy all of it for each member that is asked for.
+    /// A copy of the file's notification: another module's getter would copy all of it for each member that
+    /// is read.
     private(set) var notification: Notification
     let lane: Lane
-    /// Deliveries that were taken out of the file and have no verdict.
+    /// Deliveries that were taken out of the file and have no verdict yet.
     var open = 0
-    /// Deliveries that have a verdict and no outcome.
+    /// Deliveries that have a verdict but no outcome, and are tried again.
     private(set) var left = 0
-    /// When the first of them wants to be tried again.
+    /// When the first of them may be tried again.
     private(set) var notBefore: Timestamp?
-    /// Whether the receipts say that the pass is over.
+    /// Whether the end of this pass was handled.
     var isPassNoted = false
-    /// What was wrong with its file half-way.
+    /// The damage that was found while its file was read.
     var damage: Failure?
-    /// The devices that a push service took it for in this pass; only where the user has to know.
+    /// The devices that accepted a push in this pass. Recorded only if ``isForPlayer``.
     var reached: [DeviceToken] = []
-    /// Those that may have taken it, without an answer, and that nothing more is sent to.
+    /// The devices that may have accepted a push without an answer, and that are sent nothing more. Recorded
+    /// only if ``isForPlayer``.
     var doubtful: [DeviceToken] = []
-    /// Whether a push may have arrived that got no answer, to a device that nothing more is sent to.
+    /// Whether a push without an answer may have arrived at a device that is sent nothing more.
     var isInDoubt = false
-    /// The users of devices that have got an outcome in this pass, where the message changes their badge.
+    /// The users of devices that got an outcome in this pass, if the message changes their badge.
     var badgeUsers: Set<UserID> = []
-    /// How many waiting games it told of when it was queued.
+    /// How many games waited when it was queued, by its badge.
     let queuedGames: Int64?
-    /// Whether an earlier drainer began this pass and reached devices that ``reached`` does not name.
+    /// Whether an earlier drainer began this pass and reached devices that are not in ``reached``.
     let wasReached: Bool
     /// Whether a push service refused it for a device.
     var isRefused = false
-    /// What it says of a player's turns, and when that was found out.
+    /// What it says about a player's turns, and when that was decided.
     var notice: (filling: NoticeFilling, at: Instant)?
-    /// Whether it has begun to bring the user's badge.
+    /// Whether the user's document no longer names it as the push that brings the badge.
     var isBadgeTaken = false
-    /// Whether its session's document has this pass as an attempt.
+    /// Whether its session's document needs no further record of this pass's attempt.
     var isAttemptRecorded = false
-    /// By device, how many games of its other users count in the number that was put on its icon.
+    /// By device, how many games of its other users are included in the number on its icon.
     var others: [DeviceToken: [(user: UserID, waiting: Int64)]] = [:]
-    /// What orders its pushes among others.
+    /// The series that orders its pushes among others.
     var series: Series? { notification.series }
-    /// The devices that others of its series have reached, for each of its keys.
+    /// The groups that it has joined, one for each key of its series.
     var groups: [SeriesGroup<PushQueue.Entry>] = []
-    /// Of a large one, the boxes in which an earlier drainer may have left it; `nil` until somebody asks.
+    /// For a large notification: the boxes in which an earlier drainer may have left it; `nil` until they are
+    /// read.
     var heldBoxes: Set<String>?
-    /// What is sent to each device without a badge of its own.
+    /// The encoded payload for devices without a badge of their own.
     var payload: APNsPayload?
-    /// What is sent to the others.
+    /// The encoded payload for the other devices, which takes each badge.
     var badgedPayload: APNsBadgedPayload?
 
     init(_ file: SpoolFile, _ lane: Lane) {
@@ -59,18 +62,18 @@ final class Job {
         queuedGames = notification.push.payload.badge
     }
 
-    /// Whether it tells of a player's turns, or of their number.
+    /// Whether it notifies a player of turns or corrects their number.
     var isForPlayer: Bool { notification.turns != nil || notification.cargo == .turnBadge }
 
-    /// Whether icons show another number now, or may.
+    /// Whether it changed the number on icons, or may have.
     var changesIcons: Bool { !reached.isEmpty || !doubtful.isEmpty || wasReached }
 
-    /// How many games wait, by what it tells; `nil` where it tells nothing.
+    /// How many games wait, by its notice; `nil` if it has none.
     var waitingGames: Int64? {
         if case .turns(let waiting) = notice?.filling { waiting } else { nil }
     }
 
-    /// Gives it something else to send.
+    /// Replaces its content.
     func load(_ content: PushContent, expires: Timestamp) {
         file.load(content, expires: expires)
         notification = file.notification
@@ -78,7 +81,7 @@ final class Job {
         badgedPayload = nil
     }
 
-    /// Lets it live as long as messages do whose user does not want to be told before a moment.
+    /// Extends its expiration to that of messages held until a moment.
     func prolong(for messages: [Notification], heldUntil moment: Timestamp) {
         let end = messages.map { $0.end(heldUntil: moment) }.max()
         guard let end, end > notification.expires else { return }
@@ -88,15 +91,15 @@ final class Job {
 
     var isPassOver: Bool { open == 0 && (file.isExhausted || damage != nil) }
 
-    /// Why deliveries have no outcome, or another one than accepted: the last reason for each.
+    /// The last reason for each outcome; for `nil`, why deliveries are tried again.
     private var reasons: [Outcome?: String] = [:]
 
-    /// Records why deliveries have an outcome, or none.
+    /// Records the reason for an outcome; for `nil`, why a delivery is tried again.
     func record(_ reason: String?, for outcome: Outcome?) {
         if let reason { reasons[outcome] = reason }
     }
 
-    /// What came of it so far, such as `0 accepted, 1 quarantined (BadDeviceToken)`.
+    /// Its outcomes so far, such as `0 accepted, 1 quarantined (BadDeviceToken)`.
     var outcomes: String {
         let parts = Outcome.all.filter { $0 == .accepted || file.count($0) > 0 }.map { outcome in
             let reason = outcome == .accepted ? nil : reasons[outcome]
@@ -105,13 +108,13 @@ final class Job {
         return parts.joined(separator: ", ")
     }
 
-    /// Why what is left has no outcome, such as `2 to retry (TooManyRequests)`.
+    /// Its outcomes so far, and why the rest is tried again, such as `2 to retry (TooManyRequests)`.
     var retries: String {
         let done = Outcome.all.contains { file.count($0) > 0 } ? "\(outcomes), " : ""
         return "\(done)\(left) to retry (\(reasons[nil] ?? "not sent"))"
     }
 
-    /// Counts a delivery that is to be tried again, not before a moment.
+    /// Counts a delivery that is tried again, not before a moment.
     func retry(notBefore moment: Timestamp, because reason: String?) {
         record(reason, for: nil)
         left += 1

@@ -4,15 +4,15 @@ import Store
 import Turnstone
 import Unix
 
-/// The documents that pushes are decided by. The last one of a kind is kept: many pushes in a row may need
-/// the same.
+/// The documents that decide about pushes. The last one of each kind is kept, because many pushes in a row
+/// may need it.
 final class LastDocuments: RunPart {
     let run: Run
     private var user: StoredDocument<User>.Snapshot?
-    /// Where the last user's document is: the path holds a hash.
+    /// The last user's document: finding its path takes a hash.
     private var place: (user: UserID, document: StoredDocument<User>)?
     private var session: StoredDocument<Holders>.Snapshot?
-    /// The last document's stamp and when it was read: it holds for a millisecond.
+    /// The last document's stamp and when it was read. It is used within the same millisecond.
     private var stamp: (user: UserID, moment: Instant, stamp: Int64?)?
 
     init(_ run: Run) { self.run = run }
@@ -30,7 +30,7 @@ final class LastDocuments: RunPart {
         return document
     }
 
-    /// What was sent to a session as a whole. Its document may name thousands of listeners.
+    /// What was sent to a session as a whole. (The session's document may name thousands of listeners.)
     func session(_ name: String) throws(Failure) -> SessionFeeds? {
         let (known, snapshot) = try state.sessions[name].read(unless: session)
         session = snapshot
@@ -49,14 +49,14 @@ final class LastDocuments: RunPart {
         return present == accepted
     }
 
-    /// What a user's preferences say of a message now.
+    /// Whether the user's preferences let a message pass now.
     func passage(of notification: Notification, by document: User) -> Preferences.Passage {
         document.preferences.passage(
             notification.isClear ? nil : notification.kind, isExempt: notification.push.isExempt,
             at: now, WallClock.minute)
     }
 
-    /// A message's record; `nil` also if it cannot be read: other held messages must not wait for it.
+    /// A message's record; `nil` also if it cannot be read, because other held messages must not wait for it.
     func record(of message: String) -> MessageRecord? {
         do throws(Failure) { return try state.messages.find(message) } catch {
             log.failure(error)

@@ -3,10 +3,10 @@ import Spool
 import Turnstone
 import Unix
 
-/// Pushes that cannot be decided because somebody else has locked a document. They are tried again every few
-/// milliseconds for two seconds, while everybody else's go on.
+/// Pushes that wait because another process has locked a document that decides about them. They are tried
+/// again every 20 ms for two seconds. All others go on meanwhile.
 final class LockedDocuments {
-    /// Whose documents they are.
+    /// The owner of documents.
     enum Owner: Hashable {
         case recipient(Recipient)
         case session(String)
@@ -14,21 +14,21 @@ final class LockedDocuments {
         case notification(String)
     }
 
-    /// Since when an owner's documents have been found locked each time.
+    /// Since when an owner's documents have been found locked at every attempt.
     private var lockedSince: [Owner: Instant] = [:]
     private var entries: [(entry: PushQueue.Entry, moment: Instant)] = []
 
     var isEmpty: Bool { entries.isEmpty }
 
-    /// Reads and changes an owner's documents without waiting long for somebody who has locked them:
-    /// everybody else's pushes would wait, too.
+    /// Reads and changes an owner's documents, but waits only briefly if another process has locked one: all
+    /// other pushes wait meanwhile.
     ///
     /// - Throws: `busy` if one is locked.
     func waitingBriefly<Result>(
         for owner: Owner, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
         let taken = Lock.acquired
-        // Only the first time is worth a wait.
+        // Wait only the first time.
         let patience = Interval.milliseconds(lockedSince[owner] == nil ? 20 : 0)
         do throws(Failure) {
             let result = try Lock.waiting(upTo: patience, body)
@@ -42,12 +42,12 @@ final class LockedDocuments {
 
     private func didFindLocked(_ owner: Owner) {
         guard lockedSince[owner] == nil else { return }
-        // Some may be of owners who get no more pushes.
+        // Some may belong to owners who get no more pushes.
         if lockedSince.count > 10_000 { lockedSince = [:] }
         lockedSince[owner] = Instant.now
     }
 
-    /// Whether it is worth trying again soon.
+    /// Whether an owner's push may wait here: for two seconds, if fewer than 1000 wait.
     func canWait(for owner: Owner) -> Bool {
         guard let since = lockedSince[owner], entries.count < 1000 else { return false }
         return Instant.now - since < .seconds(2)
@@ -57,7 +57,7 @@ final class LockedDocuments {
         entries.append((entry, Instant.now + .milliseconds(20)))
     }
 
-    /// Those that are to be tried again now.
+    /// Removes the deliveries that are to be tried again now, and returns them.
     func takeDue() -> [PushQueue.Entry] {
         guard !isEmpty else { return [] }
         let moment = Instant.now

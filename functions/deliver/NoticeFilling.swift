@@ -4,9 +4,9 @@ import Store
 import Turnstone
 import Unix
 
-/// What a turn notice came to when it was about to be sent.
+/// What a turn notice says, decided just before it is sent.
 enum NoticeFilling {
-    /// It tells of the player's turns as they are now; this many games wait.
+    /// It names the player's turns as they are now. This many games wait.
     case turns(waiting: Int64)
     /// It is not sent, for this reason.
     case nothing(String)

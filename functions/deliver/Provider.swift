@@ -5,12 +5,12 @@ import Store
 import Turnstone
 import Unix
 
-/// Where pushes go: to Apple's push service, or into files where none is configured.
+/// Where pushes go: to Apple's push service, or to files if none is configured.
 enum Provider {
     case files(FileProvider)
     case apns(APNsProvider)
 
-    /// - Parameter settings: of APNs; `nil` where pushes become files.
+    /// - Parameter settings: the settings of APNs; `nil` to write pushes to files.
     init(_ settings: APNsSettings?, _ variables: Variables, state: State) throws(Failure) {
         if let settings {
             self = .apns(try APNsProvider(settings, variables, state: state))
@@ -19,7 +19,7 @@ enum Provider {
         }
     }
 
-    /// Under which its stops are noted.
+    /// The name under which its stops are recorded.
     var name: String {
         switch self {
         case .files: "file"
@@ -27,7 +27,7 @@ enum Provider {
         }
     }
 
-    /// Tells its settings from others.
+    /// A fingerprint of its settings.
     var settings: String {
         switch self {
         case .files: ""
@@ -35,7 +35,7 @@ enum Provider {
         }
     }
 
-    /// Why nothing can be pushed for now.
+    /// Why no push can be sent now; `nil` if pushes can.
     var trouble: String? {
         switch self {
         case .files: nil
@@ -43,7 +43,7 @@ enum Provider {
         }
     }
 
-    /// Whether a push goes where the installation's own troubles are: their end can be seen by its answer.
+    /// Whether a push goes to the installation's own environment. Only an answer from there can end trouble.
     func isOwn(_ push: Push) -> Bool {
         switch self {
         case .files: true
@@ -51,7 +51,7 @@ enum Provider {
         }
     }
 
-    /// Where a push's device is looked for first; `nil` where pushes become files.
+    /// The environment in which a push's device is looked for first; `nil` if pushes become files.
     func environment(of push: Push) -> APNsEnvironment? {
         switch self {
         case .files: nil
@@ -59,12 +59,12 @@ enum Provider {
         }
     }
 
-    /// Hands out pushes and takes in verdicts.
+    /// Sends pushes and takes in verdicts.
     ///
     /// - Parameters:
-    ///   - pause: how long it may wait where there is nothing else to do.
-    ///   - beforeSending: called between pushes are handed out and they are sent. Where it throws they are not sent,
-    ///     and come back.
+    ///   - pause: the longest wait if there is nothing else to do.
+    ///   - beforeSending: called after pushes were handed out and before they are sent. If it throws, they are
+    ///     not sent and come back.
     func step(
         pause: Interval, at now: Timestamp, next: () -> Push?,
         beforeSending: () throws(Failure) -> Void, verdict: (Push, Verdict) -> Void
@@ -81,7 +81,7 @@ enum Provider {
         }
     }
 
-    /// Hands nothing more out: what is not sent yet comes back.
+    /// Gives back the pushes that are not sent yet.
     func giveBackUnsent() {
         if case .apns(let provider) = self { provider.giveBackUnsent() }
     }

@@ -7,23 +7,23 @@ import Turnstone
 /// One notification on its way to one device or channel.
 final class Push {
     let job: Job
-    /// Where it is going.
+    /// The delivery that it is sent for now.
     var target: Target
-    /// The series of the messages that it brings.
+    /// The series of the messages in it, if it is a release.
     var brought: [Series] = []
-    /// What it sends, if that differs from what its notification sends to others.
+    /// Its own content, if that differs from what the other devices get.
     private(set) var own: Content?
-    /// The environment in which it is tried once after its own one did not know the token.
+    /// The environment in which it is tried once, because its own environment did not know the token.
     var probe: APNsEnvironment?
 
     struct Target {
         fileprivate(set) var delivery: Delivery
-        /// The delivery as it is in the notification's file, if it was changed.
+        /// The delivery as it is in the notification's file; `nil` if it was not changed.
         fileprivate var stored: Delivery?
         /// `apns-id`.
         fileprivate(set) var id: String
-        /// The ids of the devices that have become one with the delivery's, first the id that stands for all
-        /// of them; empty if the device stands only for itself.
+        /// The ids of the devices that were merged into this one, first the id that stands for all of them;
+        /// empty if none were.
         fileprivate var merged: [String] = []
 
         fileprivate mutating func change(_ work: (inout Delivery) -> Void) {
@@ -61,13 +61,13 @@ final class Push {
     /// The device's id in receipts; `nil` for a channel.
     var device: String? { target.delivery.device }
 
-    /// The id that the receiving device has now.
+    /// The present id of the device that gets it.
     var receiver: String? { target.merged.first ?? device }
 
-    /// Whether the device also stands for others.
+    /// Whether the device also stands for others that were merged into it.
     var isMerged: Bool { !target.merged.isEmpty }
 
-    /// All ids that the receiving device has in receipts.
+    /// All ids under which the receiving device appears in receipts.
     var receiverIDs: [String] { isMerged ? target.merged : device.map { [$0] } ?? [] }
 
     /// Sends it to the same device for another user.
@@ -77,11 +77,11 @@ final class Push {
         target.id = Self.id(job, delivery)
     }
 
-    /// Sends it to the token and in the environment that the device has now.
+    /// Sends it to the device's present token and environment.
     func redirect(to device: Device) {
         target.merged = device.standsForOthers ? device.ids : []
         let token = delivery.token
-        // Most devices have not changed, and a copy is dear.
+        // Most devices have not changed, and a copy is expensive.
         if delivery.environment != device.environment {
             target.change { $0.environment = device.environment }
         }
@@ -95,7 +95,7 @@ final class Push {
     /// Records which messages of a release it brings.
     func bring(_ messages: [String]) { target.change { $0.brings = messages } }
 
-    /// Sends something other than what other devices get. It may be sent again after theirs.
+    /// Loads content that only this device gets. It may be sent again after the other devices' pushes.
     func load(_ content: PushContent, expires: Timestamp) {
         own = Content(push: content, expires: expires)
     }
@@ -104,7 +104,7 @@ final class Push {
 
     var expires: Timestamp { own?.expires ?? job.notification.expires }
 
-    /// Where it is sent; `nil` for the configured environment.
+    /// The environment to send it to; `nil` for the configured one.
     var environment: APNsEnvironment? { probe ?? delivery.environment }
 
     /// What the app receives.

@@ -2,8 +2,8 @@ import DequeModule
 import Spool
 import Turnstone
 
-/// The deliveries of all jobs, in the order in which they are to be tried: by lanes, and in the lanes of
-/// small notifications the devices first that are known to be good, of each recipient in turn.
+/// The deliveries of all jobs in the order in which they are tried: lane by lane. In the lanes of small
+/// notifications, devices that are known to work come first, and recipients take turns.
 final class PushQueue {
     typealias Entry = (job: Job, delivery: Delivery)
 
@@ -11,38 +11,40 @@ final class PushQueue {
     private var normal = [FairLine(), FairLine()]
     private var bulk: [Job] = []
     private var nextBulk = 0
-    /// What came back of bulk jobs.
+    /// Deliveries of bulk jobs that came back.
     private var again = Deque<Entry>()
-    /// Jobs of which the last delivery is out, since the last ``takeExhausted()``.
+    /// Jobs whose files have no more deliveries, since the last ``takeExhausted()``.
     private var exhausted: [Job] = []
 
-    /// How many deliveries of small notifications wait.
+    /// The number of waiting deliveries of small notifications.
     private(set) var smallCount = 0
     /// How many of them came from the backlog.
     private(set) var backlogCount = 0
 
-    /// When a recipient has this many deliveries here, further ones go to the backlog.
-    private static let mostOfOne = 100
+    /// Once a recipient has this many deliveries here, further ones go to the backlog.
+    private static let maximumPerRecipient = 100
 
     /// Whether all recipients of a small notification have enough deliveries here already.
     func isCrowded(_ file: SpoolFile) throws(Failure) -> Bool {
-        guard smallCount >= Self.mostOfOne else { return false }
+        guard smallCount >= Self.maximumPerRecipient else { return false }
         for recipient in try file.recipients() {
             let count = (urgent + normal).reduce(0) { $0 + $1.count(of: recipient) }
-            if count < Self.mostOfOne { return false }
+            if count < Self.maximumPerRecipient { return false }
         }
         return true
     }
 
     var bulkCount: Int { bulk.count }
 
-    /// Bulk jobs that share the connection.
+    /// The most bulk jobs that share the connection.
     static let mostBulk = 4
 
     var isEmpty: Bool { smallCount == 0 && bulk.isEmpty && again.count == 0 }
 
-    /// - Returns: a small notification's deliveries.
-    /// - Throws: where a small notification's file is damaged: nothing of it is in the queue then.
+    /// Adds a job.
+    ///
+    /// - Returns: the deliveries of a small notification; none for a bulk job.
+    /// - Throws: if a small notification's file is damaged. None of its deliveries is in the queue then.
     func append(_ job: Job) throws(Failure) -> [Delivery] {
         guard job.lane != .bulk else {
             bulk.append(job)
@@ -76,7 +78,7 @@ final class PushQueue {
         for entry in entries { append(entry) }
     }
 
-    /// - Throws: where a job's file is damaged; the others can go on.
+    /// - Throws: if a job's file is damaged. The other jobs can go on.
     func popFirst() throws(Failure) -> Entry? {
         if let entry = popSmall() {
             smallCount -= 1
@@ -111,15 +113,15 @@ final class PushQueue {
 
     private func drop() { exhausted.append(bulk.remove(at: nextBulk)) }
 
-    /// The jobs of which nothing more comes, each once.
+    /// Returns the jobs whose files have no more deliveries, each once.
     func takeExhausted() -> [Job] {
         defer { exhausted = [] }
         return exhausted
     }
 
-    /// Empties it.
+    /// Empties the queue.
     ///
-    /// - Returns: the jobs of which something was left.
+    /// - Returns: the jobs that had deliveries left.
     func removeAll() -> [Job] {
         var jobs = bulk
         for line in urgent + normal { jobs += line.rest.map { $0.job } }

@@ -7,16 +7,16 @@ import Store
 import Turnstone
 import Unix
 
-/// Decides what a release brings when it is sent: of the messages that were held for a device, those that are
-/// still wanted.
+/// Decides what a release contains when it is sent: those of the messages held for a device that are still
+/// wanted.
 final class Releases: RunPart {
     let run: Run
     private let documents: LastDocuments
     private let order: SeriesOrder
     private let boxes: HeldBoxes
     private let badges: Badges
-    /// By message, the devices for which its notification in the spool still was when somebody asked: a
-    /// hundred thousand at most, unless one message has more.
+    /// By message, the devices that its notification in the spool was still for when it was read: at most a
+    /// hundred thousand in all, unless one message has more.
     private var openDevices: [String: Set<String>] = [:]
 
     init(
@@ -30,9 +30,9 @@ final class Releases: RunPart {
         self.badges = badges
     }
 
-    /// Loads a release with what it brings now.
+    /// Loads a release with the messages that are still wanted.
     ///
-    /// - Returns: a verdict if nothing is sent, or not now.
+    /// - Returns: a verdict if the push is not sent now; `nil` if it is loaded.
     func load(
         _ push: Push, to device: Device, of user: UserID, _ document: User
     ) throws(Failure) -> Verdict? {
@@ -42,7 +42,7 @@ final class Releases: RunPart {
             return .behind(for: pause)
         }
         guard !messages.isEmpty else { return .superseded("released") }
-        // Two to one device would be sent in any order.
+        // Two releases to one device could arrive in any order.
         guard !order.isBringing(to: device) else { return .soon }
         if let verdict = try keepBack(some: &messages, of: push, device, user, document) {
             return verdict
@@ -54,7 +54,7 @@ final class Releases: RunPart {
         return nil
     }
 
-    /// The messages of a release that can be read; the others are set aside.
+    /// The messages of a release. Those that cannot be read are set aside.
     private func messages(of push: Push) throws(Failure) -> [HeldMessage] {
         try spool.messages(of: push.job.notification.id) { (id, path, error) throws(Failure) in
             log.failure(error)
@@ -64,15 +64,15 @@ final class Releases: RunPart {
         }
     }
 
-    /// Ends those of a release's messages that are not to be brought any more.
+    /// Ends the messages of a release that must not be sent any more.
     ///
-    /// - Returns: how long to wait for a newer state of one of them, before that can be said.
+    /// - Returns: how long to wait for a newer state of one of them. Until then none is ended.
     private func dropUnwanted(
         of messages: inout [HeldMessage], _ push: Push, _ device: Device, _ user: UserID,
         _ document: User
     ) throws(Failure) -> Interval? {
         var pause: Interval?
-        // While it is known what is held for the device under another id.
+        // The box of the device's present id, if the messages were held under another id.
         let box = push.device == device.id ? nil : HeldBox(of: user, device.id)
         let fates = try fates(of: messages, by: push, on: device, document, besides: box, &pause)
         if pause != nil { return pause }
@@ -82,11 +82,11 @@ final class Releases: RunPart {
         return nil
     }
 
-    /// Puts back into the box what is not to be brought yet: all of it where the user wants nothing now, else
-    /// what a clock that was ahead has put there before its time. What may have arrived stays in the release,
-    /// and is asked for again under its own id.
+    /// Puts messages that must not be sent yet back into the box: all of them if the user wants nothing now,
+    /// otherwise those that were released before their time because the clock was ahead. Messages that may
+    /// have arrived stay in the release and are repeated under its id.
     ///
-    /// - Returns: the release's verdict, where nothing is left for now.
+    /// - Returns: the release's verdict, if nothing is left to send now.
     private func keepBack(
         some messages: inout [HeldMessage], of push: Push, _ device: Device, _ user: UserID,
         _ document: User
@@ -119,17 +119,17 @@ final class Releases: RunPart {
 
     /// What becomes of a message that was held.
     private struct Fate {
-        /// `nil` where it is still wanted.
+        /// `nil` if it is still wanted.
         var outcome: Outcome?
         var reason: String?
-        /// Whether its file is one too many.
+        /// Whether its file is superfluous, because its own notification brings it.
         var isVoid = false
-        /// Whether the device gets it, or has got it, all the same.
+        /// Whether the device gets it, or has got it, in another way.
         var isRepeated = false
     }
 
-    /// Whether a notification in the spool is still for a device. Its devices only become fewer: of one with
-    /// very many, most questions are answered by what was read before.
+    /// Whether a notification in the spool is still for a device. Its devices only become fewer, so what was
+    /// read before answers most questions about a notification with very many.
     private func isOpen(_ message: String, for device: Device) throws(Failure) -> Bool {
         let ids = device.ids
         if let known = openDevices[message], !ids.contains(where: known.contains) { return false }
@@ -140,7 +140,7 @@ final class Releases: RunPart {
         return ids.contains(where: devices.contains)
     }
 
-    /// Whether a device has got a message under one of the ids of those that have become one with it.
+    /// Whether a device has got a message under one of the ids that were merged.
     private func hasGot(_ message: String, _ device: Device) throws(Failure) -> Bool {
         guard device.standsForOthers, let record = documents.record(of: message),
             let start = ReceiptLog.Position(record.receipts)
@@ -151,9 +151,9 @@ final class Releases: RunPart {
     }
 
     /// - Parameters:
-    ///   - push: the release's.
-    ///   - other: what is held for the device under the id that it has now, where the messages are held under another.
-    ///   - pause: is set to how long to wait for a newer state of one of them.
+    ///   - push: the release's push.
+    ///   - other: the box of the device's present id, if the messages are held under another id.
+    ///   - pause: set to how long to wait for a newer state of one of them.
     private func fates(
         of messages: [HeldMessage], by push: Push, on device: Device, _ document: User,
         besides other: HeldBox?, _ pause: inout Interval?
@@ -170,12 +170,12 @@ final class Releases: RunPart {
                 fates.append(fate)
                 continue
             }
-            // What may have arrived is not called off.
+            // A message that may have arrived is not cancelled.
             if !isInDoubt, documents.record(of: message.id)?.cancelled != nil {
                 fate.outcome = .cancelled
             } else if !isInDoubt, try isOpen(message.id, for: device) {
-                // A drainer was killed between its file and the line that says so: the notification itself
-                // brings it.
+                // A drainer was killed between writing the held file and its receipt. The notification itself
+                // brings the message.
                 fate.isVoid = true
             } else if try hasGot(message.id, device) {
                 fate = Fate(outcome: .superseded, reason: "delivered", isRepeated: true)
@@ -203,9 +203,9 @@ final class Releases: RunPart {
         return fates.reversed()
     }
 
-    /// Ends the messages that are not to be brought.
+    /// Ends the messages that are not sent.
     ///
-    /// - Parameter isOnlyDevice: whether no other device of the user may have got them.
+    /// - Parameter isOnlyDevice: whether no other device of the user can have got them.
     private func drop(
         _ messages: [HeldMessage], _ fates: [Fate], _ push: Push, isOnlyDevice: Bool
     ) throws(Failure) {
@@ -219,7 +219,7 @@ final class Releases: RunPart {
                 order.recordReached(series, by: push)
             }
         }
-        // Before their files go: nothing else says so.
+        // Before their files are removed, because nothing else records the outcomes.
         try intake.log.commit()
         if isOnlyDevice, !isInDoubt, let user = push.job.notification.user {
             let changes = gone.filter { $0.1.outcome != nil && !$0.1.isRepeated }.compactMap {
@@ -255,12 +255,12 @@ final class Releases: RunPart {
             content, expires: messages.map { end(of: $0.notification, in: job) }.max() ?? now)
     }
 
-    /// When a message is over that a release is to bring.
+    /// When a message in a release expires.
     private func end(of message: Notification, in release: Job) -> Timestamp {
         message.end(within: release.notification.expires)
     }
 
-    /// Whether a payload, with any badge and with less text at the worst, is small enough for APNs.
+    /// Whether a payload is small enough for APNs, with any badge and with its text cut if necessary.
     private func fits(_ payload: Payload) -> Bool {
         let room = PushType.alert.payloadLimit - #""badge":-9223372036854775808,"#.utf8.count
         return payload.cut(to: room) != nil

@@ -4,7 +4,7 @@ import Store
 import Turnstone
 import Unix
 
-/// What all parts of a drainer share while it runs.
+/// What all parts of a drainer share.
 final class Run {
     let state: State
     let spool: Spool
@@ -12,7 +12,7 @@ final class Run {
     let log: Log
     var configuration: Configuration
     var summary = Summary()
-    /// The moment of the present turn of the loop.
+    /// The time at the start of this turn of the loop.
     var now: Timestamp
     /// Why nothing more is sent.
     private(set) var obstacle: Failure?
@@ -26,18 +26,18 @@ final class Run {
         now = try Environment.now(configuration.variables)
     }
 
-    /// Whether nothing more is sent and the drainer only waits for what is in flight.
+    /// Whether nothing more is sent and the drainer only waits for pushes in flight.
     var isEnding: Bool { obstacle != nil || ThisProcess.isTerminationRequested }
 
     /// Ends the run. The first reason counts.
     func end(_ reason: Failure) { obstacle = obstacle ?? reason }
 
-    /// Does something that all of the run needs: a failure ends the run.
+    /// Does work that the whole run needs: a failure ends the run.
     func orEnd(_ work: () throws(Failure) -> Void) {
         do throws(Failure) { try work() } catch { end(error) }
     }
 
-    /// Does something that can be done later just as well: a failure is logged.
+    /// Does work that can also be done later: a failure is logged.
     func orLog(_ work: () throws(Failure) -> Void) {
         do throws(Failure) { try work() } catch { log.failure(error) }
     }

@@ -5,14 +5,14 @@ import Turnstone
 import Unix
 
 /// Keeps the order within a series: a device gets the newest of its notifications. An older one never follows
-/// it, and waits while the newer one may still come.
+/// the newest, and waits while the newest may still come.
 final class SeriesOrder: RunPart {
     let run: Run
     private let documents: LastDocuments
     private let queue: PushQueue
-    /// By key, the series of which a notification is in hand.
+    /// By key, the groups of the series that have a notification in hand.
     private var groups: [String: SeriesGroup<PushQueue.Entry>] = [:]
-    /// By device, what the release under way to it brings.
+    /// By device, the series that the release under way to it brings.
     private var bringing: [String: [Series]] = [:]
 
     init(_ run: Run, _ documents: LastDocuments, _ queue: PushQueue) {
@@ -35,7 +35,7 @@ final class SeriesOrder: RunPart {
         groups[key] = group
         job.groups.append(group)
         let isLarge = job.lane == .bulk
-        // Only the receipts tell what it has reached in earlier passes.
+        // Only the receipts name the devices that it reached in earlier passes.
         group.join(
             job.notification.id, isLarge: isLarge, isComplete: !isLarge && !job.file.isReached)
         for mark in try spool.marks(of: key, concerning: series.scope)
@@ -65,9 +65,9 @@ final class SeriesOrder: RunPart {
         for group in job.groups { group.add(job.notification, devices: devices) }
     }
 
-    /// Forgets a job that is out of hand.
+    /// Forgets a job that is no longer in hand.
     ///
-    /// - Parameter moment: until when it was put off; `nil` if it is over.
+    /// - Parameter moment: when its notification is tried again; `nil` if it is over.
     func leave(_ job: Job, putOffUntil moment: Timestamp? = nil) {
         guard let series = job.series else { return }
         for (key, group) in zip(series.keys, job.groups) {
@@ -77,7 +77,7 @@ final class SeriesOrder: RunPart {
         job.groups = []
     }
 
-    /// Lets all pushes go on that wait for newer ones, and forgets all series.
+    /// Puts all pushes that wait for newer ones back into the queue, and forgets all series.
     func removeAll() {
         for group in groups.values { queue.putBack(group.releaseAll()) }
         groups = [:]
@@ -90,7 +90,7 @@ final class SeriesOrder: RunPart {
         if let device = push.device { groups[key]?.wait((push.job, push.original), for: device) }
     }
 
-    /// Lets the pushes go on that waited for this one's outcome.
+    /// Puts the pushes that waited for this one's outcome back into the queue.
     func settle(_ push: Push) {
         guard !push.job.groups.isEmpty, let device = push.original.device else { return }
         for group in push.job.groups {
@@ -98,24 +98,24 @@ final class SeriesOrder: RunPart {
         }
     }
 
-    /// Records that a device has taken a push, or may have.
+    /// Records that a device has accepted a push, or may have.
     func recordReached(_ push: Push) {
         for series in push.brought { recordReached(series, by: push) }
         guard let series = push.job.series, let device = push.device else { return }
-        // A bulk notification that is alone overtakes none: its devices are in the receipts if another one
-        // comes.
+        // A bulk notification that is alone in its group overtakes none. If another one comes, the receipts
+        // name its devices.
         for group in push.job.groups where push.job.lane != .bulk || group.inHand.count > 1 {
             group.recordReached(series.order, on: device)
         }
     }
 
-    /// The same for a message that a release has brought.
+    /// Records that a device has accepted a message of a release, or may have.
     func recordReached(_ series: Series, by push: Push) {
         guard let device = push.device else { return }
         for key in series.keys { groups[key]?.recordReached(series.order, on: device) }
     }
 
-    /// Whether the device has taken a newer state of the same thing, or may soon take one.
+    /// Returns a verdict if the device has accepted a newer state of the same thing, or may soon accept one.
     func overtaken(_ push: Push) throws(Failure) -> Verdict? {
         guard let series = push.job.series, let device = push.device else { return nil }
         let ids = push.receiverIDs
@@ -137,7 +137,7 @@ final class SeriesOrder: RunPart {
                 if isLater { continue }
                 if try isHeldBack(newer.notification, from: push) { continue }
                 guard push.job.notification.expires > now else { return .expired }
-                // No more wait in memory than would fit there.
+                // The number that waits in memory is limited.
                 if newer.isInHand, id == device, group.waitingCount < 10_000 {
                     return .behind(key: key)
                 }
@@ -148,7 +148,7 @@ final class SeriesOrder: RunPart {
         return nil
     }
 
-    /// Whether the push's user does not want a notification, or not now.
+    /// Whether the push's user does not want a notification now.
     private func isHeldBack(_ notification: Notification, from push: Push) throws(Failure) -> Bool {
         guard let user = push.job.file.user(of: push.delivery) else { return false }
         return try documents.passage(of: notification, by: documents.user(user)) != .free
@@ -177,14 +177,14 @@ final class SeriesOrder: RunPart {
 
     /// What a newer notification means for a held message of its series.
     enum Newer {
-        /// The device has taken it.
+        /// The device has accepted it.
         case taken
         /// It may soon be sent to the device.
         case expected(in: Interval)
     }
 
-    /// The newest that the receipts and the spool know of a series and a device, if that is newer than a held
-    /// message.
+    /// What the receipts and the spool say about notifications of a series that are newer than a held
+    /// message; `nil` if the device has none and expects none.
     func newer(than series: Series, on device: Device) throws(Failure) -> Newer? {
         var pause: Interval?
         let ids = device.ids

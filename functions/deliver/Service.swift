@@ -3,19 +3,19 @@ import Store
 import Turnstone
 import Unix
 
-/// The push service, as far as an operator has to know of it: whether it answers, and what stops its queue.
+/// The push service as an operator sees it: whether it answers, and what stops its queue.
 final class Service: RunPart {
     let run: Run
     private(set) var provider: Provider
     var cleanUp: CleanUp
-    /// Whether the state folder says that the queue has stopped.
+    /// Whether the state folder may still name a stop of the queue.
     private var isStopRecorded = true
-    /// Whether the state folder may say that the service judges no pushes.
+    /// Whether the state folder may still say that the service judges no pushes.
     private var isFailureRecorded = true
-    /// Before this moment a failure need not be recorded: the service has just judged a push, or it is
-    /// recorded.
+    /// No failure is recorded before this moment: the service has just judged a push, or the failure is
+    /// recorded already.
     private var nextFailureRecord = Instant.first
-    /// The device whose push the service last put off for the number of its pushes.
+    /// The device whose push the service last put off with `TooManyRequests`.
     private var throttledDevice: String?
 
     init(_ run: Run, _ provider: Provider) {
@@ -24,7 +24,7 @@ final class Service: RunPart {
         cleanUp = CleanUp(state: run.state, provider: provider, log: run.log)
     }
 
-    /// Goes on with the configuration as it is now, or with the old one if the new one cannot be used.
+    /// Switches to the changed configuration, or keeps the old one if the new one cannot be used.
     func reconfigure() {
         do throws(Failure) {
             try run.configuration.reload()
@@ -35,13 +35,13 @@ final class Service: RunPart {
             cleanUp.follow(changed)
             isStopRecorded = true
             isFailureRecorded = true
-            log.event("follows the changed configuration")
+            log.event("now uses the changed configuration")
         } catch { log.failure(error) }
     }
 
     // MARK: Answers
 
-    /// Records that the service judged a push: it can be reached and takes our key.
+    /// Records that the service judged a push: it can be reached and accepts our key.
     func didJudge() {
         nextFailureRecord = Instant.now + .minutes(1)
         if isStopRecorded {
@@ -60,7 +60,7 @@ final class Service: RunPart {
     func didPutOff(_ push: Push, _ verdict: Verdict) {
         let reason = verdict.reason ?? verdict.status.map { "\($0)" } ?? "unknown"
         if reason == "TooManyRequests" {
-            // That is one device's own doing, unless others hear it, too.
+            // One device causes this by itself. It is reported only if a second device is affected.
             defer { throttledDevice = push.device }
             guard let throttledDevice, throttledDevice != push.device else { return }
         }
@@ -74,13 +74,13 @@ final class Service: RunPart {
 
     // MARK: Stops
 
-    /// Whether the service refused these settings so lately that it need not be asked again.
+    /// Whether the service refused these settings so recently that it need not be asked again.
     func isStopped() throws(Failure) -> Bool {
         do throws(Failure) {
             return try state.deliveryStop(of: provider.name)?.holds(for: provider.settings, at: now)
                 ?? false
         } catch {
-            // A record that nobody can read stops nothing.
+            // A record that cannot be read stops nothing.
             guard error.isFileSpecific || error.cause == "newer" else { throw error }
             log.failure(error)
             return false
@@ -92,12 +92,13 @@ final class Service: RunPart {
         guard run.obstacle == nil else { return }
         run.end(
             Failure(
-                .later(seconds: 300), "unable to deliver: the push service says \(reason)",
+                .later(seconds: 300),
+                "unable to deliver: APNs refused this installation (\(reason)): check the APNS_ variables; delivery stops for 5 minutes or until they change",
                 cause: reason))
         recordStop(reason, until: now + .minutes(5))
     }
 
-    /// Ends the run if the service cannot be reached: the notifications wait in the spool.
+    /// Ends the run if the service cannot be reached. The notifications wait in the spool.
     func stopIfUnreachable() {
         guard run.obstacle == nil, let reason = provider.trouble else { return }
         let isTokenRefused = reason == "ExpiredProviderToken"

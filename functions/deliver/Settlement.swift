@@ -2,7 +2,7 @@ import Spool
 import Turnstone
 import Unix
 
-/// Takes in verdicts: those of the push service, and those on pushes that are not sent.
+/// Takes in verdicts: those of the push service, and those about pushes that are not sent.
 final class Settlement: RunPart {
     let run: Run
     private let service: Service
@@ -10,7 +10,7 @@ final class Settlement: RunPart {
     private let locked: LockedDocuments
     private let order: SeriesOrder
     private let commits: Commits
-    /// Pushes that the provider has.
+    /// The number of pushes that the provider has.
     private(set) var inFlight = 0
 
     init(
@@ -25,7 +25,7 @@ final class Settlement: RunPart {
         self.commits = commits
     }
 
-    /// Records that a push is given to the provider.
+    /// Records that a push is handed to the provider.
     func willSend(_ push: Push) {
         intake.log.append(sending: push.delivery, in: push.job.file, at: now)
         order.didHandOut(push)
@@ -41,7 +41,7 @@ final class Settlement: RunPart {
 
     /// Takes in a verdict.
     ///
-    /// - Parameter isSent: whether the push was, or may have been, given to the push service.
+    /// - Parameter isSent: whether the push was, or may have been, handed to the push service.
     func settle(_ push: Push, _ verdict: Verdict, isSent: Bool) {
         let job = push.job
         switch verdict.meaning {
@@ -53,7 +53,7 @@ final class Settlement: RunPart {
             return willSend(push)
         case .notSent:
             intake.log.append(notSent: push.delivery, in: job.file)
-            // It stays in hand, unless only its own gateway cannot be reached.
+            // The push stays in hand, unless only its own gateway is unreachable.
             if run.isEnding || service.provider.trouble != nil || run.configuration.isChanging {
                 return queue.putBack((job, push.original))
             }
@@ -63,7 +63,7 @@ final class Settlement: RunPart {
             if isSent, verdict.status != nil, service.provider.isOwn(push) {
                 service.didPutOff(push, verdict)
             }
-            // If it waits for hours the receipts say so once.
+            // If it waits for hours, the receipts say so once.
             if verdict.heldFor == nil || job.file.pass == 1 || job.file.isInDoubt(push.delivery) {
                 append(verdict, of: push, nil, isSent: isSent)
             }
@@ -109,11 +109,12 @@ final class Settlement: RunPart {
             of: push.delivery, in: push.job.file)
     }
 
-    /// Records that nobody will know whether a push has arrived, and so changed the number on an icon.
+    /// Records a push without an answer that is not repeated: it may have arrived and changed an icon's
+    /// number.
     private func recordDoubt(_ push: Push) {
         guard push.job.file.isInDoubt(push.delivery) else { return }
         push.job.isInDoubt = true
-        // Nothing older may come after what may have arrived.
+        // Nothing older may follow a push that may have arrived.
         order.recordReached(push)
         if push.job.isForPlayer, let token = push.delivery.token {
             push.job.doubtful.append(token)

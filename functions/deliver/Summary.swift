@@ -1,9 +1,9 @@
 import Spool
 import Turnstone
 
-/// What a run came to.
+/// The results of a run.
 struct Summary {
-    /// Notifications of which every device has its outcome.
+    /// Notifications whose devices all have an outcome.
     var finished = 0
     /// Notifications that were put off.
     var waiting = 0

@@ -4,25 +4,24 @@ import Store
 import Turnstone
 import Unix
 
-/// Fills turn notices when they are sent: of the games that wait by the newest look, those for which the
-/// notice was queued and all others of which no device was told yet.
+/// Fills turn notices when they are sent. A notice names the games that wait by the newest look: those for
+/// which it was queued, and those of older notices that no device has accepted.
 final class TurnNotices: RunPart {
     let run: Run
-    /// By player, the notice in hand that tells of the player's turns, until the ledger says what became of
-    /// it.
+    /// By player, the notice in hand that names the player's turns, until the ledger records its result.
     private var inHand: [UserID: String] = [:]
 
     init(_ run: Run) { self.run = run }
 
     // MARK: Before sending
 
-    /// - Returns: a verdict if nothing is sent, or not now.
+    /// - Returns: a verdict if the push is not sent now; `nil` if it is loaded.
     func load(
         _ turns: Notification.NotifiedTurns, _ push: Push, to device: Device, of user: UserID
     ) throws(Failure) -> Verdict? {
         guard let player = user.player else { return .superseded("unregistered") }
         guard device.notice <= turns.notice else { return .superseded("newer") }
-        // Another notice may tell of the same turns: what becomes of it decides what is left for this one.
+        // Another notice may name the same turns. Its result decides what is left for this one.
         let id = push.job.notification.id
         guard inHand[user] ?? id == id else { return .soon }
         inHand[user] = id
@@ -34,7 +33,7 @@ final class TurnNotices: RunPart {
         }
     }
 
-    /// The same for all devices that get it at about the same time.
+    /// What the notice says, the same for all devices that get it within a second.
     private func filling(
         of job: Job, _ turns: Notification.NotifiedTurns, of player: PlayerID
     ) throws(Failure) -> NoticeFilling {
@@ -54,12 +53,12 @@ final class TurnNotices: RunPart {
             switch document.preferences.passage(Preferences.turn, at: now, WallClock.minute) {
             case .free: break
             case .closed:
-                // Not even later.
+                // These turns are not sent later either.
                 document.ledger.markAccepted(turns.notice)
                 return .nothing("unwanted")
             case .held: return .nothing("held")
             }
-            // A cache: without it the notice stays what it was when it was queued.
+            // The look is only a cache. Without it the notice stays as it was queued.
             guard let look = try state.looks[player].read() else {
                 return .turns(waiting: job.queuedGames ?? document.turnBadge.waiting)
             }
@@ -91,7 +90,7 @@ final class TurnNotices: RunPart {
         }
         let shown = device.shownTurns ?? 0
         if badge.waiting == shown { return .superseded("answered") }
-        // A player who wants no notices is not told by a number either.
+        // A player who wants no notices gets no higher number either.
         if badge.waiting > shown, preferences.kinds[Preferences.turn] == .bool(false) {
             return .superseded("unwanted")
         }
@@ -100,7 +99,7 @@ final class TurnNotices: RunPart {
         return nil
     }
 
-    /// Shows how many games wait, together for all players who are told of their turns on a device.
+    /// Shows how many games wait, added up over all players who are notified on a device.
     private func setBadge(
         _ push: Push, of user: UserID, waiting: Int64, on device: Device
     ) {
@@ -115,7 +114,7 @@ final class TurnNotices: RunPart {
         push.setBadge(others.reduce(waiting) { $0.saturatingAdd($1.waiting) })
     }
 
-    /// The users who may have a device. An index that cannot be read must not keep this player's notices.
+    /// The users who may have a device. An index that cannot be read must not stop this player's notices.
     private func holders(of token: DeviceToken) -> [UserID] {
         do throws(Failure) { return try state.tokens[token].read()?.users ?? [] } catch {
             log.failure(error)
@@ -133,8 +132,8 @@ final class TurnNotices: RunPart {
 
     // MARK: After sending
 
-    /// Records in users' documents what came of a notice or of a correction, before the notification leaves
-    /// the spool.
+    /// Records in users' documents the result of a notice or a correction, before the notification leaves the
+    /// spool.
     ///
     /// - Parameter isOver: whether all devices have an outcome.
     func recordEnd(of job: Job, isOver: Bool) throws(Failure) {
@@ -149,7 +148,7 @@ final class TurnNotices: RunPart {
         } else if job.notification.cargo == .turnBadge, isOver, job.file.count(.expired) > 0,
             let player = user.player
         {
-            // The clock was ahead, or nothing was sent for a day: the next look makes another correction.
+            // The clock was ahead, or nothing was sent for a day. The next look makes another correction.
             try state.users[user].update { (document) throws(Failure) in
                 try state.forgetJudgement(of: player, hint: document.record)
             }
@@ -157,7 +156,8 @@ final class TurnNotices: RunPart {
         try recordOthers(of: job)
     }
 
-    /// Told, if a device took the notice; else its turns are new again, and the next cycle tells of them.
+    /// Records the turns as notified if a device accepted the notice. Otherwise they are new again, and the
+    /// next cycle notifies of them.
     private func recordNotice(
         _ turns: Notification.NotifiedTurns, of job: Job, isOver: Bool
     ) throws(Failure) {
@@ -169,20 +169,21 @@ final class TurnNotices: RunPart {
                     turns.notice, badge: job.waitingGames, on: job.reached, at: now)
             } else if isOver {
                 document.recordUndelivered(turns.notice, isRefused: job.isRefused, at: now)
-                // Under the user's lock: a cycle that judges the player now must not take its judgement for
-                // the last.
+                // Under the user's lock: a cycle that judges the player now must not record its judgement as
+                // the last one.
                 try state.forgetJudgement(of: player, hint: document.record)
             }
             try recordDoubt(of: job, in: &document)
         }
     }
 
-    /// Records in the player's document what icons show by pushes of which nobody knows: those that an
-    /// earlier drainer has sent, and those that may have arrived. The next cycle corrects it if it is wrong.
+    /// Records in the player's document what icons may show after pushes whose result is unknown: those that
+    /// an earlier drainer sent, and those that may have arrived. The next cycle corrects the number if it is
+    /// wrong.
     private func recordDoubt(of job: Job, in document: inout User) throws(Failure) {
         guard !job.doubtful.isEmpty || job.wasReached, let player = job.notification.user?.player
         else { return }
-        // On other devices, a newer notice that was taken meanwhile has changed the number again.
+        // On other devices, a newer notice that was accepted meanwhile has changed the number again.
         let newest = job.notification.turns?.notice ?? .max
         let devices = document.devices.filter { $0.notice <= newest }.map(\.token)
         if job.wasReached, let shown = job.queuedGames {
@@ -194,8 +195,8 @@ final class TurnNotices: RunPart {
         try state.forgetJudgement(of: player, hint: document.record)
     }
 
-    /// Records for the other users of a device what its icon shows of their games: each of them corrects the
-    /// own number.
+    /// Records for the other users of a device how many of their games its icon shows. Each of them is
+    /// corrected separately.
     private func recordOthers(of job: Job) throws(Failure) {
         for token in job.reached {
             for (user, waiting) in job.others[token] ?? [] {
@@ -209,7 +210,7 @@ final class TurnNotices: RunPart {
         }
     }
 
-    /// Forgets a job that is out of hand.
+    /// Forgets a job that is no longer in hand.
     func leave(_ job: Job) {
         if let user = job.notification.user, inHand[user] == job.notification.id {
             inHand[user] = nil

@@ -1,17 +1,16 @@
 import Turnstone
 
-/// How many users there were, in little memory: exact up to 4096, then estimated from a sample of their
-/// hashes.
+/// Counts users in little memory: exactly up to 4096, then by an estimate from a sample of their hashes.
 struct UserCount {
     private var hashes: Set<Int> = []
-    /// A hash is in the sample where so many of its lowest bits are 0.
+    /// A hash is in the sample if this many of its lowest bits are 0.
     private var bits = 0
 
     private static let most = 4096
 
     var count: Int { hashes.count << bits }
 
-    /// How many there were who are not among others.
+    /// The number of users who are not in another count.
     func count(without others: UserCount) -> Int {
         let rarer = max(bits, others.bits)
         let rest = hashes.count { Self.isSampled($0, rarer) && !others.hashes.contains($0) }

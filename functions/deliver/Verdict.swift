@@ -4,28 +4,28 @@ import Spool
 import Turnstone
 import Unix
 
-/// What a push service, or what stands in for one, said to a push.
+/// The answer to a push: the push service's, or the drainer's own if the push is not sent.
 struct Verdict {
     let status: Int?
     let reason: String?
     let meaning: Meaning
-    /// What the device's registration has to learn.
+    /// How the device's registration changes.
     var change: CleanUp.Change?
-    /// Whether the other environment, which may know the token, refused to look.
+    /// Whether the other environment, which may know the token, refused to look it up.
     var isUncertain = false
-    /// Where it has failed and is tried again.
+    /// The kind of failure, if the push failed and is tried again.
     private(set) var trouble: Trouble?
 
     enum Meaning {
         case settled(Outcome)
         case later(Interval)
-        /// It was not tried: nothing is known that was not known before.
+        /// It was not tried, so nothing new is known.
         case notSent
-        /// It is tried in the other environment now: another verdict will follow.
+        /// It is now tried in the other environment. Another verdict follows.
         case probing
-        /// It waits in hand until a newer one to the same device has its outcome.
+        /// It waits in hand until a newer push to the same device has its outcome.
         case behind(key: String)
-        /// It waits in hand until somebody lets go of a document.
+        /// It waits in hand until a document is unlocked.
         case busy
         case stop
     }
@@ -48,7 +48,7 @@ extension Verdict {
         case .quarantined:
             self = with(.settled(.quarantined), .refuse(isBad: true, at: moment))
         case .later where reason == "TooManyProviderTokenUpdates":
-            // It lasts for the rest of 20 minutes, and APNs does not say how long that is.
+            // APNs refuses new tokens until 20 minutes are over, and does not say how many are left.
             self.init(status, reason, pause: .minutes(1))
         case .laterAsAsked(let pause): self.init(status, reason, pause: pause)
         case .later(let pause): self.init(status, reason, of: delivery, pause)
@@ -58,13 +58,14 @@ extension Verdict {
         }
     }
 
-    /// The verdict of a push's own environment, after which it is tried in the other one.
+    /// The verdict of a push's own environment, when the push is tried in the other one next.
     static func probing(_ first: Verdict) -> Verdict {
         Verdict(status: first.status, reason: first.reason, meaning: .probing)
     }
 
-    /// What it means when it is the answer of the environment where the token was tried because its own one
-    /// did not know it: that one's answer stands, unless the push was taken, or may be later.
+    /// The final verdict of a push that was tried in the other environment because its own did not know the
+    /// token. The own environment's answer stands, unless the other one accepted the push, may accept it
+    /// later, or says that the token is gone.
     func ofProbe(in environment: APNsEnvironment, at moment: Timestamp) -> Verdict {
         var verdict = self
         switch meaning {
@@ -88,26 +89,27 @@ extension Verdict {
         meaning = .settled(.refused)
     }
 
-    /// The gateway of an environment that is not the installation's own refuses the installation's key, topic
-    /// or certificate: only this delivery is over.
+    /// The gateway of the environment that is not the installation's own refuses the installation's key,
+    /// topic or certificate. Only this delivery ends.
     static func refused(elsewhere verdict: Verdict) -> Verdict {
         Verdict(status: verdict.status, reason: verdict.reason, meaning: .settled(.refused))
     }
 
-    /// The same without asking that gateway, which has just refused another push.
+    /// The same without asking that gateway, because it has just refused another push.
     static func refused(elsewhere reason: String) -> Verdict {
         Verdict(status: nil, reason: reason, meaning: .settled(.refused))
     }
 
     static let expired = Verdict(status: nil, reason: nil, meaning: .settled(.expired))
 
-    /// - Parameter reason: for receipts and reports: what has become untrue since it was accepted.
+    /// - Parameter reason: what has become untrue since the push was accepted, for receipts and reports.
     static func superseded(_ reason: String) -> Verdict {
         Verdict(status: nil, reason: reason, meaning: .settled(.superseded))
     }
 
-    /// Of two users of a device neither of whom gets a push now: whether this one's verdict counts rather
-    /// than the other's. First what may still send it, then what says that a user has the device.
+    /// Whether this verdict counts if another user of the device has the other verdict and neither gets the
+    /// push now. A verdict that may still send the push comes first, the sooner the better, then one that
+    /// says that a user has the device.
     func isNearer(than other: Verdict) -> Bool {
         switch (meaning, other.meaning) {
         case (.later(let interval), .later(let earlier)): interval < earlier
@@ -119,43 +121,43 @@ extension Verdict {
 
     static let cancelled = Verdict(status: nil, reason: nil, meaning: .settled(.cancelled))
 
-    /// A document or a file that it needs could not be used.
+    /// A document or a file that the push needs could not be used.
     static func failed(_ failure: Failure, _ delivery: Delivery) -> Verdict {
         Verdict(nil, failure.cause, of: delivery, .seconds(2))
     }
 
-    /// Its `send_after` is still ahead. The clock showed a later time when it came due.
+    /// Its `send_after` is still ahead: the clock was ahead when the push came due.
     static func early(_ pause: Interval) -> Verdict {
         Verdict(status: nil, reason: "before its time", meaning: .later(pause))
     }
 
-    /// The user does not want to be told yet.
+    /// The user wants the message later.
     static func waiting(_ pause: Interval) -> Verdict {
         Verdict(status: nil, reason: "held", meaning: .later(pause))
     }
 
-    /// The user does not want to be told yet, and it stays where it is. Nobody tells when the user has
-    /// changed that.
+    /// The user wants the message later, and it stays in the spool. It is checked again after a minute at
+    /// most, because nobody reports that the user has changed the preferences.
     static func retained(_ pause: Interval) -> Verdict { .waiting(min(pause, .minutes(1))) }
 
-    /// Somebody has locked a document that decides about it.
+    /// A document that decides about the push is locked.
     static let busy = Verdict(status: nil, reason: nil, meaning: .busy)
 
-    /// A newer one to the same device is in hand.
+    /// A newer push to the same device is in hand.
     static func behind(key: String) -> Verdict {
         Verdict(status: nil, reason: nil, meaning: .behind(key: key))
     }
 
-    /// A newer one to the same device is tried after a pause.
+    /// A newer push to the same device is tried after a pause.
     static func behind(for pause: Interval) -> Verdict {
         Verdict(status: nil, reason: "behind a newer one", meaning: .later(pause))
     }
 
-    /// Another push is under way whose verdict tells whether this one is still wanted.
+    /// Another push is under way. Its verdict tells whether this one is still wanted.
     static let soon = Verdict(
         status: nil, reason: "behind another one", meaning: .later(.seconds(1)))
 
-    /// How long the user does not want to be told.
+    /// How long the message is held for its user; `nil` if it is not held.
     var heldFor: Interval? {
         guard case .later(let pause) = meaning, reason == "held" else { return nil }
         return pause
@@ -168,10 +170,10 @@ extension Verdict {
 
     static let written = Verdict(status: 200, reason: nil, meaning: .settled(.accepted))
 
-    /// It has failed, and is tried again after a pause.
+    /// The push has failed, and is tried again after a pause.
     ///
-    /// - Parameters:
-    ///   - pause: doubled with each failure that comes after one of its kind.
+    /// - Parameter pause: the pause after the first failure. It doubles with each further failure of the same
+    ///   kind.
     private init(_ status: Int?, _ reason: String?, of delivery: Delivery, _ pause: Interval) {
         let trouble = Trouble(pause: pause)
         let interval = backOff(
@@ -181,7 +183,7 @@ extension Verdict {
         self.trouble = trouble
     }
 
-    /// It has failed, and is tried again after a pause that does not grow, nor lets others grow.
+    /// The push has failed, and is tried again after a pause that neither grows nor lengthens other pauses.
     private init(_ status: Int?, _ reason: String?, pause: Interval) {
         let interval = backOff(pause, attempt: 1, longest: pause, random: jitter())
         self.init(status: status, reason: reason, meaning: .later(interval))

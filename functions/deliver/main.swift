@@ -1,11 +1,12 @@
-// deliver: takes the accepted notifications out of the spool and gives them to their push service.
+// deliver: sends the accepted notifications in the spool to the push service.
 //
 //   in    a schedule's event, {} or nothing
 //   out   {"finished": notifications that are over, "waiting": put off, "accepted": devices, …}, without zeros;
-//         with the provider `file` each push before that, a line each
-//   else  exit 100 misconfigured, 111 may work later; 0 at once where another process delivers already
+//         without APNs settings, each push before that, a line each
+//   else  exit 100 misconfigured, 111 may work later; 0 at once if another process is delivering
 //
-// Ends after DELIVER_LINGER_SECONDS without work. SIGTERM lets what is in flight come home first.
+// Ends after DELIVER_LINGER_SECONDS without work. On SIGTERM, it first waits for the answers to
+// what it has sent.
 
 import Edge
 import PushServices
@@ -14,7 +15,7 @@ import Store
 import Turnstone
 import Unix
 
-run("Delivers what is in the spool to the push service, unless another process does.") {
+run("Sends what is in the spool to the push service, unless another process does.") {
     (schedule) throws(Failure) in
     let state = try State(schedule.variables)
     let settings = try DeliverySettings(schedule.variables)
