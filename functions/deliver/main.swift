@@ -1,8 +1,8 @@
 // deliver: sends the accepted notifications in the spool to the push service.
 //
 //   in    a schedule's event, {} or nothing
-//   out   {"finished": notifications that are over, "waiting": put off, "accepted": devices, …}, without zeros;
-//         without APNs settings, each push before that, a line each
+//   out   {"finished": notifications that are over, "waiting": put off, "accepted": devices, …},
+//         zeros left out; without APNs settings, each push before that, a line each
 //   else  exit 100 misconfigured, 111 may work later; 0 at once if another process is delivering
 //
 // Ends after DELIVER_LINGER_SECONDS without work. On SIGTERM, it first waits for the answers to
