@@ -1,13 +1,12 @@
 import Turnstone
 
 extension JSONScanner {
-    /// Reads the next text.
+    /// The text whose content is at `range`.
     ///
     /// - Throws: what RFC 8259 does not allow, and NUL: it would end a text in C.
-    mutating func strictText() throws(Malformed) -> String {
-        let range = try textRange()
-        guard let text = verbatim(range) else { return try unescaped(range, isStrict: true) }
-        return text
+    func strictText(_ range: Range<Int>) throws(Malformed) -> String {
+        if let text = verbatim(range) { return text }
+        return try unescaped(range, isStrict: true)
     }
 
     /// Reads the next text; `nil` after skipping any other value. NUL and bytes that are not UTF-8 are

@@ -6,7 +6,7 @@ extension JSONScanner {
     /// - Parameter depthLimit: how many objects and arrays may be nested.
     mutating func value(depthLimit: Int) throws(Malformed) -> JSONValue {
         switch next {
-        case UInt8(ascii: "\""): return .string(try strictText())
+        case UInt8(ascii: "\""): return .string(try strictText(textRange()))
         case UInt8(ascii: "{"): return .object(try members(depthLimit: depthLimit))
         case UInt8(ascii: "["): return .array(try elements(depthLimit: depthLimit))
         case let byte? where byte == UInt8(ascii: "-") || isDigit(byte): return try number()
@@ -17,39 +17,28 @@ extension JSONScanner {
     private mutating func members(depthLimit: Int) throws(Malformed) -> JSONObject {
         guard depthLimit > 0 else { throw Malformed(place: place, cause: .depth) }
         var object = JSONObject()
-        place += 1
-        guard next != UInt8(ascii: "}") else {
-            place += 1
-            return object
-        }
-        repeat {
-            let name = try strictText()
+        try forEachMember { (scanner, raw) throws(Malformed) in
+            let name = try scanner.strictText(raw.range)
             if object.members.count <= Self.fewMembers, object.hasMember(name) {
-                throw Malformed(place: place - 1, cause: .syntax)
+                throw Malformed(place: raw.range.upperBound, cause: .syntax)
             }
-            try take(UInt8(ascii: ":"))
-            object.append(name, try value(depthLimit: depthLimit - 1))
-        } while try !isLast(UInt8(ascii: "}"))
+            object.append(name, try scanner.value(depthLimit: depthLimit - 1))
+        }
         guard object.members.count <= Self.fewMembers || !object.hasDuplicate else {
             throw Malformed(place: place - 1, cause: .syntax)
         }
         return object
     }
 
-    /// Up to so many, each name is compared with all others.
+    /// Up to this number of members, each name is compared with all others.
     private static var fewMembers: Int { 16 }
 
     private mutating func elements(depthLimit: Int) throws(Malformed) -> [JSONValue] {
         guard depthLimit > 0 else { throw Malformed(place: place, cause: .depth) }
         var elements: [JSONValue] = []
-        place += 1
-        guard next != UInt8(ascii: "]") else {
-            place += 1
-            return elements
+        try forEachElement { (scanner) throws(Malformed) in
+            elements.append(try scanner.value(depthLimit: depthLimit - 1))
         }
-        repeat {
-            elements.append(try value(depthLimit: depthLimit - 1))
-        } while try !isLast(UInt8(ascii: "]"))
         return elements
     }
 
@@ -76,13 +65,12 @@ extension JSONScanner {
 }
 
 extension JSONObject {
-    /// Byte by byte: `==` takes two spellings of a character for the same.
+    /// Compares bytes: `==` also matches another spelling of the same character.
     fileprivate func hasMember(_ name: String) -> Bool {
         members.contains { $0.name.utf8.elementsEqual(name.utf8) }
     }
 
-    /// Sorted, because a set would need random numbers, without which an attacker could choose names that
-    /// collide.
+    /// Sorts instead of hashing: without random numbers, a stranger could choose names with equal hashes.
     fileprivate var hasDuplicate: Bool {
         let names = members.map { Array($0.name.utf8) }.sorted { $0.lexicographicallyPrecedes($1) }
         return zip(names, names.dropFirst()).contains { $0 == $1 }

@@ -2,8 +2,8 @@ import Turnstone
 
 /// Walks once over a JSON text. It can read all of it, or the requested values only.
 ///
-/// Skipping is for answers of hundreds of kilobytes of which a few hundred bytes matter. It builds nothing for
-/// skipped values and checks only what it needs to find their end, so an answer that was cut off is never
+/// Skipping is for answers of hundreds of kilobytes of which a few hundred bytes matter. It builds nothing
+/// for skipped values and checks only what it needs to find their end, so an answer that was cut off is never
 /// taken for a shorter one.
 package struct JSONScanner {
     let bytes: [UInt8]
@@ -53,7 +53,7 @@ package struct JSONScanner {
         return nil
     }
 
-    mutating func take(_ byte: UInt8) throws(Malformed) {
+    private mutating func take(_ byte: UInt8) throws(Malformed) {
         guard next == byte else { throw malformed() }
         place += 1
     }
@@ -70,16 +70,10 @@ package struct JSONScanner {
     package mutating func forEachMember(
         _ member: (inout JSONScanner, Name) throws(Malformed) -> Void
     ) throws(Malformed) {
-        try take(UInt8(ascii: "{"))
-        if next == UInt8(ascii: "}") {
-            place += 1
-            return
-        }
-        while true {
-            let name = try name()
-            try take(UInt8(ascii: ":"))
-            try member(&self, name)
-            if try isLast(UInt8(ascii: "}")) { return }
+        try forEach(from: UInt8(ascii: "{"), to: UInt8(ascii: "}")) { (scanner) throws(Malformed) in
+            let name = try scanner.name()
+            try scanner.take(UInt8(ascii: ":"))
+            try member(&scanner, name)
         }
     }
 
@@ -87,19 +81,23 @@ package struct JSONScanner {
     package mutating func forEachElement(
         _ element: (inout JSONScanner) throws(Malformed) -> Void
     ) throws(Malformed) {
-        try take(UInt8(ascii: "["))
-        if next == UInt8(ascii: "]") {
+        try forEach(from: UInt8(ascii: "["), to: UInt8(ascii: "]"), element)
+    }
+
+    @inline(__always)
+    private mutating func forEach(
+        from start: UInt8, to end: UInt8, _ item: (inout JSONScanner) throws(Malformed) -> Void
+    ) throws(Malformed) {
+        try take(start)
+        if next == end {
             place += 1
             return
         }
-        while true {
-            try element(&self)
-            if try isLast(UInt8(ascii: "]")) { return }
-        }
+        repeat { try item(&self) } while try !isLast(end)
     }
 
     /// Consumes the comma or the end after a member or an element.
-    mutating func isLast(_ end: UInt8) throws(Malformed) -> Bool {
+    private mutating func isLast(_ end: UInt8) throws(Malformed) -> Bool {
         guard let byte = next, byte == end || byte == UInt8(ascii: ",") else { throw malformed() }
         place += 1
         return byte == end

@@ -2,8 +2,8 @@ import HTTP
 import Turnstone
 import Unix
 
-/// Looks at many players: the requests in flight, and the next one in the installation's schedule. One slow or
-/// failing player delays nobody else.
+/// Looks at many players: the requests in flight, and the next one in the installation's schedule. One slow
+/// or failing player delays nobody else.
 ///
 ///     while true {
 ///         while try run.advance(), let request = next() { run.add(request, after: pause) }

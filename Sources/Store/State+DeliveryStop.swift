@@ -147,32 +147,20 @@ extension State {
         _ reason: String, to users: Set<UserID>, by service: String, under settings: String,
         at now: Timestamp
     ) throws(Failure) {
-        let digests = users.map { digest(of: $0) }
-        let all = try refusals()
-        guard adding(digests, reason, by: service, under: settings, at: now, to: all) != all else {
-            return
+        let added = users.map { digest(of: $0) }
+        try changeRefusals { list in
+            let known = list.first { $0.service == service && $0.settings == settings }
+            let names = Set((known?.names ?? []) + added).sorted().prefix(Refusals.maximumUsers)
+            let refusals = Refusals(
+                service: service, reason: reason, since: known?.since ?? now, settings: settings,
+                names: Array(names))
+            // In its place: a document that stays the same is not written again.
+            if let index = list.firstIndex(where: { $0.service == service }) {
+                list[index] = refusals
+            } else {
+                list.append(refusals)
+            }
         }
-        try changeRefusals {
-            $0 = adding(digests, reason, by: service, under: settings, at: now, to: $0)
-        }
-    }
-
-    private func adding(
-        _ digests: [String], _ reason: String, by service: String, under settings: String,
-        at now: Timestamp, to all: [Refusals]
-    ) -> [Refusals] {
-        let known = all.first { $0.service == service && $0.settings == settings }
-        let names = Set((known?.names ?? []) + digests).sorted().prefix(Refusals.maximumUsers)
-        let refusals = Refusals(
-            service: service, reason: reason, since: known?.since ?? now, settings: settings,
-            names: Array(names))
-        var list = all
-        if let index = list.firstIndex(where: { $0.service == service }) {
-            list[index] = refusals
-        } else {
-            list.append(refusals)
-        }
-        return list
     }
 
     private func digest(of user: UserID) -> String {

@@ -62,8 +62,8 @@ package enum Files {
         if durably { try synchronizeFolder(of: path) }
     }
 
-    /// The same for contents that are too long for memory: `write` writes all of them to the file that it is given. If it
-    /// throws, nothing is replaced.
+    /// The same for contents that are too long for memory: `write` writes all of them to the file that it is
+    /// given. If it throws, nothing is replaced.
     package static func replace(
         _ path: String, write: (FileDescriptor) throws(Failure) -> Void
     ) throws(Failure) {
@@ -71,8 +71,8 @@ package enum Files {
         try systemCalls { () throws(SystemError) in try commit(path) }
     }
 
-    /// The first half of ``replace(_:write:)``: writes the temporary file, durably except for its name. If `write` throws, the
-    /// file is removed.
+    /// The first half of ``replace(_:write:)``: writes the temporary file, durably except for its name. If
+    /// `write` throws, the file is removed.
     package static func prepare(
         _ path: String, write: (FileDescriptor) throws(Failure) -> Void
     ) throws(Failure) {
