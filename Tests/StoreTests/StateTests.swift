@@ -103,6 +103,27 @@ import Unix
         #expect(try state.refusals().isEmpty)
     }
 
+    @Test("refusals that are recorded while a user is erased are kept")
+    func refusalsDuringErasure() async throws {
+        for _ in 0..<10 {
+            let state = try state([("TURNSTONE_STATE", folder.path)])
+            _ = try await atOnce(2) { number in
+                for index in 0..<19 {
+                    let user = try #require(UserID(number == 0 ? "user \(index)" : "gone"))
+                    try patiently {
+                        try state.recordRefusals(
+                            "BadTopic", to: [user], by: "apns", under: "a",
+                            at: Timestamp(milliseconds: 1000))
+                    }
+                    guard number == 1 else { continue }
+                    _ = try patiently { try state.eraseTraces(of: user, [], report: { _ in }) }
+                }
+            }
+            #expect(try state.refusals(by: "apns", under: "a")?.users == 19)
+            try state.forgetRefusals(by: "apns")
+        }
+    }
+
     @Test(
         "a deleted note counts as an empty one, and is written again",
         arguments: ["delivery", "ogs"])
