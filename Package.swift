@@ -18,6 +18,10 @@ let isEmbedded = embeddedLibraries != nil
 // tests out, with which it shares sources. `infra/fuzz/run` sets it.
 let fuzzer = Context.environment["TURNSTONE_FUZZ"]
 
+// TURNSTONE_ONLY, names of programs with blanks between them, leaves out all other programs and the tests.
+// `infra/build --only` sets it.
+let only = Context.environment["TURNSTONE_ONLY"]?.split(separator: " ").map(String.init)
+
 /// The toolchain has no static library for Embedded Swift, hence `-no-static-stdlib`.
 let compilation: [SwiftSetting] =
     isEmbedded
@@ -242,6 +246,13 @@ let fuzzing: Target =
             sources: ["targets", "replay"])
     }
 
+let all =
+    doors + foundation + endpoints + runners
+    + (isEmbedded
+        ? []
+        : modules + programs + simulator + bench + (fuzzer == nil && only == nil ? checks : [])
+            + [fuzzing])
+
 let package = Package(
     name: "turnstone",
     dependencies: isEmbedded
@@ -250,9 +261,9 @@ let package = Package(
             .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
             .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         ],
-    targets: doors + foundation + endpoints + runners
-        + (isEmbedded
-            ? []
-            : modules + programs + simulator + bench + (fuzzer == nil ? checks : []) + [fuzzing]),
+    targets: all.filter { target in
+        guard let only else { return true }
+        return target.type == .executable ? only.contains(target.name) : target.type != .test
+    },
     swiftLanguageModes: [.v6]
 )
