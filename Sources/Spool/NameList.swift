@@ -3,7 +3,8 @@ import Turnstone
 import Unix
 
 /// The file names of a lane, taken from 256 groups in turn. All messages to one user have names of the same
-/// group (``newID(for:)``), so other users' messages are found early, however many that user has.
+/// group (``newID(for:)``), so other users' messages are found early, however many that user has: a folder is
+/// first read with a limit on the names of a group, and then, if that left any out, once more without it.
 final class NameList {
     private let folder: String
     private var list: FolderList
@@ -11,9 +12,16 @@ final class NameList {
     private var group = 0
     private var count = 0
     private var isAtEnd = false
+    /// Whether this reading of the folder leaves out names of groups that have many.
+    private var isLimited = true
+    private var hasLeftOut = false
 
     /// The most names in memory.
     private static let most = 32_768
+    /// The most names of one group in memory while others are looked for.
+    private static let mostOfGroup = 2048
+    /// The most names that are read at once: some 50 ms.
+    private static let mostRead = 1 << 18
 
     init(_ folder: String) {
         self.folder = folder
@@ -21,11 +29,12 @@ final class NameList {
     }
 
     /// Returns the next name; `nil` at the end, after which it starts again, and if the folder is missing.
-    /// Names that are added or removed meanwhile may or may not appear.
+    /// Names that are added or removed meanwhile may or may not appear, and one may appear twice.
     func next() throws(SystemError) -> String? {
-        if count == 0, !isAtEnd { try fill() }
+        while count == 0, !isAtEnd { try fill() }
         guard count > 0 else {
             isAtEnd = false
+            isLimited = true
             return nil
         }
         repeat { group = (group + 1) % groups.count } while groups[group].isEmpty
@@ -34,12 +43,21 @@ final class NameList {
     }
 
     private func fill() throws(SystemError) {
-        while count < Self.most {
+        var read = 0
+        while count < Self.most, read < Self.mostRead {
             guard let name = try list.next() else {
-                isAtEnd = true
+                isAtEnd = !hasLeftOut
+                isLimited = false
+                hasLeftOut = false
                 return
             }
-            groups[groupOfFile(name)].append(name)
+            read += 1
+            let group = groupOfFile(name)
+            if isLimited, groups[group].count >= Self.mostOfGroup {
+                hasLeftOut = true
+                continue
+            }
+            groups[group].append(name)
             count += 1
         }
     }
@@ -50,6 +68,8 @@ final class NameList {
         for group in groups.indices { groups[group].removeAll(keepingCapacity: true) }
         count = 0
         isAtEnd = false
+        isLimited = true
+        hasLeftOut = false
     }
 
     /// See ``FolderList/removeIfOversized()``.

@@ -9,11 +9,11 @@ import Unix
 enum Crowd: String {
     /// One notification to many devices.
     case devices
-    /// Many notifications to a device each, without fsync.
+    /// Many notifications to one device each, of a thousand users in turn, without fsync.
     case ones
     /// The same, all to one user's.
     case user
-    /// The same as `ones`, each accepted as it should be.
+    /// Notifications to one device each, of as many users, each accepted as it should be.
     case singly
     /// One notification to the same device again and again.
     case same
@@ -23,17 +23,17 @@ enum Crowd: String {
 func accept(in folder: String, count: Int64, _ crowd: Crowd) throws(Failure) {
     let state = try state(in: folder)
     let spool = Spool(state: state.folder)
-    try register(crowd == .devices || crowd == .singly ? count : 1, in: state)
+    let users: Int64 =
+        switch crowd {
+        case .devices, .singly: count
+        case .ones: min(count, 1000)
+        case .user, .same: 1
+        }
+    try register(users, in: state)
     let now = Timestamp.systemNow
     let start = Instant.now
     switch crowd {
-    case .ones: try acceptEach(notification(0, at: now), count, in: spool, of: state)
-    case .user:
-        let user = UserID(name(0))
-        let first = Notification(
-            id: try newID(for: user), user: user, accepted: now, expires: now + .days(1),
-            push: content())
-        try acceptEach(first, count, in: spool, of: state)
+    case .ones, .user: try acceptEach(count, of: users, at: now, in: spool, of: state)
     case .singly:
         for number in 0..<count {
             try spool.accept(notification(number, at: now), to: [delivery(number, of: state)])
@@ -51,17 +51,26 @@ func accept(in folder: String, count: Int64, _ crowd: Crowd) throws(Failure) {
     try systemCalls(StandardStreams.writeOutput(line))
 }
 
-/// Copies of an accepted notification's file under other ids: a million `fsync` would take ten minutes.
+/// Accepts a notification to each user, and then makes copies of their files under other ids: a million `fsync`
+/// would take ten minutes.
 private func acceptEach(
-    _ first: Notification, _ count: Int64, in spool: Spool, of state: State
+    _ count: Int64, of users: Int64, at now: Timestamp, in spool: Spool, of state: State
 ) throws(Failure) {
-    try spool.accept(first, to: [delivery(0, of: state)])
     let folder = "\(spool.folder)/ready/normal"
-    let text = try systemCalls(Files.contents("\(folder)/\(first.id).jsonl"))
-    guard let text else { return }
-    for _ in 1..<max(1, count) {
-        let id = try newID(for: first.user)
-        let copy = replacing(first.id, by: id, in: text)
+    var firsts: [(notification: Notification, text: [UInt8])] = []
+    for number in 0..<users {
+        let user = UserID(name(number))
+        let notification = Notification(
+            id: try newID(for: user), user: user, accepted: now, expires: now + .days(1),
+            push: content())
+        try spool.accept(notification, to: [delivery(number, of: state)])
+        let text = try systemCalls(Files.contents("\(folder)/\(notification.id).jsonl"))
+        firsts.append((notification, text ?? []))
+    }
+    for number in users..<max(users, count) {
+        let first = firsts[Int(number % users)]
+        let id = try newID(for: first.notification.user)
+        let copy = replacing(first.notification.id, by: id, in: first.text)
         try systemCalls(FileDescriptor.open("\(folder)/\(id).jsonl", .truncate).write(copy))
     }
 }
