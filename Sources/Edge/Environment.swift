@@ -32,8 +32,8 @@ package enum Environment {
     /// The current time: `TURNSTONE_NOW` (milliseconds since 1970), or else the system's clock.
     package static func now(_ variables: Variables) throws(Failure) -> Timestamp {
         guard let text = variables.text("TURNSTONE_NOW") else { return .systemNow }
-        // The end of the year 9999, the last that a date's text can express.
-        guard let milliseconds = Int64(text), (0...253_402_300_799_999).contains(milliseconds)
+        guard let milliseconds = Int64(text),
+            (0...Timestamp.latest.milliseconds).contains(milliseconds)
         else {
             throw variables.wrong(
                 "TURNSTONE_NOW", "must be milliseconds since 1970, before the year 10000")

@@ -3,7 +3,6 @@ import Turnstone
 /// The members of a JSON object, such as a request's body, while a program reads them. `null` counts as
 /// missing. Each member can be read once.
 ///
-///
 /// **Unknown members.** Programs that send, replace or configure something for others call ``finish()`` after
 /// the last member, which refuses unknown members by name: a misspelt one would otherwise be ignored silently
 /// (`notify`, `events` and its templates, `preferences`). All other programs ignore unknown members, so that
@@ -68,9 +67,10 @@ package struct Fields {
     package mutating func moment(_ name: String) throws(Failure) -> Timestamp? {
         switch take(name) {
         case nil: return nil
-        case .integer(let seconds) where (0...253_402_300_799).contains(seconds):
+        case .integer(let seconds) where (0...Timestamp.latest.seconds).contains(seconds):
             return Timestamp(seconds: seconds)
-        case .number(let seconds) where seconds.value >= 0 && seconds.value < 253_402_300_800:
+        case .number(let seconds)
+        where seconds.value >= 0 && seconds.value < Double(Timestamp.latest.seconds + 1):
             return Timestamp(milliseconds: Int64(seconds.value * 1000))
         default: throw wrong(name, " must be seconds since 1970")
         }

@@ -43,7 +43,7 @@ extension Refusal {
         case .forbidden: 403
         case .notFound: 404
         case .methodNotAllowed: 405
-        case .notAcceptable: 422
+        case .unacceptable: 422
         case .tooSlow: 408
         case .conflict: 409
         case .changedMeanwhile: 412

@@ -1,4 +1,4 @@
-/// The APNs environment that has a token. Neither environment knows the other's tokens.
+/// An environment of APNs. Each has its own gateway, tokens and channels, and does not know the other's.
 package enum APNsEnvironment: String, Sendable {
     case development
     case production

@@ -36,8 +36,7 @@ extension BackOff {
         since = members["since"]?.timestamp
     }
 
-    /// The moments in milliseconds since 1970, and the step: `{"until": 1763726400000, "step": 2, "since":
-    /// …}`.
+    /// `{"until": 1763726400000, "step": 2, "since": 1763726390000}`, moments in milliseconds since 1970.
     package var members: JSONObject {
         var members: JSONObject = ["until": JSONValue(until), "step": .integer(step)]
         members["since"] = since.map { JSONValue($0) }

@@ -27,7 +27,7 @@ package struct Failure: Error, Equatable, Sendable {
 
     /// A value that is well-formed but cannot be accepted.
     package static func unacceptable(_ sentence: String) -> Failure {
-        .refused(.notAcceptable, sentence)
+        .refused(.unacceptable, sentence)
     }
 
     package static func misconfigured(_ sentence: String) -> Failure {

@@ -14,7 +14,8 @@ package enum Refusal: Equatable, Sendable {
     case tooLarge
     case headersTooLarge
     case unsupportedMediaType
-    case notAcceptable
+    /// The request is well-formed, but one of its values cannot be accepted.
+    case unacceptable
     /// The next request is allowed after this many seconds.
     case tooMany(seconds: Int)
 }

@@ -45,8 +45,8 @@ package struct TimeZoneRules: Sendable {
 
     /// How many seconds the clocks are ahead of UTC.
     package func offset(at moment: Timestamp) -> Int64 {
-        // From the year 1 to 9999.
-        let seconds = min(max(moment.seconds, -62_135_596_800), 253_402_300_799)
+        // From the beginning of the year 1.
+        let seconds = min(max(moment.seconds, -62_135_596_800), Timestamp.latest.seconds)
         // The number of transitions that are not later.
         var low = 0
         var high = transitions.count

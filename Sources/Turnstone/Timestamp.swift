@@ -6,6 +6,9 @@ package struct Timestamp: Comparable, Hashable, Sendable {
         self.milliseconds = milliseconds
     }
 
+    /// The end of the year 9999, the last moment that RFC 3339 can express.
+    package static let latest = Timestamp(milliseconds: 253_402_300_799_999)
+
     /// Saturates: a token from outside may claim any moment.
     package init(seconds: Int64) {
         milliseconds = seconds.saturatingMultiply(1000)

@@ -20,9 +20,10 @@ package struct TurnNotice: Equatable, Sendable {
     private let site: SiteAddress
 
     /// - Parameters:
-    ///   - new: The games to name. Returns `nil` if there are none.
-    ///   - site: The site of the games' pages.
-    ///   - environment: The value of `ENVIRONMENT`: if empty or `none`, nothing is put before the text.
+    ///   - games: the games to name.
+    ///   - site: the site of the games' pages.
+    ///   - environment: the value of `ENVIRONMENT`: if empty or `none`, nothing is put before the text.
+    /// - Returns: `nil` without a game to name.
     package init?(
         new games: [Game], badge: Int, player: PlayerID, site: SiteAddress, environment: String?,
         now: Timestamp
@@ -52,7 +53,7 @@ package struct TurnNotice: Equatable, Sendable {
         expiration = min(max(latest, now + .hours(1)), now + .days(30))
     }
 
-    /// What the phone receives: less than 4096 bytes for any names.
+    /// What the phone receives: less than ``PushType/payloadLimit`` for any names.
     package var payload: Payload {
         var alert: JSONObject = ["title": .string(title)]
         if let subtitle { alert["subtitle"] = .string(subtitle) }
@@ -74,7 +75,7 @@ package struct TurnNotice: Equatable, Sendable {
 extension Game {
     /// The name for a person to read: one line, never empty.
     package var shownName: String {
-        // The payload contains it twice, and APNs allows 4096 bytes.
+        // The payload contains it twice, and must stay below `PushType.payloadLimit`.
         let line = oneLine(name, atMost: 256)
         return line.isVisible ? line : "game \(id)"
     }

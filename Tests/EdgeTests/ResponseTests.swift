@@ -10,7 +10,7 @@ import Turnstone
             (.malformed, 400), (.unauthenticated, 401), (.forbidden, 403), (.notFound, 404),
             (.methodNotAllowed(allowed: "GET"), 405), (.tooSlow, 408), (.conflict, 409),
             (.changedMeanwhile, 412), (.tooLarge, 413), (.unsupportedMediaType, 415),
-            (.notAcceptable, 422), (.tooMany(seconds: 7), 429), (.headersTooLarge, 431),
+            (.unacceptable, 422), (.tooMany(seconds: 7), 429), (.headersTooLarge, 431),
         ] as [(Refusal, Int)])
     func refusal(refusal: Refusal, status: Int) {
         let response = Response(.refused(refusal, "a sentence"), inside: false)
@@ -35,7 +35,7 @@ import Turnstone
     @Test("another server's unusable answer is neither the caller's fault nor ours")
     func badUpstream() {
         let response = Response(
-            Failure(.badUpstream, "unable to read it", cause: "nonsense"), inside: true)
+            Failure(.badUpstream, "unable to read it", cause: "unusable"), inside: true)
         #expect(response.status == 502 && response.reason == "Bad Gateway")
     }
 

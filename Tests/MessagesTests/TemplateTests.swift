@@ -59,7 +59,7 @@ import Turnstone
             ("7", "the template e: message must be an object"),
         ])
     func damaged(message: String, sentence: String) throws {
-        #expect(throws: Failure.refused(.notAcceptable, sentence)) {
+        #expect(throws: Failure.refused(.unacceptable, sentence)) {
             try Self.template(message)
         }
     }
@@ -83,7 +83,7 @@ import Turnstone
         do {
             try template.check(now: Self.now)
             #expect(sentence == nil)
-        } catch { #expect(error == Failure.refused(.notAcceptable, sentence ?? "")) }
+        } catch { #expect(error == Failure.refused(.unacceptable, sentence ?? "")) }
     }
 
     @Test("the compiled templates are those of the folder")
