@@ -1,4 +1,3 @@
-import JSON
 import Turnstone
 
 /// CloudEvents 1.0 in structured mode: a JSON object that carries an event as `data`.

@@ -10,12 +10,12 @@ package func dispatch(_ routes: [ProgramRoute]) -> Never {
     let patterns = routes.map { $0.pattern }
     Usage(patterns).answerArguments()
     let router = Router(patterns)
-    var input = Input(patience: .seconds(10), peeking: true)
-    let front = Front.detected(by: &input)
+    var input = Input(peeking: true)
+    let invocation = Invocation.detected(by: &input)
     var response: Response
     var line = (method: "", target: "")
     do throws(Failure) {
-        line = try front.line(from: &input)
+        line = try invocation.line(from: &input)
         let route = try router.program(for: line.method, at: line.target)
         try input.putBack()
         throw become(routes[route.index].program, until: input.deadline).failure
@@ -23,7 +23,7 @@ package func dispatch(_ routes: [ProgramRoute]) -> Never {
         Log().failure(error)
         response = Response(error, inside: router.isAPI(line.target))
     }
-    let isWritten = front.write(response, withoutBody: line.method == "HEAD", after: &input)
+    let isWritten = invocation.write(response, withoutBody: line.method == "HEAD", after: &input)
     ThisProcess.exit(isWritten ? 0 : 111)
 }
 
@@ -41,7 +41,7 @@ private func become(_ program: String, until deadline: Instant) -> SystemError {
         "\(folder)/\(program)", adding: (deadlineVariable, "\(deadline.milliseconds)"))
 }
 
-extension Front {
+extension Invocation {
     /// Reads method and target. Consumes only as much of standard input as can be put back.
     fileprivate func line(
         from input: inout Input

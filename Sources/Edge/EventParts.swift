@@ -51,7 +51,7 @@ struct EventParts {
         isBase64 = text.utf8.first != UInt8(ascii: "{") && base64Decoded(text) != nil
     }
 
-    /// The short form, for people:
+    /// The short form, for people: the members `method`, `path`, `query`, `headers` and `body`.
     private init(short event: JSONObject) {
         method = event["method"]
         target = event["path"]

@@ -11,12 +11,15 @@ struct Input {
     private var isPeeking: Bool
     let deadline: Instant
 
-    /// - Parameters:
-    ///   - patience: how long the client may take to send the request. It is less if this process was another
-    ///     program before, which has waited already.
-    ///   - peeking: whether the bytes that are read stay in standard input for its next reader.
-    init(patience: Interval, peeking: Bool = false) {
-        let latest = Instant.now + patience
+    /// How long a client may take to send its request.
+    private static let patience = Interval.seconds(10)
+
+    /// Standard input. The deadline is earlier if this process was another program before, which has waited
+    /// already.
+    ///
+    /// - Parameter peeking: whether the bytes that are read stay in standard input for its next reader.
+    init(peeking: Bool = false) {
+        let latest = Instant.now + Self.patience
         deadline = min(latest, inheritedDeadline ?? latest)
         isPeeking = peeking
     }
@@ -41,6 +44,7 @@ struct Input {
     }
 
     /// Reads more bytes.
+    ///
     /// - Returns: `false` at the end of the input.
     mutating func fill() throws(Failure) -> Bool {
         if let fault { throw fault }
@@ -139,6 +143,12 @@ struct Input {
                 : "the request is incomplete: it ends before the end of a line")
     }
 
+    private var tooSlow: Failure {
+        .refused(
+            .tooSlow,
+            "the request did not arrive within \(Self.patience.milliseconds / 1000) seconds")
+    }
+
     /// Reads and drops what a client still sends, for up to a second. Otherwise its system might discard our
     /// answer when the connection closes ("lingering close").
     mutating func drain() {
@@ -171,8 +181,6 @@ private func readingFromClient(
         throw .malformed("the client closed the connection before its request was complete")
     }
 }
-
-private let tooSlow = Failure.refused(.tooSlow, "the request did not arrive within 10 seconds")
 
 /// - Parameter limit: in bytes.
 func tooLarge(_ limit: Int) -> Failure {

@@ -4,7 +4,6 @@ import Unix
 
 /// The log on standard error, one line per event: text, or JSON if `TURNSTONE_LOG` is `json`. Never log a
 /// key, a whole device token or a body.
-///
 package struct Log {
     private let program = ThisProcess.name
     private let isJSON: Bool
@@ -32,7 +31,8 @@ package struct Log {
     package func unknownTimeZones() {
         for zone in WallClock.unknown {
             warning(
-                "the system does not know the time zone \(zone): quiet hours in it are ignored. Install tzdata, and tzdata-legacy for old names"
+                "the system does not know the time zone \(zone): quiet hours in it are ignored. "
+                    + "Install tzdata, and tzdata-legacy for old names"
             )
         }
     }

@@ -1,4 +1,4 @@
-/// A request as its front has read it.
+/// A request as it was read, before a route was found for it.
 struct RawRequest {
     var method = ""
     /// Path and query as sent.

@@ -3,7 +3,6 @@ import Turnstone
 /// Decodes the path of a request target (RFC 9112 section 3.2) into its segments. An encoded slash stays
 /// within its segment.
 ///
-///
 /// - Throws: malformed if it is ambiguous: bad percent-encoding, NUL, dot segments, or bytes that are not
 ///   UTF-8.
 func path(ofTarget target: String) throws(Failure) -> [String] {

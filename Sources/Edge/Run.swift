@@ -2,13 +2,6 @@ import JSON
 import Turnstone
 import Unix
 
-/// The time, configuration and log of a scheduled program.
-package struct Schedule {
-    package let time: Timestamp
-    package let variables: Variables
-    package let log: Log
-}
-
 /// Runs a scheduled program's job, prints its summary as one line of JSON without zeros, and exits: 0, 111 if
 /// it may work later, 100 if it will fail again until somebody acts. If a timer started it and there was no
 /// work, it prints nothing.
@@ -48,15 +41,15 @@ package func run(
 ///
 /// - Returns: whether there was an event.
 private func refuseRequests(_ log: Log) -> Bool {
-    var input = Input(patience: .seconds(10))
-    let front = Front.detected(by: &input)
-    if front == .inetd, input.isEmpty { return false }
+    var input = Input()
+    let invocation = Invocation.detected(by: &input)
+    if invocation == .inetd, input.isEmpty { return false }
     do throws(Failure) {
-        switch front {
+        switch invocation {
         case .event: if try isScheduledEvent(input.readToEnd(limit: eventLimit)) { return true }
         case .watchdog:
             var request = RawRequest()
-            try front.readWatchdog(&request, from: &input, bodyLimit: eventLimit)
+            try invocation.readWatchdog(&request, from: &input, bodyLimit: eventLimit)
             if try isTick(request) { return true }
         case .inetd: if input.pending.isEmpty { _ = try input.fill() }  // throws why nothing came
         case .cgi: break
@@ -65,7 +58,7 @@ private func refuseRequests(_ log: Log) -> Bool {
     } catch {
         log.failure(error)
         let response = Response(error, inside: false)
-        let isWritten = front.write(response, withoutBody: false, after: &input)
+        let isWritten = invocation.write(response, withoutBody: false, after: &input)
         // An answered request is done. After any other failure, the scheduler should try again.
         guard case .refused = error.disposition, isWritten else { ThisProcess.exit(111) }
         ThisProcess.exit(0)

@@ -13,14 +13,14 @@ package func serve(bodyLimit: Int = 64 * 1024, _ routes: Route...) -> Never {
     let patterns = routes.map { $0.pattern }
     Usage(patterns).answerArguments()
     let router = Router(patterns)
-    var input = Input(patience: .seconds(10))
-    let front = Front.detected(by: &input)
+    var input = Input()
+    let invocation = Invocation.detected(by: &input)
     let log = Log()
     var request = RawRequest()
     var variables: Variables?
     var response: Response
     do throws(Failure) {
-        try front.read(&request, from: &input, bodyLimit: bodyLimit)
+        try invocation.read(&request, from: &input, bodyLimit: bodyLimit)
         response = try answer(request, routes, router, log, &variables)
     } catch {
         log.failure(error)
@@ -37,7 +37,7 @@ package func serve(bodyLimit: Int = 64 * 1024, _ routes: Route...) -> Never {
             response.allowOrigin(of: request.headers, try AllowedOrigins(variables))
         }
     } catch { log.failure(error) }
-    let isWritten = front.write(
+    let isWritten = invocation.write(
         response, withoutBody: request.method == "HEAD", after: &input)
     ThisProcess.exit(isWritten ? 0 : 111)
 }

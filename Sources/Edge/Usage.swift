@@ -24,7 +24,8 @@ struct Usage {
         self.purpose = """
             \(purpose)
 
-            Runs once, prints a summary as one line of JSON and exits: 0 done, 111 try again later, 100 somebody must act.
+            Runs once, prints a summary as one line of JSON and exits: \
+            0 done, 111 try again later, 100 somebody must act.
             Standard input is empty, {} or a scheduler's event.
 
             """

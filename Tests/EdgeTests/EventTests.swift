@@ -9,7 +9,7 @@ import Turnstone
     private func request(_ event: JSONValue) throws -> RawRequest {
         var input = Input(JSON.text(event))
         var request = RawRequest()
-        try Front.event.readEvent(&request, from: &input, bodyLimit: 1000)
+        try Invocation.event.readEvent(&request, from: &input, bodyLimit: 1000)
         return request
     }
 

@@ -14,7 +14,7 @@ import Turnstone
     }
     var input = Input(Array(rest.dropFirst()))
     return judged { (request) throws(Failure) in
-        try Front.cgi.readCGI(&request, variables, from: &input, bodyLimit: bodyLimit)
+        try Invocation.cgi.readCGI(&request, variables, from: &input, bodyLimit: bodyLimit)
     }
 }
 
@@ -22,7 +22,7 @@ import Turnstone
 @Sendable func http(_ bytes: [UInt8]) -> String? {
     var input = Input(bytes)
     return judged { (request) throws(Failure) in
-        try Front.inetd.readInetd(&request, from: &input, bodyLimit: bodyLimit)
+        try Invocation.inetd.readInetd(&request, from: &input, bodyLimit: bodyLimit)
     }
 }
 
@@ -30,7 +30,7 @@ import Turnstone
 @Sendable func event(_ bytes: [UInt8]) -> String? {
     var input = Input(bytes)
     return judged { (request) throws(Failure) in
-        try Front.event.readEvent(&request, from: &input, bodyLimit: bodyLimit)
+        try Invocation.event.readEvent(&request, from: &input, bodyLimit: bodyLimit)
     }
 }
 

@@ -5,7 +5,7 @@ import Unix
 // requests are refused, because a proxy in front of us may have read them differently (section 11.2, request
 // smuggling).
 
-extension Front {
+extension Invocation {
     func readInetd(
         _ request: inout RawRequest, from input: inout Input, bodyLimit: Int
     ) throws(Failure) {

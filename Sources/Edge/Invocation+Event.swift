@@ -5,7 +5,7 @@ import Unix
 
 // JSON events: those that `EventParts` knows, and CloudEvents around them.
 
-extension Front {
+extension Invocation {
     func readEvent(
         _ request: inout RawRequest, from input: inout Input, bodyLimit: Int
     ) throws(Failure) {

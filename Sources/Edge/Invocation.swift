@@ -2,7 +2,7 @@ import Turnstone
 import Unix
 
 /// How this process was started, which determines how it reads the request and writes the answer.
-enum Front: Equatable {
+enum Invocation: Equatable {
     /// CGI/1.1 (RFC 3875).
     case cgi
     /// A JSON event on standard input.
@@ -12,14 +12,14 @@ enum Front: Equatable {
     /// A raw HTTP request on standard input, as from an inetd.
     case inetd
 
-    static func detected(by input: inout Input) -> Front {
+    static func detected(by input: inout Input) -> Invocation {
         for (name, _) in ThisProcess.environment {
             if name == "GATEWAY_INTERFACE" { return .cgi }
             if name == "Http_Method" { return .watchdog }
         }
         do throws(Failure) {
             while try input.pending.isEmpty ? input.fill() : false {}
-        } catch {}  // a silent client: the front meets the deadline again and reports it
+        } catch {}  // a silent client: reading the request meets the deadline again and reports it
         let first = input.pending.first {
             $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r")
                 && $0 != UInt8(ascii: "\t")

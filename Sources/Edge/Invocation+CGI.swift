@@ -4,7 +4,7 @@ import Unix
 // CGI/1.1 (RFC 3875), and OpenFaaS' watchdogs, which pass a request in much the same way. Arguments are
 // ignored, because a query without `=` becomes arguments (section 4.4).
 
-extension Front {
+extension Invocation {
     func readCGI(
         _ request: inout RawRequest,
         _ variables: [(name: String, value: String)] = ThisProcess.environment,
