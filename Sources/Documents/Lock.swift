@@ -41,9 +41,8 @@ package struct Lock: ~Copyable {
         let lockPath = path + ".lock"
         while true {
             let file = try systemCalls(Self.open(lockPath))
-            guard
-                try systemCalls(file.lock(patience: Self.patience))
-            else {
+            let isLocked = try systemCalls(file.lock(patience: Self.patience))
+            guard isLocked else {
                 throw Failure(
                     .later(seconds: 2),
                     "unable to lock \(lockPath): busy for \(Self.patience.milliseconds) ms",

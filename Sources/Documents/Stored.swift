@@ -42,8 +42,9 @@ struct Stored<Content: Document> {
         let text = text
         guard text.count <= Files.longest else {
             throw .refused(
-                .tooLarge, "the stored document would exceed 16 MiB; remove something from it first"
-            )
+                .tooLarge,
+                "the stored document would exceed \(Files.longest >> 20) MiB; "
+                    + "remove something from it first")
         }
         return text
     }

@@ -55,7 +55,7 @@ package final class ClientConnection {
         lastReceived = now
         // After everything that may throw: without a complete object, `deinit` would not free it.
         input = .allocate(byteCount: 16_384, alignment: 16)
-        connectToNext("no address", now: now)
+        connectToNext("no address")
     }
 
     deinit { input.deallocate() }
@@ -158,7 +158,7 @@ package final class ClientConnection {
 
     // MARK: Connecting
 
-    private func connectToNext(_ reason: String, now: Instant) {
+    private func connectToNext(_ reason: String) {
         isHandshaking = false
         wantsWrite = true
         var reason = reason
@@ -180,7 +180,7 @@ package final class ClientConnection {
         guard now < deadline else { return fail("time-out while connecting") }
         if !isHandshaking {
             guard isWritable else { return }
-            if let fault = stream?.fault { return connectToNext(fault.name, now: now) }
+            if let fault = stream?.fault { return connectToNext(fault.name) }
             isHandshaking = true
         }
         switch stream?.handshake() {
@@ -257,7 +257,7 @@ package final class ClientConnection {
         }
     }
 
-    /// Notes that nothing more can be sent. Answers may still come.
+    /// Records that nothing more can be sent. Answers may still come.
     private func endWriting(_ reason: String) {
         writeFault = reason
         if state == .open { state = .ending }

@@ -2,20 +2,6 @@ import COpenSSL
 import Turnstone
 import Unix
 
-/// The result of an attempt to read or write bytes.
-package enum TLSResult: Equatable, Sendable {
-    /// The number of bytes that were moved, at least one.
-    case moved(Int)
-    /// Try again when the socket is readable.
-    case wantsRead
-    /// Try again when the socket is writable.
-    case wantsWrite
-    /// The peer ended the connection.
-    case closed
-    /// The connection broke or was never made; the reason, in a few words.
-    case failed(String)
-}
-
 /// One TLS connection over a socket that never blocks.
 package struct TLSStream: ~Copyable {
     package let session: OpaquePointer

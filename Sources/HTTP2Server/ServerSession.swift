@@ -6,9 +6,7 @@ import Turnstone
 ///
 /// C: libnghttp2.
 final class ServerSession: FrameSession {
-    /// A request and its answer.
-    ///
-    /// Its place in `streams` is used again, with the room that it has.
+    /// A request and its answer. Its place in `streams` is reused, with the memory that it has.
     struct Stream {
         var request = ServerRequest(stream: 0, fields: HeaderFields(), body: [])
         var isDelivered = false
