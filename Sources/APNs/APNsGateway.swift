@@ -156,7 +156,7 @@ package final class APNsGateway {
         try bearer.renew(now: now, token)
         if bearer.isRejected {
             // APNs rejects the newest token that we can have: our clock or APNs' is wrong.
-            retry.pause("ExpiredProviderToken", .minutes(20), now: now)
+            retry.pause("ExpiredProviderToken", ProviderToken.renewalPause, now: now)
             return giveBackUnsent("ExpiredProviderToken")
         }
         window = SendingWindow()

@@ -1,5 +1,3 @@
-import HTTP2
-import JSON
 import Turnstone
 
 /// The consequence of a push's verdict.
@@ -48,7 +46,7 @@ extension APNsOutcome {
             "BadCertificate", "BadCertificateEnvironment", "Forbidden":
             self = .stopQueue
         case "ExpiredProviderToken": self = .renewToken
-        case "TooManyProviderTokenUpdates": self = .later(pause: .minutes(20))
+        case "TooManyProviderTokenUpdates": self = .later(pause: ProviderToken.renewalPause)
         case "TooManyRequests": self = .later(pause: .seconds(10))
         case "IdleTimeout", "Shutdown": self = .later(pause: .seconds(1))
         case "InternalServerError", "ServiceUnavailable": self = .later(pause: .minutes(15))

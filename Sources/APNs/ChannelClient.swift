@@ -29,8 +29,9 @@ struct ChannelClient {
             guard bearer != rejected else {
                 // APNs rejects the newest token that we can have: our clock or APNs' is wrong.
                 throw Failure(
-                    .later(seconds: 1200),
-                    "unable to manage channels: APNs refused our provider token: check this machine's clock",
+                    .later(seconds: Int(ProviderToken.renewalPause.milliseconds / 1000)),
+                    "unable to manage channels: APNs refused our provider token: "
+                        + "check this machine's clock",
                     cause: "ExpiredProviderToken")
             }
             var fields = HeaderFields()

@@ -99,7 +99,8 @@ package struct ChannelService {
             )
         case (401, _), (403, _), (_, "TopicMismatch"), (_, "TopicDisallowed"):
             return later(reason, .minutes(5))
-        case (429, "TooManyProviderTokenUpdates"): return later(reason, .minutes(20))
+        case (429, "TooManyProviderTokenUpdates"):
+            return later(reason, ProviderToken.renewalPause)
         case (429, _), (500...599, _):
             let seconds = answer.fields["retry-after"].flatMap(Int64.init) ?? 60
             return later(reason, .seconds(min(max(seconds, 1), 86_400)))
@@ -111,7 +112,7 @@ package struct ChannelService {
     private func unusable(_ answer: ClientEvent.Answer) -> Failure {
         Failure(
             .badUpstream, "APNs gave an unusable answer about channels (\(reason(answer)))",
-            cause: "nonsense")
+            cause: "unusable")
     }
 }
 

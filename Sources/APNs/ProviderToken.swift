@@ -16,6 +16,9 @@ package struct ProviderToken: Equatable, Sendable {
     /// The fingerprint of the key that signed it. Two keys can have the same id.
     let fingerprint: String
 
+    /// APNs rejects a provider that makes new tokens more often than this.
+    static let renewalPause = Interval.minutes(20)
+
     /// Signs a new token.
     package init(_ settings: APNsSettings, at moment: Timestamp) throws(Failure) {
         let header = JSON.text(["alg": "ES256", "kid": .string(settings.keyID)])
@@ -87,9 +90,9 @@ extension ProviderToken {
         let age = now - record.minted
         if age <= .minutes(-55) { return .mint }
         if record.text == rejected {
-            // It is from a clock that was ahead: APNs would not accept it in 20 minutes either.
+            // It is from a clock that was ahead: APNs would not accept it after the pause either.
             if age <= .minutes(-1) { return .mint }
-            return age >= .minutes(20) ? .mint : .keepUntil(record.minted + .minutes(20))
+            return age >= renewalPause ? .mint : .keepUntil(record.minted + renewalPause)
         }
         return age >= .minutes(50) ? .mint : .keep
     }

@@ -81,7 +81,7 @@ extension JSONScanner {
         return value.magnitude < 9e18 ? Int64(value) : nil
     }
 
-    /// The integer that the text is; `nil` if it is none of 64 bits.
+    /// The text's integer; `nil` if the text is anything else, or the integer does not fit into 64 bits.
     private func whole(_ text: ArraySlice<UInt8>) -> Int64? {
         // Nearly every number is only digits, and eighteen of them fit.
         if text.count <= 18, text.allSatisfy(isDigit), !text.isEmpty {

@@ -9,7 +9,8 @@ package struct JSONScanner {
     let bytes: [UInt8]
     var place = 0
 
-    /// The maximum nesting depth of what is skipped. Nothing from OGS is deeper than 12.
+    /// The deepest nesting that is skipped: ``skipNested()`` has one bit for each level. Nothing from OGS is
+    /// deeper than 12.
     private static let depthLimit = 64
 
     /// The text is not JSON at this place, or is JSON that cannot be accepted.
@@ -165,6 +166,7 @@ package struct JSONScanner {
     }
 
     /// Skips an object or array by its brackets and texts alone. Nearly all of an answer's bytes pass here.
+    ///
     /// - Returns: how many arrays, objects and texts are direct elements.
     private mutating func skipNested() throws(Malformed) -> Int {
         let text = bytes

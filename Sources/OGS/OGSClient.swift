@@ -1,6 +1,5 @@
 import HTTP
 import Turnstone
-import Unix
 
 /// Asks Online-Go.com about players' games at the configured pace.
 package struct OGSClient {

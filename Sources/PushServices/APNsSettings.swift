@@ -70,8 +70,9 @@ package struct APNsSettings {
         if let known = isDevelopment ? developmentManagement : management { return known }
         guard (isDevelopment ? developmentGateway : gateway) == nil else {
             throw .misconfigured(
-                "unable to manage channels: pushes do not go to Apple's gateway (APNS_BASE_URL, APNS_DEVELOPMENT_BASE_URL); set APNS_MANAGEMENT_BASE_URL too"
-            )
+                "unable to manage channels: pushes do not go to Apple's gateway "
+                    + "(APNS_BASE_URL, APNS_DEVELOPMENT_BASE_URL); "
+                    + "set APNS_MANAGEMENT_BASE_URL too")
         }
         return isDevelopment
             ? Address(host: "api-manage-broadcast.sandbox.push.apple.com", port: 2195)
