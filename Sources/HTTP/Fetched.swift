@@ -15,7 +15,6 @@ package enum FetchResult {
 package struct FetchedAnswer {
     package let status: Int
     package let body: [UInt8]
-    package let contentType: String?
     package let entityTag: String?
     /// `Retry-After`, in either of its forms.
     package let retryAfter: Interval?

@@ -124,6 +124,7 @@ package final class Fetcher {
     }
 
     /// Sends and receives; waits up to `pause` if there is nothing to do.
+    ///
     /// - Returns: the requests that have finished.
     package func step(pause: Interval) -> [Fetched] {
         defer { withExtendedLifetime(self) {} }
@@ -160,17 +161,13 @@ package final class Fetcher {
     }
 
     /// Cancels all requests.
-    /// - Returns: their tags.
-    @discardableResult
-    package func cancelAll() -> [Int] {
+    package func cancelAll() {
         defer { withExtendedLifetime(self) {} }
-        let tags = transfers.values.map(\.tag)
         for easy in transfers.keys {
             curl_multi_remove_handle(multi, easy)
             curl_easy_cleanup(easy)
         }
         transfers = [:]  // after no handle refers to them any more
-        return tags
     }
 }
 

@@ -38,8 +38,8 @@ final class Transfer {
         var status = 0
         ccurl_getinfo_long(easy, CURLINFO_RESPONSE_CODE, &status)
         let answer = FetchedAnswer(
-            status: status, body: body, contentType: header("content-type", of: easy),
-            entityTag: header("etag", of: easy), retryAfter: retryAfter(easy))
+            status: status, body: body, entityTag: header("etag", of: easy),
+            retryAfter: retryAfter(easy))
         return Fetched(tag: tag, result: .answered(answer))
     }
 

@@ -39,29 +39,27 @@ package struct WebToken {
     }
 
     private func checkTime(_ settings: JWTSettings, at now: Timestamp) throws(TokenFault) {
-        let leeway = Self.leeway.milliseconds
         guard let expiry = try moment("exp") else {
             if settings.requiresExpiry { throw .neverExpires }
             return try checkBeginning(at: now)
         }
-        guard now.milliseconds.saturatingSubtract(leeway) < expiry else { throw .expired }
+        guard now - Self.leeway < expiry else { throw .expired }
         try checkBeginning(at: now)
     }
 
     private func checkBeginning(at now: Timestamp) throws(TokenFault) {
         guard let beginning = try moment("nbf") else { return }
-        guard beginning <= (now + Self.leeway).milliseconds else {
-            throw .notYetValid
-        }
+        guard beginning <= now + Self.leeway else { throw .notYetValid }
     }
 
-    /// A claim's NumericDate (RFC 7519 section 2) in milliseconds since 1970; `nil` without the claim.
-    private func moment(_ name: String) throws(TokenFault) -> Int64? {
+    /// A claim's NumericDate (RFC 7519 section 2); `nil` without the claim.
+    private func moment(_ name: String) throws(TokenFault) -> Timestamp? {
         switch claims[name] {
         case nil: return nil
-        case .integer(let seconds) where seconds.magnitude < 1 << 50: return seconds * 1000
+        case .integer(let seconds) where seconds.magnitude < 1 << 50:
+            return Timestamp(seconds: seconds)
         case .number(let seconds) where abs(seconds.value) < 1e15:
-            return Int64(seconds.value * 1000)
+            return Timestamp(milliseconds: Int64(seconds.value * 1000))
         default: throw .notATime(claim: name)
         }
     }

@@ -73,7 +73,7 @@ struct BoardGame {
         pausedSince = now
     }
 
-    mutating func accept(_ player: Int64, now: Timestamp) {
+    mutating func accept(_ player: Int64) {
         acceptedBy.insert(player)
         if acceptedBy.isSuperset(of: [black, white]) { finish("B+6.5 points") }
     }

@@ -67,7 +67,7 @@ extension Stage {
                 if game.toMove == player { game.move(now: now) }
                 game.move(now: now)
             case "pass": game.pass(now: now)
-            case "accept": game.accept(player ?? 0, now: now)
+            case "accept": game.accept(player ?? 0)
             case "pause": game.pause(key.name, key.value, now: now)
             case "resume": game.resume(now: now)
             case "finish": game.finish(outcome)

@@ -72,6 +72,7 @@ package struct ChildProcess {
     }
 
     /// Waits until the process has ended. C: `waitpid(2)`.
+    ///
     /// - Returns: its exit code, or -1 if a signal ended it.
     @discardableResult
     package func wait() -> Int32 {
@@ -81,6 +82,7 @@ package struct ChildProcess {
     }
 
     /// Waits up to `patience` for the process to end. C: `waitpid(2)`, `sigtimedwait(2)`.
+    ///
     /// - Returns: its exit code, or minus the signal that ended it; `nil` if it is still running.
     package func end(within patience: Interval) -> Int32? {
         let deadline = Instant.now + patience

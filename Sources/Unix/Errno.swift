@@ -18,7 +18,6 @@ package struct Errno: Equatable, Sendable {
     package static let notDirectory = Errno(rawValue: ENOTDIR)
     package static let notSupported = Errno(rawValue: EOPNOTSUPP)
     package static let notEmpty = Errno(rawValue: ENOTEMPTY)
-    package static let nameTooLong = Errno(rawValue: ENAMETOOLONG)
     package static let noAccess = Errno(rawValue: EACCES)
     package static let isFolder = Errno(rawValue: EISDIR)
     package static let loop = Errno(rawValue: ELOOP)
@@ -74,10 +73,10 @@ extension Errno {
         }
     }
 
-    /// Tells an operator why a file cannot be used.
+    /// Tells an operator why a file of the operator's cannot be used.
     package var reasonForFile: String {
         switch self {
-        case .tooLarge: "it is larger than 1 MiB"
+        case .tooLarge: "it is larger than \(Files.longestOfOperator >> 20) MiB"
         case .notAFile: "it is not a regular file"
         case .isFolder: "it is a folder"
         default: name

@@ -17,13 +17,16 @@ package enum Files {
 
     /// Reads a file that an operator writes, such as a configuration or a key; `nil` if it does not exist.
     ///
-    /// - Throws: `EFBIG` if it is larger than 1 MiB, `ESPIPE` if it is not a file: a FIFO, for example, could
-    ///   make the reader wait.
+    /// - Throws: `EFBIG` if it is larger than ``longestOfOperator``, `ESPIPE` if it is not a file: a FIFO, for
+    ///   example, could make the reader wait.
     package static func contents(ofOperatorFile path: String) throws(SystemError) -> [UInt8]? {
         guard let file = try open(path, .readAny) else { return nil }
         guard try file.isPlain() else { throw SystemError("read", path, .notAFile) }
-        return try file.readToEnd(limit: 1 << 20)
+        return try file.readToEnd(limit: longestOfOperator)
     }
+
+    /// The longest file that an operator writes, in bytes.
+    static let longestOfOperator = 1 << 20
 
     /// Throws what ``contents(ofOperatorFile:)`` would throw, for a library that reads the file by itself.
     ///

@@ -7,13 +7,11 @@
 //         POST {"messageStoragePolicy": "none" or "newest", "environment"?}; else ?environment=
 //   out   201, 200 {"success": true, "id", "messageStoragePolicy", "environment"}
 //         list: 200 {"success": true, "environment", "channels"}; DELETE: 200 {"success": true}
-//   else  400 malformed, 401 no or an unknown server key, 404 no such channel, 409 too many channels, or
+//   else  400 malformed, 401 missing or unknown server key, 404 no such channel, 409 too many channels, or
 //         an update is on its way to this one, 502 unusable answer from APNs, 503 APNs or the store is
 //         unavailable
 
 import Edge
-import Spool
-import Store
 import Turnstone
 
 serve(

@@ -1,7 +1,8 @@
 // POST /api/devices/register: registers a device for the caller alone.
 //
 //   in    a JSON Web Token, {"deviceToken", "platform": "ios" or "android", "deviceName"?, "appVersion"?}
-//   out   200 {"success": true, "message", "data": {"id", "platform", "deviceName", "createdAt", "updatedAt"}}
+//   out   200 {"success": true, "message",
+//         "data": {"id", "platform", "deviceName", "createdAt", "updatedAt"}}
 //   else  400 malformed, 401 unknown caller, 403 by cookie from another site, 409 the user has
 //         as many devices as allowed, 503 the store is busy
 
