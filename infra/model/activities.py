@@ -1,4 +1,4 @@
-"""Live Activities: who listens to what, what each listener is to get, and what each was shown.
+"""The model of Live Activities: the listeners, the states that each must get, and those that each was shown.
 
 Written from the documents alone, as `world.py`, which keeps one `Activities`.
 """
@@ -154,8 +154,8 @@ class Activities:
         activity = activity_of(token)
         if activity:
             others = [listener for listener in self.listeners if listener.activity == activity and listener.user != user]
-            # Who comes with the very token of the other user may have it, and the activity with it; what is a day old is over.
-            # Where `previous` names the other user's token, the documents leave the answer open.
+            # A user who registers the other user's own token may have it and its activity. A token that is a day old is over.
+            # If `previous` names the other user's token, the documents allow either answer.
             if any(not listener.doubtful and listener.token not in (token, step.get("previous")) and now - listener.registered < DAY
                    for listener in others):
                 return {409}
@@ -227,8 +227,8 @@ class Activities:
             return right
         outdated = [listener for listener in able if step["event"] == "update" and listener.is_known_later_than(moment, now)]
         of_session = bool(step.get("session")) and not step.get("activity") and not step.get("user")
-        # Of a session the session's own states count, which nobody here needs to have got, and not those of one activity. Without a
-        # timestamp a state is newer than all before it.
+        # For a session, only the session's own states count, even if no listener got them, and not those of one activity.
+        # Without a timestamp, a state is newer than all before it.
         is_open = of_session or bool(outdated) and (step.get("at") is None or any(
             state.of_session for listener in outdated for state in listener.states))
         if not doubtful and not again and not is_open:

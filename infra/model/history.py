@@ -22,7 +22,7 @@ from world import DAY, GAMES, PHONE_OF, PHONES, PLAYERS, START, USERS, World, Me
 
 KILLED = -9
 TICK = 1000
-# In memory where that can be: histories end programs, not the machine, and `fsync` costs most of a request's time.
+# In memory if possible: histories end programs, not the machine, and `fsync` takes most of a request's time.
 PLACE = next((path for path in ("/dev/shm",) if "TMPDIR" not in os.environ and os.access(path, os.W_OK)), None)
 
 
@@ -643,7 +643,7 @@ class History:
             self.do_deliver({})
             due = self.programs.next_due()
             self.check_put_off(due)
-            # A message to several users of a phone is looked at every ten minutes, for a month where one of them wants nothing.
+            # A message to several users of a phone is checked every ten minutes, for a month if one of them wants nothing.
             moments = self.world.ends_of_quiet() if turn > 20 else []
             moments = moments or self.world.ends_of_quiet() + ([] if due is None else [due])
             if not moments and not self.programs.is_ready():

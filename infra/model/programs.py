@@ -121,7 +121,7 @@ class Programs:
         """When the next notification in the spool may be tried, or None."""
         folder = os.path.join(self.state, "spool", "waiting")
         names = os.listdir(folder) if os.path.isdir(folder) else []
-        # What was put off lies in <until>-<since>, and is due at once where the clock shows a time before `since`.
+        # Notifications that were put off are in <until>-<since>. They are due at once if the clock is before `since`.
         moments = []
         for name in names:
             until, _, since = name.partition("-")

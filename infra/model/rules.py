@@ -1,7 +1,7 @@
-"""What the model checks of each push when it comes, and of everything when it has settled."""
+"""The checks of each push when it arrives, and of everything when no work is left."""
 
 from programs import device_id
-from world import GAMES, PHONE_OF, PHONES, PLAYERS, Delivery, Told
+from world import GAMES, PHONE_OF, PHONES, PLAYERS, Delivery, SentTurn
 
 
 class Violation(AssertionError):
@@ -288,7 +288,7 @@ def record(world, push):
                 if game in book and push.answered:
                     book[game].in_doubt = False
                 if game in world.untold(book, player):
-                    book[game] = Told(turn, in_doubt=not push.answered)
+                    book[game] = SentTurn(turn, in_doubt=not push.answered)
 
 
 ### When everything has settled

@@ -1,4 +1,4 @@
-"""What must be true: who has which phone, who wants what, which games wait, what each phone was told.
+"""The model: the owner of each phone, the users' preferences, the waiting games, and the pushes on each phone.
 
 Written from the documents alone. Every operation takes the step as the history has it; moments are milliseconds.
 """
@@ -99,7 +99,7 @@ class Turn:
 
 
 @dataclass
-class Told:
+class SentTurn:
     turn: Turn
     seen_not_waiting: bool = False
     in_doubt: bool = False  # the answer was lost
@@ -139,7 +139,7 @@ class World:
         self.looks = {}  # player: {game: Turn}
         self.watched = {}  # player: since when `check-turns` looks at them
         self.told = {player: {} for player in PLAYERS}  # by any phone
-        self.told_at = {}  # (phone, player): {game: Told}
+        self.told_at = {}  # (phone, player): {game: SentTurn}
         self.deaf_to_turns = {}  # (player, game): the turn came while the player wanted none
         self.delivered = {phone: [] for phone in PHONES}
         self.badges = {}  # phone: what its icon shows, and whose it was then
