@@ -52,8 +52,8 @@ struct RuntimeAPI {
                 body: JSON.text(body)))
     }
 
-    /// What it will not take (because the platform gave the event up meanwhile, say) it deals with itself, and the
-    /// next event may be asked for. After a 5xx it wants this process to end.
+    /// If the platform refuses an answer, for example because it has given up the event, the next event may be
+    /// requested. After a 5xx this process must end.
     private func check(_ answer: HTTPAnswer) throws(Failure) {
         guard (200..<500).contains(answer.status) else {
             throw .runtime("it answers \(answer.status)")

@@ -1,9 +1,9 @@
-// The `bootstrap` of an AWS Lambda function: takes one event after the other from the Runtime API, and runs the
-// program that is the function's handler with it.
+// The `bootstrap` of an AWS Lambda function: takes one event after the other from the Runtime API and passes it to
+// the program that is the function's handler.
 //
 //   in    AWS_LAMBDA_RUNTIME_API; _HANDLER, the name of a program beside this one, such as `front`
-//   out   of each event: the last line that the program wrote, or an error where it failed or was too slow
-//   else  exit 1 where there is nothing to run or nobody to ask: Lambda starts another one
+//   out   for each event: the last line that the program wrote, or an error if it failed or was too slow
+//   else  exit 1 if the handler or the Runtime API is missing: Lambda starts another one
 
 import Edge
 import Turnstone
