@@ -6,7 +6,7 @@ import Turnstone
 @testable import Callers
 @testable import Edge
 
-/// Who calls, and what their browser has to say for them.
+/// The calling user, and the browser's headers about the page.
 @Suite struct UserTests {
     private static let secret = "a secret that is long enough for HMAC"
 

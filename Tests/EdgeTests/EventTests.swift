@@ -34,7 +34,7 @@ import Turnstone
         }
     }
 
-    /// A web action that is not raw, and a host that lets members through, put a client's members beside their own.
+    /// A web action that is not raw, and hosts that pass members through, mix a client's members with their own.
     @Test(
         "a client's members do not stand in for a host's",
         arguments: [

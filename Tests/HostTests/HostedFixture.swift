@@ -49,7 +49,7 @@ struct HostedFixture: CustomStringConvertible {
     /// Whether the fixture says that files are written.
     var changesFiles: Bool { members["then"]?.object?.members.isEmpty == false }
 
-    /// Brings about what the fixture supposes.
+    /// Sets up the fixture's state.
     func install(at site: some FixtureSite) throws {
         var lines: [String] = []
         for member in members["environment"]?.object?.members ?? [] {

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// What `infra/checks/hosts` finds when it types what the READMEs of nginx, lighttpd, Apache and the inetds say.
+/// The results of `infra/checks/hosts`, which follows the READMEs of nginx, lighttpd, Apache and the inetds.
 @Suite struct InstalledHostsTests {
     @Test func theReadmesSayHowToInstallEachHost() throws {
         let check = try CheckScript(running: "hosts")

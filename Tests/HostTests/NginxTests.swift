@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `infra/nginx` promises beside its routes.
+/// The promises of `infra/nginx` beside its routes.
 @Suite(.testable(.nginx)) struct NginxTests {
     @Test func guessesAtTheMasterKeyAreLimitedAndNothingElseIs() throws {
         let site = try Site(.nginx)

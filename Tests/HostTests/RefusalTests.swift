@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Turnstone
 
-/// What a web server answers by itself has the form of what the programs answer at that path.
+/// A web server's own answers have the form of the programs' answers at that path.
 @Suite struct RefusalTests {
     private let large = [UInt8](repeating: UInt8(ascii: "x"), count: 70_000)
 

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// What `infra/checks/openapi` finds when it makes requests of `functions/openapi.json`, good ones and bad ones, and sends
+/// The results of `infra/checks/openapi`, which makes good and bad requests from `functions/openapi.json` and sends
 /// them to the programs behind nginx.
 @Suite struct SchemathesisTests {
     @Test func theProgramsBehindNginxKeepToTheDocument() throws {

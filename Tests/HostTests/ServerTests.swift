@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What each server in front of our programs promises beside its routes.
+/// The promises of each server in front of our programs beside its routes.
 @Suite struct ServerTests {
     @Test("a device token is in no log", arguments: Host.servers)
     func logs(host: Host) throws {
@@ -107,7 +107,7 @@ import Testing
     }
 }
 
-/// RFC 3875 section 4.1, and what hosts add.
+/// RFC 3875 section 4.1, and the hosts' additions.
 private let cgiVariables: Set = [
     "CONTENT_LENGTH", "CONTENT_TYPE", "GATEWAY_INTERFACE", "QUERY_STRING", "REMOTE_ADDR",
     "REQUEST_METHOD", "REQUEST_URI", "SCRIPT_FILENAME", "SCRIPT_NAME", "SERVER_NAME", "SERVER_PORT",

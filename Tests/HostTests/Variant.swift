@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// What a client or the way to a host makes of a good request.
+/// A change that a client, or the way to a host, makes to a good request.
 struct Variant: Sendable {
     enum Outcome: Sendable {
         /// As if it had come in one piece and by itself.

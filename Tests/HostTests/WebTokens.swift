@@ -16,7 +16,7 @@ struct WebTokens {
 
     private static let python = "/usr/bin/python3"
 
-    /// Whether the library is there, and what makes the keys.
+    /// Whether the library and the program that makes the keys are there.
     static let isInstalled =
         (try? output(of: python, ["-c", "import jwt, cryptography"])) != nil
         && FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl")
@@ -37,7 +37,7 @@ struct WebTokens {
 
     private var publicKeyPath: String { "\(folder.path)/public.pem" }
 
-    /// What the programs need to believe these tokens.
+    /// The configuration with which programs accept these tokens.
     var configuration: String {
         algorithm == .hs256
             ? "JWT_SECRET='\(secret)'" : "JWT_PUBLIC_KEY_PATH='\(publicKeyPath)'"

@@ -13,7 +13,7 @@ import Turnstone
         #"{"a0":0,"a1":1,"a2":2,"a3":3,"a4":4,"a5":5,"a6":6,"a7":7,"a8":8,"a9":9,"b0":0,"b1":1,"b2":2,"b3":3,"b4":4,"b5":5,"b6":6,"b7":7,"b8":8}"#,
         #""\ud83d\ude00\"\\\/\b\f\n\r\t""#,
     ]
-    /// What a mutation puts into a text.
+    /// The pieces that a mutation inserts into a text.
     private let pieces: [[UInt8]] = [
         [0x00], [0x0a], [0x1f], [0x22], [0x5c], [0x7f], [0x80], [0xc3], [0xe2, 0x82],
         [0xed, 0xa0, 0x80],

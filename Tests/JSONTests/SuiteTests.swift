@@ -4,7 +4,7 @@ import Testing
 
 @Suite(.enabled(if: JSONTestSuite.isThere, "TURNSTONE_VECTORS is not set"))
 struct SuiteTests {
-    /// What RFC 8259 allows and we refuse on purpose.
+    /// Texts that RFC 8259 allows and we refuse on purpose.
     private let ours: [String: String] = [
         "y_object_duplicated_key": "two readers would see two values",
         "y_object_duplicated_key_and_value": "the same",

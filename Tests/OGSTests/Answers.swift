@@ -6,7 +6,7 @@ import Turnstone
 let me = PlayerID(number: 42)!
 let opponent: Int64 = 7
 
-/// What OGS answers to `GET /api/v1/players/42/full`, as its web client declares it.
+/// OGS's answer to `GET /api/v1/players/42/full`, as its web client declares it.
 func answer(_ games: [JSONValue]) -> [UInt8] {
     JSON.text([
         "user": [

@@ -10,12 +10,12 @@ final class LoopbackServer: Sendable {
         let headers: [String: String]
     }
 
-    /// What goes back, or nothing: then the connection is closed without a word.
+    /// An answer. Without one, the connection is closed.
     struct Answer: Sendable {
         var status = 200
         var headers: [String] = ["Content-Type: application/json"]
         var body: [UInt8] = []
-        /// What `Content-Length` promises, where that is not the truth.
+        /// The value of `Content-Length`, if it is not the body's length.
         var promised: Int?
     }
 

@@ -3,7 +3,7 @@ import OGS
 import Testing
 import Turnstone
 
-/// What OGS or a proxy may get wrong, and what of it may be forgiven.
+/// Mistakes that OGS or a proxy may make, and those that are tolerated.
 @Suite struct ToleranceTests {
     @Test(
         "a number's form does not matter",

@@ -1,4 +1,4 @@
-/// Public keys in PEM form, named for what they are.
+/// Public keys in PEM form, named for their kinds and faults.
 ///
 /// Made with `openssl genpkey` and `pkey -pubout`.
 enum PublicKeys {

@@ -44,14 +44,14 @@ final class Client {
 
     /// Does requests at once, without regard to how many the server takes.
     ///
-    /// - Returns: what became of them, in their order.
+    /// - Returns: their outcomes, in their order.
     func ask(_ requests: [[(String, String)]], body: String = "") throws -> [ClientEvent] {
         let first = tag
         try send(requests, body: body)
         return try events(since: first)
     }
 
-    /// Sends requests, and does not wait for what becomes of them.
+    /// Sends requests without waiting for their outcomes.
     func send(_ requests: [[(String, String)]], body: String = "") throws {
         let deadline = Instant.now + .milliseconds(20_000)
         for request in requests {
@@ -71,7 +71,7 @@ final class Client {
         turn()
     }
 
-    /// What became of the requests from number `first` on, when that is known of all.
+    /// The outcomes of the requests from number `first` on, once all are known.
     func events(since first: Int) throws -> [ClientEvent] {
         var events = [ClientEvent?](repeating: nil, count: tag - first)
         let deadline = Instant.now + .milliseconds(20_000)

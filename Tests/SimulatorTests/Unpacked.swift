@@ -1,6 +1,6 @@
 import Foundation
 
-/// What gzip(1) makes of a file.
+/// A file unpacked by gzip(1).
 func unpacked(_ path: String) throws -> [UInt8] {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Turnstone
 
-/// What a drainer does with the files that killed drainers and others have left.
+/// How a drainer treats the files that killed drainers and others have left.
 @Suite struct CrashTests {
     let scratch = Scratch()
     let now = Scratch.now

@@ -190,7 +190,7 @@ import Turnstone
         #expect(try tokens(bob) == ["ff"])
         #expect(try holders("ff") == ["bob"])
         #expect(try tokens(ann).count == 50)
-        // What the user has already is renewed, and replaced.
+        // The user's own device is renewed, and replaced.
         try claim("10", ann)
         #expect(try tokens(ann).count == 50)
         // Live Activities are counted by themselves.

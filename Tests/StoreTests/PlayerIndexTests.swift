@@ -286,7 +286,7 @@ import Unix
         }
     }
 
-    /// What may have become of the first record, which is player 7's.
+    /// The possible contents of the first record, which is player 7's.
     static let losses: [(name: String, change: @Sendable (inout [UInt8]) -> Void)] = [
         ("cut off", { $0 = Array($0[..<128]) }),
         ("another player's", { $0[128] = 9 }),

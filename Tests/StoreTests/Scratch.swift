@@ -6,7 +6,7 @@ import TestSupport
 import Turnstone
 import Unix
 
-/// A state folder of one test's own, with short ways to what tests put in and look for.
+/// A state folder for one test, with short ways to set it up and to examine it.
 struct Scratch {
     let folder = TemporaryFolder()
     let state: State

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// What `infra/checks/systemd` finds in a booted systemd: units, installation, upgrade and packages.
+/// The results of `infra/checks/systemd` in a booted systemd: units, installation, upgrade and packages.
 ///
 /// Not tested: a machine that starts up, and a kernel without namespaces, where nothing of this can be tried.
 @Suite struct SystemdTests {

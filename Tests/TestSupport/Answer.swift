@@ -2,7 +2,7 @@ import Foundation
 import JSON
 import Turnstone
 
-/// An endpoint's answer, read from what the program wrote.
+/// An endpoint's answer, read from the program's output.
 package struct Answer: Sendable {
     package let status: Int
     /// Names in lower case.
@@ -26,7 +26,7 @@ package struct Answer: Sendable {
             uniquingKeysWith: { "\($0), \($1)" })
     }
 
-    /// Reads what a CGI program answers (RFC 3875 section 6).
+    /// Reads a CGI program's answer (RFC 3875 section 6).
     package init(cgi output: String) throws {
         try self.init(message: output) { fields in
             fields.removeValue(forKey: "status").flatMap { Int($0.prefix(3)) }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a script under `infra/checks` said of what it tried.
+/// The results that a script under `infra/checks` printed.
 package struct CheckScript {
     /// Why nothing could be tried: `skipped: …`.
     package let skipped: String?
@@ -12,7 +12,7 @@ package struct CheckScript {
 
     /// Runs a script to its end.
     ///
-    /// - Parameter input: what the script reads.
+    /// - Parameter input: the script's standard input.
     package init(running name: String, input: String = "") throws {
         let folder = TemporaryFolder()
         try folder.write(input, to: "input")

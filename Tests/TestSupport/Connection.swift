@@ -26,7 +26,7 @@ package final class Connection {
 
     deinit { if socket >= 0 { close(socket) } }
 
-    /// Sends bytes; what a host that has refused already does not take is dropped.
+    /// Sends bytes. If the host has refused the request already, the bytes that it does not read are dropped.
     package func send(_ bytes: some Sequence<UInt8>) {
         let bytes = Array(bytes)
         var sent = 0

@@ -1,8 +1,8 @@
 /// Programs behind something that starts them, where fixtures can be set up.
 package protocol FixtureSite: AnyObject {
-    /// What holds the configuration file.
+    /// The configuration file's folder.
     var folder: TemporaryFolder { get }
-    /// What the programs find: replaced by ``install(_:)``.
+    /// The programs' state folder, replaced by ``install(_:)``.
     var state: TemporaryFolder { get set }
 }
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What starts our programs when a request arrives: each as its folder of `infra` sets it up.
+/// A host, which starts our programs when a request arrives. Each is set up as its folder of `infra` says.
 package enum Host: String, CaseIterable {
     /// nginx and fcgiwrap.
     case nginx
@@ -42,7 +42,7 @@ package enum Host: String, CaseIterable {
             ? "Apache does not serve as root, and user namespaces are not allowed here" : nil
     }
 
-    /// Whether it reads requests itself, and hands programs only what it takes for one.
+    /// Whether it reads requests itself, and passes on only those that it finds valid.
     package var isServer: Bool { [.nginx, .lighttpd, .apache].contains(self) }
 
     /// Those that can be tested on this machine.

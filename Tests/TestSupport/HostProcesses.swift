@@ -10,7 +10,7 @@ final class HostProcesses {
 
     /// Starts commands, each a list of words, in `folder` and with exactly these variables.
     ///
-    /// - Parameter log: takes what they write to either output.
+    /// - Parameter log: gets their standard output and standard error.
     init(_ commands: [[String]], in folder: String, variables: [String: String], log: String) throws
     {
         var ends: [Int32] = [-1, -1]

@@ -17,7 +17,7 @@ struct HostSetup {
     var isComplete: Bool { sign.map(FileManager.default.fileExists) ?? true }
 
     /// - Parameters:
-    ///   - changes: texts of a server's configuration, and what stands there instead.
+    ///   - changes: texts of a server's configuration, and their replacements.
     ///   - workers: how many programs fcgiwrap runs at a time.
     init(
         _ host: Host, in folder: TemporaryFolder, programs: String,
@@ -49,7 +49,7 @@ struct HostSetup {
         }
     }
 
-    /// Writes a file of `infra` as it is, but for the port, its folders, and what `here` says.
+    /// Writes a file of `infra` with another port, other folders, and the changes that `here` names.
     ///
     /// - Returns: where it is now.
     private func example(

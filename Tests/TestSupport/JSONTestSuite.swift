@@ -9,7 +9,7 @@ package enum JSONTestSuite {
 
     package static let isThere = folder.map { FileManager.default.fileExists(atPath: $0) } ?? false
 
-    /// What RFC 8259 says of a text.
+    /// RFC 8259's verdict on a text.
     package enum Verdict: Character {
         case accept = "y"
         case refuse = "n"

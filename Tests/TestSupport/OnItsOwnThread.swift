@@ -11,7 +11,7 @@ package func onItsOwnThread<Result: Sendable>(
 
 /// Does the same thing several times at once, each on a thread of its own.
 ///
-/// - Parameter work: gets numbers from 0; what it throws, this throws.
+/// - Parameter work: gets numbers from 0. Its errors are thrown on.
 package func atOnce<Result: Sendable>(
     _ count: Int, _ work: @escaping @Sendable (Int) throws -> Result
 ) async throws -> [Result] {

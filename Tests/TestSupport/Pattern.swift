@@ -2,7 +2,7 @@ import Turnstone
 
 /// Expectations with `…` in them, which stands for any text (or, alone, for any JSON value at all).
 package enum Pattern {
-    /// Whether all of `text` is what `pattern` says.
+    /// Whether all of `text` matches `pattern`.
     package static func matches(_ text: String, _ pattern: String) -> Bool {
         var parts = pattern.split(separator: "…", omittingEmptySubsequences: false)
         guard parts.count > 1 else { return text == pattern }
@@ -17,7 +17,7 @@ package enum Pattern {
         return rest.hasSuffix(last)
     }
 
-    /// Whether a value is what `pattern` says: the same members and elements, in any order of members.
+    /// Whether a value matches `pattern`: the same members and elements, in any order of members.
     package static func matches(_ value: JSONValue, _ pattern: JSONValue) -> Bool {
         switch (value, pattern) {
         case (_, .string("…")): return true

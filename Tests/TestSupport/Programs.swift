@@ -10,7 +10,7 @@ package enum Programs {
 
     package static func path(_ name: String) -> String { "\(folder)/\(name)" }
 
-    /// What programs are run by, such as valgrind and its options: `TURNSTONE_WRAP`, words between blanks.
+    /// The command that runs programs, such as valgrind and its options: `TURNSTONE_WRAP`, split at blanks.
     private static let wrap =
         ProcessInfo.processInfo.environment["TURNSTONE_WRAP"]?.split(separator: " ").map(
             String.init)
@@ -19,7 +19,7 @@ package enum Programs {
     /// Runs a program to its end, with its standard input given at once and then closed.
     ///
     /// - Parameters:
-    ///   - environment: exactly what the program gets.
+    ///   - environment: the program's whole environment.
     ///   - timeLimit: seconds after which it is killed and the test fails.
     package static func run(
         _ name: String, _ arguments: [String] = [], stdin: String = "",
@@ -56,7 +56,7 @@ package enum Programs {
     }
 }
 
-/// What a program left behind.
+/// A program's exit code and output.
 package struct EndedProgram: Sendable {
     /// The exit code, or minus the signal that ended it.
     package let exitCode: Int32

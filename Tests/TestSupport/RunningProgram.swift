@@ -9,7 +9,7 @@ package final class RunningProgram {
     private let path: String
     private var input: ArraySlice<UInt8>
     private let inputStaysOpen: Bool
-    /// Our ends: what we write to, its output, its errors; -1 once closed.
+    /// Our ends of its input, its output and its errors; -1 once closed.
     private var streams: [Int32]
     private var outputs: [[UInt8]] = [[], []]
     private var isReaped = false
@@ -73,7 +73,7 @@ package final class RunningProgram {
             errorOutput: outputs[1])
     }
 
-    /// Moves what can be moved, waiting up to a fifth of a second for something.
+    /// Moves the bytes that can be moved; waits up to a fifth of a second for some.
     private func exchange() {
         if input.isEmpty, !inputStaysOpen { closeStream(0) }
         var waiting = streams.enumerated().map { place, stream in
@@ -123,7 +123,7 @@ private func makeStream() throws -> (ours: Int32, theirs: Int32) {
 
 /// Starts a process in a process group of its own, with the signals as they are by default.
 ///
-/// - Parameter redirect: says what its standard streams are; it gets no other descriptor.
+/// - Parameter redirect: sets its standard streams. It gets no other descriptor.
 func spawn(
     _ path: String, _ words: [String], _ entries: [String],
     redirect: (inout posix_spawn_file_actions_t) -> Void

@@ -8,7 +8,7 @@ import Turnstone
 package final class Simulator {
     /// The folder with its certificates, key and `simulator.env`.
     package let folder: TemporaryFolder
-    /// What it said when it began to listen: `ogs`, `apns`, `ca`, `apns_key`, and so on.
+    /// The members that it printed when it began to listen: `ogs`, `apns`, `ca`, `apns_key`, and so on.
     package private(set) var addresses: JSONObject = [:]
     private let process = Process()
     private let input = Pipe()
@@ -45,7 +45,7 @@ package final class Simulator {
 
     /// Gives a command and takes its answer.
     ///
-    /// - Throws: what the simulator has against it.
+    /// - Throws: the simulator's complaint.
     @discardableResult
     package func perform(_ command: JSONObject) throws -> JSONObject {
         let line = JSON.text(.object(command)) + [UInt8(ascii: "\n")]
@@ -69,10 +69,10 @@ package final class Simulator {
         return try perform(command)["reached"] == true
     }
 
-    /// What came to APNs: counts, and each push with its answer under `pushes`.
+    /// The requests to APNs: counts, and each push with its answer under `pushes`.
     package func apns() throws -> JSONObject { try report("apns") }
 
-    /// What came to OGS.
+    /// The requests to OGS.
     package func ogs() throws -> JSONObject { try report("ogs") }
 
     /// Every push that came, in its order.

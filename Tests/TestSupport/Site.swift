@@ -9,14 +9,14 @@ package final class Site: FixtureSite {
     private let changes: [String: String]
     private let workers: Int
     package let folder = TemporaryFolder()
-    /// What the programs find: replaced by ``install(_:)``.
+    /// The programs' state folder, replaced by ``install(_:)``.
     package var state = TemporaryFolder()
     private var processes: HostProcesses?
     private var ports: [String: UInt16] = [:]
 
     /// - Parameters:
     ///   - programs: the folder with the programs to serve.
-    ///   - changes: texts of the server's configuration, and what stands there instead.
+    ///   - changes: texts of the server's configuration, and their replacements.
     ///   - workers: how many programs run at a time behind nginx.
     package init(
         _ host: Host, programs: String = Programs.folder, replacing changes: [String: String] = [:],
@@ -34,7 +34,7 @@ package final class Site: FixtureSite {
         }
     }
 
-    /// What the host has written, for failures.
+    /// The host's log, for failures.
     package var logs: String {
         folder.files().filter { $0.key.hasSuffix(".log") }
             .map { "\($0.key): \(String(decoding: $0.value, as: UTF8.self))" }.joined(

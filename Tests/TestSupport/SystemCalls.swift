@@ -1,11 +1,11 @@
 import Foundation
 
-/// What a program asked of the system, as strace saw it.
+/// A program's system calls, as strace saw them.
 package struct SystemCalls {
     package static let tracer = "/usr/bin/strace"
     package static let isPossible = FileManager.default.isExecutableFile(atPath: tracer)
 
-    /// One call that has returned: `name`, what stood between the brackets, and what it returned.
+    /// One call that has returned: its name, the text between the brackets, and its result.
     package struct Call {
         package let name: String
         package let arguments: String

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Turnstone
 
-/// Beside what `zdump(8)` says of the system's own time zone database.
+/// Compared with `zdump(8)`'s output for the system's own time zone database.
 @Suite struct TimeZoneRulesTests {
     private static let folder = "/usr/share/zoneinfo"
 
@@ -21,7 +21,7 @@ import Turnstone
         FileManager.default.contents(atPath: "\(folder)/\(zone)").map { Array($0) } ?? []
     }
 
-    /// What `zdump -v` says: `ZONE  Sun Mar 29 01:00:00 2026 UT = Sun Mar 29 03:00:00 2026 CEST isdst=1 gmtoff=7200`.
+    /// A line of `zdump -v`: `ZONE  Sun Mar 29 01:00:00 2026 UT = Sun Mar 29 03:00:00 2026 CEST isdst=1 gmtoff=7200`.
     private struct Line {
         let zone: String
         let moment: Timestamp

@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What runners do to a request on its way: the same requests over each, with the statuses that come of it. Where one
-/// differs from the rest, its README says so, and why.
+/// The changes that runners make to a request on its way: the same requests over each, and their statuses. If a runner
+/// differs from the others, its README says so, and why.
 @Suite struct FunctionDifferencesTests {
-    @Test("a runner hands requests on as its README says", arguments: FunctionRunner.allCases)
+    @Test("a runner passes requests on as its README says", arguments: FunctionRunner.allCases)
     func requests(runner: FunctionRunner) throws {
         let site = try FunctionSite(runner)
         for row in Row.all {

@@ -4,7 +4,7 @@ import Testing
 
 /// The examples for runners of functions.
 @Suite struct FunctionFilesTests {
-    /// Every route is one function's, `front`'s: what these files name is no list of routes.
+    /// All routes belong to one function, `front`: these files list no routes.
     @Test(
         "an example serves every route, and what a timer starts",
         arguments: [

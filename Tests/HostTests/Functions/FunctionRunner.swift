@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Turnstone
 
-/// What runs programs as functions, as far as a program can see it.
+/// A runner of functions, as far as a program can see it.
 enum FunctionRunner: String, CaseIterable {
     /// AWS Lambda behind a function URL or API Gateway, with `bootstrap`.
     case lambda
@@ -42,7 +42,7 @@ final class FunctionSite: FixtureSite {
         if runner == .lambda { function = try LambdaFunction(program, environment: environment) }
     }
 
-    /// What the runner's Runtime API has to complain about.
+    /// The complaints of the runner's Runtime API.
     var faults: [String] { function?.api.faults ?? [] }
 
     /// Sends a request.
@@ -57,7 +57,7 @@ final class FunctionSite: FixtureSite {
         }
     }
 
-    /// Lets a schedule start the program; what it answers.
+    /// Lets a schedule start the program, and returns its answer.
     func tick() throws -> JSONValue {
         let input = Array(runner.tick.utf8)
         guard runner == .watchdog else { return try JSON.parse(Array(output(of: input).utf8)) }
@@ -67,7 +67,7 @@ final class FunctionSite: FixtureSite {
         return try JSON.parse(Array(ended.stdout.utf8))
     }
 
-    /// What the program makes of an event: the last line.
+    /// The program's answer to an event: its last line.
     private func output(of event: [UInt8]) throws -> String {
         if let function {
             switch try function.api.invoke(event) {

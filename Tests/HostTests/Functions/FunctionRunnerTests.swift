@@ -4,11 +4,11 @@ import TestSupport
 import Testing
 import Turnstone
 
-/// Every fixture that asks in the short form, behind `front`, over every runner of functions: the same status, body
-/// and files as the programs show by themselves.
+/// Every fixture with an event in the short form, behind `front`, over every runner of functions: the same status, body
+/// and files as without a runner.
 ///
-/// The runners are stand-ins that speak their protocol with the program. What was tried with the real ones is in
-/// their READMEs.
+/// The runners are stand-ins that speak the real runners' protocols. Their READMEs say which trials were made with the
+/// real ones.
 @Suite struct FunctionRunnerTests {
     @Test("a runner answers as the fixtures say", arguments: FunctionRunner.allCases)
     func fixtures(runner: FunctionRunner) throws {

@@ -5,7 +5,7 @@ import Turnstone
 
 /// A request as the runners hand it to a program.
 extension HostRequest {
-    /// API Gateway's payload 2.0: names in lower case, what comes twice joined, cookies by themselves.
+    /// API Gateway's payload 2.0: names in lower case, repeated fields joined, cookies by themselves.
     var apiGatewayEvent: JSONValue {
         var fields = joinedHeaders
         let cookies = fields.removeValue(forKey: "cookie")?.components(separatedBy: "; ") ?? []
@@ -24,7 +24,7 @@ extension HostRequest {
         return .object(event)
     }
 
-    /// A raw web action's parameters: of fields that come twice the last; JSON in base64, as is what has no type.
+    /// A raw web action's parameters: the last of repeated fields; JSON, and bodies without a type, in base64.
     var openWhiskEvent: JSONValue {
         let fields = lastHeaders
         let type = fields["content-type"] ?? "application/octet-stream"
@@ -53,7 +53,8 @@ extension HostRequest {
 
     /// OpenFaaS' variables: of fields that come twice the first, the path decoded.
     ///
-    /// `nil` for what a watchdog answers by itself: some methods, and paths that Go cleans up or that no variable can hold.
+    /// `nil` for requests that a watchdog answers by itself: some methods, and paths that Go normalizes or that no
+    /// variable can hold.
     var watchdogVariables: [String]? {
         guard ["GET", "POST", "PUT", "PATCH", "DELETE"].contains(method),
             let decoded = path.removingPercentEncoding, !decoded.contains("\0"),

@@ -5,7 +5,7 @@ import TestSupport
 final class LambdaFunction {
     let api: RuntimeAPI
     private let bootstrap: RunningProgram
-    /// What is written to a stream that nobody reads would hold the programs up in the end.
+    /// Its log: a pipe that nobody reads would fill up and block the programs.
     private let logs = TemporaryFolder()
 
     /// - Parameters:
@@ -25,7 +25,7 @@ final class LambdaFunction {
             entries: environment.map { "\($0.key)=\($0.value)" })
     }
 
-    /// What it and its handlers have written to standard error.
+    /// The standard error of it and its handlers.
     var log: String { String(decoding: logs.read("log") ?? [], as: UTF8.self) }
 
     deinit { api.stop() }

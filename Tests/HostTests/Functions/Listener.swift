@@ -34,7 +34,7 @@ final class Listener: Sendable {
 
     deinit { close(socket) }
 
-    /// Answers each request on a thread of its own, until ``stop()``. Bytes that are no request are not answered.
+    /// Answers each request on a thread of its own, until ``stop()``. Malformed requests get no answer.
     func serve(_ answer: @escaping @Sendable (Request) -> [UInt8]) {
         let socket = socket
         Thread.detachNewThread {
@@ -43,7 +43,7 @@ final class Listener: Sendable {
                 guard connection >= 0 else { return }
                 Thread.detachNewThread {
                     defer {
-                        // Ends the connection even if a program that another test starts just now has inherited it.
+                        // Ends the connection even if a program that another test has just started inherited it.
                         shutdown(connection, Int32(SHUT_RDWR))
                         close(connection)
                     }

@@ -5,7 +5,7 @@ import Turnstone
 
 /// A strict stand-in for AWS Lambda's Runtime API: whatever a runtime must not do is a fault.
 final class RuntimeAPI: @unchecked Sendable {
-    /// What becomes of an event.
+    /// The outcome of an event.
     enum Outcome: Equatable {
         case answer([UInt8])
         case error(type: String, message: String)
@@ -50,13 +50,13 @@ final class RuntimeAPI: @unchecked Sendable {
         server.stop()
     }
 
-    /// What a runtime has done that it may not.
+    /// The runtime's violations of the protocol.
     var faults: [String] { lock.withLock { found } }
 
-    /// What the runtime said instead of asking for a first event.
+    /// The runtime's error, if it did not ask for a first event.
     var initializationError: Outcome? { lock.withLock { startError } }
 
-    /// Gives the runtime an event, and waits for what becomes of it.
+    /// Gives the runtime an event, and waits for its outcome.
     ///
     /// - Parameter timeLimit: the function's, in milliseconds.
     func invoke(_ event: [UInt8], timeLimit: Int64 = 30_000) throws -> Outcome {
