@@ -34,7 +34,8 @@ import Turnstone
         }
     }
 
-    /// A web action that is not raw, and hosts that pass members through, mix a client's members with their own.
+    /// A web action that is not raw, and hosts that pass members through, mix a client's members with their
+    /// own.
     @Test(
         "a client's members do not stand in for a host's",
         arguments: [

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Every route of `infra/routes`, with a fixture that it grants, over every host, in every way that a request may take:
-/// the same status, body and files everywhere, except for the differences in ``HostDifferences``.
+/// Every route of `infra/routes`, with a fixture that it grants, over every host, in every way that a request
+/// may take: the same status, body and files everywhere, except for the differences in ``HostDifferences``.
 @Suite struct EveryProgramTests {
     @Test("a request is answered alike, whatever happens to it", arguments: Host.testable)
     func variants(host: Host) throws {

@@ -4,8 +4,8 @@ import TestSupport
 import Testing
 import Turnstone
 
-/// Hostile requests, byte by byte. Each host gets the same ones and must answer with the stated status, except for the
-/// differences in ``HostDifferences``. Nothing is written unless the status is 200.
+/// Hostile requests, byte by byte. Each host gets the same ones and must answer with the stated status,
+/// except for the differences in ``HostDifferences``. Nothing is written unless the status is 200.
 @Suite struct HostileRequestTests {
     @Test("a host and our programs agree", arguments: Host.testable)
     func requests(host: Host) throws {

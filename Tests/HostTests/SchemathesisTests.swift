@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
 
-/// The results of `infra/checks/openapi`, which makes good and bad requests from `functions/openapi.json` and sends
-/// them to the programs behind nginx.
+/// The results of `infra/checks/openapi`, which makes good and bad requests from `functions/openapi.json` and
+/// sends them to the programs behind nginx.
 @Suite struct SchemathesisTests {
     @Test func theProgramsBehindNginxKeepToTheDocument() throws {
         let check = try CheckScript(running: "openapi")

@@ -4,9 +4,9 @@ import Store
 import TestSupport
 import Turnstone
 
-/// What an app's own backend asks of an installation.
+/// The requests of an app's own backend to an installation.
 extension World {
-    /// What `health` complains of, as it says it to an operator.
+    /// The problems that `health` reports to an operator.
     func problems() throws -> [String] {
         let answer = try Answer(
             event: startBackend("health", message("GET", "/health")).end().stdout)

@@ -58,7 +58,7 @@ import Turnstone
         #expect(try asked(world, 1001) == 3)
     }
 
-    /// Records of watched players who were not looked at yet.
+    /// Records of watched players without a look so far.
     private func records(_ players: ClosedRange<Int64>) -> [UInt8] {
         players.flatMap { player in
             (0..<8).map { UInt8(truncatingIfNeeded: player >> Int64(8 * $0)) } + [1]

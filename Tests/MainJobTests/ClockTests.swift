@@ -4,7 +4,8 @@ import TestSupport
 import Testing
 import Turnstone
 
-/// A machine's clock that was ahead for a while. When it is right again, nothing waits for the time that it showed.
+/// A machine's clock that was ahead for a while. When it is right again, nothing waits until the time that it
+/// showed.
 @Suite struct ClockTests {
     @Test(
         "a push put off by a clock that was ahead is sent when the clock is right",

@@ -133,7 +133,7 @@ import Unix
         _ = try deliver(world)
         let report = try world.simulator.apns()
         #expect(report["distinct_ids"] == 400)
-        // Only what was in flight, or answered and not yet synced.
+        // Only pushes that were in flight, or answered but not yet synced.
         let accepted = report["accepted"]?.integer ?? 0
         #expect(accepted <= 400 + 50)
         #expect(try world.outcomes().allSatisfy { $0.value == ["accepted"] })

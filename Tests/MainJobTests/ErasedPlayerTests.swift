@@ -53,7 +53,7 @@ import Turnstone
         let alert = last["aps"]?.object?["alert"]
         #expect(alert == ["title": "Your turn in Go!", "body": "It's your turn in: game 7"])
         #expect(last["game_id"] == 7 && last["game_name"] == "game 7")
-        // The next look finds what Online-Go.com shows of the game.
+        // The next look finds the game as Online-Go.com shows it.
         let answers = try world.ask("check", "GET", "/check/1", by: 1)
         #expect(answers.status == 200, "\(answers.body)")
     }

@@ -5,7 +5,7 @@ import Testing
 import Turnstone
 import Unix
 
-/// Very many messages to one user, and one each to others who come after that.
+/// Very many messages to one user, and then one message each to others.
 @Suite struct FairnessTests {
     private let world: World
     private let many = 6000
@@ -89,7 +89,7 @@ import Unix
         try sendToOthers(isUrgent: isUrgent)
         try world.run("deliver")
         let places = try placesOfOthers(among: many)
-        // Without keys the ids tell who they are for; else the drainer has to read all files once.
+        // Without keys the ids name the users; otherwise the drainer has to read all files once.
         #expect(places.count == others.count && places.allSatisfy { $0 < (isKeyed ? 4000 : 1000) })
         #expect(world.spooled().isEmpty)
     }
@@ -137,7 +137,7 @@ import Unix
     @Test("six thousand small messages are sent in 28 MB")
     func memory() throws {
         try give(many, isUrgent: false, isKeyed: true)
-        // RLIMIT_DATA: what the program writes to, in KiB.
+        // RLIMIT_DATA: the program's writable memory, in KiB.
         let drainer = try Programs.start(
             at: "/bin/sh", ["-c", "ulimit -d 28000; exec '\(Programs.path("deliver"))'"],
             entries: world.environment.map { "\($0.key)=\($0.value)" })

@@ -7,7 +7,7 @@ import Testing
 import Turnstone
 import Unix
 
-/// A message that is held stays what it is until it is sent: its moment, its life, its place in order.
+/// A held message keeps its moment, its expiration and its place in the order until it is sent.
 @Suite struct HeldTests {
     /// A world in which ann's mute holds messages for an hour.
     func muted(devices: ClosedRange<Int> = 1...1) throws -> World {
@@ -440,8 +440,8 @@ import Unix
         #expect(isEmpty(world))
     }
 
-    /// The state folder as a drainer leaves it that is killed once a message's file is in its box, and before the
-    /// receipts say so.
+    /// The state folder after a drainer was killed when a message's file was in its box but not yet in the
+    /// receipts.
     private func killedWhileHolding(_ world: World) throws -> String {
         let id = try world.sent(["users": ["ann"], "title": "A"])
         let before = world.state.files()

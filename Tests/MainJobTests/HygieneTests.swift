@@ -6,9 +6,9 @@ import TestSupport
 import Testing
 import Turnstone
 
-/// What the answers of both of APNs' environments do to the devices' registrations.
+/// The effect of answers from both of APNs' environments on the devices' registrations.
 @Suite struct HygieneTests {
-    /// What APNs knows of a device.
+    /// APNs' knowledge of a device.
     fileprivate enum Kind: CaseIterable {
         case good, goneBefore, goneSince, bad, otherEnvironment, otherTopic
     }
@@ -42,7 +42,7 @@ import Turnstone
             #expect(isMoved == (kind(number) == .otherEnvironment))
         }
 
-        // Only what production did not know was asked for there.
+        // Only tokens that production did not know were tried there.
         let asked = try development.apns()["requests"]
         #expect(asked == .integer(1000))
     }
@@ -113,7 +113,8 @@ import Turnstone
     func oneUsersDeadTokens() throws {
         let world = try World()
         let development = try world.beginDevelopment()
-        // Numbers 1 to 30 are of one user, as are 101 to 140 of one user each, with one dead token among them.
+        // Numbers 1 to 30 belong to one user. Numbers 101 to 140 belong to one user each, with one dead token
+        // among them.
         let users = Dictionary(
             uniqueKeysWithValues: (1...30).map { ($0, "noisy") }
                 + (101...140).map { ($0, "quiet-\($0)") })

@@ -7,8 +7,8 @@ import Turnstone
     import Glibc
 #endif
 
-/// The number on an icon goes down when a game is answered elsewhere, whatever became of the push that showed it and of the
-/// phone that shows it.
+/// The number on an icon goes down when a game is answered elsewhere, whatever happened to the push that
+/// showed it and to the phone.
 @Suite struct IconTests {
     /// Player 1's game waits, and device 1's icon shows it.
     private func shown() throws -> World {
@@ -83,7 +83,7 @@ import Turnstone
         #expect(answer.status == 200)
         try world.move()
         try world.cycle()
-        // It is player 2's turn now, who gets a notice with a number of its own.
+        // It is player 2's turn now. That player gets a notice with its own number.
         if next == 2 { try world.move() }
         try world.register(token(1), of: next)
         try expectCorrection(world, on: 1, "player \(next)")

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Turnstone
 
-/// What OGS last said is kept in `looks/`, which is only a cache.
+/// OGS's last answer is kept in `looks/`, which is only a cache.
 @Suite struct LostLookTests {
     private static let odd = [
         ##"{"id":7,"name":"a\u0000b","json":{"phase":"play","clock":{"current_player":1,"last_move":1795262400000}}}"##,

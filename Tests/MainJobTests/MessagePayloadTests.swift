@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Turnstone
 
-/// What an app receives of a message, as it arrives at the stand-in.
+/// The payload that an app receives for a message, as it arrives at the stand-in.
 @Suite struct MessagePayloadTests {
     private struct Row: CustomTestStringConvertible, Sendable {
         let event: String

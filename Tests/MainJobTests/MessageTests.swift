@@ -258,7 +258,7 @@ import Turnstone
 extension World {
     /// Lets APNs think something of a device.
     ///
-    /// - Returns: what becomes of a push to it.
+    /// - Returns: the outcome of a push to it.
     fileprivate func arrange(_ number: Int) throws -> String {
         let token = JSONValue.string(token(number))
         switch number % 20 {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Turnstone
 
-/// What an app's own backend sends along, on its way to the phone.
+/// Data that an app's own backend sends along, on its way to the phone.
 @Suite struct PassedThroughTests {
     static let numbers =
         #"{"price":19.99,"whole":1.0,"big":1e3,"plus":1E+2,"zero":-0.0,"minus":-0,"five":5,"long":0.10000000000000000555,"list":[2.50,3]}"#
@@ -45,7 +45,7 @@ import Turnstone
         }
     }
 
-    /// Sends a message to ann's device and returns what is stored of it and what was finally sent.
+    /// Sends a message to ann's device and returns its stored form and the push that was finally sent.
     private func passed(
         _ data: String, isHeld: Bool
     ) throws -> (stored: [String], sent: [String], world: World) {

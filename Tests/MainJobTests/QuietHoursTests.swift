@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Turnstone
 
-/// What happens to messages and turn notices while a user wants to be left alone.
+/// Messages and turn notices during a user's mute and quiet hours.
 @Suite struct QuietHoursTests {
     /// Moments around a change of the clock, in UTC, with the quiet hours' end as it must come out.
     struct Night: Sendable, CustomTestStringConvertible {

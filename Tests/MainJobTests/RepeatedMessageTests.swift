@@ -36,7 +36,7 @@ struct RepeatedMessageTests {
             }
             let count = try world.acceptedIDs().count
             #expect(count == 2, "\(call) \(place): \(count) pushes; first \(first.stdout)")
-            // All that is made durable is tried, and some of what is only read.
+            // All calls that make something durable are tried, and some of those that only read.
             place += call == "fsync" || call == "rename" ? 1 : 3
         }
         #expect(place > 1)

@@ -9,7 +9,7 @@ import Turnstone
     import Glibc
 #endif
 
-/// What changes between the acceptance of a message and the moment of sending it.
+/// Changes between the acceptance of a message and its sending.
 @Suite struct SendingTests {
     /// Why a message is not sent when it is accepted.
     enum Delay: CaseIterable, Sendable {
@@ -261,7 +261,7 @@ import Turnstone
     func clockSetBack() throws {
         let (world, first) = try begin(.busyGateway, ["collapse_id": "x"])
         try world.advance(seconds: -300)
-        // What waited for a moment ahead of the clock is tried at once.
+        // Notifications that waited for a moment ahead of the clock are tried at once.
         try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
         let second = try world.sent(["users": ["ann"], "title": "New", "collapse_id": "x"])
         try world.run("deliver")
@@ -285,7 +285,7 @@ import Turnstone
         #expect(try states(world, id) == [["superseded", "unwanted"]])
     }
 
-    /// What becomes of a token that nobody had registered when a message to it was accepted.
+    /// A token that nobody had registered when a message to it was accepted.
     enum Fate: CaseIterable, Sendable {
         case stays, registered, refuses, muted, leaves
     }
@@ -742,7 +742,7 @@ extension World {
         }
         var registration = Registration(token)
         registration.previous = before
-        // What `give` wrote, no index knows.
+        // No index knows the documents that `give` wrote.
         try openState().tokens[before ?? token].update { holders in
             if holders.users.isEmpty { holders.users = UserID("ann").map { [$0] } ?? [] }
         }

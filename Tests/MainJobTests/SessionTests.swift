@@ -200,7 +200,7 @@ import Turnstone
         try world.advance(seconds: 3600)
         try world.run("deliver")
         #expect(try world.shown() == [1: [2], 2: [1]])
-        // An end that says nothing shows what each shows.
+        // An end without a state shows each activity its own last state again.
         _ = try world.send(nil, ["event": "end"])
         try world.run("deliver")
         #expect(try world.shown() == [1: [2, 2], 2: [1, 1]])

@@ -59,7 +59,7 @@ import Turnstone
         ["users": ["1", "2"]], ["devices": [.string(token(1))]],
     ]
 
-    /// What keeps a user from getting the message.
+    /// The reason why a user does not get the message.
     enum Change: CaseIterable, Sendable {
         case unregistered, unwanted, muted
     }

@@ -63,7 +63,7 @@ import Turnstone
                 _ = try kill(world.start("deliver"), within: 60, &dice)
             }
         }
-        // Claims of killed cycles end with the interval, and what waits comes due.
+        // Claims of killed cycles end with the interval, and waiting notifications become due.
         for _ in 0..<3 {
             try world.advance(seconds: 60)
             try world.cycle()
@@ -75,8 +75,8 @@ import Turnstone
         let known = Set(devices.compactMap { $0.object?["token"]?.string })
         #expect(registered.isSubset(of: known))
 
-        // Each device of a notice has one verdict: under an id that APNs took, or that the turns went with another one, perhaps
-        // after a push whose answer died with the program.
+        // Each device of a notice has one verdict: APNs accepted its id, or the turns went with another
+        // notice, perhaps after a push whose answer was lost with the killed program.
         var promised: [String] = []
         var doubtful = 0
         for line in try world.receipts() where line["outcome"] != nil {

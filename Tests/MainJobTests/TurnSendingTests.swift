@@ -21,7 +21,7 @@ import Turnstone
         try world.run("check-turns")
     }
 
-    /// Delivers what is due, and what those deliveries leave.
+    /// Delivers the due notifications, and those that these deliveries leave.
     private func deliverAll(_ world: World) throws {
         for _ in 0..<3 {
             try world.run("deliver")

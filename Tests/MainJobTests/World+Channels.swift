@@ -8,7 +8,7 @@ import Turnstone
     import Glibc
 #endif
 
-/// What an app's own backend does with broadcast channels, and what comes of it.
+/// An app's own backend using broadcast channels, and the results.
 extension World {
     /// A broadcast as the stand-in got it.
     struct Broadcast {
@@ -62,7 +62,7 @@ extension World {
             event: startBackend("live-activity", broadcasting(channel, step, more)).end().stdout)
     }
 
-    /// Leaves of a deletion what comes before APNs is asked.
+    /// Leaves a deletion as it is before APNs is asked.
     func markDeleted(_ channel: String) throws {
         var settings = Variables()
         settings.offer("TURNSTONE_STATE", state.path)

@@ -4,8 +4,8 @@ import Testing
 
 @Suite(.enabled(if: JSONTestSuite.isThere, "TURNSTONE_VECTORS is not set"))
 struct SuiteTests {
-    /// Reads a whole value, but skips what is nested deeper than anything that OGS sends: a test's thread has a small
-    /// stack.
+    /// Reads a whole value, but skips what is nested deeper than anything that OGS sends: a test's thread has
+    /// a small stack.
     private func walk(
         _ scanner: inout JSONScanner, levels: Int = 16
     ) throws(JSONScanner.Malformed) {

@@ -13,8 +13,8 @@ struct Attempt: Sendable {
     var entries: [String] = []
     var arguments: [String] = []
 
-    /// Makes the attempt, and checks what every refusal has to keep to: the front's form, the status,
-    /// one sentence, exit code 0, one line of log, no secret in either, and no file touched.
+    /// Makes the attempt and checks the rules for every refusal: the request's form, the status, one
+    /// sentence, exit code 0, one line of log, no secret in either, and no file changed.
     func expect(_ status: Int, in installation: Installation? = nil) throws {
         let installation = try installation ?? Endpoint.installation()
         let before = installation.state.files()

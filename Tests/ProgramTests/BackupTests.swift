@@ -7,7 +7,7 @@ import Testing
 @Suite struct BackupTests {
     private static let document = "users/eb/1783478.json"
 
-    /// What copies a folder, with all that `cp`, `rsync` and `tar` keep of it.
+    /// Commands that copy a folder with all attributes that `cp`, `rsync` and `tar` preserve.
     enum Copier: String, CaseIterable, Sendable {
         case cp, rsync, tar
 
@@ -108,8 +108,8 @@ import Testing
         let environment = installation.environment
         let folder = installation.state.path
         let stop = TemporaryFolder()
-        // Each writer registers and sends, and notes what was accepted; a pause keeps the folder from growing faster
-        // than a busy machine copies it.
+        // Each writer registers, sends, and records the accepted ids. A pause keeps the folder from growing
+        // faster than a busy machine copies it.
         let script = #"""
             i=0
             device=$(printf %064d "$N")
@@ -139,7 +139,7 @@ import Testing
             for _ in 0..<rounds {
                 let before = accepted(stop)
                 let copy = TemporaryFolder()
-                // Twice: what moves from one folder to another is in the one or in the other.
+                // Twice: a file that moves between folders is in at least one of the copies.
                 for _ in 0..<2 { try Copier.cp.copy(folder, copy.path) }
                 let files = copy.files()
                 let receipts = [copy, installation.state].flatMap { $0.files() }
@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    /// The ids of what was accepted so far.
+    /// The ids of the messages accepted so far.
     private func accepted(_ folder: TemporaryFolder) -> [String] {
         folder.files().filter { $0.key.hasPrefix("ids.") }.flatMap { file in
             String(decoding: file.value, as: UTF8.self).split(separator: "\n").map { String($0) }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Turnstone
 
-/// Bodies that are not what the endpoint asks for, brought by every front.
+/// Bodies that an endpoint does not accept, sent in every form of request.
 @Suite struct BadBodyTests {
     static let bodies = [
         Bad("nothing", ""), Bad("white space", " \r\n"), Bad("an open brace", "{"),

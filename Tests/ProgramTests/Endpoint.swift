@@ -13,7 +13,7 @@ struct Endpoint: CustomTestStringConvertible, Sendable {
     /// The largest body that it takes, in bytes.
     var bodyLimit = 64 * 1024
 
-    /// By what the program knows who calls.
+    /// The credential by which the program identifies the caller.
     enum Caller: Sendable {
         /// Anyone may.
         case anyone
@@ -109,7 +109,7 @@ struct Endpoint: CustomTestStringConvertible, Sendable {
     static let withBody = all.filter { $0.body != nil }
     static let withCredential = all.filter { $0.caller != .anyone }
 
-    /// The header that says who calls.
+    /// The header that identifies the caller.
     var credential: (name: String, value: String)? {
         switch caller {
         case .anyone: nil
@@ -141,7 +141,7 @@ struct Endpoint: CustomTestStringConvertible, Sendable {
         return installation
     }
 
-    /// The header line that says who calls, or none.
+    /// The header line that identifies the caller, if any.
     var headerLine: String { credential.map { "\($0.name): \($0.value)\r\n" } ?? "" }
 
     /// The same as CGI and OpenFaaS' watchdog pass it.

@@ -175,7 +175,7 @@ import Turnstone
         #expect((erased?["pushes"]?.integer ?? 0) >= 5, "\(answer.body)")
         #expect(try mentions(Self.player) == [])
         #expect(try mentions(Self.phone) == [])
-        // Receipts: each line has its length, and still says what became of a push.
+        // Receipts: each line keeps its length, and still states a push's outcome.
         for (name, lines) in before {
             let after = try #require(try receipts()[name])
             // The last one is empty: today's has more by now.
@@ -189,7 +189,7 @@ import Turnstone
         }
         let report = try ask("notify", "GET", "/api/notify/\(both)", server)
         #expect(report.json?.object?["counts"]?.object?["accepted"] == 3, "\(report.body)")
-        // The other one still gets what waits.
+        // The other user still gets the waiting messages.
         #expect(try mentions(Self.other).contains { $0.hasPrefix("spool/waiting/") })
         #expect(try ask("check", "GET", "/check/\(Self.player)", ["X-API-Key": key]).status == 401)
         #expect(try ask("users", "GET", "/api/users/\(Self.player)", server).status == 404)

@@ -5,13 +5,13 @@ import Testing
 import Turnstone
 import Unix
 
-// What is not tried: memory that runs out, which ends any Swift program, and the calls by which the loader, the C
-// library and strace itself bring a process to life and to its end.
+// Not tried: a lack of memory, which ends any Swift program, and the calls by which the loader, the C library
+// and strace start and end a process.
 
 /// Every errno that a system call's manual page names, at each such call of the programs' fixtures.
 ///
-/// Whatever fails, the program ends by itself with an answer; one that says what the fixture says has done it, too; no
-/// document is damaged; and the same request, made again, finds nothing in its way.
+/// Whatever fails, the program ends by itself with an answer, and no document is damaged. If the answer is
+/// the fixture's, so are the files. The same request succeeds when it is repeated.
 @Suite(.enabled(if: SystemCalls.isPossible, "strace is not installed"))
 struct ErrnoTests {
     /// Errors that look like a retry or a wrong number are included: `EINTR`, `EBADF`, `EFAULT`.
@@ -69,7 +69,7 @@ struct ErrnoTests {
 
     private static let isLong = ProcessInfo.processInfo.environment["TURNSTONE_TORTURE"] == "long"
 
-    /// Fixtures that are granted, of each program: those that change the most files, since what they do can fail most.
+    /// Each program's granted fixtures that change the most files: they have the most calls that can fail.
     private static let fixtures: [FixtureName] = FixtureName.programs.flatMap { program in
         let granted = FixtureName.all.filter {
             $0.program == program && ["2", "c", "d"].contains($0.file.lastPathComponent.prefix(1))
@@ -168,14 +168,14 @@ struct ErrnoTests {
         func run() throws {
             let before = installation.state.files()
             let faulty = try ended(injection?.arguments ?? [])
-            // The C library ends a process to which the kernel gives no random numbers, and Swift's dictionaries ask it for some.
+            // Swift's dictionaries need random numbers, and without them the C library ends the process.
             let isWithoutEntropy =
                 injection?.call == "getrandom"
                 && faulty.stderr.contains("Fatal glibc error: cannot get entropy for arc4random")
             #expect(
                 [0, 100, 111].contains(faulty.exitCode) || isWithoutEntropy,
                 "\(comment) \(faulty.stderr)")
-            // Where standard input cannot be read, nobody knows in what form it asked.
+            // If standard input cannot be read, the form of the request is unknown.
             let status =
                 (try? fixture.request.answer(faulty.stdout).status)
                 ?? (try? Answer(http: faulty.stdout).status)
@@ -210,8 +210,8 @@ struct ErrnoTests {
             ["EPIPE", "ECONNRESET", "ENOTCONN"].contains(injection?.error)
         }
 
-        /// Whether the answer is about a file that the caller has named, and that is no file, or not ours: a template, or a time
-        /// zone, as folders of the database have names like zones'.
+        /// Whether the answer is about a file that the caller has named and that cannot be used: a template,
+        /// or a time zone (some folders of that database have names like zones).
         private func isOfNamedFile(_ answer: String) -> Bool {
             answer.contains("the template lunch")
                 || injection?.error == "EISDIR" && answer.contains("timeZone is unknown")
@@ -248,8 +248,8 @@ struct ErrnoTests {
             }
         }
 
-        /// A user's document without the place in the index of players: an index that is made anew while a folder cannot
-        /// be listed has other places.
+        /// A user's document without its place in the player index: an index that is rebuilt while a folder
+        /// cannot be listed has other places.
         private func withoutRecord(_ value: JSONValue) -> JSONValue {
             guard case .object(var document) = value else { return value }
             document["record"] = nil

@@ -6,8 +6,8 @@ import Turnstone
 
 /// Programs as their hosts see them: exit code, answer, log, and the files left behind.
 ///
-/// What a fixture does not mention must be as it was, byte by byte, and nothing may be new, lock files
-/// (`….lock`) aside. No log may hold what the request or the configuration keeps secret.
+/// Files that a fixture does not mention must stay the same, byte by byte, and there may be no new ones
+/// except lock files (`….lock`). No log may contain a secret of the request or the configuration.
 ///
 /// Not tested here: more than one process at a time, a disk that is full, a client that hangs.
 @Suite struct FixtureTests {

@@ -4,9 +4,9 @@ import TestSupport
 import Testing
 import Turnstone
 
-/// What `front` hands on. The tables of malformed requests go through it as well.
+/// Requests that `front` passes on. The tables of malformed requests go through it as well.
 @Suite struct FrontTests {
-    /// What a request gets, and not what a schedule starts.
+    /// The programs that answer requests, without the scheduled ones.
     private static let answered = FixtureName.all.filter {
         !Endpoint.scheduled.contains($0.program) && $0.program != "front"
     }

@@ -22,11 +22,10 @@ import Turnstone
         return process.terminationStatus
     }
 
-    /// Fills the disk but for some pages, registers, makes room, and registers again.
+    /// Fills the disk except for some pages, registers, makes room, and registers again.
     ///
-    /// In `$1` are the
-    /// files of the state folder, which then becomes the small disk; to `$2` go both answers and what
-    /// each left behind; `$4` are the commands that register.
+    /// `$1` is the folder with the state folder's files, which then becomes the small disk. `$2` gets both
+    /// answers and the files after each. `$4` are the commands that register.
     private static let script = """
         set -e
         cp -a "$1" "$2/given"

@@ -5,8 +5,8 @@ import Testing
 import Turnstone
 import Unix
 
-/// What a program stands on: standard streams that are closed or do not wait, files that are none, descriptors that run
-/// out, folders that cannot be read or made durable.
+/// Programs in a bad environment: standard streams that are closed or do not block, paths that are not files,
+/// a lack of descriptors, folders that cannot be read or made durable.
 @Suite struct GroundTests {
     private static let body = #"{"user_id": "1783478", "device_token": "\#(Endpoint.token)"}"#
     private static let registration =

@@ -4,9 +4,9 @@ import TestSupport
 import Testing
 import Unix
 
-/// Locks are held until what they guard is done, in the programs as they are shipped: the optimizer decides there when
-/// a descriptor is closed. The endpoints are tried as Embedded Swift and, where `infra/build` has left them, as
-/// ordinary Swift.
+/// Locks are held until the work that they guard is done, in the programs as they are shipped: the optimizer
+/// decides when a descriptor is closed. The endpoints are tried as Embedded Swift and, if `infra/build` has
+/// left them, as ordinary Swift.
 @Suite struct HeldLockTests {
     /// A program's file in each of its builds.
     private static func builds(of program: String) -> [String] {
@@ -75,7 +75,8 @@ import Unix
         }
     }
 
-    /// Whether it is a document, or the index, with a lock beside it. A message's record is under another one.
+    /// Whether it is a document, or the index, with a lock beside it. A message's record has its lock
+    /// elsewhere.
     private static func hasOwnLock(_ path: String, in state: String) -> Bool {
         (path.hasSuffix(".json") || path.hasSuffix("players.index"))
             && !path.hasPrefix("\(state)/messages/") && !path.hasPrefix("\(state)/outgoing/")
@@ -86,7 +87,7 @@ import Unix
         let program: String
         let body: String
         let header: String
-        /// What the state folder has not yet.
+        /// Files that the state folder does not have yet.
         var missing: String?
         /// Before which `rename` it is stopped.
         let rename: Int

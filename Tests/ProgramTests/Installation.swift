@@ -19,7 +19,7 @@ struct Installation: Sendable {
         try configure(config, more)
     }
 
-    /// Brings about what a fixture supposes.
+    /// Sets up a fixture's state.
     mutating func prepare(_ fixture: Fixture) throws {
         try configure(fixture.config, fixture.variables)
         environment.merge(fixture.request.environment) { $1 }
@@ -59,7 +59,7 @@ private let secretVariables = [
 ]
 
 extension Fixture {
-    /// What the request and the configuration hold that no log may show.
+    /// The secrets in the request and the configuration, which no log may show.
     var secrets: [String] {
         var secrets: [String] = []
         func collect(_ value: JSONValue) {

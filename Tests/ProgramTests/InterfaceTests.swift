@@ -6,7 +6,7 @@ import Turnstone
 
 /// The document that describes the whole interface, `functions/openapi.json`.
 ///
-/// Not tested here: what a host in front answers by itself (`infra/checks/openapi` does).
+/// Not tested here: the own answers of a host in front (`infra/checks/openapi` tests them).
 @Suite struct InterfaceTests {
     @Test("it is up to date, and each program answers its fixtures as it says")
     func answers() throws {

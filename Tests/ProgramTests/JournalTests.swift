@@ -1,8 +1,8 @@
 import TestSupport
 import Testing
 
-/// Where the log goes when standard output and standard error are one socket: systemd's journal, or an inetd's
-/// connection.
+/// The log's destination if standard output and standard error are one socket: systemd's journal, or an
+/// inetd's connection.
 @Suite struct JournalTests {
     @Test("a journal gets the log, a client does not", arguments: [true, false])
     func errors(isJournal: Bool) throws {

@@ -5,7 +5,8 @@ import Testing
 import Turnstone
 import Unix
 
-/// Programs that are killed at any moment: what they promised holds, what they left harms nobody.
+/// Programs that are killed at any moment: they keep their promises, and the files that they leave do no
+/// harm.
 @Suite struct KilledProgramTests {
     private func event(_ method: String, _ path: String, body: String = "null") -> String {
         #"{"method": "\#(method)", "path": "\#(path)", "headers": {"X-API-Key": "\#(Endpoint.key)"}, "body": \#(body)}"#

@@ -20,7 +20,7 @@ import Unix
         ])
     }
 
-    /// Player 123456 has the token, or the caller, who is player 1783478.
+    /// The token belongs to player 123456, or to the caller, player 1783478.
     private func installation(holder: String, _ file: String) throws -> Installation {
         let installation = try Endpoint.installation()
         let device: JSONValue = [

@@ -7,8 +7,8 @@ import Testing
 import Turnstone
 import Unix
 
-/// Messages to several users, of whom one cannot be reached through no fault of the others, and what logs show of a
-/// stranger's text.
+/// Messages to several users of whom one cannot be reached: the others still get them. And logs that contain
+/// a stranger's text.
 @Suite struct MissedUsersTests {
     private let key = "the-key-of-a-backend-with-32-bytes"
     private let installation: Installation
@@ -71,7 +71,7 @@ import Unix
         ])
         #expect(answer.status == 202, "\(answer.body)")
         let members = answer.json?.object
-        // What changes a document happens when it is sent: nobody waits for a lock.
+        // Documents are changed only when the message is sent, so nobody waits for a lock.
         #expect(members?["devices"] == 3)
         #expect(members?["failed"] == ["bob"])
         #expect(members?["later"] == nil)

@@ -4,18 +4,18 @@ import TestSupport
 import Testing
 import Turnstone
 
-/// Numbers at the limits of 64 bits and beyond, in every place where a fixture of a program has a number: in documents,
-/// requests and variables. Whatever comes of them, it is an answer.
+/// Numbers at the limits of 64 bits and beyond, wherever a program's fixtures have a number: in documents,
+/// requests and variables. Every program must give an answer.
 ///
-/// Each member of a program's documents is tried in the first fixture that has it. Not tested here: players.index, which
-/// is no JSON.
+/// Each member of a program's documents is tried in the first fixture that has it. Not tested here:
+/// players.index, which is not JSON.
 @Suite struct NumberLimitTests {
     static let values: [JSONValue] = [
         .integer(.min), .integer(.max), .integer(.max - 1), .integer(-1),
         .number(JSONNumber("1e300", value: 1e300)),
     ]
 
-    /// Of the members of a fixture, those that say what comes of it.
+    /// The members of a fixture that state its results.
     private static let results = ["answer", "output", "lines", "exit", "stderr", "then"]
 
     @Test("no number makes a program trap or hang", arguments: FixtureName.programs)
@@ -133,7 +133,8 @@ private struct Place: CustomStringConvertible {
 
     let steps: [Step]
 
-    /// Without the numbers of elements, and with one name for all documents of a folder: what is tried once is enough.
+    /// Without the numbers of elements, and with one name for all documents of a folder: trying each once is
+    /// enough.
     var description: String {
         steps.compactMap { step in
             guard case .member(let name) = step else { return nil }

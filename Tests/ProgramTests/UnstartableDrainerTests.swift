@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A request that was accepted is answered as such though no drainer can be started: its sender would repeat it, and
-/// everybody would be told twice.
+/// An accepted request is answered as accepted even if no drainer can be started. Otherwise its sender would
+/// repeat it, and everybody would get two pushes.
 @Suite struct UnstartableDrainerTests {
     @Test("a message is accepted though deliver cannot be started, and the log says why")
     func missing() throws {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Turnstone
 
-// What the configuration names.
+// Files and folders that the configuration names.
 
 extension UnusableFilesTests {
     static let variables = [

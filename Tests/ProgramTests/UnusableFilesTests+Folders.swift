@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Turnstone
 
-// Folders that cannot be entered, and what can be made again.
+// Folders that cannot be entered, and files that can be made again.
 
 extension UnusableFilesTests {
     func takeAway(_ folder: String) {
@@ -29,7 +29,7 @@ extension UnusableFilesTests {
         var environment = installation.environment
         if hasIndex {
             _ = try Programs.run("check-turns", environment: environment, timeLimit: 30)
-            // Online-Go.com is not there: what it is left alone for goes.
+            // Online-Go.com does not answer, so the reason for a pause may disappear.
             unlink("\(state.path)/ogs.json")
             unlink("\(state.path)/ogs.json.lock")
             environment["TURNSTONE_NOW"] = "1795262490000"
@@ -50,7 +50,7 @@ extension UnusableFilesTests {
         try state.write("", to: "tokens/00/.keep")
         try give()
         takeAway(folder)
-        // The web token is that of somebody who has no document yet.
+        // The JSON Web Token names a user without a document.
         let registration =
             #"{"method":"POST","path":"/api/push/register","headers":{"Authorization":"Bearer "#
             + #"\#(Endpoint.webToken)"},"body":{"token":"\#(Endpoint.token)","tokenType":"device"}}"#

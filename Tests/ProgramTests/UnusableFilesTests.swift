@@ -5,8 +5,8 @@ import TestSupport
 import Testing
 import Turnstone
 
-/// One file or folder of the state folder that cannot be used, in an installation of an account of its own: everybody
-/// else is served, and `health` names it.
+/// One file or folder of the state folder that cannot be used, in an installation with its own account:
+/// requests that do not need it succeed, and `health` names it.
 @Suite(.enabled(if: getuid() == 0, "only root can make another account's file"))
 struct UnusableFilesTests {
     static let account: uid_t = 54_321
@@ -102,7 +102,7 @@ struct UnusableFilesTests {
         let (answer, log) = try ask("users", "DELETE", "/api/users/ann")
         #expect(answer.status == 200, "\(answer.body) \(log)")
         #expect(state.read(document("ann")) == nil)
-        // What only ann's name could be the reason to keep goes unread.
+        // Ann is not a player, so the looks at games are not searched.
         if place.hasPrefix("looks/") { return }
         let erased = answer.json?.object?["erased"]?.object
         #expect((erased?["unreadable"]?.integer ?? 0) > 0, "\(answer.body)")

@@ -11,7 +11,7 @@ import Testing
         let name: String
         let value: String
         let programs: [String]
-        /// What else has to be set for the variable to matter.
+        /// Other settings without which the variable has no effect.
         var beside: [String: String] = [:]
         var testDescription: String { "\(name)=\(value)" }
 
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    /// The names of what is there, lock files and the index of players (which notes claims) aside.
+    /// All documents. Lock files, and the player index, which records claims, are not among them.
     private func documents(in installation: Installation) -> [String: String] {
         installation.state.files().filter { $0.key.hasSuffix(".json") }
             .mapValues { String(decoding: $0, as: UTF8.self) }
@@ -101,7 +101,7 @@ import Testing
             sentence == "unable to read /nowhere/x.env (TURNSTONE_CONFIG): it does not exist")
     }
 
-    /// Runs the program in the way that it is meant for, and finds out what it complains of.
+    /// Runs the program as a host would, and returns its complaint.
     private func sentence(of program: String, in installation: Installation) throws -> String {
         guard let endpoint = Endpoint.all.first(where: { $0.program == program }) else {
             let ended = try Programs.run(program, environment: installation.environment)

@@ -1,6 +1,7 @@
 import Foundation
 
-/// Lets servers that refuse to run as root run all the same: in a namespace of its own, root has another number.
+/// Lets servers that refuse to run as root run all the same: in a namespace of its own, root has another
+/// number.
 package enum Disguise {
     /// The words before a command.
     package static let words =

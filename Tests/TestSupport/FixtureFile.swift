@@ -1,8 +1,8 @@
 import JSON
 import Turnstone
 
-/// A file of the state folder as fixtures state it: a JSON value, an array with a value for each line of a `.jsonl`
-/// file, or a text.
+/// A file of the state folder as fixtures state it: a JSON value, an array with a value for each line of a
+/// `.jsonl` file, or a text.
 package struct FixtureFile {
     private let isLines: Bool
 

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Nicolas Seriot's collection of JSON texts (JSONTestSuite), read from the folder that `TURNSTONE_VECTORS` names; tests
-/// that need it are skipped elsewhere.
+/// Nicolas Seriot's collection of JSON texts (JSONTestSuite), read from the folder that `TURNSTONE_VECTORS`
+/// names; tests that need it are skipped elsewhere.
 package enum JSONTestSuite {
     private static let folder = ProcessInfo.processInfo.environment["TURNSTONE_VECTORS"].map {
         "\($0)/json-test-suite/test_parsing"

@@ -50,7 +50,8 @@ package final class RunningProgram {
 
     /// Feeds and reads the program until it has closed its streams, and waits for its end.
     ///
-    /// - Parameter timeLimit: in seconds. The standard one tells a program that hangs from one on a busy machine.
+    /// - Parameter timeLimit: in seconds. The standard one tells a program that hangs from one on a busy
+    ///   machine.
     package func end(timeLimit: Double = 240) throws -> EndedProgram {
         let deadline = Instant.now + .milliseconds(Int64(timeLimit * 1000))
         while streams[1] >= 0 || streams[2] >= 0 {

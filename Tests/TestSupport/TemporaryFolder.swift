@@ -41,8 +41,8 @@ package final class TemporaryFolder: Sendable {
         FileManager.default.contents(atPath: "\(path)/\(name)").map { Array($0) }
     }
 
-    /// Every file in the folder and those in it, by its path relative to the folder, without the counts of requests:
-    /// every request changes them.
+    /// Every file in the folder and those in it, by its path relative to the folder, without the counts of
+    /// requests: every request changes them.
     package func files() -> [String: [UInt8]] {
         var files: [String: [UInt8]] = [:]
         for case let name as String in FileManager.default.enumerator(atPath: path) ?? .init() {

@@ -33,7 +33,7 @@ import Turnstone
     }
 }
 
-/// Players who all come at the same moment to one state folder.
+/// Many players whose requests reach one state folder at the same moment.
 private final class Crowd {
     private let simulator: Simulator
     private let state = TemporaryFolder()
@@ -57,8 +57,8 @@ private final class Crowd {
         ].merging(simulator.environment) { own, _ in own }
     }
 
-    /// Lets so many new players do everything for the first time, each thing all at once, and a cycle tell them of
-    /// their games.
+    /// Lets so many new players do everything for the first time, each thing all at once, and a cycle tell
+    /// them of their games.
     func come(_ count: Int) throws -> Verdict {
         let players = (known + 1)...(known + count)
         known += count
@@ -124,8 +124,8 @@ private final class Crowd {
         try simulator.perform(["do": "clock", "now": .integer(now)])
     }
 
-    /// Starts a program for each of the players before it waits for the first of them. Who finds a lock busy, and is
-    /// asked to come again, does.
+    /// Starts a program for each of the players, and only then waits for the first. Players who get 503
+    /// because a lock is busy try again.
     @discardableResult
     private func atOnce(
         _ players: ClosedRange<Int>, _ program: String, _ event: (Int) -> JSONValue

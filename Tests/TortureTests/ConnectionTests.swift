@@ -12,7 +12,7 @@ import Turnstone
         for _ in 0..<Length.times(10, few: 1) {
             for isAccepted in [true, false] {
                 let trial = try ground.trial()
-                // The first push goes alone; what follows its answer gets none.
+                // The first push goes alone. Those that follow its answer get none.
                 try ground.simulator.perform([
                     "do": "apns-fault", "kind": "delay", "ms": 1, "count": 1,
                 ])

@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Turnstone
 
-/// What befalls a program's system calls, by strace's fault injection.
+/// A fault in a program's system calls, injected by strace.
 struct Fault: CustomStringConvertible {
     /// One call of a program: the `number`th of its name, from 1.
     struct Call: CustomStringConvertible {
@@ -38,7 +38,8 @@ struct Fault: CustomStringConvertible {
         Fault(call, "error=\(error)", onward ? "+" : "", ["--seccomp-bpf"])
     }
 
-    /// - Parameter faster: what strace does not do when it is to send a signal: looking at no other calls.
+    /// - Parameter faster: an option that lets strace look at no other calls. It cannot be used to send a
+    ///   signal.
     private init(_ call: Call, _ effect: String, _ range: String, _ faster: [String] = []) {
         arguments =
             faster + [

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Turnstone
 
-/// What a gateway may do within HTTP/2, end to end through `deliver`.
+/// Behaviour that HTTP/2 allows a gateway, end to end through `deliver`.
 @Suite struct GatewayTests {
     /// Tries faults one after another.
     private func attempt(

@@ -7,9 +7,10 @@ import Turnstone
 
 /// OGS, APNs, and a state folder as it is before the fault: each trial begins with a copy of it.
 ///
-/// It is each player's turn in one game, or messages wait for each player: each of the devices is to get one push.
+/// It is each player's turn in one game, or messages wait for each player: each of the devices is to get one
+/// push.
 final class Ground {
-    /// What has happened already.
+    /// How far the notifications have come.
     enum Point {
         /// The devices are registered.
         case registered
@@ -126,7 +127,7 @@ final class Ground {
     }
 }
 
-/// Device tokens that APNs would take, and that differ in what the receipts show of them.
+/// Device tokens that APNs would accept, and whose ids in receipts differ.
 private func token(_ number: Int) -> String {
     let digits = String(number, radix: 16)
     return String(repeating: "0", count: 8 - digits.count) + digits

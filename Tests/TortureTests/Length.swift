@@ -1,10 +1,11 @@
 import Foundation
 
-// What these tests do not try: a power cut, after which a disk forgets what was never synced; two machines with
-// a file system between them; and the system's own clock jumping in the middle of a run, since `TURNSTONE_NOW`
-// stands still during one. The gateway's clock does jump under a running drainer.
+// Not tried: a power cut, after which a disk forgets everything that was never synced; two machines that
+// share a file system; and a jump of the system's clock during a run, because `TURNSTONE_NOW` stands still
+// then. The gateway's clock does jump under a running drainer.
 
-/// How long the table of faults may take: a minute in all, or with `TURNSTONE_TORTURE=long` as long as it takes.
+/// How long the table of faults may take: a minute in all, or with `TURNSTONE_TORTURE=long` as long as it
+/// takes.
 enum Length {
     static let isLong = ProcessInfo.processInfo.environment["TURNSTONE_TORTURE"] == "long"
 

@@ -4,14 +4,14 @@ import TestSupport
     import Glibc
 #endif
 
-/// What goes before a fault: the ways that a drainer may take through its work.
+/// The work before a fault: each way that a drainer may take through it.
 enum Prelude {
     case none
     /// A drainer was killed when some answers had come and others had not.
     case killedDrainer
     /// The gateway is too busy for each second push.
     case busyGateway
-    /// It was for the drainer before, and what was put off is due.
+    /// The gateway was too busy for the drainer before, and the pushes that were put off are due.
     case waited
 
     func play(_ trial: Trial) throws {

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Turnstone
 
-/// What the receipts of a state folder say (`Sources/Spool/FORMAT.md`).
+/// The receipts of a state folder (`Sources/Spool/FORMAT.md`).
 struct Receipts {
     /// One line about one device.
     struct Line {
@@ -45,7 +45,8 @@ extension [Receipts.Line] {
 }
 
 extension Receipts.Line {
-    /// - Returns: `nil` where the line is about a notification as a whole, or one that only reminded of others.
+    /// - Returns: `nil` where the line is about a notification as a whole, or one that only reminded of
+    ///   others.
     fileprivate init?(_ members: JSONObject) {
         guard let id = members["id"]?.string, let number = members["n"]?.integer,
             let device = members["device"]?.string, members["outcome"] != "superseded"

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import Turnstone
 
-/// A row of the table of faults: what many trials of one fault came to.
+/// A row of the table of faults: the results of many trials of one fault.
 final class Row {
     private let fault: String
     private let test: String

@@ -8,7 +8,7 @@ final class Trial {
     let state: TemporaryFolder
     private(set) var now: Int64
     var variables: [String: String] = [:]
-    /// What ran without a fault and failed all the same.
+    /// Programs that ran without a fault and failed all the same.
     private(set) var complaints: [String] = []
     static let serverKey = "a-server-key-of-thirty-two-letters"
 
@@ -34,7 +34,7 @@ final class Trial {
         return base.merging(ground.simulator.environment) { $1 }.merging(variables) { $1 }
     }
 
-    /// - Parameter fault: what strace does to the program.
+    /// - Parameter fault: the fault that strace injects.
     func start(
         _ program: String, _ event: JSONValue? = nil, fault: Fault? = nil
     ) throws -> RunningProgram {
@@ -92,7 +92,7 @@ final class Trial {
         try run("deliver")
     }
 
-    /// Finishes, and judges: what had its outcome before that must not be sent again, either.
+    /// Finishes and judges. Pushes that had their outcome before must not be sent again.
     func verdict() throws -> Verdict {
         let settled = Receipts(state).settled
         let before = try ground.simulator.acceptances()

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Turnstone
 
-/// What became of the pushes of one trial, once all is quiet.
+/// The outcomes of one trial's pushes, once nothing waits any more.
 struct Verdict {
     /// How many devices were to get one push each.
     let expected: Int
@@ -11,10 +11,10 @@ struct Verdict {
     /// Pushes beyond the first that were taken under one id, after an answer that was lost.
     private(set) var repeated = 0
     private(set) var repeatedForNothing: [String] = []
-    /// What else is not as it should be.
+    /// Other faults that were found.
     private(set) var wrong: [String] = []
 
-    /// What somebody else has found.
+    /// A verdict that another check has reached.
     init(expected: Int, lost: [String], wrong: [String]) {
         self.expected = expected
         self.lost = lost

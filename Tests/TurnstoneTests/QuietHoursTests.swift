@@ -3,8 +3,8 @@ import Turnstone
 
 /// When quiet hours end, by clocks that are made up.
 @Suite struct QuietHoursEndTests {
-    /// Minutes since midnight of 21 November 2026, UTC, as a clock shows them that is put forward by some minutes at a
-    /// moment.
+    /// Minutes since midnight of 21 November 2026, UTC, as a clock shows them that is put forward by some
+    /// minutes at a moment.
     private func end(
         from: Int, to: Int, at minute: Int64, forward: Int64 = 0, after change: Int64 = .max
     ) throws -> Int64? {

@@ -21,7 +21,8 @@ import Turnstone
         FileManager.default.contents(atPath: "\(folder)/\(zone)").map { Array($0) } ?? []
     }
 
-    /// A line of `zdump -v`: `ZONE  Sun Mar 29 01:00:00 2026 UT = Sun Mar 29 03:00:00 2026 CEST isdst=1 gmtoff=7200`.
+    /// A line of `zdump -v`: `ZONE  Sun Mar 29 01:00:00 2026 UT = Sun Mar 29 03:00:00 2026 CEST isdst=1
+    /// gmtoff=7200`.
     private struct Line {
         let zone: String
         let moment: Timestamp

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The changes that runners make to a request on its way: the same requests over each, and their statuses. If a runner
-/// differs from the others, its README says so, and why.
+/// The changes that runners make to a request on its way: the same requests over each, and their statuses. If
+/// a runner differs from the others, its README says so, and why.
 @Suite struct FunctionDifferencesTests {
     @Test("a runner passes requests on as its README says", arguments: FunctionRunner.allCases)
     func requests(runner: FunctionRunner) throws {

@@ -4,11 +4,11 @@ import TestSupport
 import Testing
 import Turnstone
 
-/// Every fixture with an event in the short form, behind `front`, over every runner of functions: the same status, body
-/// and files as without a runner.
+/// Every fixture with an event in the short form, behind `front`, over every runner of functions: the same
+/// status, body and files as without a runner.
 ///
-/// The runners are stand-ins that speak the real runners' protocols. Their READMEs say which trials were made with the
-/// real ones.
+/// The runners are stand-ins that speak the real runners' protocols. Their READMEs say which trials were made
+/// with the real ones.
 @Suite struct FunctionRunnerTests {
     @Test("a runner answers as the fixtures say", arguments: FunctionRunner.allCases)
     func fixtures(runner: FunctionRunner) throws {

@@ -24,7 +24,8 @@ extension HostRequest {
         return .object(event)
     }
 
-    /// A raw web action's parameters: the last of repeated fields; JSON, and bodies without a type, in base64.
+    /// A raw web action's parameters: the last of repeated fields; JSON, and bodies without a type, in
+    /// base64.
     var openWhiskEvent: JSONValue {
         let fields = lastHeaders
         let type = fields["content-type"] ?? "application/octet-stream"
@@ -53,8 +54,8 @@ extension HostRequest {
 
     /// OpenFaaS' variables: of fields that come twice the first, the path decoded.
     ///
-    /// `nil` for requests that a watchdog answers by itself: some methods, and paths that Go normalizes or that no
-    /// variable can hold.
+    /// `nil` for requests that a watchdog answers by itself: some methods, and paths that Go normalizes or
+    /// that no variable can hold.
     var watchdogVariables: [String]? {
         guard ["GET", "POST", "PUT", "PATCH", "DELETE"].contains(method),
             let decoded = path.removingPercentEncoding, !decoded.contains("\0"),

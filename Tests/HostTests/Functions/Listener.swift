@@ -43,7 +43,8 @@ final class Listener: Sendable {
                 guard connection >= 0 else { return }
                 Thread.detachNewThread {
                     defer {
-                        // Ends the connection even if a program that another test has just started inherited it.
+                        // Ends the connection even if a program that another test has just started inherited
+                        // it.
                         shutdown(connection, Int32(SHUT_RDWR))
                         close(connection)
                     }

@@ -2,13 +2,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Attacks that once stopped, slowed or filled an installation for everybody, made again by a stranger who has no more
-/// than a valid token or key.
+/// Attacks that once stopped, slowed or filled an installation for everybody, made by a stranger with nothing
+/// but a valid token or key.
 ///
-/// The checks are of counts and of order. Milliseconds are reported, and nothing fails for them.
+/// The tests check counts and order. Milliseconds are only reported.
 ///
-/// Not tried here: attacks without any token or key (`HostTests`), two machines with one state folder, and what an
-/// operator can do.
+/// Not tried here: attacks without any token or key (`HostTests`), two machines with one state folder, and
+/// attacks by an operator.
 @Suite(.serialized) enum Attacks {}
 
 /// A row of the table of attacks.

@@ -55,7 +55,7 @@ extension Attacks {
                     try gateway.perform(["do": "token", "token": .string(token), "is": "bad"])
                 }
             }
-            /// What both gateways were asked and answered.
+            /// The requests to both gateways, with their answers.
             func asked() throws -> (requests: Int64, bad: Int64) {
                 let reports = try [installation.simulator, development].map { try $0.apns() }
                 return (
@@ -177,7 +177,7 @@ extension Attacks {
         func manyMessages() throws {
             let many = Length.times(30_000, few: 2000)
             let row = AttackRow("\(many) messages to one user before one each to others")
-            // Whoever keeps a journal of what comes is slower than the drainer.
+            // A gateway that keeps a journal of its requests is slower than the drainer.
             let installation = try Installation(simulator: ["--quiet-journal"])
             try installation.useSystemClock()
             let others = (1...Length.times(20, few: 5)).map { "user-\($0)" }
@@ -185,7 +185,7 @@ extension Attacks {
             try installation.registerAll(others, tokens: devices)
             let noisy = tokens(9999...9999, "e")[0]
             try installation.register(noisy, of: "eve")
-            /// What others wait for while a drainer is at work.
+            /// The time that others wait while a drainer works.
             func waits() throws -> [Double] {
                 let before = try installation.receipts().count
                 let drainer = try installation.startUnread("deliver", lingering: 1)

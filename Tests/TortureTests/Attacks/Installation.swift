@@ -6,14 +6,14 @@ import Testing
 import Turnstone
 import Unix
 
-/// An installation with OGS and APNs, and player 1, who has one device and is on nobody's mind.
+/// An installation with OGS and APNs, and player 1 with one device, an uninvolved user.
 final class Installation {
     let trial: Trial
     let door: Door
     private let site: Site?
     /// Further gateways that go by the same clock.
     private var others: [Simulator] = []
-    /// What programs have said, by program; through nginx what fcgiwrap's log has.
+    /// The programs' log lines, by program; through nginx, fcgiwrap's log.
     private var said: [(program: String, text: String)] = []
     /// Programs that ended by a signal or with an unexpected exit code.
     private(set) var crashes: [String] = []
@@ -76,7 +76,7 @@ final class Installation {
 
     // MARK: Requests
 
-    /// Who makes a request.
+    /// The caller of a request.
     enum Caller {
         /// A user, by a JSON Web Token.
         case user(String)
@@ -171,7 +171,7 @@ final class Installation {
             + base64URL(hmacSHA256(Array(signed.utf8), key: Array(jwtSecret.utf8)))
     }
 
-    // MARK: What users do
+    // MARK: Users' actions
 
     /// Registers a user's device at `/api/push/register`.
     @discardableResult
@@ -217,7 +217,7 @@ final class Installation {
             ["user_id": .string(player), "master_key": "master"])
     }
 
-    // MARK: What comes of it
+    // MARK: Results
 
     /// Runs a program that a timer starts.
     @discardableResult

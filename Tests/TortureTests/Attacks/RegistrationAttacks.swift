@@ -5,7 +5,7 @@ import Testing
 import Turnstone
 
 extension Attacks {
-    /// What one user registers, and what everybody else's registrations and files have of it.
+    /// One user's registrations, and their effect on everybody else's registrations and files.
     @Suite struct RegistrationAttacks {
         @Test(
             "a user has so many devices, Live Activities and keys and no more", arguments: Door.all)
@@ -188,8 +188,8 @@ extension Installation {
     /// The half minutes after which a folder has its turn again: a prime number.
     private static let turns: Int64 = 1031
 
-    /// Lets days go by, and check-turns run so often that each folder with one of the files has its turn, or in a
-    /// long test all folders.
+    /// Lets days go by, and check-turns run so often that each folder with one of the files has its turn, or
+    /// in a long test all folders.
     ///
     /// - Returns: how many runs these were.
     fileprivate func sweep(_ files: Set<String>, after days: Int64) throws -> Int {

@@ -268,7 +268,7 @@ extension Installation {
         try notify(["1"], ["interruption_level": "time-sensitive"])
     }
 
-    /// Runs what reads them.
+    /// Runs the program that reads them.
     ///
     /// - Returns: how many programs that were.
     fileprivate func useDocuments() throws -> Int {
