@@ -2,8 +2,8 @@ import JSON
 import OGS
 import Turnstone
 
-/// The scanner of OGS's answers: a text that the JSON reader accepts as a list of games is not an outage, and each
-/// game has an id.
+/// The scanner of OGS's answers: a text that the JSON reader accepts as a list of games is not an outage, and
+/// each game has an id.
 @Sendable func ogs(_ bytes: [UInt8]) -> String? {
     let found = ActiveGames(answer: bytes)
     if let found, let me = PlayerID(number: 42) {

@@ -52,8 +52,8 @@ struct RuntimeAPI {
                 body: JSON.text(body)))
     }
 
-    /// If the platform refuses an answer, for example because it has given up the event, the next event may be
-    /// requested. After a 5xx this process must end.
+    /// If the platform refuses an answer, for example because it has given up the event, the next event may
+    /// be requested. After a 5xx this process must end.
     private func check(_ answer: HTTPAnswer) throws(Failure) {
         guard (200..<500).contains(answer.status) else {
             throw .runtime("it answers \(answer.status)")

@@ -1,5 +1,5 @@
-// The `bootstrap` of an AWS Lambda function: takes one event after the other from the Runtime API and passes it to
-// the program that is the function's handler.
+// The `bootstrap` of an AWS Lambda function: takes one event after the other from the Runtime API and passes
+// it to the program that is the function's handler.
 //
 //   in    AWS_LAMBDA_RUNTIME_API; _HANDLER, the name of a program beside this one, such as `front`
 //   out   for each event: the last line that the program wrote, or an error if it failed or was too slow
