@@ -79,7 +79,7 @@ struct ChannelClient {
     private func unreachable(_ reason: String) -> Failure {
         Failure(
             .later(seconds: 10),
-            "unable to ask APNs about channels at \(address.authority): \(reason); retry in 10 s",
+            "unable to ask APNs about channels at \(address.fault(reason)); retry in 10 s",
             cause: "unreachable")
     }
 }

@@ -112,7 +112,7 @@ package struct ChannelService {
     private func unusable(_ answer: ClientEvent.Answer) -> Failure {
         Failure(
             .badUpstream, "APNs gave an unusable answer about channels (\(reason(answer)))",
-            cause: "unusable")
+            cause: "badUpstream")
     }
 }
 

@@ -23,7 +23,7 @@ extension StoredDocument {
                 guard !Files.remove(path), !Files.removeAll(path) else { continue }
                 let errno = Errno.current
                 throw Failure(
-                    .broken, "unable to remove \(path): \(errno.name)", cause: errno.name,
+                    .broken, "unable to remove \(path): \(errno.reason)", cause: errno.name,
                     file: path)
             }
             // A process that waits for this lock sees that the file is gone, and makes a new one.

@@ -12,9 +12,11 @@ package struct AllowedOrigins {
         let texts = (variables.text(name) ?? "").utf8
             .split { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: " ") }
             .map { lowercased(trimmed(String(decoding: Array($0), as: UTF8.self))) }
-        guard texts.allSatisfy(isOrigin) else {
+        if let wrong = texts.first(where: { !isOrigin($0) }) {
             throw variables.wrong(
-                name, "must list origins such as https://app.example.org, separated by commas")
+                name,
+                "\(wrong) is not an origin. List origins such as https://app.example.org, without a path or a final /, separated by commas"
+            )
         }
         origins = texts
     }

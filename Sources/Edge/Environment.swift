@@ -17,7 +17,7 @@ package enum Environment {
         let bytes: [UInt8]?
         do throws(SystemError) { bytes = try Files.contents(ofOperatorFile: path) } catch {
             throw .misconfigured(
-                "unable to read \(path) (TURNSTONE_CONFIG): \(error.errno.reasonForFile)")
+                "unable to read \(path) (TURNSTONE_CONFIG): \(error.reasonForFile)")
         }
         if let bytes {
             variables.offer(environmentFile: String(decoding: bytes, as: UTF8.self))
@@ -26,6 +26,9 @@ package enum Environment {
             throw .misconfigured("unable to read \(path) (TURNSTONE_CONFIG): it does not exist")
         }
         for sentence in variables.misspellings { Log().warning(sentence) }
+        do throws(Failure) { try variables.checkLogFormat() } catch {
+            Log().warning(error.sentence)
+        }
         return variables
     }
 

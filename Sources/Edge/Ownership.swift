@@ -19,7 +19,7 @@ func becomeOwner(ofStateIn variables: Variables, _ log: Log) throws(Failure) {
     } catch {
         throw Failure(
             .broken,
-            "unable to run as \(name), the owner of \(folder): \(error.call) failed with \(error.errno.name)",
+            "unable to run as \(name), the owner of \(folder): \(error.call) failed: \(error.errno.reason)",
             cause: error.errno.name)
     }
     log.event("started by root: running as \(name), the owner of \(folder)")

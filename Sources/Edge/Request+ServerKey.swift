@@ -11,15 +11,21 @@ extension Request {
         let keys = try variables.serverKeys()
         guard !keys.isEmpty else {
             throw variables.wrong(
-                "TURNSTONE_SERVER_KEY", "it is not set, so every caller is refused")
+                "TURNSTONE_SERVER_KEY",
+                "every caller is refused. Set it to a key, for example from: openssl rand -hex 32")
         }
         guard let sent = try authorization("key") else {
-            throw .refused(.unidentified(by: serverKeyChallenge), "Access denied")
+            throw .refused(
+                .unidentified(by: serverKeyChallenge),
+                headers["authorization"] == nil
+                    ? "Access denied: the header Authorization with the scheme Key is missing"
+                    : "Access denied: the scheme of the header Authorization must be Key")
         }
         // Compare with every key, so that the time does not reveal which one matched.
         let fitting = keys.count { isEqualInConstantTime($0, sent) }
         guard fitting > 0 else {
-            throw .refused(.unidentified(by: serverKeyChallenge), "Access denied")
+            throw .refused(
+                .unidentified(by: serverKeyChallenge), "Access denied: unknown server key")
         }
     }
 

@@ -34,7 +34,7 @@ package final class TLSContext {
             do throws(SystemError) { _ = try Files.checkOperatorFile(authorities) } catch {
                 throw .misconfigured(
                     "unable to read certificates from \(authorities): "
-                        + error.errno.reasonForFile)
+                        + error.reasonForFile)
             }
         }
         let trusted =

@@ -28,13 +28,18 @@ package struct JWTSettings {
             secret: variables.text("JWT_SECRET").map { Array($0.utf8) },
             publicKey: try Self.publicKey(variables))
         guard keys.secret != nil || keys.publicKey != nil else {
-            throw variables.wrong("JWT_SECRET", "it is not set; set it, or set JWT_PUBLIC_KEY_PATH")
+            throw variables.wrong("JWT_SECRET", "set it, or set JWT_PUBLIC_KEY_PATH")
         }
         issuer = variables.text("JWT_ISSUER")
         audience = variables.text("JWT_AUDIENCE")
         userClaim = variables.text("JWT_USER_CLAIM") ?? "sub"
         requiresExpiry = try variables.flag("JWT_REQUIRE_EXP", standard: true)
         cookie = variables.text("JWT_COOKIE") ?? "authToken"
+        // RFC 6265 section 4.1.1.
+        guard cookie.utf8.allSatisfy(isCookieNameCharacter) else {
+            throw variables.wrong(
+                "JWT_COOKIE", "must be a cookie's name, such as authToken, without blanks or ;")
+        }
     }
 
     private static func publicKey(_ variables: Variables) throws(Failure) -> SignaturePublicKey? {
@@ -43,7 +48,7 @@ package struct JWTSettings {
         let pem: [UInt8]?
         do throws(SystemError) { pem = try Files.contents(ofOperatorFile: path) } catch {
             throw variables.wrong(
-                name, "unable to read the file \(path): \(error.errno.reasonForFile)")
+                name, "cannot read the file \(path): \(error.reasonForFile)")
         }
         guard let pem else { throw variables.wrong(name, "the file \(path) does not exist") }
         do throws(Failure) { return try SignaturePublicKey(pem: pem) } catch {
@@ -51,4 +56,8 @@ package struct JWTSettings {
                 name, "the file \(path) must hold a public key in PEM format, RSA or P-256")
         }
     }
+}
+
+private func isCookieNameCharacter(_ byte: UInt8) -> Bool {
+    (0x21...0x7e).contains(byte) && !"()<>@,;:\\\"/[]?={}".utf8.contains(byte)
 }

@@ -24,6 +24,9 @@ struct SignedText {
         self.signature = signature
     }
 
+    /// The algorithm that the header names.
+    var algorithm: String? { header["alg"]?.string }
+
     /// Whether the signature was made with our key of the kind that `alg` names. Tokens with critical
     /// extensions fail, because we support none. The key's kind must match `alg`, so that a public key is
     /// never used as an HMAC secret.

@@ -2,6 +2,8 @@
 package enum TokenFault: Error, Equatable {
     case malformed
     case badSignature
+    /// Its `alg` is not that of a key of this installation.
+    case wrongAlgorithm(accepted: String)
     case expired
     /// It has no `exp`, which `JWT_REQUIRE_EXP` demands.
     case neverExpires
@@ -16,6 +18,7 @@ package enum TokenFault: Error, Equatable {
         switch self {
         case .malformed: "malformed token"
         case .badSignature: "bad signature"
+        case .wrongAlgorithm(let accepted): "the token's alg must be \(accepted)"
         case .expired: "the token has expired"
         case .neverExpires: "the token has no exp"
         case .notYetValid: "the token is not valid yet (nbf)"

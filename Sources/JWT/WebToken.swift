@@ -24,6 +24,10 @@ package struct WebToken {
     /// - Throws: the first reason to refuse the token at this moment. Claims are checked only after the
     ///   signature.
     package func user(_ settings: JWTSettings, at now: Timestamp) throws(TokenFault) -> UserID {
+        let algorithms = settings.keys.algorithms
+        guard let algorithm = signature.algorithm, algorithms.contains(algorithm) else {
+            throw .wrongAlgorithm(accepted: algorithms.joined(separator: " or "))
+        }
         guard signature.isSigned(by: settings.keys) else { throw .badSignature }
         try checkTime(settings, at: now)
         if let issuer = settings.issuer, claims["iss"]?.string != issuer { throw .wrongIssuer }

@@ -23,10 +23,10 @@ extension OGSClient {
             do throws(SystemError) { isThere = try Files.checkOperatorFile(authorities) } catch {
                 throw variables.wrong(
                     "OGS_CA_FILE",
-                    "cannot read the file \(authorities): \(error.errno.reasonForFile)")
+                    "cannot read the file \(authorities): \(error.reasonForFile)")
             }
             guard isThere else {
-                throw variables.wrong("OGS_CA_FILE", "there is no file \(authorities)")
+                throw variables.wrong("OGS_CA_FILE", "the file \(authorities) does not exist")
             }
         }
     }

@@ -33,6 +33,16 @@ package struct APNsSettings {
             let name = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
             return port == 443 ? name : "\(name):\(port)"
         }
+
+        /// The address and why there is no connection to it, for an operator.
+        package func fault(_ reason: String) -> String {
+            let words = reason.utf8.split(separator: UInt8(ascii: " "))
+            let isDistrusted = words.contains {
+                $0.elementsEqual("certificate".utf8) || $0.elementsEqual("mismatch".utf8)
+            }
+            return "\(authority): \(Errno.reason(named: reason))"
+                + (isDistrusted ? "; check APNS_CA_FILE and this machine's clock" : "")
+        }
     }
 
     /// - Returns: `nil` if no credential is set. Pushes are then written to files.
@@ -70,9 +80,11 @@ package struct APNsSettings {
         if let known = isDevelopment ? developmentManagement : management { return known }
         guard (isDevelopment ? developmentGateway : gateway) == nil else {
             throw .misconfigured(
-                "unable to manage channels: pushes do not go to Apple's gateway "
-                    + "(APNS_BASE_URL, APNS_DEVELOPMENT_BASE_URL); "
-                    + "set APNS_MANAGEMENT_BASE_URL too")
+                """
+                unable to manage channels: pushes do not go to Apple's gateway (APNS_BASE_URL, \
+                APNS_DEVELOPMENT_BASE_URL); set APNS_MANAGEMENT_BASE_URL too
+                """
+            )
         }
         return isDevelopment
             ? Address(host: "api-manage-broadcast.sandbox.push.apple.com", port: 2195)
@@ -84,6 +96,13 @@ package struct APNsSettings {
         let addresses = [gateway, developmentGateway].map { $0?.authority ?? "" }
         let whole = [key.fingerprint, keyID, teamID, bundleID, environment.rawValue] + addresses
         return hex(Array(SHA256.hash(Array(whole.joined(separator: " ").utf8)).prefix(8)))
+    }
+
+    /// Says for an operator that there is no connection for pushes, and what to check.
+    ///
+    /// - Parameter reason: why the connection failed, such as `ECONNREFUSED` or OpenSSL's words.
+    package func noConnection(_ reason: String) -> String {
+        "no connection to the push service at \(address(of: environment).fault(reason))"
     }
 
     // MARK: The variables, one by one
@@ -106,7 +125,7 @@ package struct APNsSettings {
         }
         guard let text = variables.text("APNS_KEY") else {
             throw variables.wrong(
-                "APNS_KEY_PATH", "is not set: set it to the .p8 file, or APNS_KEY to its base64")
+                "APNS_KEY_PATH", "set it to the .p8 file, or APNS_KEY to its base64")
         }
         guard let bytes = base64Decoded(text) else {
             throw variables.wrong(
@@ -131,9 +150,9 @@ package struct APNsSettings {
             if let bytes = try Files.contents(ofOperatorFile: path) { return bytes }
         } catch {
             throw variables.wrong(
-                name, "cannot read the file \(path): \(error.errno.reasonForFile)")
+                name, "cannot read the file \(path): \(error.reasonForFile)")
         }
-        throw variables.wrong(name, "there is no file \(path)")
+        throw variables.wrong(name, "the file \(path) does not exist")
     }
 
     /// Reads the id of a key or of a team, as Apple assigns them.

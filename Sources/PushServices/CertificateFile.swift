@@ -15,9 +15,9 @@ package enum CertificateFile {
         let bytes: [UInt8]?
         do throws(SystemError) { bytes = try Files.contents(ofOperatorFile: path) } catch {
             throw variables.wrong(
-                name, "cannot read the file \(path): \(error.errno.reasonForFile)")
+                name, "cannot read the file \(path): \(error.reasonForFile)")
         }
-        guard let bytes else { throw variables.wrong(name, "there is no file \(path)") }
+        guard let bytes else { throw variables.wrong(name, "the file \(path) does not exist") }
         guard Certificates.count(inPEM: bytes) > 0 else {
             throw variables.wrong(name, "the file \(path) must hold certificates in PEM form")
         }

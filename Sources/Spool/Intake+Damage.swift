@@ -49,7 +49,7 @@ extension Intake {
             report(
                 Failure(
                     .broken,
-                    "\(failure.sentence). It cannot be moved to spool/failed either (\(error.errno.name)), so it is skipped. Repair it in its place, or move it out of the spool",
+                    "\(failure.sentence). It cannot be moved to spool/failed either, so it is skipped: \(error.reason). Repair it in its place, or move it out of the spool",
                     cause: failure.cause, file: path))
         }
     }

@@ -19,7 +19,9 @@ package struct State {
         folder = variables.stateFolder
         self.variables = variables
         guard folder.utf8.first == UInt8(ascii: "/") else {
-            throw variables.wrong("TURNSTONE_STATE", "must be an absolute path")
+            let name =
+                variables.text("TURNSTONE_STATE") == nil ? "STATE_DIRECTORY" : "TURNSTONE_STATE"
+            throw variables.wrong(name, "must be an absolute path, such as /var/lib/turnstone")
         }
         try checkVersion()
     }
@@ -48,7 +50,16 @@ package struct State {
     private func make(_ path: String) throws(Failure) {
         do throws(SystemError) { try Files.makeFolder(folder) } catch {
             throw .misconfigured(
-                "unable to create \(folder) (TURNSTONE_STATE): \(error.errno.name)")
+                "unable to create the folder \(folder) (TURNSTONE_STATE): \(error.reason)")
+        }
+        do throws(SystemError) { _ = try FileDescriptor.open(folder, .folder) } catch {
+            guard error.errno == .notDirectory else {
+                throw error.failure(error.reason(inState: folder))
+            }
+            throw Failure(
+                .broken,
+                "unable to use \(folder) (TURNSTONE_STATE): it is not a folder",
+                cause: error.errno.name)
         }
         try Lock.holding(path) { (_) throws(Failure) in
             guard try contents(path) == nil else { return }
@@ -58,7 +69,9 @@ package struct State {
     }
 
     private func contents(_ path: String) throws(Failure) -> [UInt8]? {
-        try systemCalls(Files.contents(path))
+        do throws(SystemError) { return try Files.contents(path) } catch {
+            throw error.failure(error.reason(inState: folder))
+        }
     }
 
     /// The folders of documents that programs look up by name.

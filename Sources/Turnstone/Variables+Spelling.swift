@@ -34,21 +34,30 @@ extension Variables {
             let name = Array(entry.name.utf8)
             let nearest = Self.nearest(to: name)
             guard isOurs || nearest.distance <= 2 else { continue }
-            let place = isInFile ? (file.map { " in \($0)" } ?? "") : ""
-            let hint = nearest.distance <= max(2, name.count / 3)
-            sentences.append(
-                "unknown variable \(shown(name))\(place)"
-                    + (hint ? ": did you mean \(nearest.name)?" : ""))
+            let place = isInFile ? file ?? "the file" : "the environment"
+            // Two of three letters after the same prefix may differ between unrelated names.
+            let own = name.count - (Self.prefix(of: name)?.utf8.count ?? 0)
+            let isNear = nearest.distance <= max(1, own / 3)
+            let advice =
+                isNear
+                ? ": did you mean \(nearest.name)?"
+                : ": nothing reads it. Remove it, or see README.md for the names"
+            sentences.append("unknown variable \(shown(name)) in \(place)\(advice)")
         }
         return sentences
     }
 
-    /// A sentence about the malformed lines of the configuration file, naming the first of them.
+    /// A sentence about the malformed lines of the configuration file, naming the first ten.
     package var malformedLine: String? {
-        guard let first = malformedLines.first, let file else { return nil }
-        let others = malformedLines.count - 1
-        return "\(file), line \(first): neither NAME=value nor a comment"
-            + (others > 0 ? " (and \(others) more)" : "")
+        guard !malformedLines.isEmpty, let file else { return nil }
+        var numbers = malformedLines.prefix(10).map { "\($0)" }.joined(separator: ", ")
+        if malformedLines.count > 10 { numbers += " and \(malformedLines.count - 10) more" }
+        let word = malformedLines.count == 1 ? "line" : "lines"
+        return "\(file), \(word) \(numbers): neither NAME=value nor a comment"
+    }
+
+    private static func prefix(of name: [UInt8]) -> String? {
+        prefixes.first { name.starts(with: $0.utf8) }
     }
 
     private static func nearest(to name: [UInt8]) -> (name: String, distance: Int) {

@@ -48,6 +48,14 @@ package struct Variables: Sendable {
         }
     }
 
+    /// Throws unless `TURNSTONE_LOG` is a format that logs have. Any other value means text.
+    package func checkLogFormat() throws(Failure) {
+        switch text("TURNSTONE_LOG") {
+        case nil, "text", "json": break
+        default: throw wrong("TURNSTONE_LOG", "must be text or json")
+        }
+    }
+
     /// `TURNSTONE_STATE`, else the first of systemd's `STATE_DIRECTORY`, else `/var/lib/turnstone`.
     package var stateFolder: String {
         let first = text("STATE_DIRECTORY")?.utf8.prefix { $0 != UInt8(ascii: ":") }
@@ -55,11 +63,19 @@ package struct Variables: Sendable {
             ?? "/var/lib/turnstone"
     }
 
-    /// The failure for a variable that cannot be used. It names the variable and where it may be set, never
-    /// its value.
+    /// The failure for a variable that cannot be used. It names the variable and where it is set, never its
+    /// value.
+    ///
+    /// - Parameter demand: what the variable must be, or what to do.
     package func wrong(_ name: String, _ demand: String) -> Failure {
-        let place = file.map { " (environment or \($0))" } ?? ""
-        return .misconfigured("unable to use \(name)\(place): \(demand)")
+        let place = entries.firstIndex { $0.name == name }
+        guard let place, !entries[place].value.isEmpty else {
+            let fault = place == nil ? "not set" : "empty"
+            let both = file.map { " (environment or \($0))" } ?? ""
+            return .misconfigured("\(name) is \(fault)\(both): \(demand)")
+        }
+        let source = place < environmentCount ? "environment" : file ?? "file"
+        return .misconfigured("unable to use \(name) (\(source)): \(demand)")
     }
 }
 

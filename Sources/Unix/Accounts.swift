@@ -12,6 +12,9 @@ package enum Accounts {
     /// The account's name, or `uid` and its number if it has none.
     static func name(of user: UInt32) -> String { account(of: user)?.name ?? "uid \(user)" }
 
+    /// The account as a command such as chown takes it: its name, or its number if it has none.
+    static func argument(for user: UInt32) -> String { account(of: user)?.name ?? "\(user)" }
+
     /// The groups that list the account as a member. See group(5).
     package static func groups(naming account: String) -> [UInt32] {
         lines(of: "/etc/group").compactMap { (fields) in

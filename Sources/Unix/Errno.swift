@@ -19,6 +19,9 @@ package struct Errno: Equatable, Sendable {
     package static let notSupported = Errno(rawValue: EOPNOTSUPP)
     package static let notEmpty = Errno(rawValue: ENOTEMPTY)
     package static let noAccess = Errno(rawValue: EACCES)
+    package static let notPermitted = Errno(rawValue: EPERM)
+    package static let noSpace = Errno(rawValue: ENOSPC)
+    package static let readOnly = Errno(rawValue: EROFS)
     package static let isFolder = Errno(rawValue: EISDIR)
     package static let loop = Errno(rawValue: ELOOP)
     package static let invalid = Errno(rawValue: EINVAL)
@@ -63,23 +66,57 @@ package struct Errno: Equatable, Sendable {
 }
 
 extension Errno {
-    /// Tells an operator why a folder cannot be used.
-    package var reasonForFolder: String {
-        switch self {
-        case .noEntry: "it does not exist"
-        case .notDirectory: "it is not a folder"
-        case .loop: "it is a link that leads back to itself"
-        default: name
-        }
+    /// What the number means and its name, for an operator: `the disk is full (ENOSPC)`.
+    package var reason: String {
+        guard let meaning else { return name }
+        return "\(meaning) (\(name))"
     }
 
-    /// Tells an operator why a file of the operator's cannot be used.
-    package var reasonForFile: String {
-        switch self {
-        case .tooLarge: "it is larger than \(Files.longestOfOperator >> 20) MiB"
-        case .notAFile: "it is not a regular file"
-        case .isFolder: "it is a folder"
-        default: name
+    /// The same for a number that was recorded by its name; the name alone if it is another text.
+    package static func reason(named name: String) -> String {
+        for number in networkNumbers where Errno(rawValue: number).name == name {
+            return Errno(rawValue: number).reason
+        }
+        return name
+    }
+
+    private static var networkNumbers: [Int32] {
+        [
+            ECONNREFUSED, ECONNRESET, ECONNABORTED, EPIPE, ETIMEDOUT, EHOSTUNREACH, ENETUNREACH,
+            ENETDOWN, EMFILE, ENOMEM,
+        ]
+    }
+
+    private var meaning: String? {
+        switch rawValue {
+        case EACCES: "no access"
+        case EPERM: "the system does not permit it"
+        case ENOENT: "it does not exist"
+        case ENOTDIR: "a part of the path is not a folder"
+        case EISDIR: "it is a folder"
+        case ELOOP: "it is a link that leads back to itself"
+        case ENAMETOOLONG: "the path is too long"
+        case ESPIPE: "it is not a regular file"
+        case EFBIG: "it is too large"
+        case EEXIST: "it exists already"
+        case ENOTEMPTY: "it is not empty"
+        case EBUSY, ETXTBSY: "it is in use"
+        case ENOSPC: "the disk is full"
+        case EDQUOT: "the account's disk quota is used up"
+        case EROFS: "the file system is read-only"
+        case EIO: "the disk has failed"
+        case ESTALE: "the file server does not know it any more"
+        case EMFILE: "this process has too many open files"
+        case ENFILE: "the system has too many open files"
+        case ENOMEM: "there is no memory left"
+        case ECONNREFUSED: "connection refused"
+        case ECONNRESET: "the connection was reset"
+        case ECONNABORTED, EPIPE: "the connection was closed"
+        case ETIMEDOUT: "no answer in time"
+        case EHOSTUNREACH: "no route to the host"
+        case ENETUNREACH, ENETDOWN: "the network is unreachable"
+        case EADDRINUSE: "the address is in use"
+        default: nil
         }
     }
 }

@@ -16,7 +16,7 @@ package func randomBytes(_ count: Int) throws(Failure) -> [UInt8] {
     guard bytes.count == count else {
         let errno = Errno.current
         throw Failure(
-            .later(seconds: 5), "unable to get random bytes: \(errno.name)", cause: errno.name)
+            .later(seconds: 5), "unable to get random bytes: \(errno.reason)", cause: errno.name)
     }
     return bytes
 }

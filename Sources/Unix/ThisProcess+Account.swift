@@ -4,6 +4,9 @@ extension ThisProcess {
     /// The account that this process acts as. C: `geteuid(2)`.
     static var user: UInt32 { geteuid() }
 
+    /// The account as a command such as chown takes it.
+    package static var account: String { Accounts.argument(for: user) }
+
     package static var isRoot: Bool { user == 0 }
 
     /// Changes to another account and its groups, giving up root's rights for good. C: `setgroups(2)`,

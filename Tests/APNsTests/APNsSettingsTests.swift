@@ -86,7 +86,7 @@ import Turnstone
         arguments: [
             ("APNS_KEY", nil, "APNS_KEY_PATH"), ("APNS_KEY", "not base64!", "APNS_KEY"),
             ("APNS_KEY", "bm8ga2V5", "must hold a P-256 private key"),
-            ("APNS_KEY_PATH", "/no/such/key.p8", "there is no file /no/such/key.p8"),
+            ("APNS_KEY_PATH", "/no/such/key.p8", "the file /no/such/key.p8 does not exist"),
             ("APNS_KEY_PATH", "/", "cannot read the file /"),
             ("APNS_KEY_PATH", "/dev/null", "the file /dev/null must hold"),
             ("APNS_KEY_ID", nil, "APNS_KEY_ID"), ("APNS_KEY_ID", "ABC-123DEF", "APNS_KEY_ID"),
@@ -97,7 +97,7 @@ import Turnstone
             ("APNS_DEVELOPMENT", "perhaps", "must be true or false"),
             ("APNS_BASE_URL", "http://127.0.0.1", "https://HOST"),
             ("APNS_MANAGEMENT_BASE_URL", "http://127.0.0.1", "https://HOST"),
-            ("APNS_CA_FILE", "/no/such/ca.pem", "there is no file /no/such/ca.pem"),
+            ("APNS_CA_FILE", "/no/such/ca.pem", "the file /no/such/ca.pem does not exist"),
         ])
     func fault(name: String, value: String?, words: String) throws {
         let failure = try #require(throws: Failure.self) { try Settings.made([name: value]) }

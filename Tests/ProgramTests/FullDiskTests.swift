@@ -64,7 +64,7 @@ import Turnstone
         if first.status == 503 {
             #expect(first.headers["retry-after"] == "5")
             #expect(first.json == ["error": "temporarily unavailable"])
-            #expect(text("log-full", in: copy).hasSuffix("ENOSPC\n"))
+            #expect(text("log-full", in: copy).hasSuffix("(ENOSPC)\n"))
             for (name, bytes) in given { #expect(left[name] == bytes, "\(name)") }
         }
         #expect(first.status == 503 || first.status == 200)

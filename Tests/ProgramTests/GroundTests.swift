@@ -115,7 +115,8 @@ import Unix
             "exec \"$PROGRAM\" >/dev/full", "health", in: installation,
             input: #"{"method": "GET", "path": "/health"}"#)
         #expect(full.exitCode == 111)
-        #expect(full.stderr == "health: unable to write standard output: ENOSPC\n")
+        #expect(
+            full.stderr == "health: unable to write standard output: the disk is full (ENOSPC)\n")
         let gone = try start(
             "{ sleep 0.2; \"$PROGRAM\"; echo $? >&2; } | true", "health", in: installation,
             input: #"{"method": "GET", "path": "/health"}"#)

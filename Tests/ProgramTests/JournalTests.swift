@@ -17,7 +17,7 @@ import Testing
             ]
         ).end()
         #expect(ended.exitCode == 100)
-        #expect(ended.stdout.contains("deliver: unable to use APNS_KEY_PATH") == isJournal)
+        #expect(ended.stdout.contains("deliver: APNS_KEY_PATH is not set") == isJournal)
         #expect(isJournal || ended.stdout.isEmpty)
     }
 }

@@ -78,7 +78,10 @@ import Testing
             let before = documents(in: installation)
             let file = installation.environment["TURNSTONE_CONFIG"] ?? ""
             let sentence = try sentence(of: program, in: installation)
-            let start = "unable to use \(row.name) (environment or \(file)): "
+            let start =
+                row.value.isEmpty
+                ? "\(row.name) is empty (environment or \(file)): "
+                : "unable to use \(row.name) (environment): "
             #expect(sentence.hasPrefix(start), "\(program): \(sentence)")
             if row.name == "APNS_KEY" { #expect(!sentence.contains(row.value)) }
             #expect(documents(in: installation) == before)

@@ -246,7 +246,7 @@ import Unix
         variables.offer("TURNSTONE_DELIVER", "never")
         var faults: [Failure] = []
         #expect(spool.startDrainer(variables) { faults.append($0) } == nil)
-        let sentence = "unable to use TURNSTONE_DELIVER: must be spawn or external"
+        let sentence = "unable to use TURNSTONE_DELIVER (environment): must be spawn or external"
         #expect(faults == [.misconfigured(sentence)])
     }
 

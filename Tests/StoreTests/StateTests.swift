@@ -37,7 +37,12 @@ import Unix
     @Test("a folder must have an absolute path")
     func relative() {
         #expect(
-            throws: Failure.misconfigured("unable to use TURNSTONE_STATE: must be an absolute path")
+            throws: Failure.misconfigured(
+                """
+                unable to use TURNSTONE_STATE (environment): must be an absolute path, such as \
+                /var/lib/turnstone
+                """
+            )
         ) {
             try state([("TURNSTONE_STATE", "state")])
         }

@@ -54,13 +54,42 @@ import Turnstone
         if let text { variables.offer("A", text) }
         guard let expected else {
             let sentence =
-                "unable to use A (environment or /etc/x.env): must be a whole number from 1 to 3600"
+                "unable to use A (environment): must be a whole number from 1 to 3600"
             #expect(throws: Failure.misconfigured(sentence)) {
                 try variables.number("A", standard: 30, in: 1...3600)
             }
             return
         }
         #expect(try variables.number("A", standard: 30, in: 1...3600) == expected)
+    }
+
+    @Test("a wrong variable is named with the one place where it is set")
+    func place() {
+        var variables = Variables()
+        variables.file = "/etc/x.env"
+        variables.offer("A", "1")
+        variables.offer("EMPTY", "")
+        variables.offer(environmentFile: "A=2\nB=3\n")
+        let sentences = ["A", "B", "C", "EMPTY"].map { variables.wrong($0, "must be x").sentence }
+        #expect(
+            sentences == [
+                "unable to use A (environment): must be x",
+                "unable to use B (/etc/x.env): must be x",
+                "C is not set (environment or /etc/x.env): must be x",
+                "EMPTY is empty (environment or /etc/x.env): must be x",
+            ])
+    }
+
+    @Test("all malformed lines are named")
+    func malformedLines() {
+        var variables = Variables()
+        variables.file = "/etc/x.env"
+        variables.offer(environmentFile: "A=1\nB\n")
+        #expect(variables.malformedLine == "/etc/x.env, line 2: neither NAME=value nor a comment")
+        variables.offer(environmentFile: "C\nD=1\nE\n")
+        #expect(
+            variables.malformedLine == "/etc/x.env, lines 2, 1, 3: neither NAME=value nor a comment"
+        )
     }
 
     @Test(
@@ -73,7 +102,10 @@ import Turnstone
         var variables = Variables()
         if let text { variables.offer("A", text) }
         guard let expected else {
-            #expect(throws: Failure.misconfigured("unable to use A: must be true or false")) {
+            #expect(
+                throws: Failure.misconfigured(
+                    "unable to use A (environment): must be true or false")
+            ) {
                 try variables.flag("A", standard: true)
             }
             return

@@ -53,14 +53,16 @@ import Unix
     func failure(number: Int32, disposition: Disposition, name: String) {
         let failure = SystemError("read", "/a", Errno(rawValue: number)).failure
         #expect(failure.disposition == disposition)
-        #expect(failure.sentence == "unable to read /a: \(name)")
+        let reason = failure.sentence.dropFirst("unable to read /a: ".count)
+        #expect(reason == name || reason.hasSuffix(" (\(name))"))
         #expect(failure.cause == name)
     }
 
     @Test("a file that may not be opened names the account and the reason")
     func noAccess() throws {
         let failure = SystemError("open", "/no/such", .noAccess).failure
-        #expect(failure.sentence.hasSuffix("has no access to its folder (EACCES)"))
+        #expect(failure.sentence.hasPrefix("unable to open /no/such: "))
+        #expect(failure.sentence.contains("the folder / "))
         #expect(failure.cause == "EACCES")
         let folder = TemporaryFolder()
         let own = SystemError("list", folder.path, .noAccess).failure

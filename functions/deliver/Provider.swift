@@ -43,6 +43,14 @@ enum Provider {
         }
     }
 
+    /// Says for an operator that there is no connection, where and why.
+    func noConnection(_ reason: String) -> String {
+        switch self {
+        case .files: reason
+        case .apns(let provider): provider.settings.noConnection(reason)
+        }
+    }
+
     /// Whether a push goes to the installation's own environment. Only an answer from there can end trouble.
     func isOwn(_ push: Push) -> Bool {
         switch self {

@@ -105,7 +105,7 @@ final class Service: RunPart {
         let sentence =
             isTokenRefused
             ? "APNs refused our provider token (\(reason)): check this machine's clock and the key"
-            : "no connection to the push service (\(reason)); the next run tries again"
+            : "\(provider.noConnection(reason)). The next run tries again"
         run.end(Failure(.later(seconds: 30), "unable to deliver: \(sentence)", cause: reason))
         recordStop(reason, until: isTokenRefused ? now + .minutes(20) : nil)
     }

@@ -5,16 +5,9 @@ import Unix
 /// The templates of an installation: those compiled into the program, and those in the folder
 /// `EVENT_TEMPLATES`, which come first.
 struct Templates {
-    private let folder: String?
-    private let variables: Variables
+    private let folder: TemplateFolder?
 
-    init(_ variables: Variables) throws(Failure) {
-        self.variables = variables
-        folder = variables.text("EVENT_TEMPLATES")
-        guard folder.map({ $0.utf8.first == UInt8(ascii: "/") }) ?? true else {
-            throw variables.wrong("EVENT_TEMPLATES", "must be an absolute path")
-        }
-    }
+    init(_ variables: Variables) throws(Failure) { folder = try TemplateFolder(variables) }
 
     /// The template of an event.
     ///
@@ -39,38 +32,21 @@ struct Templates {
         guard let folder else { return nil }
         let bytes: [UInt8]?
         do throws(SystemError) {
-            bytes = try Files.contents(ofOperatorFile: "\(folder)/\(event).json")
+            bytes = try Files.contents(ofOperatorFile: folder.file(of: event))
         } catch {
-            try checkFolder()
+            try folder.check()
             guard error.errno.isFileSpecific else { throw error.failure }
             throw .unacceptable(
-                "the template \(event) cannot be read: \(error.errno.reasonForFile)")
+                "the template \(event) cannot be read: \(error.reasonForFile)")
         }
-        if bytes == nil { try checkFolder() }
+        if bytes == nil { try folder.check() }
         return bytes.map { TemplateText(event: event, text: String(decoding: $0, as: UTF8.self)) }
-    }
-
-    /// Throws if the folder cannot be read. Otherwise compiled templates would silently replace the folder's.
-    private func checkFolder() throws(Failure) {
-        guard let folder else { return }
-        do throws(SystemError) { _ = try FileDescriptor.open(folder, .folder) } catch {
-            throw variables.wrong(
-                "EVENT_TEMPLATES",
-                "cannot read the folder \(folder): \(error.errno.reasonForFolder)")
-        }
     }
 
     /// The names of all events with a template.
     private func names() throws(Failure) -> [String] {
         var names = shipped.map { $0.event }
-        try checkFolder()
-        if let folder {
-            let files = try systemCalls(Files.names(in: folder))
-            for file in files where file.utf8.suffix(5).elementsEqual(".json".utf8) {
-                let name = String(decoding: Array(file.utf8.dropLast(5)), as: UTF8.self)
-                if !names.contains(name) { names.append(name) }
-            }
-        }
+        if let folder { names += try folder.events().filter { !names.contains($0) } }
         return names.sorted()
     }
 

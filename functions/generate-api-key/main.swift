@@ -14,7 +14,9 @@ serve(
     Route("POST", "/generate-api-key") { (request) throws(Failure) in
         guard let master = request.variables.text("MASTER_API_KEY") else {
             throw request.variables.wrong(
-                "MASTER_API_KEY", "it is not set, so no API keys can be created")
+                "MASTER_API_KEY",
+                "no API keys can be created. Set it to a secret, for example from: openssl rand -hex 32"
+            )
         }
         var fields = try request.fields()
         guard isEqualInConstantTime(try fields.requiredText("master_key"), master) else {

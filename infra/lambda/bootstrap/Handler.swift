@@ -50,7 +50,7 @@ struct Handler {
                 ? try outcome(0, output)
                 : failed("TimedOut", "\(name) was ended: the function's time was over")
         } catch {
-            return failed("Start", "unable to \(error.call) \(name): \(error.errno.name)")
+            return failed("Start", "unable to \(error.call) \(name): \(error.reason)")
         }
     }
 

@@ -34,7 +34,7 @@ struct LocalServer {
         do throws(SystemError) {
             bytes = try exchange(Array((head + "\r\n").utf8) + body)
         } catch {
-            throw .runtime("unable to \(error.call) \(name): \(error.errno.name)")
+            throw .runtime("unable to \(error.call) \(name): \(error.reason)")
         }
         guard let answer = HTTPAnswer(bytes) else {
             throw .runtime("it does not speak HTTP/1.1, or broke off")
