@@ -97,7 +97,7 @@ let foundation: [Target] = [
 
 let endpoints: [Target] = [
     program("front", links: [], exclude: []),
-    program("health", links: ["Store", "Spool", "PushServices", "JWT", "JSON", "Unix"]),
+    program("health", links: ["Messages", "Store", "Spool", "PushServices", "JWT", "Unix"]),
     program("generate-api-key", links: ["Store", "Crypto"]),
     program("rotate-api-key", links: ["Store"]),
     program("api-keys", links: ["Store"]),
@@ -130,7 +130,7 @@ let runners: [Target] = [
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 
 let modules: [Target] = [
-    module("HTTP", on: ["CCurl"]),
+    module("HTTP", on: ["CCurl", "Unix"]),
     module("HTTP2", on: ["CNGHTTP2", "COpenSSL", "Unix", deque]),
     // The other side, which errs on purpose, for the simulator and the tests.
     module("HTTP2Server", on: ["HTTP2", "CNGHTTP2", "COpenSSL", "Unix"]),

@@ -8,8 +8,18 @@ package struct Fetched {
 
 package enum FetchResult {
     case answered(FetchedAnswer)
-    /// No answer or an incomplete one; libcurl's reason.
-    case failed(String)
+    /// No answer or an incomplete one.
+    case failed(FetchFault)
+}
+
+/// Why a request has no answer.
+package enum FetchFault: Equatable, Sendable {
+    /// The server cannot be reached. The reason is a phrase such as "connection refused".
+    case unreachable(String)
+    /// The server's certificate is not trusted. The reason is a phrase such as "it has expired".
+    case untrusted(String)
+    /// The answer broke off or is not HTTP. The reason is a phrase such as "the answer is too large".
+    case unusable(String)
 }
 
 package struct FetchedAnswer {

@@ -1,5 +1,6 @@
 import CCurl
 import Turnstone
+import Unix
 
 /// The data of one request while libcurl works on it. It lives as long as its handle is in the multi handle.
 final class Transfer {
@@ -30,10 +31,7 @@ final class Transfer {
 
     func result(_ code: CURLcode, _ easy: UnsafeMutableRawPointer) -> Fetched {
         guard code == CURLE_OK else {
-            let reason =
-                code == CURLE_WRITE_ERROR
-                ? "the answer is too large" : String(cString: curl_easy_strerror(code))
-            return Fetched(tag: tag, result: .failed(reason))
+            return Fetched(tag: tag, result: .failed(fault(code, easy)))
         }
         var status = 0
         ccurl_getinfo_long(easy, CURLINFO_RESPONSE_CODE, &status)
@@ -41,6 +39,31 @@ final class Transfer {
             status: status, body: body, entityTag: header("etag", of: easy),
             retryAfter: retryAfter(easy))
         return Fetched(tag: tag, result: .answered(answer))
+    }
+
+    private func fault(_ code: CURLcode, _ easy: UnsafeMutableRawPointer) -> FetchFault {
+        switch code {
+        case CURLE_COULDNT_RESOLVE_HOST: return .unreachable("its name cannot be resolved")
+        case CURLE_COULDNT_CONNECT:
+            var number = 0
+            ccurl_getinfo_long(easy, CURLINFO_OS_ERRNO, &number)
+            return .unreachable(
+                number == 0
+                    ? "no connection" : Errno(rawValue: Int32(truncatingIfNeeded: number)).reason)
+        case CURLE_OPERATION_TIMEDOUT: return .unreachable("no answer in time")
+        case CURLE_GOT_NOTHING: return .unreachable("the connection was closed without an answer")
+        case CURLE_SEND_ERROR, CURLE_RECV_ERROR: return .unreachable("the connection broke off")
+        case CURLE_SSL_CONNECT_ERROR: return .unreachable("it does not speak TLS as we do")
+        case CURLE_PEER_FAILED_VERIFICATION:
+            var verdict = 0
+            ccurl_getinfo_long(easy, CURLINFO_SSL_VERIFYRESULT, &verdict)
+            return .untrusted(untrustedReason(verdict))
+        case CURLE_PARTIAL_FILE, CURLE_HTTP2_STREAM: return .unusable("the answer broke off")
+        case CURLE_WRITE_ERROR: return .unusable("the answer is too large")
+        case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_HTTP2:
+            return .unusable("the answer is not HTTP")
+        default: return .unusable(String(cString: curl_easy_strerror(code)))
+        }
     }
 
     private func header(_ name: String, of easy: UnsafeMutableRawPointer) -> String? {
@@ -56,5 +79,18 @@ final class Transfer {
         var seconds: curl_off_t = 0
         ccurl_getinfo_offset(easy, CURLINFO_RETRY_AFTER, &seconds)
         return seconds > 0 ? .seconds(min(Int64(seconds), 86_400)) : nil
+    }
+}
+
+/// Why OpenSSL does not trust a certificate. C: `X509_verify_cert_error_string(3)`, whose numbers libcurl
+/// passes on; 0 if the certificate is trusted and its name is another one.
+private func untrustedReason(_ verdict: Int) -> String {
+    switch verdict {
+    case 0: "its certificate is for another name"
+    case 9: "its certificate is not valid yet; check this machine's clock"
+    case 10: "its certificate has expired; check this machine's clock, too"
+    case 18, 19: "its certificate is signed by itself"
+    case 2, 20, 21: "its certificate is signed by an unknown authority"
+    default: "its certificate cannot be verified (\(verdict))"
     }
 }

@@ -9,27 +9,38 @@ package enum LookOutcome: Equatable {
     case unknownPlayer
     /// OGS asks for a pause: this long, if it says so.
     case backOff(Interval?)
-    /// OGS gave no usable answer, for this reason.
+    /// OGS gave no usable answer. The reason is a sentence without its full stop.
     case outage(String)
     /// OGS was not asked, or its answer did not arrive before the run ended.
     case notLooked
 }
 
 extension LookOutcome {
-    init(_ result: FetchResult, of request: OGSClient.LookRequest) {
+    /// - Parameter base: OGS's address, for the reason of an outage.
+    init(_ result: FetchResult, of request: OGSClient.LookRequest, at base: String) {
         switch result {
-        case .failed(let reason): self = .outage(reason)
-        case .answered(let answer): self.init(answer, of: request)
+        case .failed(.unreachable(let reason)):
+            self = .outage(
+                "Online-Go.com cannot be reached at \(base): \(reason). Check OGS_BASE_URL")
+        case .failed(.untrusted(let reason)):
+            self = .outage(
+                "Online-Go.com cannot be trusted at \(base): \(reason). Check OGS_BASE_URL and OGS_CA_FILE"
+            )
+        case .failed(.unusable(let reason)):
+            self = .outage("Online-Go.com gave no usable answer at \(base): \(reason)")
+        case .answered(let answer): self.init(answer, of: request, at: base)
         }
     }
 
-    private init(_ answer: FetchedAnswer, of request: OGSClient.LookRequest) {
+    private init(_ answer: FetchedAnswer, of request: OGSClient.LookRequest, at base: String) {
         switch answer.status {
         case 200:
             guard let games = ActiveGames(answer: answer.body) else {
                 self = .outage(
                     answer.isPage
-                        ? "the answer is an HTML page" : "the answer is not a list of games")
+                        ? "Online-Go.com answered with an HTML page at \(base). Check OGS_BASE_URL"
+                        : "Online-Go.com gave no usable answer at \(base): it is not a list of games"
+                )
                 return
             }
             self = .games(games, entityTag: answer.entityTag.flatMap(storable))
@@ -37,7 +48,9 @@ extension LookOutcome {
         // While OGS is down, a proxy in front of it answers 404 too, in HTML.
         case 404 where !answer.isPage: self = .unknownPlayer
         case 429, 503: self = .backOff(answer.retryAfter)
-        default: self = .outage("HTTP \(answer.status)")
+        case 300...499:
+            self = .outage("Online-Go.com answered \(answer.status) at \(base). Check OGS_BASE_URL")
+        default: self = .outage("Online-Go.com answered \(answer.status) at \(base)")
         }
     }
 }

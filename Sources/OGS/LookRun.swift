@@ -69,7 +69,7 @@ package struct LookRun {
         var outcomes: [(OGSClient.LookRequest, LookOutcome)] = []
         for fetched in fetcher.step(pause: max(.seconds(0), pause)) {
             guard let request = inFlight.removeValue(forKey: fetched.tag) else { continue }
-            let outcome = LookOutcome(fetched.result, of: request)
+            let outcome = LookOutcome(fetched.result, of: request, at: base)
             if case .backOff = outcome { isEnding = true }
             outcomes.append((request, outcome))
         }

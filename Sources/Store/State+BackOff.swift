@@ -4,7 +4,7 @@ import Turnstone
 extension State {
     private var ogs: StoredDocument<Opaque> { sharedDocuments[DocumentName(single: "ogs")] }
 
-    /// The pause that OGS asked for; `nil` since it last answered sensibly.
+    /// The pause in which OGS is not asked; `nil` since it last answered sensibly.
     package func backOff() throws(Failure) -> BackOff? {
         try ogs.read().flatMap { BackOff($0.content) }
     }
@@ -14,6 +14,7 @@ extension State {
             document.content["until"] = backOff?.members["until"]
             document.content["step"] = backOff?.members["step"]
             document.content["since"] = backOff?.members["since"]
+            document.content["reason"] = backOff?.members["reason"]
         }
     }
 

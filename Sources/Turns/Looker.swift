@@ -45,7 +45,7 @@ package struct Looker {
         if let backOff, backOff.isActive(at: now) { throw pausing(backOff) }
         guard let record else { return try ask(player, settings, record: nil, after: backOff) }
         guard try claim(record) else {
-            guard let found = try wait(for: player, age) else { throw noAnswer }
+            guard let found = try wait(for: player, age) else { throw noAnswer(nil) }
             return found
         }
         defer { book.records.endRequest(record) }
@@ -110,7 +110,7 @@ package struct Looker {
                 look: Look(found, at: now),
                 report: try book.notify(player, of: found, record: record, began: now))
         case .unchanged:
-            guard let record, let look = try book.look(of: player) else { throw noAnswer }
+            guard let record, let look = try book.look(of: player) else { throw noAnswer(nil) }
             try book.takeUnchanged(of: player, record: record, began: now)
             let report = try book.notify(player, of: look.found, record: record, began: now)
             return Found(look: Look(look.found, at: now), report: report)
@@ -122,7 +122,8 @@ package struct Looker {
             let next = BackOff(after: backOff, requested: requested, now: now)
             try state.setBackOff(next)
             throw pausing(next)
-        case .outage, .notLooked: throw noAnswer
+        case .outage(let reason): throw noAnswer(reason)
+        case .notLooked: throw noAnswer(nil)
         }
     }
 
@@ -137,16 +138,20 @@ package struct Looker {
     }
 
     private func pausing(_ backOff: BackOff) -> Failure {
-        Failure(
+        let until = CalendarDate(backOff.until).text
+        let reason = backOff.reason ?? "Online-Go.com asked for a pause"
+        return Failure(
             .later(seconds: 30),
-            "unable to ask Online-Go.com: it asked for a pause until \(CalendarDate(backOff.until).text)",
-            cause: "OGS")
+            "unable to ask Online-Go.com before \(until): \(reason)", cause: "OGS")
     }
 
-    private var noAnswer: Failure {
+    /// - Parameter reason: `nil` if no answer came in time, because others wait for the same one or because
+    ///   of the installation's pace.
+    private func noAnswer(_ reason: String?) -> Failure {
         Failure(
             .later(seconds: 30),
-            "unable to ask Online-Go.com: it gave no usable answer; try again in 30 s",
+            "unable to look at the player's games: "
+                + (reason ?? "no answer within \(Self.patience.milliseconds / 1000) s"),
             cause: "OGS")
     }
 }

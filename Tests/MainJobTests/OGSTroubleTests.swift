@@ -96,6 +96,34 @@ import Turnstone
         #expect(try world.ask("check", "GET", "/check/1", by: 1).status == 200)
     }
 
+    @Test(
+        "a pause that OGS did not ask for has a reason, with the address",
+        arguments: [
+            (["do": "ogs-fault", "status": 500], "Online-Go.com answered 500 at http"),
+            (
+                ["do": "ogs-fault", "kind": "html"],
+                "Online-Go.com answered with an HTML page at http"
+            ),
+            (["do": "ogs-fault", "kind": "drop"], "Online-Go.com cannot be reached at http"),
+            (["do": "ogs-fault", "status": 429], nil),
+        ] as [(JSONObject, String?)])
+    func reasonOfAPause(fault: JSONObject, reason: String?) throws {
+        let world = try World()
+        try world.beginGame()
+        try world.register(token(1), of: 1)
+        try world.simulator.perform(fault)
+        try world.cycle()
+        let document = try JSON.parse(world.state.read("ogs.json") ?? []).object
+        #expect(document?["until"] != nil)
+        let stored = document?["reason"]?.string
+        if let reason {
+            #expect(stored?.hasPrefix(reason) == true, "\(stored ?? "none")")
+        } else {
+            #expect(stored == nil)
+        }
+        #expect(try world.problems().contains("Online-Go.com paused"))
+    }
+
     @Test("OGS is not asked for as long as it requests", arguments: [429, 503])
     func backOff(status: Int64) throws {
         let world = try World()

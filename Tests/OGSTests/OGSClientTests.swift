@@ -54,7 +54,9 @@ import Unix
         let server = LoopbackServer { _ in answer }
         let outcomes = try look(server, [42], tag: tag)
         #expect(outcomes.count == 1)
-        return try #require(outcomes.first).outcome
+        let outcome = try #require(outcomes.first).outcome
+        guard case .outage(let reason) = outcome else { return outcome }
+        return .outage(reason.replacingOccurrences(of: server.base, with: "BASE"))
     }
 
     @Test func aLookFindsThePlayersGames() throws {
@@ -102,10 +104,15 @@ import Unix
             (304, [], .unchanged), (404, [], .unknownPlayer), (429, [], .backOff(nil)),
             (429, ["Retry-After: 17"], .backOff(.seconds(17))),
             (503, ["Retry-After: 60"], .backOff(.seconds(60))),
-            (503, ["Retry-After: whenever"], .backOff(nil)), (500, [], .outage("HTTP 500")),
-            (502, [], .outage("HTTP 502")), (403, [], .outage("HTTP 403")),
-            (301, ["Location: http://127.0.0.1:1/"], .outage("HTTP 301")),
-            (204, [], .outage("HTTP 204")),
+            (503, ["Retry-After: whenever"], .backOff(nil)),
+            (500, [], .outage("Online-Go.com answered 500 at BASE")),
+            (502, [], .outage("Online-Go.com answered 502 at BASE")),
+            (403, [], .outage("Online-Go.com answered 403 at BASE. Check OGS_BASE_URL")),
+            (
+                301, ["Location: http://127.0.0.1:1/"],
+                .outage("Online-Go.com answered 301 at BASE. Check OGS_BASE_URL")
+            ),
+            (204, [], .outage("Online-Go.com answered 204 at BASE")),
         ] as [(Int, [String], LookOutcome)])
     func status(status: Int, headers: [String], expected: LookOutcome) throws {
         let answer = LoopbackServer.Answer(
@@ -129,7 +136,9 @@ import Unix
     }
 
     @Test func nothingNewIsNoAnswerToWhoKnowsNothing() throws {
-        #expect(try outcome(LoopbackServer.Answer(status: 304)) == .outage("HTTP 304"))
+        #expect(
+            try outcome(LoopbackServer.Answer(status: 304))
+                == .outage("Online-Go.com answered 304 at BASE. Check OGS_BASE_URL"))
     }
 
     @Test(
@@ -163,7 +172,9 @@ import Unix
     @Test func anEndlessAnswerIsGivenUp() throws {
         let body = [UInt8](repeating: 0x20, count: 65 << 20)
         #expect(
-            try outcome(LoopbackServer.Answer(body: body)) == .outage("the answer is too large"))
+            try outcome(LoopbackServer.Answer(body: body))
+                == .outage(
+                    "Online-Go.com gave no usable answer at BASE: the answer is too large"))
     }
 
     @Test func anEntityTagThatCannotBeSentBackIsForgotten() throws {
@@ -174,13 +185,14 @@ import Unix
     }
 
     @Test func aServerThatIsNotThereIsAnOutage() throws {
-        // It listens no longer than the object lives.
-        let base = LoopbackServer { _ in nil }.base
+        let base = "http://127.0.0.1:1"
         let outcomes = try look(at: base, [42]).map(\.outcome)
-        guard case .outage? = outcomes.first, outcomes.count == 1 else {
-            Issue.record("\(outcomes)")
-            return
-        }
+        let reason =
+            """
+            Online-Go.com cannot be reached at \(base): connection refused (ECONNREFUSED). Check \
+            OGS_BASE_URL
+            """
+        #expect(outcomes == [.outage(reason)])
     }
 
     @Test func everyPlayerIsLookedAtOnce() throws {

@@ -39,6 +39,9 @@ import Turnstone
         let backOff = BackOff(
             after: BackOff(after: nil, requested: nil, now: noon), requested: nil, now: noon)
         #expect(BackOff(backOff.members) == backOff)
+        let ours = BackOff(after: nil, requested: nil, reason: "it is down", now: noon)
+        #expect(BackOff(ours.members)?.reason == "it is down")
+        #expect(backOff.reason == nil && BackOff(backOff.members)?.reason == nil)
         #expect(BackOff([:]) == nil)
         #expect(BackOff(["until": 1, "step": 0]) == nil)
         #expect(BackOff(["until": "1", "step": 1]) == nil)

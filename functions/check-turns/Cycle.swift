@@ -139,12 +139,12 @@ final class Cycle {
             logFailure(claim, reason)
             if !hasSound || !claim.hasFailed { count.outages += 1 }
             if isDown(after: min(5, count.expected)) {
-                try pause("Online-Go.com gives no usable answers", requested: nil)
+                try pause(reason: reason, requested: nil)
             }
         case .backOff(let requested):
             count.putOff += 1
             book.records.release(claim)
-            try pause("Online-Go.com answered 429 or 503", requested: requested)
+            try pause(reason: nil, requested: requested)
         case .notLooked:
             count.putOff += 1
             book.records.release(claim)
@@ -189,14 +189,19 @@ final class Cycle {
     }
 
     /// Records a pause. Several requests may get the same refusal, which counts once per cycle.
-    private func pause(_ reason: String, requested: Interval?) throws(Failure) {
+    ///
+    /// - Parameter reason: why Turnstone pauses if Online-Go.com did not ask for it.
+    private func pause(reason: String?, requested: Interval?) throws(Failure) {
         let now = try now()
         guard backOff?.isActive(at: now) != true else { return }
-        let next = BackOff(after: backOff, requested: requested, now: now)
+        let next = BackOff(after: backOff, requested: requested, reason: reason, now: now)
         backOff = next
         try state.setBackOff(next)
         schedule.log.event(
-            "\(reason); pausing", ["until": .string(CalendarDate(next.until).text)])
+            reason == nil
+                ? "Online-Go.com answered 429 or 503; pausing"
+                : "Online-Go.com gives no usable answers; pausing",
+            ["until": .string(CalendarDate(next.until).text)])
     }
 
     private func releaseRest() {

@@ -4,7 +4,7 @@
 //   in    X-API-Key
 //   out   200 {"not_your_turn": [game ids], "your_turn_new": [not notified yet], "your_turn_old": […]}
 //   else  400 malformed, 401 unknown key, 403 another user's key, 404 unknown to Online-Go.com,
-//         503 Online-Go.com does not answer or has asked for a pause
+//         503 Online-Go.com does not answer or is not asked at present
 
 import Edge
 import Spool
