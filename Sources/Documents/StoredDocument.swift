@@ -187,10 +187,11 @@ package struct StoredDocument<Content: Document> {
                 if stored.revision >= committed { return stored }
             } else if committed == 0 || options.mayVanish {
                 return Stored(content: Content(), revision: committed)
-            } else if try isSetAside() {
+            } else if copy != nil {
                 throw missing
             }
             guard Instant.now - start < .milliseconds(3000) else {
+                guard bytes != nil else { throw missing }
                 throw Failure(
                     .later(seconds: 5),
                     "unable to read \(path): the file system still shows an older revision than \(committed)",
@@ -217,26 +218,47 @@ package struct StoredDocument<Content: Document> {
         } catch {
             return Failure(
                 .broken,
-                "unable to read \(path): it is damaged and could not be renamed (\(error.errno.name))",
+                """
+                unable to read \(path): it is damaged, and it could not be set aside as \(copy): \
+                \(error.reason)
+                """,
                 cause: "corrupt", file: path)
         }
         UnusableFiles.record(copy, nil)
         return Failure(
-            .broken, "unable to read \(path): it is damaged and was set aside as \(copy)",
+            .broken,
+            "unable to read \(path): it is damaged and was set aside as \(copy). \(remedy)",
             cause: "corrupt")
     }
 
-    private func isSetAside() throws(Failure) -> Bool {
+    /// The newest damaged copy that was set aside; `nil` if there is none.
+    private var copy: String? {
         let prefix = Files.name(of: path) + ".corrupt-"
-        return try systemCalls(Files.names(in: Files.parent(of: path))).contains {
-            $0.utf8.starts(with: prefix.utf8)
-        }
+        let folder = Files.parent(of: path)
+        var names: [String] = []
+        do throws(SystemError) { names = try Files.names(in: folder) } catch { return nil }
+        return names.filter { $0.utf8.starts(with: prefix.utf8) }.max().map { "\(folder)/\($0)" }
     }
 
     private var missing: Failure {
-        Failure(
-            .broken,
-            "unable to read \(path): it was committed and is gone; restore it from a backup",
-            cause: "missing", file: path)
+        let reason =
+            if let copy {
+                "it was damaged and set aside as \(copy)"
+            } else {
+                "it was committed and is gone"
+            }
+        return Failure(
+            .broken, "unable to read \(path): \(reason). \(remedy)", cause: "missing", file: path)
+    }
+
+    /// What an operator can do about a damaged or missing document.
+    private var remedy: String {
+        guard !options.mayVanish else { return "It begins anew; delete the copy" }
+        // Without a lock file of its own, a missing document counts as never committed.
+        return
+            """
+            Restore it from a backup or go on without it; in both cases empty its lock file, if there is \
+            one. Run: truncate -c -s 0 \(path).lock
+            """
     }
 }

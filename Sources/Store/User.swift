@@ -48,15 +48,21 @@ package struct User: Document {
 extension User {
     package init?(_ members: JSONObject) {
         var members = Members(members)
-        for element in members.take("devices")?.array ?? [] {
-            guard let device = element.object.flatMap(Device.init) else { return nil }
-            devices.append(device)
+        if let json = members.take("devices") {
+            guard let elements = json.array else { return nil }
+            for element in elements {
+                guard let device = element.object.flatMap(Device.init) else { return nil }
+                devices.append(device)
+            }
         }
         if let json = members.take("ledger") {
             guard let ledger = TurnLedger(json) else { return nil }
             self.ledger = ledger
         }
-        notices = members.take("notices")?.count ?? 0
+        if let json = members.take("notices") {
+            guard let count = json.count else { return nil }
+            notices = count
+        }
         lastNotification = members.take("last_notification_time")?.timestamp
         turnBadge = TurnBadge(members.take("turn_badge")?.object ?? [:])
         silence = members.take("silence")?.object.flatMap(Silence.init)

@@ -108,6 +108,8 @@ import Unix
             "", "{", "[]", "{}", #"{"version":1}"#, #"{"version":1,"revision":0}"#,
             #"{"version":1,"revision":1,"devices":[{"token":"xyz","registered_at":1}]}"#,
             #"{"version":1,"revision":1,"devices":[7]}"#,
+            #"{"version":1,"revision":1,"devices":5}"#,
+            #"{"version":1,"revision":1,"notices":"7"}"#,
             #"{"version":1,"revision":1,"ledger":{}}"#,
         ], [true, false])
     func corrupt(text: String, byWriting: Bool) throws {
@@ -170,12 +172,46 @@ import Unix
         #expect(scratch.folder.files() == before)
     }
 
-    @Test("a document that was committed and is gone is not begun anew")
+    @Test("a document that was committed and is gone is not begun anew, until its lock is emptied")
     func gone() throws {
         try scratch.remember(3, for: file)
-        #expect(cause { _ = try scratch.state.users[scratch.user].read() } == "missing")
-        #expect(cause { try update() } == "stale")
+        for _ in 1...2 {
+            let read = failure { _ = try scratch.state.users[scratch.user].read() }
+            let written = failure { try update() }
+            for failure in [read, written] {
+                let path = "\(scratch.folder.path)/\(file)"
+                #expect(failure?.cause == "missing" && failure?.disposition == .broken)
+                #expect(failure?.sentence.contains("it was committed and is gone") == true)
+                #expect(failure?.sentence.hasSuffix("Run: truncate -c -s 0 \(path).lock") == true)
+            }
+        }
         #expect(scratch.folder.read(file) == nil)
+        try scratch.folder.write("", to: "\(file).lock")
+        try update()
+        #expect(try scratch.state.users[scratch.user].read()?.notices == 1)
+    }
+
+    @Test("whoever misses a document that was set aside is told where the copy is")
+    func copyIsNamed() throws {
+        try scratch.folder.write("{", to: file)
+        try scratch.remember(1, for: file)
+        #expect(cause { _ = try scratch.state.users[scratch.user].read() } == "corrupt")
+        let copy = try #require(scratch.files.first { $0.hasPrefix("\(file).corrupt-") })
+        let fresh = try Scratch.open(scratch.folder.path)
+        for failure in [
+            failure { _ = try fresh.users[scratch.user].read() }, failure { try update() },
+        ] {
+            #expect(failure?.cause == "missing")
+            #expect(
+                failure?.sentence.contains("set aside as \(scratch.folder.path)/\(copy)") == true)
+        }
+    }
+
+    private func failure(_ work: () throws -> Void) -> Failure? {
+        do {
+            try work()
+            return nil
+        } catch { return error as? Failure }
     }
 
     @Test(
