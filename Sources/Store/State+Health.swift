@@ -71,6 +71,11 @@ extension State {
         return names
     }
 
+    /// Whether a document that was set aside is one that begins anew by itself.
+    package static func isDispensable(_ copy: String) -> Bool {
+        ["ogs.json.", "delivery.json."].contains { copy.utf8.starts(with: $0.utf8) }
+    }
+
     /// Files and folders that programs could not use, and that still cannot be used.
     package func unusable() throws(Failure) -> [(name: String, reason: String)] {
         let faults = try recordedFaults()

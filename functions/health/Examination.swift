@@ -1,6 +1,4 @@
 import Edge
-import JSON
-import JWT
 import PushServices
 import Spool
 import Store
@@ -10,9 +8,9 @@ import Unix
 /// Finds faults that stop pushes. It reads a few files, however many users there are. It does not ask
 /// Online-Go.com or a push service: otherwise an outage there would make this look down.
 struct Examination {
-    private let state: State
+    let state: State
     private let spool: Spool
-    private let variables: Variables
+    let variables: Variables
     private let now: Timestamp
 
     /// Whatever is older than this is overdue: timers start programs every 30 s, and a drainer needs a while
@@ -20,6 +18,7 @@ struct Examination {
     private static let patience = Interval.minutes(5)
     /// The space that a drainer reserves for receipts, plus some documents.
     private static let leastRoom: UInt64 = 4 << 20
+    private static let leastFiles: UInt64 = 100
 
     init(_ state: State, _ request: Request) {
         self.state = state
@@ -29,108 +28,64 @@ struct Examination {
     }
 
     func problems() throws(Failure) -> [Problem] {
-        var problems: [Problem] = []
-        if let sentence = variables.malformedLine {
-            problems.append(Problem(configurationFault: .misconfigured(sentence)))
-        }
-        for check in [delivery, ogs, turns, webTokens, keys, templates, limits] {
-            do throws(Failure) { try check() } catch {
-                problems.append(Problem(configurationFault: error))
-            }
-        }
-        do throws(Failure) { try state.tryToWrite() } catch {
-            problems.append(
-                Problem(
-                    "not writable", error.sentence,
-                    action:
-                        "Make the state folder writable. If it was replaced while services ran, restart them."
-                ))
+        var problems = configurationProblems()
+        problems += writing()
+        var folders: [Problem] = []
+        do throws(Failure) { folders = try foldersReplaced() } catch {
+            problems.append(Problem(stateFault: error, of: state.folder))
         }
         for find in [
-            room, cycle, answers, oldest, stops, failures, refusals, drainer, pause, failed,
-            setAside,
-            unusable, links, folders,
+            cycle, answers, oldest, stops, failures, refusals, drainer, pause, failed, setAside,
+            unusable, links,
         ] {
             do throws(Failure) { problems += try find() } catch {
-                problems.append(Problem(stateFault: error))
+                // Whatever is in a folder that is a file cannot be found. One problem for it is enough.
+                guard folders.isEmpty || error.cause != Errno.notDirectory.name else { continue }
+                problems.append(Problem(stateFault: error, of: state.folder))
             }
         }
-        return problems
+        return problems + folders
     }
 
-    private func delivery() throws(Failure) {
-        _ = try DeliverySettings(variables)
-        _ = try Spool.startsDrainers(variables)
-    }
-
-    private func ogs() throws(Failure) {
-        _ = try CertificateFile.path(in: variables, "OGS_CA_FILE")
-        _ = try variables.ogsAddress()
-        _ = try variables.ogsContact()
-        _ = try state.requestsPerSecond(variables)
-    }
-
-    private func turns() throws(Failure) {
-        _ = try TurnSettings(variables)
-        _ = try state.checkInterval(variables)
-    }
-
-    /// The server keys and allowed origins. Each may be unset: then nobody may call that way.
-    private func keys() throws(Failure) {
-        _ = try variables.serverKeys()
-        _ = try AllowedOrigins(variables)
-    }
-
-    private func limits() throws(Failure) {
-        _ = try state.quotas()
-        _ = try state.callerRequestsPerMinute()
-    }
-
-    /// An installation without either variable accepts no JSON Web Tokens.
-    private func webTokens() throws(Failure) {
-        guard variables.text("JWT_SECRET") != nil || variables.text("JWT_PUBLIC_KEY_PATH") != nil
-        else { return }
-        _ = try JWTSettings(variables)
-    }
-
-    /// Throws unless each file of `EVENT_TEMPLATES` is a JSON object. `events` reports what is wrong inside
-    /// it.
-    private func templates() throws(Failure) {
-        let variable = "EVENT_TEMPLATES"
-        guard let folder = variables.text(variable) else { return }
-        var names: [String] = []
-        do throws(SystemError) {
-            _ = try FileDescriptor.open(folder, .folder)
-            names = try Files.names(in: folder).sorted()
-        } catch {
-            throw variables.wrong(
-                variable, "cannot read the folder \(folder): \(error.errno.reasonForFolder)")
+    /// Whether files can be written and how much room is left for them. A full disk is one problem, not two.
+    private func writing() -> [Problem] {
+        var fault: Failure?
+        do throws(Failure) { try state.tryToWrite() } catch { fault = error }
+        let isFull = fault?.cause == Errno.noSpace.name
+        var problems: [Problem] = []
+        do throws(Failure) { problems = try room(isFull: isFull) } catch {
+            problems.append(Problem(stateFault: error, of: state.folder))
         }
-        for name in names where name.utf8.suffix(5).elementsEqual(".json".utf8) {
-            let path = "\(folder)/\(name)"
-            var text: [UInt8]?
-            do throws(SystemError) { text = try Files.contents(ofOperatorFile: path) } catch {
-                throw variables.wrong(
-                    variable, "cannot read the file \(path): \(error.errno.reasonForFile)")
+        guard let fault, !isFull else { return problems }
+        let action =
+            switch fault.cause {
+            case Errno.readOnly.name:
+                """
+                Mount its disk so that it can be written. If the folder was replaced while services ran, \
+                restart them.
+                """
+            case Errno.noAccess.name: Remedy.access.action(in: state.folder)
+            default:
+                "Make the state folder writable. If it was replaced while services ran, restart them."
             }
-            var members: JSONObject?
-            do throws(JSONError) {
-                members = try text.flatMap { (text) throws(JSONError) in try JSON.parse(text).object
-                }
-            } catch {}
-            guard members != nil else {
-                throw variables.wrong(variable, "the file \(path) must hold a JSON object")
-            }
-        }
+        return [Problem("not writable", fault.sentence, action: action)] + problems
     }
 
-    private func room() throws(Failure) -> [Problem] {
+    private func room(isFull: Bool) throws(Failure) -> [Problem] {
         let room = try systemCalls(Files.room(at: state.folder))
-        guard room.bytes < Self.leastRoom || room.files < 100 else { return [] }
+        guard isFull || room.bytes < Self.leastRoom || room.files < Self.leastFiles else {
+            return []
+        }
+        let files = room.files == .max ? "" : " and \(room.files) files"
         return [
             Problem(
-                "disk full", "The disk that holds the state folder is full.",
-                action: "Free some space. Accepted notifications are safe.",
+                "disk full",
+                """
+                The disk that holds \(state.folder) has room for \(room.bytes >> 10) KiB\(files). \
+                Turnstone needs 4 MiB and \(Self.leastFiles) files.
+                """,
+                action:
+                    "Remove files from this disk or enlarge it. Accepted notifications are safe.",
                 [
                     "bytes": .integer(Int64(clamping: room.bytes)),
                     "files": .integer(Int64(clamping: room.files)),
@@ -148,7 +103,10 @@ struct Examination {
             return []
         }
         let action =
-            "Start check-turns every 30 seconds: systemctl enable --now turnstone-check-turns@APP.timer. If it runs, its log says why it fails."
+            """
+            Start check-turns every 30 seconds: systemctl enable --now turnstone-check-turns@APP.timer. \
+            If it runs, its log says why it fails.
+            """
         guard let last else {
             return [Problem("no cycle", "check-turns has never completed a cycle.", action: action)]
         }
@@ -181,7 +139,10 @@ struct Examination {
             Problem(
                 "delivery late", "A notification has been ready to be sent since \(text(oldest)).",
                 action:
-                    "Start deliver: systemctl enable --now turnstone-deliver@APP.path turnstone-deliver@APP.timer. If it runs, its log says why it fails.",
+                    """
+                    Start deliver: systemctl enable --now turnstone-deliver@APP.path \
+                    turnstone-deliver@APP.timer. If it runs, its log says why it fails.
+                    """,
                 ["since": .string(text(oldest))])
         ]
     }
@@ -194,14 +155,23 @@ struct Examination {
         // A failed connection is tried again when there is something to send.
         return stops.filter { $0.until != nil || isAnythingWaiting }.map { stop in
             Problem(
-                "delivery stopped", "Nothing is sent through \(stop.service): \(stop.reason).",
-                action:
-                    "Correct the key, the team or the topic, or the connection. Accepted notifications wait.",
+                "delivery stopped", "Nothing is sent through \(stop.service): \(reason(of: stop)).",
+                action: stop.until == nil
+                    ? "Check this machine's network and APNS_BASE_URL. Accepted notifications wait."
+                    : "Correct the key, the team or the topic. Accepted notifications wait.",
                 [
                     "service": .string(stop.service), "reason": .string(stop.reason),
                     "since": .string(text(stop.since)),
                 ])
         }
+    }
+
+    /// Only a failed connection has no time for the next attempt.
+    private func reason(of stop: DeliveryStop) -> String {
+        guard stop.until == nil else { return stop.reason }
+        do throws(Failure) {
+            return try DeliverySettings(variables).apns?.noConnection(stop.reason) ?? stop.reason
+        } catch { return stop.reason }  // another problem reports the configuration
     }
 
     /// Links whose target does not exist, for example on a disk that is not mounted.
@@ -232,12 +202,14 @@ struct Examination {
     }
 
     /// Files in the place of folders: everything that would be in such a folder counts as missing.
-    private func folders() throws(Failure) -> [Problem] {
+    private func foldersReplaced() throws(Failure) -> [Problem] {
+        // What is in a folder comes after it.
         let others = [
             "receipts", "spool", "spool/held", "spool/waiting", "spool/ready", "spool/ready/urgent",
             "spool/ready/normal", "spool/ready/backlog", "spool/ready/bulk",
         ]
         var problems: [Problem] = []
+        var replaced: [String] = []
         for shelf in State.shelves + ["messages"] {
             let folder = "\(state.folder)/\(shelf)"
             var names: [String] = []
@@ -255,7 +227,16 @@ struct Examination {
                 }
             }
         }
-        return problems + others.compactMap { problem(ofFolder: "\(state.folder)/\($0)") }
+        for name in others where !replaced.contains(where: { isInside(name, $0) }) {
+            guard let problem = problem(ofFolder: "\(state.folder)/\(name)") else { continue }
+            replaced.append(name)
+            problems.append(problem)
+        }
+        return problems
+    }
+
+    private func isInside(_ name: String, _ folder: String) -> Bool {
+        name.utf8.starts(with: "\(folder)/".utf8)
     }
 
     /// `nil` if the path is a folder or does not exist.
@@ -275,7 +256,10 @@ struct Examination {
         let isMissing = isLink && error.errno == .noEntry
         guard isMissing || [.notDirectory, .loop].contains(error.errno) else { return nil }
         return Problem(
-            "no folder", "\(path) cannot be used as a folder: \(error.errno.reasonForFolder).",
+            "no folder",
+            error.errno == .notDirectory
+                ? "\(path) should be a folder, but is something else."
+                : "\(path) should be a folder, but \(error.reasonForFolder).",
             action: "Put the folder back, or remove what is in its place.",
             ["file": .string(path)])
     }
@@ -287,9 +271,15 @@ struct Examination {
         return failures.map { failure in
             Problem(
                 "delivery failing",
-                "Since \(text(failure.since)), \(failure.service) has been asked and has answered no push: \(failure.reason).",
+                """
+                Since \(text(failure.since)), \(failure.service) has been asked and has answered no \
+                push: \(failure.reason).
+                """,
                 action:
-                    "Accepted notifications wait and are tried again. If it lasts, check the push service's status page.",
+                    """
+                    Accepted notifications wait and are tried again. If it lasts, check the push \
+                    service's status page.
+                    """,
                 [
                     "service": .string(failure.service), "reason": .string(failure.reason),
                     "since": .string(text(failure.since)),
@@ -306,7 +296,11 @@ struct Examination {
         }.map { refusals in
             Problem(
                 "pushes refused",
-                "With these settings, \(refusals.service) has accepted no push and refused those to \(refusals.users == State.Refusals.maximumUsers ? "at least " : "")\(refusals.users) users: \(refusals.reason).",
+                """
+                With these settings, \(refusals.service) has accepted no push and refused those to \
+                \(refusals.users == State.Refusals.maximumUsers ? "at least " : "")\(refusals.users) \
+                users: \(refusals.reason).
+                """,
                 action: "Correct the topic (APNS_BUNDLE_ID), the key's team, or APNS_ENVIRONMENT.",
                 [
                     "service": .string(refusals.service), "reason": .string(refusals.reason),
@@ -320,7 +314,10 @@ struct Examination {
         return [
             Problem(
                 "drainer stuck",
-                "deliver (process \(stuck.process)) holds its lock and has done nothing since \(text(stuck.since)).",
+                """
+                deliver (process \(stuck.process)) holds its lock and has done nothing since \
+                \(text(stuck.since)).
+                """,
                 action: "Find out what it waits for, and end it. Nothing is lost.",
                 [
                     "process": .integer(Int64(stuck.process)), "since": .string(text(stuck.since)),
@@ -330,12 +327,26 @@ struct Examination {
 
     private func pause() throws(Failure) -> [Problem] {
         guard let backOff = try state.backOff(), backOff.isActive(at: now) else { return [] }
+        let until = text(backOff.until)
+        let members: JSONObject = ["until": .string(until)]
+        if let reason = backOff.reason {
+            return [
+                Problem(
+                    "Online-Go.com paused",
+                    "Turnstone looks at no games until \(until): \(reason).",
+                    action:
+                        """
+                        Check OGS_BASE_URL and OGS_CA_FILE, and this machine's network. Turnstone asks \
+                        again by itself.
+                        """,
+                    members)
+            ]
+        }
         return [
             Problem(
                 "Online-Go.com paused",
-                "Online-Go.com has asked for a pause: no games are looked at until \(text(backOff.until)).",
-                action: "Wait. If it happens often, lower OGS_REQUESTS_PER_SECOND.",
-                ["until": .string(text(backOff.until))])
+                "Online-Go.com has asked for a pause: no games are looked at until \(until).",
+                action: "Wait. If it happens often, lower OGS_REQUESTS_PER_SECOND.", members)
         ]
     }
 
@@ -345,39 +356,66 @@ struct Examination {
         return [
             Problem(
                 "notifications set aside",
-                "\(names.count) notifications could not be read and were moved to spool/failed, such as \(first).",
+                names.count == 1
+                    ? "A notification could not be read and was moved to spool/failed: \(first)."
+                    : """
+                    \(names.count) notifications could not be read and were moved to spool/failed, such \
+                    as \(first).
+                    """,
                 action:
-                    "Repair them and move them to spool/ready/normal, or delete them. The log says what was wrong.",
+                    """
+                    Delete each, or repair it as Sources/Spool/FORMAT.md describes and move it to \
+                    spool/ready/normal.
+                    """,
                 ["files": .integer(Int64(names.count))])
         ]
     }
 
     private func setAside() throws(Failure) -> [Problem] {
         let names = try state.setAside()
+        let needless = names.filter { State.isDispensable($0) }
+        let others = names.filter { !State.isDispensable($0) }
+        return setAside(
+            others,
+            action:
+                """
+                Restore each from a backup or go on without it. In both cases empty its lock file, if \
+                there is one (truncate -c -s 0 NAME.json.lock), and remove the copy.
+                """
+        ) + setAside(needless, action: "Delete each copy. The document has begun anew.")
+    }
+
+    private func setAside(_ names: [String], action: String) -> [Problem] {
         guard !names.isEmpty else { return [] }
         return [
             Problem(
                 "documents set aside",
-                "\(names.count) documents were damaged and set aside: \(names.prefix(10).joined(separator: ", ")).",
-                action:
-                    "Restore each from a backup, empty its .lock file, and remove the damaged copy.",
-                ["files": .integer(Int64(names.count))])
+                """
+                \(names.count == 1 ? "A document was" : "\(names.count) documents were") damaged and set \
+                aside: \(list(names)).
+                """,
+                action: action, ["files": .integer(Int64(names.count))])
         ]
     }
 
+    /// One problem for each remedy, so that no action is for another fault.
     private func unusable() throws(Failure) -> [Problem] {
         let files = try state.unusable()
-        guard !files.isEmpty else { return [] }
-        let list = files.prefix(10).map { "\($0.name) (\($0.reason))" }.joined(separator: ", ")
-        return [
-            Problem(
+        return Remedy.all.compactMap { (remedy) in
+            let names = files.filter { Remedy(cause: $0.reason) == remedy }
+                .map { "\($0.name) (\($0.reason))" }
+            guard !names.isEmpty else { return nil }
+            return Problem(
                 "files unusable",
-                "\(files.count) files or folders of the state folder cannot be used: \(list).",
-                action:
-                    "Give them back to the account that runs Turnstone (chown, chmod), restore them from a backup, or remove them.",
-                ["files": .integer(Int64(files.count))])
-        ]
+                names.count == 1
+                    ? "This file or folder of \(state.folder) cannot be used: \(list(names))."
+                    : "\(names.count) files or folders of \(state.folder) cannot be used: \(list(names)).",
+                action: remedy.action(in: state.folder), ["files": .integer(Int64(names.count))])
+        }
     }
+
+    /// At most ten names.
+    private func list(_ names: [String]) -> String { names.prefix(10).joined(separator: ", ") }
 
     private func text(_ moment: Timestamp) -> String { CalendarDate(moment).text }
 }

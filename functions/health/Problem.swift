@@ -1,4 +1,5 @@
 import Turnstone
+import Unix
 
 /// A fault that keeps an installation from its work.
 struct Problem {
@@ -16,15 +17,24 @@ struct Problem {
         self.members = members
     }
 
-    /// A fault of the whole state folder or of the configuration.
-    init(stateFault failure: Failure) {
-        self.init(
-            failure.disposition == .misconfigured ? "configuration" : "state folder",
-            failure.sentence,
-            action: failure.disposition == .misconfigured
-                ? "Correct the configuration."
-                : "Restore the state folder, or give it back to the account that runs Turnstone (chown, chmod)."
-        )
+    /// A fault of the state folder or of the configuration.
+    ///
+    /// - Parameter folder: the state folder.
+    init(stateFault failure: Failure, of folder: String) {
+        guard failure.disposition != .misconfigured else {
+            self.init(configurationFault: failure)
+            return
+        }
+        let action =
+            switch failure.cause {
+            case "newer": "Install a newer Turnstone."
+            case Errno.notDirectory.name: "Set TURNSTONE_STATE to a folder."
+            case Errno.noAccess.name: Remedy.access.action(in: folder)
+            case "corrupt": "Restore it from a backup."
+            default:
+                "Restore the state folder, or give it back to the account that runs Turnstone (chown, chmod)."
+            }
+        self.init("state folder", failure.sentence, action: action)
     }
 
     init(configurationFault failure: Failure) {

@@ -18,7 +18,8 @@ serve(
             problems = try Examination(State(request.variables), request).problems()
         } catch {
             Log().failure(error)
-            return notReady([Problem(stateFault: error)], mayKnow)
+            return notReady(
+                [Problem(stateFault: error, of: request.variables.stateFolder)], mayKnow)
         }
         return problems.isEmpty ? .ok(["status": "ok"]) : notReady(problems, mayKnow)
     }.failing { failure, isByHand in notReady([Problem(configurationFault: failure)], isByHand) })

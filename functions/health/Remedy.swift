@@ -1,0 +1,53 @@
+import Turnstone
+import Unix
+
+/// What an operator does about a file or folder of the state folder that cannot be used.
+enum Remedy {
+    /// Another account's, or its mode gives no access.
+    case access
+    /// A newer program wrote it.
+    case upgrade
+    /// It was committed and is gone.
+    case replace
+    /// It does not parse, and could not be set aside.
+    case restore
+    /// The disk does not read it.
+    case checkDisk
+    /// Something else is in its place, such as a folder or a link.
+    case clear
+
+    static var all: [Remedy] { [.access, .upgrade, .replace, .restore, .checkDisk, .clear] }
+
+    /// - Parameter cause: a failure's cause, as programs record it for `health`.
+    init(cause: String) {
+        self =
+            switch cause {
+            case Errno.noAccess.name, Errno.notPermitted.name: .access
+            case "newer": .upgrade
+            case "missing": .replace
+            case "corrupt": .restore
+            case Errno.inputOutput.name, "faulty": .checkDisk
+            default: .clear
+            }
+    }
+
+    func action(in folder: String) -> String {
+        switch self {
+        case .access:
+            "Run: chown -R \(ThisProcess.account): \(folder) && chmod -R u+rwX \(folder)"
+        case .upgrade: "Install a newer Turnstone: a newer one wrote this."
+        case .replace:
+            """
+            Restore each from a backup or go on without it. In both cases empty its lock file: truncate \
+            -c -s 0 NAME.json.lock
+            """
+        case .restore: "Restore each from a backup, or remove it to go on without it."
+        case .checkDisk: "Check the disk. Then restore each from a backup."
+        case .clear:
+            """
+            Remove what is in its place or restore it from a backup. If it is another account's: chown \
+            -R \(ThisProcess.account): \(folder)
+            """
+        }
+    }
+}
