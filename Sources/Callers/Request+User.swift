@@ -17,9 +17,7 @@ extension Request {
             throw .refused(.unidentified(by: challenge), "Access denied: no token")
         }
         let user = try user(token, settings)
-        if changesAnything, try isFromAnotherSite() {
-            throw .refused(.forbidden, "this request comes from another site")
-        }
+        if changesAnything { try refuseOtherSites() }
         return user
     }
 
@@ -34,19 +32,26 @@ extension Request {
 
     private var changesAnything: Bool { method != "GET" && method != "HEAD" }
 
-    /// Whether the request may come from a page that must not use the user's cookie.
+    /// Refuses a request that may come from a page that must not use the user's cookie.
     ///
     /// Pages of our own origin and of those in `ALLOWED_ORIGINS` may use it. Browsers send `Sec-Fetch-Site`
     /// (Fetch Metadata, section 2.1) or `Origin` (RFC 6454) with every change. A request without both comes
     /// from an app or from a browser that knows neither. So it must be one that no browser sends to another
     /// origin without a preflight.
-    private func isFromAnotherSite() throws(Failure) -> Bool {
+    private func refuseOtherSites() throws(Failure) {
         let origin = try headers.credential("origin")
         let site = try headers.credential("sec-fetch-site")
-        if let origin, try AllowedOrigins(variables).contains(origin) { return false }
-        if let site { return site != "same-origin" }
-        if let origin { return !isOwn(origin) }
-        return method == "POST" && !declaresJSON
+        if let origin, try AllowedOrigins(variables).contains(origin) { return }
+        let isOurs = site.map { $0 == "same-origin" } ?? origin.map(isOwn)
+        guard isOurs ?? true else {
+            throw .refused(
+                .forbidden,
+                "this request comes from another site, whose origin is not in ALLOWED_ORIGINS")
+        }
+        guard isOurs != nil || method != "POST" || declaresJSON else {
+            throw .refused(
+                .forbidden, "a POST with a cookie must have Content-Type: application/json")
+        }
     }
 
     /// The schemes are not compared, because the host in front of us terminates TLS.

@@ -21,6 +21,9 @@ package enum Body {
     }
 
     private func parsed(_ bytes: [UInt8]) throws(Failure) -> JSONValue {
+        guard bytes.contains(where: { $0 > 0x20 }) else {
+            throw .malformed("the body is empty: send a JSON object")
+        }
         do throws(JSONError) {
             return try JSON.parse(bytes)
         } catch {

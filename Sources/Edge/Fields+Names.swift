@@ -3,19 +3,21 @@ import Turnstone
 extension Fields {
     /// Reads a member that names an OGS player.
     package mutating func player(_ name: String) throws(Failure) -> PlayerID {
-        try Edge.player(requiredText(name), name)
+        try Edge.player(requiredText(name), path(of: name))
     }
 
     /// Reads a member that names a user. An empty name counts as missing.
     package mutating func user(_ name: String) throws(Failure) -> UserID? {
         guard let text = try optionalText(name) else { return nil }
-        guard let user = UserID(text) else { throw wrong(name, " is not a user id") }
+        guard let user = UserID(text) else {
+            throw wrong(path(of: name), " must be a user's id: \(UserID.form)")
+        }
         return user
     }
 
     /// Reads a member that holds a device token.
     package mutating func deviceToken(_ name: String) throws(Failure) -> DeviceToken {
-        try token(requiredText(name), name)
+        try token(requiredText(name), path(of: name))
     }
 
     /// Reads the APNs environment from the member `environment`, which may be missing or empty.

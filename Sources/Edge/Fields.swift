@@ -11,7 +11,17 @@ package struct Fields {
     /// The members that have not been read.
     package private(set) var rest: JSONObject
 
-    package init(_ members: JSONObject) { rest = members }
+    /// The path of the object, such as `quietHours.`; empty for the body itself.
+    private let path: String
+
+    /// - Parameter outer: the member that holds the object; `nil` for the body itself.
+    package init(_ members: JSONObject, of outer: String? = nil) {
+        rest = members
+        path = outer.map { "\($0)." } ?? ""
+    }
+
+    /// A member's name in a message, such as `quietHours.from`.
+    package func path(of name: String) -> String { path + name }
 
     /// Reads a value of any type.
     package mutating func take(_ name: String) -> JSONValue? {
@@ -22,7 +32,7 @@ package struct Fields {
     /// Reads a string, which may be empty.
     package mutating func text(_ name: String) throws(Failure) -> String? {
         guard let value = take(name) else { return nil }
-        guard let text = value.string else { throw wrong(name, " must be a string") }
+        guard let text = value.string else { throw wrong(path(of: name), " must be a string") }
         return text
     }
 
@@ -38,27 +48,29 @@ package struct Fields {
     ) throws(Failure) -> String? {
         guard let text = try optionalText(name) else { return nil }
         guard text.utf8.count <= count else {
-            throw wrong(name, " must be at most \(count) bytes")
+            throw wrong(path(of: name), " must be at most \(count) bytes")
         }
         return text
     }
 
     /// Reads a string that must be there and not empty.
     package mutating func requiredText(_ name: String) throws(Failure) -> String {
-        guard let text = try optionalText(name) else { throw wrong(name, " is required") }
+        guard let text = try optionalText(name) else { throw wrong(path(of: name), " is required") }
         return text
     }
 
     package mutating func boolean(_ name: String) throws(Failure) -> Bool? {
         guard let value = take(name) else { return nil }
-        guard let boolean = value.bool else { throw wrong(name, " must be true or false") }
+        guard let boolean = value.bool else {
+            throw wrong(path(of: name), " must be true or false")
+        }
         return boolean
     }
 
     package mutating func integer(_ name: String) throws(Failure) -> Int64? {
         guard let value = take(name) else { return nil }
         guard let integer = value.integer else {
-            throw wrong(name, " must be a whole number")
+            throw wrong(path(of: name), " must be a whole number")
         }
         return integer
     }
@@ -72,30 +84,30 @@ package struct Fields {
         case .number(let seconds)
         where seconds.value >= 0 && seconds.value < Double(Timestamp.latest.seconds + 1):
             return Timestamp(milliseconds: Int64(seconds.value * 1000))
-        default: throw wrong(name, " must be seconds since 1970")
+        default: throw wrong(path(of: name), " must be seconds since 1970")
         }
     }
 
     package mutating func object(_ name: String) throws(Failure) -> JSONObject? {
         guard let value = take(name) else { return nil }
-        guard let object = value.object else { throw wrong(name, " must be an object") }
+        guard let object = value.object else { throw wrong(path(of: name), " must be an object") }
         return object
     }
 
     package mutating func requiredObject(_ name: String) throws(Failure) -> JSONObject {
-        guard let object = try object(name) else { throw wrong(name, " is required") }
+        guard let object = try object(name) else { throw wrong(path(of: name), " is required") }
         return object
     }
 
     /// Reads an array of strings.
     package mutating func texts(_ name: String) throws(Failure) -> [String]? {
         guard let value = take(name) else { return nil }
-        guard let elements = value.array else { throw wrong(name, " must be an array") }
+        guard let elements = value.array else { throw wrong(path(of: name), " must be an array") }
         var texts: [String] = []
         texts.reserveCapacity(elements.count)
         for element in elements {
             guard let text = element.string else {
-                throw wrong(name, " must be an array of strings")
+                throw wrong(path(of: name), " must be an array of strings")
             }
             texts.append(text)
         }
@@ -105,7 +117,7 @@ package struct Fields {
     /// Refuses members that have not been read.
     package func finish() throws(Failure) {
         if let unknown = rest.members.first {
-            throw wrong("unknown member ", unknown.name)
+            throw wrong("unknown member ", path(of: unknown.name))
         }
     }
 }

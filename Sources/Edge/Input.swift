@@ -112,11 +112,13 @@ struct Input {
     }
 
     /// Reads to the end; refuses more than `limit` bytes.
-    mutating func readToEnd(limit: Int) throws(Failure) -> [UInt8] {
+    ///
+    /// - Parameter name: what to call the input in a refusal.
+    mutating func readToEnd(limit: Int, _ name: String = "body") throws(Failure) -> [UInt8] {
         while try fill() {
-            guard pending.count <= limit else { throw tooLarge(limit) }
+            guard pending.count <= limit else { throw tooLarge(limit, name) }
         }
-        guard pending.count <= limit else { throw tooLarge(limit) }
+        guard pending.count <= limit else { throw tooLarge(limit, name) }
         return Array(take(pending.count))
     }
 
@@ -183,8 +185,8 @@ private func readingFromClient(
 }
 
 /// - Parameter limit: in bytes.
-func tooLarge(_ limit: Int) -> Failure {
-    .refused(.tooLarge, "the body has more than \(limit) bytes")
+func tooLarge(_ limit: Int, _ name: String = "body") -> Failure {
+    .refused(.tooLarge, "the \(name) has more than \(limit) bytes")
 }
 
 let headersTooLarge = Failure.refused(

@@ -10,7 +10,7 @@ extension Invocation {
         _ request: inout RawRequest, from input: inout Input, bodyLimit: Int
     ) throws(Failure) {
         // Base64 makes a body a third longer, and escapes in a string up to six times.
-        let bytes = try input.readToEnd(limit: bodyLimit * 6 + headerLimit * 2)
+        let bytes = try input.readToEnd(limit: bodyLimit * 6 + headerLimit * 2, "event")
         let event = try event(bytes)
         let parts = try EventParts(CloudEvent.unwrapped(event))
         guard let method = parts.method?.string, let target = parts.target?.string else {

@@ -55,7 +55,7 @@ package struct Request {
     /// The caller's API key as sent.
     package func apiKey() throws(Failure) -> String {
         guard let key = try headers.credential("x-api-key"), !key.isEmpty else {
-            throw .refused(.unauthenticated, "API key required")
+            throw .refused(.unauthenticated, "API key required: send it in the header X-API-Key")
         }
         return key
     }

@@ -12,11 +12,25 @@ func path(ofTarget target: String) throws(Failure) -> [String] {
     }
     let end = bytes.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }
     let raw = String(decoding: bytes[..<(end ?? bytes.endIndex)], as: UTF8.self)
-    guard raw.utf8.first == UInt8(ascii: "/") else { throw badPath }
+    guard raw.utf8.first == UInt8(ascii: "/") else {
+        throw .malformed(
+            target.isEmpty
+                ? "the request has no path; a CGI host must set REQUEST_URI"
+                : "the path must begin with /")
+    }
     var path: [String] = []
     for segment in segments(of: raw) {
-        guard let decoded = percentDecoded(segment) else { throw badPath }
-        guard decoded != ".", decoded != ".." else { throw badPath }
+        guard let decoded = percentDecoded(segment) else {
+            throw .malformed(
+                """
+                the path is malformed: % must come with two hex digits, and the text must be UTF-8 \
+                without NUL
+                """
+            )
+        }
+        guard decoded != ".", decoded != ".." else {
+            throw .malformed("the path must not have . or .. between slashes")
+        }
         path.append(decoded)
     }
     return path
@@ -27,8 +41,6 @@ func query(ofTarget target: String) -> String {
     let rest = target.utf8.drop { $0 != UInt8(ascii: "?") }.dropFirst()
     return String(decoding: Array(rest.prefix { $0 != UInt8(ascii: "#") }), as: UTF8.self)
 }
-
-private let badPath = Failure.malformed("the path is malformed")
 
 /// The offset of the authority in an absolute-form target; `nil` in other forms.
 private func schemeEnd(_ bytes: ArraySlice<UInt8>) -> Int? {

@@ -13,8 +13,11 @@ struct Router {
     ///
     /// - Throws: malformed if the method or the target is; not found if no pattern matches.
     func routes(for method: String, at target: String) throws(Failure) -> PathRoutes {
-        guard !method.isEmpty, method.utf8.allSatisfy(isTokenCharacter) else {
-            throw .malformed("the method is malformed")
+        guard !method.isEmpty else {
+            throw .malformed("the request has no method; a CGI host must set REQUEST_METHOD")
+        }
+        guard method.utf8.allSatisfy(isTokenCharacter) else {
+            throw .malformed("the method is malformed: it must be a word such as GET")
         }
         let found = fitting(try path(ofTarget: target))
         guard !found.isEmpty else { throw .refused(.notFound, "no route matches this path") }

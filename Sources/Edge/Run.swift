@@ -45,8 +45,9 @@ private func refuseRequests(_ log: Log) -> Bool {
     let invocation = Invocation.detected(by: &input)
     if invocation == .inetd, input.isEmpty { return false }
     do throws(Failure) {
-        switch invocation {
-        case .event: if try isScheduledEvent(input.readToEnd(limit: eventLimit)) { return true }
+        switch front {
+        case .event:
+            if try isScheduledEvent(input.readToEnd(limit: eventLimit, "event")) { return true }
         case .watchdog:
             var request = RawRequest()
             try invocation.readWatchdog(&request, from: &input, bodyLimit: eventLimit)

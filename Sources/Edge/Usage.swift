@@ -13,7 +13,7 @@ struct Usage {
             Answers one request and exits:
             \(lines)
             The request comes on standard input, as HTTP/1.1 or as a JSON event such as
-              {"method": "GET", "path": "/health", "headers": {}, "body": {}}
+              {"method": "\(routes.first?.method ?? "GET")", "path": "\(routes.first?.path ?? "/")", "headers": {}, "body": {}}
             or through the variables of CGI, which ignores arguments.
 
             """
@@ -44,17 +44,17 @@ struct Usage {
         let arguments = ThisProcess.arguments
         guard !arguments.isEmpty else { return }
         let program = ThisProcess.name
+        let known = ["--help", "-h", "--version"]
         for argument in arguments {
-            switch argument {
-            case "--help", "-h": print(help(program))
-            case "--version": print("\(program) (Turnstone) \(turnstoneVersion)\n")
-            default:
-                guard argument.utf8.first != UInt8(ascii: "{") else { continue }
-                StandardStreams.writeErrors(
-                    "\(program): unknown argument \(argument); \(program) --help lists them\n")
-                ThisProcess.exit(100)
+            guard !known.contains(argument), argument.utf8.first != UInt8(ascii: "{") else {
+                continue
             }
+            StandardStreams.writeErrors(
+                "\(program): unknown argument \(argument); \(program) --help lists them\n")
+            ThisProcess.exit(100)
         }
+        guard let first = arguments.first(where: { known.contains($0) }) else { return }
+        print(first == "--version" ? "\(program) (Turnstone) \(turnstoneVersion)\n" : help(program))
     }
 
     private func help(_ program: String) -> String {

@@ -4,9 +4,16 @@ package struct JSONError: Error, Equatable, Sendable {
     package let column: Int
     package let cause: Cause
 
-    package enum Cause: Sendable {
-        /// It is not JSON, has a duplicate member, or is nested too deeply.
+    package enum Cause: Equatable, Sendable {
+        /// It is not JSON, or is nested too deeply.
         case malformed
+        /// An object has the same member twice. The name is `nil` if it is long or the object has many
+        /// members.
+        case duplicate(String?)
+        /// A string has half of a surrogate pair, such as `\ud83d` alone.
+        case surrogate
+        /// A string has bytes that are not UTF-8.
+        case encoding
         /// It is JSON with a NUL in a string, where a C string would end.
         case nul
         /// It is JSON with an integer beyond 64 bits or a number beyond a double.
@@ -27,6 +34,11 @@ package struct JSONError: Error, Equatable, Sendable {
         return switch cause {
         case .malformed where line == 0: "\(name) is nested too deeply"
         case .malformed: "\(name) is not valid JSON \(place)"
+        case .duplicate(let member?): "\(name) has the member \(member) twice \(place)"
+        case .duplicate(nil): "\(name) has a member twice in the object that ends \(place)"
+        case .surrogate:
+            "\(name) has half of a surrogate pair in a string \(place): send the whole character"
+        case .encoding: "\(name) has a string that is not UTF-8 \(place)"
         case .nul: "\(name) has \\u0000 in a string \(place): leave it out"
         case .tooLargeNumber:
             "\(name) has a number that is too large \(place): an integer must fit into 64 bits"
@@ -47,16 +59,28 @@ extension JSONError {
             line: before.count { $0 == UInt8(ascii: "\n") } + 1,
             // The bytes of a character after its first are 10xxxxxx.
             column: text[start...].prefix(fault.place + 1 - start).count { $0 & 0xc0 != 0x80 },
-            cause: fault.reportedCause)
+            cause: fault.reportedCause(in: text))
     }
 }
 
 extension JSONScanner.Malformed {
-    fileprivate var reportedCause: JSONError.Cause {
+    fileprivate func reportedCause(in text: [UInt8]) -> JSONError.Cause {
         switch cause {
         case .syntax, .depth: .malformed
         case .nul: .nul
         case .tooLargeNumber: .tooLargeNumber
+        case .duplicate: .duplicate(name(in: text))
+        case .surrogate: .surrogate
+        case .encoding: .encoding
         }
+    }
+
+    /// The member's name that ends at the fault, as it stands in the text; `nil` unless it is short and plain.
+    private func name(in text: [UInt8]) -> String? {
+        guard place < text.count, text[place] == UInt8(ascii: "\"") else { return nil }
+        let name = text[..<place].suffix(64).reversed().prefix { $0 != UInt8(ascii: "\"") }
+        let isPlain = name.allSatisfy { (0x20...0x7e).contains($0) && $0 != UInt8(ascii: "\\") }
+        guard name.count < 64, isPlain else { return nil }
+        return String(decoding: Array(name.reversed()), as: UTF8.self)
     }
 }

@@ -52,7 +52,7 @@ extension JSONScanner {
         let end = range.upperBound
         func flush() throws(Malformed) {
             guard !units.isEmpty else { return }
-            if isStrict, !isPaired(units) { throw Malformed(place: end, cause: .syntax) }
+            if isStrict, !isPaired(units) { throw Malformed(place: end, cause: .surrogate) }
             text += String(decoding: units, as: UTF16.self)
             units = []
         }
@@ -63,7 +63,7 @@ extension JSONScanner {
                 let decoded = String(decoding: verbatim, as: UTF8.self)
                 // Bytes that are not UTF-8 were replaced.
                 if isStrict, !decoded.utf8.elementsEqual(verbatim) {
-                    throw Malformed(place: end, cause: .syntax)
+                    throw Malformed(place: end, cause: .encoding)
                 }
                 text += decoded
                 place = verbatim.endIndex

@@ -20,12 +20,12 @@ extension JSONScanner {
         try forEachMember { (scanner, raw) throws(Malformed) in
             let name = try scanner.strictText(raw.range)
             if object.members.count <= Self.fewMembers, object.hasMember(name) {
-                throw Malformed(place: raw.range.upperBound, cause: .syntax)
+                throw Malformed(place: raw.range.upperBound, cause: .duplicate)
             }
             object.append(name, try scanner.value(depthLimit: depthLimit - 1))
         }
         guard object.members.count <= Self.fewMembers || !object.hasDuplicate else {
-            throw Malformed(place: place - 1, cause: .syntax)
+            throw Malformed(place: place - 1, cause: .duplicate)
         }
         return object
     }

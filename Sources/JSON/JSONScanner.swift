@@ -19,7 +19,7 @@ package struct JSONScanner {
         let place: Int
         let cause: Cause
 
-        enum Cause { case syntax, nul, tooLargeNumber, depth }
+        enum Cause { case syntax, duplicate, surrogate, encoding, nul, tooLargeNumber, depth }
     }
 
     package init(_ bytes: [UInt8]) {

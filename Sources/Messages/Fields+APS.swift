@@ -70,7 +70,7 @@ extension Fields {
         guard let members = value.object else {
             throw .malformed("sound must be a string or an object")
         }
-        var fields = Fields(members)
+        var fields = Fields(members, of: "sound")
         let isCritical = try fields.boolean("critical") ?? false
         let name = try fields.requiredText("name")
         let volume = try fields.fraction("volume")
@@ -99,8 +99,8 @@ extension Fields {
         switch value {
         case .integer(0), .integer(1): return value
         case .number(let number) where number.value >= 0 && number.value <= 1: return value
-        case .integer, .number: throw .unacceptable("\(name) must be between 0 and 1")
-        default: throw .malformed("\(name) must be a number")
+        case .integer, .number: throw .unacceptable("\(path(of: name)) must be between 0 and 1")
+        default: throw .malformed("\(path(of: name)) must be a number")
         }
     }
 }

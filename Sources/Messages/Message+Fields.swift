@@ -46,7 +46,8 @@ extension Message {
             Payload(aps: aps, data: try fields.data()), badge, type.payloadLimit)
         sendAfter = try fields.sendAfter(now: now)
         let isKept: Bool
-        (expires, isKept, hasOwnExpiration) = try fields.expires(after: sendAfter ?? now)
+        (expires, isKept, hasOwnExpiration) = try fields.expires(
+            after: sendAfter ?? now, isDelayed: sendAfter != nil)
         push = PushContent(
             type: type, priority: priority, collapseID: collapseID, payload: payload, isKept: isKept
         )
@@ -120,10 +121,11 @@ extension Fields {
     /// Takes `expiration` or `expires_in`. The default is a day after `start`, the maximum 30 days, because
     /// APNs keeps nothing for longer.
     ///
+    /// - Parameter isDelayed: whether `start` is the request's `send_after`.
     /// - Returns: when the message expires, whether APNs keeps it for devices that are offline, and whether
     ///   the request states when it expires.
     fileprivate mutating func expires(
-        after start: Timestamp
+        after start: Timestamp, isDelayed: Bool
     ) throws(Failure) -> (Timestamp, isKept: Bool, isStated: Bool) {
         let moment = try moment("expiration")
         let seconds = try integer("expires_in")
@@ -134,12 +136,19 @@ extension Fields {
             return (start + .minutes(1), false, true)
         }
         let longest = Interval.days(30)
-        let expires =
-            seconds.map { start + .seconds(min(max($0, -1), longest.milliseconds)) }
-            ?? moment ?? start + .days(1)
-        guard expires > start, expires - start <= longest else {
-            throw .unacceptable("expiration must be after send_after and at most 30 days later")
+        if let seconds {
+            guard (0...longest.milliseconds / 1000).contains(seconds) else {
+                throw .unacceptable("expires_in must be 0 to 2592000 seconds")
+            }
+            return (start + .seconds(seconds), true, true)
         }
-        return (expires, true, moment != nil || seconds != nil)
+        guard let moment else { return (start + .days(1), true, false) }
+        guard moment > start, moment - start <= longest else {
+            throw .unacceptable(
+                isDelayed
+                    ? "expiration must be after send_after and at most 30 days later"
+                    : "expiration must be in the future, at most 30 days ahead")
+        }
+        return (moment, true, true)
     }
 }

@@ -32,7 +32,9 @@ package struct Keys {
         let hash = Self.hash(text)
         try state.users[owner].update { (document) throws(Failure) in
             if let limit, try list(document.keys, of: owner).count >= limit {
-                throw .refused(.conflict, "a user may have \(limit) API keys; revoke one first")
+                throw .refused(
+                    .conflict,
+                    "this user has as many API keys as allowed (\(limit)); revoke one first")
             }
             // Nobody else can hold this lock: nobody knows the key yet.
             try state.keyDocuments[DocumentName(hash: hash)].update { key in

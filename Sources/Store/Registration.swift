@@ -64,8 +64,8 @@ extension User {
             throw .refused(
                 .conflict,
                 isActivity
-                    ? "a user may have \(limit) Live Activity tokens; unregister one first"
-                    : "a user may have \(limit) devices; unregister one first")
+                    ? "this user has as many Live Activity tokens as allowed (\(limit)); unregister one first"
+                    : "this user has as many devices as allowed (\(limit)); unregister one first")
         }
         return result
     }

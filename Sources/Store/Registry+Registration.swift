@@ -197,7 +197,7 @@ extension Registry {
             let limit = try state.quotas().listeners
             guard holders.users.count < limit || holders.users.contains(user) else {
                 throw .refused(
-                    .conflict, "this session has \(limit) listeners, which is as many as allowed")
+                    .conflict, "this session has as many listeners as allowed (\(limit))")
             }
         }
     }

@@ -25,6 +25,12 @@ package struct DeviceToken: Hashable, Sendable {
         self.init(unchanged: text)
     }
 
+    /// What a token of the platform looks like, for messages.
+    package static func form(on platform: Platform) -> String {
+        platform == .android
+            ? "1 to 4096 visible ASCII characters" : "2 to 512 hex digits, an even number of them"
+    }
+
     private init(unchanged text: String) {
         self.text = text
     }

@@ -7,6 +7,8 @@ package struct UserID: Sendable {
     /// could look up or erase the user.
     package let text: String
 
+    package static let form = "1 to 128 bytes without NUL, neither . nor .."
+
     package static let rule =
         "a user's id must have 1 to 128 bytes without NUL, and must not be . or .."
 

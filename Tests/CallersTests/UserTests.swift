@@ -192,6 +192,36 @@ import Turnstone
     }
 
     @Test(
+        "a change by cookie says what it needs",
+        arguments: [
+            ([], "a POST with a cookie must have Content-Type: application/json"),
+            (
+                [("Content-Type", "text/plain")],
+                "a POST with a cookie must have Content-Type: application/json"
+            ),
+            (
+                [("Origin", "https://elsewhere.example")],
+                "this request comes from another site, whose origin is not in ALLOWED_ORIGINS"
+            ),
+        ] as [([(String, String)], String)])
+    func forbidden(more: [(String, String)], sentence: String) {
+        var fields = Headers()
+        for (name, value) in [("Cookie", "authToken=\(Self.ann)")] + more {
+            fields.append(name, value)
+        }
+        var variables = Variables()
+        variables.offer("JWT_SECRET", Self.secret)
+        let request = Request(
+            method: "POST", parameters: [], headers: fields, body: .bytes([]),
+            time: Timestamp(milliseconds: 1_795_262_400_000), variables: variables)
+        #expect {
+            try request.user()
+        } throws: {
+            ($0 as? Failure) == .refused(.forbidden, sentence)
+        }
+    }
+
+    @Test(
         "401 says which",
         arguments: [
             (nil, "no token"), ("x", "malformed token"),

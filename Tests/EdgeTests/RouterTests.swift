@@ -85,10 +85,14 @@ import Turnstone
     @Test(
         "a malformed request is refused before anything is looked up",
         arguments: [
-            ("", "/x", "method"), ("A B", "/", "method"), ("", "", "method"), ("GET", "x", "path"),
+            ("", "/x", "the request has no method; a CGI host must set REQUEST_METHOD"),
+            ("A B", "/", "the method is malformed: it must be a word such as GET"),
+            ("", "", "the request has no method; a CGI host must set REQUEST_METHOD"),
+            ("GET", "x", "the path must begin with /"),
+            ("GET", "", "the request has no path; a CGI host must set REQUEST_URI"),
         ])
-    func malformed(method: String, target: String, part: String) {
-        #expect(throws: Failure.malformed("the \(part) is malformed")) {
+    func malformed(method: String, target: String, sentence: String) {
+        #expect(throws: Failure.malformed(sentence)) {
             try Self.all.routes(for: method, at: target)
         }
     }

@@ -104,12 +104,12 @@ struct AppDocumentsTests {
         #expect(list.map { !"\($0)".contains(Self.phone) } == true)
 
         try ann.expect(
-            400, Self.error("Invalid device token"), "POST", path, ["platform": "ios"])
+            400, Self.error("Invalid device token: …"), "POST", path, ["platform": "ios"])
         try ann.expect(
-            400, Self.error("Invalid device token"), "POST", path,
+            400, Self.error("Invalid device token: …"), "POST", path,
             Self.registration("a1b2c3d4", "short"))
         try ann.expect(
-            400, Self.error("Invalid platform"), "POST", path,
+            400, Self.error("Invalid platform: …"), "POST", path,
             ["deviceToken": .string(Self.phone), "platform": "windows"])
 
         let gone: JSONValue = [
@@ -172,7 +172,8 @@ struct AppDocumentsTests {
             caller(("Origin", "https://elsewhere.example")),
             caller(("Sec-Fetch-Site", "cross-site")),
         ] {
-            let error = Self.error("this request comes from another site")
+            let error = Self.error(
+                "this request comes from another site, whose origin is not in ALLOWED_ORIGINS")
             try other.expect(403, error, "POST", path, registration)
             try other.expect(403, error, "DELETE", "/api/devices/\(Self.phone)")
             try other.expect(

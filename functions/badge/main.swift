@@ -53,7 +53,9 @@ func user(_ request: Request, named name: String?) throws(Failure) -> UserID {
     if isBackend { try request.requireServerKey() }
     let caller = isBackend ? nil : try request.user()
     let named = name.flatMap { UserID($0) }
-    guard name == nil || named != nil else { throw .malformed("userId is not a user id") }
+    guard name == nil || named != nil else {
+        throw .malformed("userId must be a user's id: \(UserID.form)")
+    }
     guard let user = caller ?? named else { throw .malformed("userId is required") }
     return user
 }

@@ -26,14 +26,20 @@ serve(
     })
 
 func registration(_ fields: inout Fields) throws(Failure) -> Registration {
-    let invalidToken = Failure.malformed("Invalid device token")
-    guard let text = fields.take("deviceToken")?.string, text.utf8.count >= 32 else {
-        throw invalidToken
+    // The app's documents have these beginnings.
+    guard let text = fields.take("deviceToken")?.string, !text.isEmpty else {
+        throw .malformed("Invalid device token: deviceToken is required and must be a string")
+    }
+    guard text.utf8.count >= 32 else {
+        throw .malformed("Invalid device token: deviceToken must have at least 32 characters")
     }
     guard let platform = Platform(rawValue: fields.take("platform")?.string ?? "") else {
-        throw .malformed("Invalid platform")
+        throw .malformed("Invalid platform: platform must be ios or android")
     }
-    guard let token = DeviceToken(text, on: platform) else { throw invalidToken }
+    guard let token = DeviceToken(text, on: platform) else {
+        throw .malformed(
+            "Invalid device token: deviceToken must be \(DeviceToken.form(on: platform))")
+    }
     var registration = Registration(token)
     registration.platform = platform
     registration.name = try fields.optionalText("deviceName", atMost: 256)

@@ -33,7 +33,13 @@ struct Sending {
         return devices
     }
 
-    var notFound: Failure { .refused(.notFound, "Live Activity not found") }
+    var notFound: Failure {
+        .refused(
+            .notFound,
+            call.event == .start
+                ? "Live Activity not found: the user has no start token for this attributesType"
+                : "Live Activity not found: nothing that matches is registered")
+    }
 
     /// Lets each device start an activity.
     private func start(

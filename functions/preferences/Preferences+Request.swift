@@ -9,7 +9,8 @@ extension Preferences {
         if let kinds = try fields.object("kinds") { self.kinds = try checked(kinds) }
         if let text = try fields.text("mutedUntil") {
             guard let moment = Timestamp(text) else {
-                throw .unacceptable("mutedUntil must look like 2026-11-22T07:00:00Z")
+                throw .unacceptable(
+                    "mutedUntil must be a moment that exists, in UTC, such as 2026-11-22T07:00:00Z")
             }
             mutedUntil = moment
         }
@@ -37,7 +38,7 @@ private func checked(_ kinds: JSONObject) throws(Failure) -> JSONObject {
 
 extension QuietHours {
     fileprivate init(requested members: JSONObject) throws(Failure) {
-        var fields = Fields(members)
+        var fields = Fields(members, of: "quietHours")
         let from = try fields.requiredText("from")
         let to = try fields.requiredText("to")
         _ = try fields.requiredText("timeZone")

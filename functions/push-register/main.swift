@@ -37,7 +37,7 @@ func registration(_ fields: inout Fields) throws(Failure) -> Registration {
                 ? "platform must be ios or android" : "platform must be ios for a Live Activity")
     }
     guard let token = DeviceToken(try fields.requiredText("token"), on: platform) else {
-        throw .malformed("token is not a token of this platform")
+        throw .malformed("token must be \(DeviceToken.form(on: platform))")
     }
     var registration = Registration(token)
     registration.kind = kind
