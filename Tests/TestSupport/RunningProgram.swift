@@ -154,6 +154,14 @@ func spawn(
     defer { for text in arguments + environment { free(text) } }
     var id: pid_t = 0
     let error = posix_spawn(&id, path, &actions, &attributes, &arguments, &environment)
-    guard error == 0 else { throw TestFailure("unable to start \(path): errno \(error)") }
+    guard error == 0 else {
+        throw TestFailure(
+            error == ENOENT
+                ? """
+                unable to start \(path): it does not exist. Run infra/build, or set TURNSTONE_BIN to a \
+                folder with the programs
+                """
+                : "unable to start \(path): \(String(cString: strerror(error)))")
+    }
     return id
 }

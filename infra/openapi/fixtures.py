@@ -1,8 +1,13 @@
-"""The programs' routes, and their fixtures as requests to them."""
+#!/usr/bin/python3
+"""The programs' routes, and their fixtures as requests to them.
+
+As a program, it checks infra/routes: it prints what is wrong with it and exits with 1.
+"""
 
 import base64
 import json
 import re
+import sys
 from pathlib import Path
 from urllib.parse import unquote, urlencode
 
@@ -26,8 +31,36 @@ class Route:
 
 
 def routes():
-    lines = (ROOT / "infra/routes").read_text().splitlines()
-    return [Route(*line.split()) for line in lines if line and not line.startswith("#")]
+    """The routes of infra/routes. Ends the program if a line is wrong."""
+    found, problems = {}, []
+    for number, line in enumerate((ROOT / "infra/routes").read_text().splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        problem = wrong(line.split(), found)
+        if problem:
+            problems.append(f"infra/routes, line {number}: {problem}")
+        else:
+            route = Route(*line.split())
+            found[route.key] = route
+    if problems:
+        sys.exit("\n".join(problems))
+    return list(found.values())
+
+
+def wrong(words, known):
+    """What is wrong with a line; None if it is right."""
+    if len(words) != 3:
+        return f"a line needs a method, a pattern and a program, not {len(words)} words"
+    method, pattern, program = words
+    if method not in ("GET", "POST", "PUT", "PATCH", "DELETE"):
+        return f"{method} is not one of GET, POST, PUT, PATCH and DELETE"
+    if not re.fullmatch(r"(/([a-z0-9-]+|\{[a-z_]+\}))+", pattern):
+        return f"{pattern} must consist of / and lower-case words or {{names}}, such as /things/{{id}}"
+    if not (ROOT / "functions" / program / "main.swift").exists():
+        return f"there is no program {program}: functions/{program}/main.swift is missing"
+    if f"{method} {pattern}" in known:
+        return f"{method} {pattern} is there twice"
+    return None
 
 
 class Fixture:
@@ -131,3 +164,7 @@ def fixtures():
     """Every fixture of every program that answers requests."""
     files = sorted(ROOT.glob("functions/*/fixtures/*.json"))
     return [f for f in map(Fixture, files) if f.answer]
+
+
+if __name__ == "__main__":
+    routes()
