@@ -80,7 +80,11 @@ extension JSONScanner.Malformed {
         guard place < text.count, text[place] == UInt8(ascii: "\"") else { return nil }
         let name = text[..<place].suffix(64).reversed().prefix { $0 != UInt8(ascii: "\"") }
         let isPlain = name.allSatisfy { (0x20...0x7e).contains($0) && $0 != UInt8(ascii: "\\") }
-        guard name.count < 64, isPlain else { return nil }
+        let quote = place - name.count - 1
+        // A quote after a backslash is part of the name.
+        guard name.count < 64, isPlain, quote > 0, text[quote - 1] != UInt8(ascii: "\\") else {
+            return nil
+        }
         return String(decoding: Array(name.reversed()), as: UTF8.self)
     }
 }

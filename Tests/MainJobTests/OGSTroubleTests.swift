@@ -104,7 +104,7 @@ import Turnstone
                 ["do": "ogs-fault", "kind": "html"],
                 "Online-Go.com answered with an HTML page at http"
             ),
-            (["do": "ogs-fault", "kind": "drop"], "Online-Go.com cannot be reached at http"),
+            (["do": "ogs-fault", "kind": "drop"], "Online-Go.com gave no usable answer at http"),
             (["do": "ogs-fault", "status": 429], nil),
         ] as [(JSONObject, String?)])
     func reasonOfAPause(fault: JSONObject, reason: String?) throws {

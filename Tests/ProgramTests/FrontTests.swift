@@ -90,6 +90,8 @@ import Turnstone
         let ended = try Programs.start(at: "\(folder.path)/front", input: request, entries: [])
             .end()
         #expect(try Answer(http: ended.stdout).status == 500)
-        #expect(ended.stderr.contains("unable to start \(folder.path)/health: ENOENT"))
+        #expect(
+            ended.stderr.contains(
+                "unable to start \(folder.path)/health: it does not exist (ENOENT)"))
     }
 }

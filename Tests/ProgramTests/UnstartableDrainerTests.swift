@@ -11,7 +11,8 @@ import Testing
         let alone = "\(folder.path)/notify"
         try FileManager.default.copyItem(atPath: Programs.path("notify"), toPath: alone)
         try expectAccepted(
-            alone, deliver: "spawn", log: "unable to start \(folder.path)/deliver: ENOENT")
+            alone, deliver: "spawn",
+            log: "unable to start \(folder.path)/deliver: it does not exist (ENOENT)")
     }
 
     @Test("a message is accepted even if it is unknown whether deliver should be started")

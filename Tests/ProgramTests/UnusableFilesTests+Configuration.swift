@@ -100,7 +100,7 @@ extension UnusableFilesTests {
         let more = ["TURNSTONE_CONFIG": "\(file.path)/c.env"]
         let (answer, log) = try ask("health", "GET", "/health", environment: more)
         #expect(answer.status == 503)
-        let sentence = "c.env, lines 4, 5: neither NAME=value nor a comment"
+        let sentence = "c.env, lines 4, 6: neither NAME=value nor a comment"
         #expect(answer.body.contains(sentence), "\(answer.body)")
         #expect(log.contains(sentence), "\(log)")
     }

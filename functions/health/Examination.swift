@@ -333,7 +333,7 @@ struct Examination {
             return [
                 Problem(
                     "Online-Go.com paused",
-                    "Turnstone looks at no games until \(until): \(reason).",
+                    "Turnstone pauses until \(until): \(reason).",
                     action:
                         """
                         Check OGS_BASE_URL and OGS_CA_FILE, and this machine's network. Turnstone asks \
