@@ -45,7 +45,7 @@ private func refuseRequests(_ log: Log) -> Bool {
     let invocation = Invocation.detected(by: &input)
     if invocation == .inetd, input.isEmpty { return false }
     do throws(Failure) {
-        switch front {
+        switch invocation {
         case .event:
             if try isScheduledEvent(input.readToEnd(limit: eventLimit, "event")) { return true }
         case .watchdog:
