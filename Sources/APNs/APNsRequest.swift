@@ -76,7 +76,7 @@ package struct APNsRequest: Equatable, Sendable {
         fields.append(":authority", authority)
         switch aim {
         case .device(let token, let topic):
-            fields.append(":path", "/3/device/" + token.hex, indexed: false)
+            fields.append(":path", "/3/device/" + token.text, indexed: false)
             fields.append("apns-topic", topic)
             fields.append("apns-id", id, indexed: false)
         case .channel(let channel, let bundle):

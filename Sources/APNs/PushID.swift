@@ -6,7 +6,7 @@ import Turnstone
 ///
 /// - Returns: a UUID in lower-case canonical form.
 package func pushID(notification: String, token: DeviceToken) -> String {
-    stableUUID("apns \(notification) \(token.hex)")
+    stableUUID("apns \(notification) \(token.text)")
 }
 
 /// The broadcast's `apns-request-id`, made by the same rule.

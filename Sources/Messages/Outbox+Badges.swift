@@ -16,7 +16,7 @@ extension Outbox {
         var devices = document.devices.filter { $0.takesMessages && $0.token != except }
         guard !devices.isEmpty else { return }
         var except = except
-        if let pending = document.badgePush, try spool.contains(pending.id) {
+        if let pending = document.badgePush, try spools.contains(pending.id) {
             if pending.reaches(devices) { return }
             // The new push goes to all devices. If it left one out again, two devices that change the badge
             // in turn would queue a push for each change.
@@ -31,7 +31,7 @@ extension Outbox {
         document.badgePush = BadgePush(
             id: notification.id, accepted: now,
             except: document.devices.first { $0.token == except }?.id)
-        try spool.accept(
+        try spools.accept(
             notification,
             to: devices.map { $0.delivery() })
     }

@@ -6,12 +6,12 @@ import Unix
 /// Accepts messages and puts them into the spool.
 package struct Outbox {
     let state: State
-    let spool: Spool
+    let spools: Spools
     let now: Timestamp
 
     package init(_ state: State, now: Timestamp) {
         self.state = state
-        spool = Spool(state: state.folder)
+        spools = Spools(state: state.folder)
         self.now = now
     }
 
@@ -48,7 +48,7 @@ package struct Outbox {
             guard record.fingerprint == once.fingerprint else {
                 throw .unacceptable("this idempotency key was used with a different request")
             }
-            if let place = record.place { try spool.complete(id, in: place) }
+            if let place = record.place { try spools.complete(id, in: place) }
             return record.sent(id)
         }
     }
@@ -56,18 +56,18 @@ package struct Outbox {
     private func accept(
         _ message: Message, _ audience: Audience, id: String, _ fingerprint: String?
     ) throws(Failure) -> Sent {
-        let erasures = try spool.erasures()
+        let erasures = try spools.erasures()
         var record = MessageRecord()
         record.accepted = now
         record.sendAfter = message.sendAfter
         record.kind = message.kind
         record.fingerprint = fingerprint
-        record.receipts = try spool.receiptsStart(notBefore: message.sendAfter, at: now).json
+        record.receipts = try spools.receiptsStart(notBefore: message.sendAfter, at: now).json
         var recipients = Recipients(
             audience, AcceptedMessage(message: message, now: now), state: state)
         var prepared: PreparedNotification?
         if try recipients.hasNext() {
-            prepared = try spool.prepare(
+            prepared = try spools.prepare(
                 try notification(message, id: id, user: audience.onlyUser), to: &recipients,
                 notBefore: message.sendAfter.map { .requested($0) }, since: erasures)
             try prepared?.makeFindable()

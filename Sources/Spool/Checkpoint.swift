@@ -20,17 +20,16 @@ final class Checkpoint {
             bytes = nil
         }
         guard let members = bytes.flatMap({ members(of: $0[...]) }),
-            let day = members["day"]?.string,
-            let offset = members["offset"]?.integer, offset >= 0
+            let position = ReceiptLog.Position(.object(members))
         else { return nil }
-        last = ReceiptLog.Position(day: day, offset: Int(offset))
+        last = position
         return last
     }
 
     /// Whether it is worth looking for a new position: at least `distance` bytes were written since this last
     /// returned `true`, or a new day has begun.
     func isWorthwhile(_ end: ReceiptLog.Position, _ distance: Int) -> Bool {
-        if let lastSearch, lastSearch.day == end.day,
+        if let lastSearch, lastSearch.volume == end.volume,
             lastSearch.offset + distance > end.offset
         {
             return false
@@ -44,13 +43,9 @@ final class Checkpoint {
     }
 
     func write(_ position: ReceiptLog.Position) throws(Failure) {
-        try systemCalls(
-            Files.replace(
-                path,
-                with: line([
-                    "version": 1, "day": .string(position.day),
-                    "offset": .integer(Int64(position.offset)),
-                ])))
+        var members: JSONObject = ["version": 1]
+        for member in position.json.object?.members ?? [] { members[member.name] = member.value }
+        try systemCalls(Files.replace(path, with: line(members)))
         last = position
     }
 }

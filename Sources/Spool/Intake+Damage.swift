@@ -42,14 +42,14 @@ extension Intake {
             report(
                 Failure(
                     failure.disposition,
-                    "\(failure.sentence). Moved to spool/failed; its devices get no push. To deliver it, repair it and move it to spool/ready/normal",
+                    "\(failure.sentence). Moved to \(spool.name)/failed; its devices get no push. To deliver it, repair it and move it to \(spool.name)/ready/normal",
                     cause: failure.cause))
         } catch {
             stuck[id] = progress
             report(
                 Failure(
                     .broken,
-                    "\(failure.sentence). It cannot be moved to spool/failed either, so it is skipped: \(error.reason). Repair it in its place, or move it out of the spool",
+                    "\(failure.sentence). It cannot be moved to \(spool.name)/failed either, so it is skipped: \(error.reason). Repair it in its place, or move it out of the spool",
                     cause: failure.cause, file: path))
         }
     }

@@ -39,7 +39,7 @@ extension Intake {
         }
         let day = try log.dayToContinue(at: now)
         // If the clock was wrong, receipts of still later days may name open notifications.
-        let last = recovered.isEmpty ? day : max(day, try log.days().last ?? day)
+        let last = recovered.isEmpty ? day : max(day, try log.volumes().last?.day ?? day)
         try log.open(last)
         if let known, last < known.day { try checkpoint.write(log.position) }
     }

@@ -91,9 +91,12 @@ extension Delivery {
         guard let number = members["n"]?.integer.flatMap(Int.init(exactly:)), isNumber(number)
         else { return nil }
         let environment = members["environment"]?.string.flatMap(APNsEnvironment.init)
-        if let token = members["device"]?.string.flatMap(DeviceToken.init) {
+        if let text = members["device"]?.string {
+            guard let service = PushService(rawValue: members["service"]?.string ?? "apns"),
+                let token = DeviceToken(text, of: service)
+            else { return nil }
             self.init(
-                token: token, environment: environment,
+                token: token, of: service, environment: environment,
                 user: members["user"]?.string.flatMap(UserID.init),
                 badge: members["badge"]?.count.map { Int($0) },
                 isProven: members["proven"]?.bool ?? false)
@@ -116,9 +119,10 @@ extension Delivery {
     var members: JSONObject {
         var members: JSONObject = ["n": .integer(Int64(number))]
         switch aim {
-        case .device(let token): members["device"] = .string(token.hex)
+        case .device(let token): members["device"] = .string(token.text)
         case .channel(let channel): members["channel"] = .string(channel.text)
         }
+        members["service"] = service == .apns ? nil : .string(service.rawValue)
         members["also"] = isAlternate ? true : nil
         members["environment"] = environment.map { .string($0.rawValue) }
         members["user"] = user.map { .string($0.text) }

@@ -26,8 +26,7 @@ package struct NotificationTrace {
     /// The trace of a message to no device.
     package static let withoutDevices = NotificationTrace(isFinished: true)
 
-    /// Removes devices without an outcome. Call it if the message is so old that its first receipts may have
-    /// been deleted.
+    /// Removes devices without an outcome if the message is in no queue: their receipts were deleted.
     package mutating func dropUnknownDevices() {
         guard !isInSpool, !isDamaged else { return }
         let count = deliveries.count

@@ -6,7 +6,7 @@ import Unix
 package struct OpenNotification {
     package let notification: Notification
     /// The ids of those devices in receipts.
-    package let devices: [String]
+    package internal(set) var devices: [String]
     /// The moment before which it is not tried.
     package let until: Timestamp
     /// Whether its sender requested that moment.

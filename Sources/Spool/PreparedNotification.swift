@@ -1,32 +1,42 @@
 import Turnstone
 import Unix
 
-/// A list of deliveries as a source.
-struct ListedDeliveries<Rest: IteratorProtocol<Delivery>>: DeliverySource {
-    var rest: Rest
-
-    mutating func next() throws(Failure) -> Delivery? { rest.next() }
-}
-
 /// A notification that is on disk but not accepted yet.
 package struct PreparedNotification {
+    let spools: Spools
+    let id: String
+    /// The file whose rename accepts it.
     let path: String
-    /// The folder in the spool where it will be once it is accepted.
+    /// The files of its parts, if there are several.
+    var parts: [String] = []
+    /// Where it will be once it is accepted, below the folder of all queues: for
+    /// ``Spools/complete(_:in:)``.
     package let folder: String
     /// The number of devices it is for.
     package let devices: Int
 
-    /// Makes the name of its file durable. From then on, ``Spool/complete(_:in:)`` can accept it if this
+    /// Makes the names of its files durable. From then on, ``Spools/complete(_:in:)`` can accept it if this
     /// process is killed.
     package func makeFindable() throws(Failure) {
-        do throws(SystemError) { try Files.synchronizeFolder(of: path) } catch {
-            Files.remove(path + ".new")
+        do throws(SystemError) {
+            for path in parts + [path] { try Files.synchronizeFolder(of: path) }
+        } catch {
+            for path in parts + [path] { Files.remove(Files.temporary(for: path)) }
             throw error.failure
         }
     }
 
     /// Accepts it: once this returns, it will be delivered, even after a crash.
     package func accept() throws(Failure) {
+        if !parts.isEmpty {
+            // Nothing may name parts that a power cut removes.
+            try systemCalls { () throws(SystemError) in
+                for path in parts { try Files.synchronizeFolder(of: path) }
+            }
+        }
         try systemCalls { () throws(SystemError) in try Files.commit(path) }
+        guard !parts.isEmpty else { return }
+        // It is accepted, so a failure is not the sender's. The next drainer tries again.
+        do throws(Failure) { _ = try spools.completeJoint(id) } catch {}
     }
 }

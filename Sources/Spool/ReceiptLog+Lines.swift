@@ -127,7 +127,7 @@ extension ReceiptLog {
             line.add("n", delivery.number)
             if let user = delivery.user { line.add("user", text: user.text) }
             if let token = delivery.token {
-                line.add("device", plain: token.start)
+                line.add("device", text: token.start)
                 line.add("device_id", plain: token.publicID)
             }
         }
@@ -163,7 +163,7 @@ private struct LineBuilder {
         if let user = file.user(of: delivery) { add("user", text: user.text) }
         switch delivery.aim {
         case .device(let token):
-            add("device", plain: token.start)
+            add("device", text: token.start)
             if file.notification.isMessage {
                 add("device_id", plain: delivery.deviceID ?? token.publicID)
             }

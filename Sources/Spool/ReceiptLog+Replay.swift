@@ -21,22 +21,24 @@ extension ReceiptLog {
         from start: Position?, report: (Failure) -> Void,
         _ body: (_ id: String, Event, Position) throws(Failure) -> Void
     ) throws(Failure) {
-        for day in try days() where day >= start?.day ?? "" {
-            let offset = day == start?.day ? start?.offset ?? 0 : 0
-            guard let file = try open(day, report: report) else { continue }
-            try replay(day, file, from: offset, body)
+        for volume in try volumes() where start.map({ volume >= $0.volume }) ?? true {
+            let offset = volume == start?.volume ? start?.offset ?? 0 : 0
+            guard let file = try open(volume, report: report) else { continue }
+            try replay(volume, file, from: offset, body)
         }
     }
 
-    /// Opens a day's receipts. If they cannot be read, they cannot be written either, so they are moved out
-    /// of the way.
+    /// Opens a file of receipts. One that cannot be read cannot be written either, so it is moved out of the
+    /// way.
     ///
-    /// - Returns: `nil` if they were moved.
-    private func open(_ day: String, report: (Failure) -> Void) throws(Failure) -> FileDescriptor? {
-        do throws(SystemError) { return try FileDescriptor.open(path(day), .read) } catch {
+    /// - Returns: `nil` if it was moved.
+    private func open(
+        _ volume: Volume, report: (Failure) -> Void
+    ) throws(Failure) -> FileDescriptor? {
+        do throws(SystemError) { return try FileDescriptor.open(path(volume), .read) } catch {
             guard error.errno.isFileSpecific else { throw error.failure }
-            let copy = "\(path(day)).unreadable-\(Timestamp.systemNow.milliseconds)"
-            try systemCalls(Files.rename(path(day), copy))
+            let copy = "\(path(volume)).unreadable-\(Timestamp.systemNow.milliseconds)"
+            try systemCalls(Files.rename(path(volume), copy))
             report(
                 Failure(
                     .broken,
@@ -47,7 +49,7 @@ extension ReceiptLog {
     }
 
     private func replay(
-        _ day: String, _ file: FileDescriptor, from start: Int,
+        _ volume: Volume, _ file: FileDescriptor, from start: Int,
         _ body: (_ id: String, Event, Position) throws(Failure) -> Void
     ) throws(Failure) {
         // The position may be beyond the end: a power cut may have removed lines that were not durable, and
@@ -62,7 +64,7 @@ extension ReceiptLog {
             var lineStart = 0
             while let end = rest[lineStart...].firstIndex(of: UInt8(ascii: "\n")) {
                 if let (id, event) = event(rest[lineStart..<end]) {
-                    try body(id, event, Position(day: day, offset: offset + lineStart))
+                    try body(id, event, Position(volume: volume, offset: offset + lineStart))
                 }
                 lineStart = end + 1
             }

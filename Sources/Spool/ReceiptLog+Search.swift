@@ -14,18 +14,19 @@ extension ReceiptLog {
         of id: String, from start: Position, before end: String? = nil, _ body: (JSONObject) -> Bool
     ) throws(Failure) {
         let beginning = Array("{\"id\":\"\(id)\"".utf8)
-        for day in try days() where day >= start.day && end.map({ day < $0 }) ?? true {
-            let offset = day == start.day ? start.offset : 0
-            if try readLines(of: day, from: offset, beginning, body) { return }
+        for volume in try volumes()
+        where volume >= start.volume && end.map({ volume.day < $0 }) ?? true {
+            let offset = volume == start.volume ? start.offset : 0
+            if try readLines(of: volume, from: offset, beginning, body) { return }
         }
     }
 
     /// - Returns: whether `body` has stopped it.
     private func readLines(
-        of day: String, from start: Int, _ beginning: [UInt8], _ body: (JSONObject) -> Bool
+        of volume: Volume, from start: Int, _ beginning: [UInt8], _ body: (JSONObject) -> Bool
     ) throws(Failure) -> Bool {
         let file: FileDescriptor
-        do throws(SystemError) { file = try .open(path(day), .read) } catch {
+        do throws(SystemError) { file = try .open(path(volume), .read) } catch {
             guard error.errno.isFileSpecific || error.errno == .noEntry else { throw error.failure }
             return false
         }

@@ -6,18 +6,34 @@ import Unix
 ///
 /// ``append(_:of:in:)`` collects lines, and ``commit()`` makes many of them durable at once.
 package final class ReceiptLog {
-    /// A place in the receipts.
-    package struct Position: Comparable, Sendable {
+    /// One of the files of a service's receipts.
+    struct Volume: Comparable, Sendable {
         /// Such as `2026-11-21`.
         let day: String
+        /// The term of the drainer that wrote it (``Election``).
+        let term: Int64
+
+        static func < (left: Volume, right: Volume) -> Bool {
+            (left.day, left.term) < (right.day, right.term)
+        }
+    }
+
+    /// A place in a service's receipts.
+    package struct Position: Comparable, Sendable {
+        let volume: Volume
         let offset: Int
 
+        var day: String { volume.day }
+
         package static func < (left: Position, right: Position) -> Bool {
-            (left.day, left.offset) < (right.day, right.offset)
+            (left.volume, left.offset) < (right.volume, right.offset)
         }
     }
 
     let folder: String
+    let service: PushService
+    /// Whose holder writes.
+    private var election: Election?
     private var file: FileDescriptor?
     private(set) var day = ""
     /// The offset at which the next commit writes.
@@ -35,24 +51,38 @@ package final class ReceiptLog {
     /// The most bytes that the lines of one commit and of all pushes in flight take.
     private static let reserve = 4 << 20
 
-    /// - Parameter state: the state folder.
-    package init(state: String) {
-        folder = "\(state)/receipts"
+    /// - Parameter election: the election whose holder writes receipts; `nil` to read them.
+    package init(of spool: Spool, _ election: Election? = nil) {
+        folder = "\(spool.state)/receipts"
+        service = spool.service
+        self.election = election
     }
+
+    /// Lets the holder of an election write from now on. Call ``Intake/recover(at:)`` next.
+    package func begin(_ election: Election) { self.election = election }
+
+    private var term: Int64 { election?.term ?? 0 }
 
     /// The number of bytes that wait for ``commit()``; at least 1 if a push is about to be sent.
     package var pendingBytes: Int { pending.count + (sending == nil ? 0 : 1) }
 
-    var position: Position { Position(day: day, offset: end + pending.count) }
+    var position: Position {
+        Position(volume: Volume(day: day, term: term), offset: end + pending.count)
+    }
 
-    func path(_ day: String) -> String { "\(folder)/\(day).jsonl" }
+    func path(_ volume: Volume) -> String {
+        "\(folder)/\(volume.day).\(service.rawValue).\(volume.term).jsonl"
+    }
+
+    /// The file that is written.
+    private var path: String { path(Volume(day: day, term: term)) }
 
     /// Opens a day's receipts for appending. Half a line that a crash left at the end is removed.
     func open(_ day: String) throws(Failure) {
         self.day = day
         end = 0
         file = nil
-        let isThere = try systemCalls(Files.exists(path(day)))
+        let isThere = try systemCalls(Files.exists(path))
         if isThere { try open() }
         reserved = end
     }
@@ -61,7 +91,7 @@ package final class ReceiptLog {
     private func open() throws(Failure) {
         try systemCalls { () throws(SystemError) in
             try Files.makeFolder(folder)
-            let file = try FileDescriptor.open(path(day), .update)
+            let file = try FileDescriptor.open(path, .update)
             end = try endOfLines(file)
             // Even if the file was there: the process that created it may have failed to make its name
             // durable.
@@ -96,6 +126,7 @@ package final class ReceiptLog {
     package func write() throws(Failure) {
         flushSending()
         guard written < pending.count else { return }
+        try election?.checkTerm()
         if file == nil { try open() }
         try systemCalls(file?.write(Array(pending[written...]), at: end + written))
         written = pending.count
@@ -110,6 +141,8 @@ package final class ReceiptLog {
             try write()
             guard !pending.isEmpty else { return }
             try systemCalls(file?.synchronizeData())
+            // What is durable now is acted upon: notifications are finished.
+            try election?.checkTerm()
         } catch {
             // After a failed sync, the contents of the disk are unknown.
             written = 0
@@ -134,7 +167,7 @@ package final class ReceiptLog {
     func dayToContinue(at now: Timestamp) throws(Failure) -> String {
         let today = CalendarDate(now).dayText
         let farthest = CalendarDate(now + .days(2)).dayText
-        return try days().last { $0 > today && $0 <= farthest } ?? today
+        return try volumes().last { $0.day > today && $0.day <= farthest }?.day ?? today
     }
 
     /// How long receipts are kept after the end of their day.
@@ -142,13 +175,28 @@ package final class ReceiptLog {
 
     package func removeOld(at now: Timestamp) throws(Failure) {
         let oldest = CalendarDate(now - Self.retention).dayText
-        for day in try days() where day < oldest && day < self.day { Files.remove(path(day)) }
+        for volume in try volumes() where volume.day < oldest && volume.day < day {
+            Files.remove(path(volume))
+        }
     }
 
-    /// The days that have receipts, oldest first.
-    func days() throws(Failure) -> [String] {
-        let names = try systemCalls(Files.names(in: folder))
-        return names.compactMap { idOfFile($0) }.filter { $0.utf8.count == 10 }.sorted()
+    /// The files of this service's receipts, oldest first.
+    func volumes() throws(Failure) -> [Volume] {
+        try systemCalls(Files.names(in: folder)).compactMap { Volume(name: $0, of: service) }
+            .sorted()
+    }
+}
+
+extension ReceiptLog.Volume {
+    /// - Returns: `nil` unless the name is `<day>.<service>.<term>.jsonl`.
+    init?(name: String, of service: PushService) {
+        let parts = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+            .map { String(decoding: Array($0), as: UTF8.self) }
+        guard parts.count == 4, parts[0].utf8.count == 10, parts[1] == service.rawValue,
+            let term = Int64(parts[2]), parts[3] == "jsonl"
+        else { return nil }
+        day = parts[0]
+        self.term = term
     }
 }
 

@@ -36,8 +36,7 @@ extension Spool {
         while Instant.now - start < .milliseconds(2000), try contains(id) {
             if let election = try election() {
                 defer { election.end() }
-                let intake = Intake(
-                    spool: self, log: ReceiptLog(state: Files.parent(of: folder)))
+                let intake = Intake(spool: self, log: ReceiptLog(of: self, election))
                 try intake.cancel(id, at: now, takeBack)
                 return true
             }

@@ -3,19 +3,24 @@ import Turnstone
 import Unix
 
 extension Spool {
-    private var lockPath: String { "\(folder)/drainer.lock" }
+    var lockPath: String { "\(folder)/drainer.lock" }
 
     /// The right to be the drainer, or `nil` if another process has it.
     package func election() throws(Failure) -> Election? {
-        try systemCalls { () throws(SystemError) -> Election? in
+        let locked = try systemCalls { () throws(SystemError) -> FileDescriptor? in
             try Files.makeFolder(folder)
             while true {
                 let file = try FileDescriptor.open(lockPath, .update)
                 // Another process may hold it for an instant, to check whether it is held.
                 guard try file.lock(patience: .milliseconds(5)) else { return nil }
-                if try file.isStill(at: lockPath) { return Election(file, at: lockPath) }
+                if try file.isStill(at: lockPath) { return file }
                 try Files.makeFolder(folder)
             }
+        }
+        guard let locked else { return nil }
+        return try Election(locked, at: lockPath) { () throws(Failure) in
+            // Also if the lock file was removed or restored from a backup.
+            try ReceiptLog(of: self).volumes().map { $0.term }.max() ?? 0
         }
     }
 
@@ -31,13 +36,20 @@ extension Spool {
     }
 
     private func silentDrainer(at now: Timestamp) throws(Failure) -> StuckDrainer? {
-        let bytes = try systemCalls(Files.contents(lockPath))
-        guard let members = bytes.flatMap({ members(of: $0[...]) }),
-            let beat = members["beat"]?.timestamp,
-            let process = members["pid"]?.integer,
+        guard let sign = try sign(), let beat = sign.beat, let process = sign.process,
             now - beat > StuckDrainer.patience || beat - now > StuckDrainer.patience
         else { return nil }
         let isHeld = try systemCalls(FileDescriptor.open(lockPath, .read).isLocked())
         return isHeld ? StuckDrainer(process: Int(process), since: beat) : nil
+    }
+
+    /// What the lock file says; `nil` if there is none.
+    func sign() throws(Failure) -> Election.Sign? {
+        do throws(SystemError) {
+            return try Election.Sign(FileDescriptor.open(lockPath, .read))
+        } catch {
+            guard error.errno == .noEntry else { throw error.failure }
+            return nil
+        }
     }
 }

@@ -6,67 +6,38 @@ import Unix
 // write there.
 
 extension Spool {
-    /// What an erasure found.
-    package struct Erased {
+    /// What an erasure found in a queue.
+    struct Erased {
         /// Pushes to the user that had no outcome.
-        package var pushes = 0
+        var pushes = 0
         /// Lines of receipts that named the user.
-        package var receipts = 0
+        var receipts = 0
         /// Damaged files that named the user.
-        package var damaged = 0
+        var damaged = 0
         /// Files and folders that could not be read and may name the user.
-        package var unreadable = 0
+        var unreadable = 0
         /// Whether a notification that names the user is being accepted, or was begun within the last minute.
         /// It is not erased yet.
-        package var isUnfinished = false
+        var isUnfinished = false
         /// The day whose receipts a drainer continues.
-        fileprivate var openDay = ""
-    }
-
-    private var erasuresPath: String { "\(folder)/erasures" }
-
-    /// The number of users erased so far. A program that accepts a notification without holding the locks of
-    /// its users' documents reads this before it reads the documents: a user who is erased meanwhile must not
-    /// be named again.
-    package func erasures() throws(Failure) -> Int64 {
-        let bytes = try systemCalls(Files.contents(erasuresPath, limit: 64))
-        return bytes.flatMap { Int64(String(decoding: $0.dropLast(), as: UTF8.self)) } ?? 0
-    }
-
-    func checkNoErasure(since known: Int64) throws(Failure) {
-        guard try erasures() != known else { return }
-        throw Failure(
-            .later(seconds: 1),
-            "unable to accept the notification: a user was erased at the same moment; repeat the request",
-            cause: "busy")
-    }
-
-    /// Counts an erasure. The program that holds the election and has taken the user's devices calls it
-    /// before ``erase(_:opponents:elected:at:report:)``. It is not needed for a user without a document,
-    /// because no program can have begun a notification for that user.
-    package func countErasure() throws(Failure) {
-        let next = try erasures() &+ 1
-        try systemCalls { () throws(SystemError) in
-            try Files.makeFolder(folder)
-            try Files.replace(erasuresPath, with: Array("\(next)\n".utf8), durably: false)
-        }
+        var openDay = ""
     }
 
     /// Waits for the election, and asks a running drainer to end. The drainer leaves everything that it has
     /// not sent in the spool.
     ///
     /// - Throws: later, if the drainer has not ended after 8 s.
-    package func electionStoppingDrainer() throws(Failure) -> Election {
+    func electionStoppingDrainer() throws(Failure) -> Election {
         let start = Instant.now
-        var asked: Int?
+        var asked: OtherProcess?
         while true {
             if let election = try election() { return election }
             if let process = try drainer(), process != asked {
                 asked = process
-                ThisProcess.terminate(Int32(process))
+                process.terminate()
             }
             guard Instant.now - start < .milliseconds(8000) else {
-                let process = asked.map { "process \($0)" } ?? "it"
+                let process = asked.map { "process \($0.id)" } ?? "it"
                 throw Failure(
                     .later(seconds: 5),
                     "unable to stop deliver: \(process) has not ended within 8 s; repeat the request",
@@ -76,16 +47,9 @@ extension Spool {
         }
     }
 
-    /// The process id of the running drainer. It is checked by the name of its executable, because another
-    /// process may have the id by now.
-    private func drainer() throws(Failure) -> Int? {
-        let bytes = try systemCalls(Files.contents("\(folder)/drainer.lock"))
-        guard let process = bytes.flatMap({ members(of: $0[...]) })?["pid"]?.integer, process > 1,
-            let path = Files.target(ofLink: "/proc/\(process)/exe")
-        else { return nil }
-        // " (deleted)" follows if a newer program has replaced it.
-        let isDrainer = ["deliver", "deliver (deleted)"].contains(Files.name(of: path))
-        return isDrainer ? Int(exactly: process) : nil
+    /// The running drainer.
+    private func drainer() throws(Failure) -> OtherProcess? {
+        try sign()?.process.flatMap { OtherProcess($0, program: "deliver") }
     }
 
     /// Cancels everything that waits for the user. Removes the user from notifications that are for others as
@@ -97,11 +61,11 @@ extension Spool {
     ///   - opponents: players whose turn notices may name the user.
     ///   - report: called for each file that could not be read. The user is erased from the others all the
     ///     same.
-    package func erase(
+    func erase(
         _ user: UserID, opponents: [UserID], elected: Election, at now: Timestamp,
         report: @escaping (Failure) -> Void
     ) throws(Failure) -> Erased {
-        let log = ReceiptLog(state: Files.parent(of: folder))
+        let log = ReceiptLog(of: self, elected)
         let intake = Intake(spool: self, log: log, report: report)
         try intake.recover(at: now)
         let name = JSON.text(.string(user.text))
@@ -184,7 +148,7 @@ extension Spool {
 
     /// Erases the user from the receipts of earlier days. No drainer writes to them, so delivery may go on
     /// meanwhile.
-    package func eraseClosedReceipts(
+    func eraseClosedReceipts(
         of user: UserID, after erased: inout Erased, report: @escaping (Failure) -> Void
     ) throws(Failure) {
         var unreadable = Skipped(report)
@@ -193,16 +157,21 @@ extension Spool {
         erased.unreadable += unreadable.count
     }
 
-    /// - Parameter isIncluded: returns whether to include the file of this name.
+    /// - Parameter isIncluded: returns whether to include the files of this day.
     private func eraseReceipts(
         of user: UserID, _ unreadable: inout Skipped, in isIncluded: (String) -> Bool
     ) throws(Failure) -> Int {
         // With its comma the whole member is replaced: blanks between members mean nothing.
         let member = Array("\"user\":".utf8) + JSON.text(.string(user.text)) + [UInt8(ascii: ",")]
-        let folder = ReceiptLog(state: Files.parent(of: folder)).folder
+        // Also files that were moved out of the way, which have a longer name.
+        let rest = ".\(service.rawValue)."
         return try overwrite(
-            member, isWord: false, with: UInt8(ascii: " "), in: folder, &unreadable,
-            where: isIncluded)
+            member, isWord: false, with: UInt8(ascii: " "), in: ReceiptLog(of: self).folder,
+            &unreadable
+        ) { name in
+            let day = firstDigits(10, of: name)
+            return name.utf8.dropFirst(10).starts(with: rest.utf8) && isIncluded(day)
+        }
     }
 
     /// Whether a file that was being written no longer has its temporary name. Waits up to 2 s.

@@ -146,9 +146,13 @@ extension Spool {
     }
 
     /// Moves everything that is held for a device into a release that is not accepted yet.
+    ///
+    /// - Returns: the moment until which the last of it was held; `nil` if there is nothing.
+    @discardableResult
     package func release(
         _ box: HeldBox, as release: String, among moments: HeldMoments
-    ) throws(Failure) {
+    ) throws(Failure) -> Timestamp? {
+        var end: Timestamp?
         for moment in moments.folders {
             let folder = "\(boxes)/\(moment.name)"
             var isThere = false
@@ -158,7 +162,9 @@ extension Spool {
             guard isThere else { continue }
             try move("\(folder)/\(box.name)", to: released(release))
             Files.removeEmptyFolder(folder)
+            end = max(end ?? moment.until, moment.until)
         }
+        return end
     }
 
     /// Moves messages from a release back into the box, until a moment or until the first of them expires.

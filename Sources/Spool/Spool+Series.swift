@@ -190,7 +190,7 @@ extension Intake {
             let isAccepted = line["outcome"]?.string == Outcome.accepted.rawValue
             let isDevice =
                 line["device_id"]?.string.map(ids.contains)
-                ?? (line["device"]?.string == String(token.hex.prefix(8)))
+                ?? (line["device"]?.string == String(token.text.prefix(8)))
             hasReached = hasReached || isAccepted && isDevice
             return hasReached
         }

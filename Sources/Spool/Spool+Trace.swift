@@ -10,50 +10,50 @@ extension Spool {
         -> ReceiptLog.Position
     {
         let day = CalendarDate(moment ?? now).dayText
-        if day > CalendarDate(now).dayText { return ReceiptLog.Position(day: day, offset: 0) }
-        let log = ReceiptLog(state: Files.parent(of: folder))
-        guard var last = try log.days().last else {
-            return ReceiptLog.Position(day: day, offset: 0)
-        }
+        if day > CalendarDate(now).dayText { return ReceiptLog.Position(day: day) }
+        let log = ReceiptLog(of: self)
         // If the clock was far ahead once, there may be receipts of later days.
-        last = min(last, try log.dayToContinue(at: now))
-        let size = try systemCalls(Files.stamp(of: log.path(last))?.size ?? 0)
+        let last = try log.dayToContinue(at: now)
+        guard let volume = try log.volumes().last(where: { $0.day <= last }) else {
+            return ReceiptLog.Position(day: day)
+        }
+        let size = try systemCalls(Files.stamp(of: log.path(volume))?.size ?? 0)
         // A little before the end, because the next drainer removes half a line there.
-        return ReceiptLog.Position(day: last, offset: max(0, Int(size) - 4096))
+        return ReceiptLog.Position(volume: volume, offset: max(0, Int(size) - 4096))
     }
 
-    /// What became of a message, according to the receipts and the spool. It takes no lock, so what happens
-    /// meanwhile may be missing.
+    /// Adds what is known of a message in this queue.
     ///
-    /// - Parameters:
-    ///   - start: the result of ``receiptsStart(notBefore:at:)``.
-    ///   - count: the number of its devices.
-    ///   - isHeld: whether it is also held for other devices, whose users get it later.
-    package func trace(
-        _ id: String, from start: ReceiptLog.Position, devices count: Int, isHeld: Bool = false
-    ) throws(Failure) -> NotificationTrace {
-        var trace = NotificationTrace()
-        trace.deliveries = Array(repeating: DeliveryTrace(), count: count)
+    /// - Parameter isHeld: whether it is also held for other devices, whose users get it later.
+    func trace(
+        _ id: String, from start: ReceiptLog.Position, isHeld: Bool,
+        into trace: inout NotificationTrace
+    ) throws(Failure) {
         // The spool first: a notification that leaves it meanwhile has all its receipts.
-        trace.isInSpool = try readFile(of: id, into: &trace)
-        let log = ReceiptLog(state: Files.parent(of: folder))
-        try log.forEachLine(of: id, from: start) { (line) in
+        if try readFile(of: id, into: &trace) { trace.isInSpool = true }
+        let isOtherPartDamaged = trace.isDamaged
+        trace.isDamaged = false
+        try ReceiptLog(of: self).forEachLine(of: id, from: start) { (line) in
             trace.add(line)
             return trace.isComplete && !isHeld && trace.heldPlaces.isEmpty
         }
-        if !trace.isComplete, !trace.isInSpool, count > 0 {
-            // The clock may have been set back by days since it was accepted.
-            try log.forEachLine(of: id, from: .beginning, before: start.day) { (line) in
-                trace.add(line)
-                return trace.isComplete && !isHeld
-            }
-        }
         try systemCalls { () throws(SystemError) in
-            trace.isCancelled = try Files.exists(cancellationPath(of: id))
+            if try Files.exists(cancellationPath(of: id)) { trace.isCancelled = true }
             if try Files.exists("\(folder)/failed/\(id).jsonl") { trace.isDamaged = true }
         }
-        if trace.isDamaged { trace.settleAsDamaged() }
-        return trace
+        trace.isDamaged = trace.isDamaged || isOtherPartDamaged
+    }
+
+    /// Adds what the receipts of the days before `start` say.
+    func traceEarlier(
+        _ id: String, before start: ReceiptLog.Position, isHeld: Bool,
+        into trace: inout NotificationTrace
+    ) throws(Failure) {
+        try ReceiptLog(of: self).forEachLine(of: id, from: .beginning, before: start.day) {
+            (line) in
+            trace.add(line)
+            return trace.isComplete && !isHeld
+        }
     }
 
     /// - Returns: whether it is in the spool.
@@ -77,21 +77,26 @@ extension Spool {
 
 extension ReceiptLog.Position {
     /// The position before all receipts.
-    static let beginning = ReceiptLog.Position(day: "", offset: 0)
+    static let beginning = ReceiptLog.Position(day: "")
 
     /// The position where a day's receipts begin.
-    package init(dayOf moment: Timestamp) {
-        self.init(day: CalendarDate(moment).dayText, offset: 0)
-    }
+    package init(dayOf moment: Timestamp) { self.init(day: CalendarDate(moment).dayText) }
 
+    init(day: String) { self.init(volume: ReceiptLog.Volume(day: day, term: 0), offset: 0) }
+
+    /// Earlier versions had no terms.
     package init?(_ json: JSONValue) {
-        guard let day = json.object?["day"]?.string,
-            let offset = json.object?["offset"]?.integer.flatMap(Int.init(exactly:)), offset >= 0
+        guard let members = json.object, let day = members["day"]?.string,
+            let offset = members["offset"]?.integer.flatMap(Int.init(exactly:)), offset >= 0
         else { return nil }
-        self.init(day: day, offset: offset)
+        let term = members["term"]?.integer ?? 0
+        self.init(volume: ReceiptLog.Volume(day: day, term: term), offset: offset)
     }
 
     package var json: JSONValue {
-        ["day": .string(day), "offset": .integer(Int64(offset))]
+        [
+            "day": .string(day), "term": .integer(volume.term),
+            "offset": .integer(Int64(offset)),
+        ]
     }
 }

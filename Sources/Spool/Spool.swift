@@ -2,95 +2,41 @@ import Crypto
 import Turnstone
 import Unix
 
-/// The accepted notifications that are not finished: one file each, with a line for the notification and one
-/// for each device.
+/// A push service's queue: the accepted notifications that are not finished. Each is one file, with a line for
+/// the notification and one for each device.
 ///
 /// Files in `ready/` wait for the drainer, in lanes. Files in `waiting/` are not tried before a moment. Files
 /// in `failed/` could not be read. A drainer leaves a file in its place until it is done with it.
 package struct Spool {
+    /// The state folder.
+    let state: String
+    package let service: PushService
     package let folder: String
 
     /// - Parameter state: the state folder.
-    package init(state: String) {
-        folder = "\(state)/spool"
+    package init(state: String, _ service: PushService) {
+        self.state = state
+        self.service = service
+        folder = "\(state)/spool/\(service.rawValue)"
     }
+
+    /// Its folder's name in the state folder.
+    package var name: String { "spool/\(service.rawValue)" }
 
     var waiting: String { "\(folder)/waiting" }
 
     func ready(_ lane: Lane) -> String { "\(folder)/ready/\(lane.rawValue)" }
 
-    /// Accepts a notification: once this returns, it will be delivered to each of the devices, even after a
-    /// crash.
+    /// Gives the file of a notification, or of a part of one, its name, if an interrupted acceptance has not.
     ///
-    /// The caller holds the lock that makes the id unique (a user's) and has called ``find(_:)``. Devices
-    /// that are known to be good should come first.
-    ///
-    /// - Parameters:
-    ///   - moment: the moment before which it is not sent.
-    ///   - erasures: the value of ``erasures()`` before the users' documents were read, if their locks are
-    ///     not held.
-    /// - Throws: later, if a user was erased meanwhile.
-    package func accept(
-        _ notification: Notification, to devices: some Sequence<Delivery>,
-        notBefore moment: Moment? = nil, since erasures: Int64? = nil
-    ) throws(Failure) {
-        var source = ListedDeliveries(rest: devices.makeIterator())
-        try prepare(notification, to: &source, notBefore: moment, since: erasures).accept()
-    }
-
-    /// Writes a notification that ``PreparedNotification/accept()`` accepts later.
-    ///
-    /// Its devices are written one by one as the source returns them, so that a hundred thousand take no
-    /// memory. If there are more than ``Lane/most``, the notification is bulk.
-    ///
-    /// - Parameters: see ``accept(_:to:notBefore:since:)``.
-    package func prepare(
-        _ notification: Notification, to source: inout some DeliverySource,
-        notBefore moment: Moment? = nil, since erasures: Int64? = nil
-    ) throws(Failure) -> PreparedNotification {
-        var notification = notification
-        if let series = notification.series {
-            notification.series = series.following(try marks(of: series))
-        }
-        var first: [Delivery] = []
-        var count = 0
-        while count <= Lane.most, let device = try source.next() {
-            first.append(device)
-            if !device.isAlternate { count += 1 }
-        }
-        let place =
-            moment.map { moment in
-                let folder = WaitingFolder(
-                    moment, now: notification.accepted, expires: notification.expires)
-                return "\(waiting)/\(folder.name)"
-            } ?? ready(notification.lane(devices: count))
-        let path = "\(place)/\(notification.id).jsonl"
-        var number = 0
-        try prepare(path) { (writer) throws(Failure) in
-            number = 0
-            try writer.append(notification.members)
-            for device in first { try writer.append(device, &number) }
-            while let device = try source.next() { try writer.append(device, &number) }
-            if let series = notification.series {
-                try mark(notification.id, in: series, acceptedAt: notification.accepted)
-            }
-            guard let erasures else { return }
-            // An erasure that begins after this finds what is written by now.
-            try writer.flush()
-            try checkNoErasure(since: erasures)
-        }
-        let inside = place.utf8.dropFirst(folder.utf8.count + 1)
-        return PreparedNotification(
-            path: path, folder: String(decoding: Array(inside), as: UTF8.self), devices: number)
-    }
-
-    /// Accepts a notification whose acceptance was interrupted after ``PreparedNotification/makeFindable()``.
-    ///
-    /// - Parameter place: its ``PreparedNotification/folder``.
-    package func complete(_ id: String, in place: String) throws(Failure) {
+    /// - Parameter place: its folder in the spool, such as `ready/normal`.
+    func complete(_ id: String, in place: String) throws(Failure) {
         let path = "\(folder)/\(place)/\(id).jsonl"
-        try systemCalls { () throws(SystemError) in
+        do throws(SystemError) {
             if try Files.exists(path + ".new") { try Files.commit(path) }
+        } catch {
+            // Another process has just done it.
+            guard error.errno == .noEntry else { throw error.failure }
         }
     }
 

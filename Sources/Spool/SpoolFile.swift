@@ -1,3 +1,4 @@
+import JSON
 import Turnstone
 import Unix
 
@@ -109,7 +110,7 @@ package final class SpoolFile {
     package func others(
         than delivery: Delivery, for token: DeviceToken
     ) throws(Failure) -> [Delivery] {
-        let name = Array("\"device\":\"\(token.hex)\"".utf8)
+        let name = Array("\"device\":".utf8) + JSON.text(.string(token.text))
         let isNamed = try systemCalls(Files.contains(name, in: path))
         guard isNamed, let whole = try SpoolFile.open(path) else { return [] }
         var others: [Delivery] = []

@@ -21,7 +21,7 @@ package struct MessageRecord: Document {
     package var failed: [String] = []
     /// When it was cancelled.
     package var cancelled: Timestamp?
-    /// The spool folder that it was put into; `nil` if it is for no device.
+    /// Where in the queues it was put; `nil` if it is for no device.
     package var place: String?
     /// Where its receipts begin, in the spool's form.
     package var receipts: JSONValue = [:]

@@ -99,6 +99,11 @@ package struct SessionFeeds: Equatable {
         ([present].compactMap { $0 } + ending).contains { $0.carrier?.id == id }
     }
 
+    /// How long the waiting state must wait if a notification carries it: ``ActivityFeed/pause(of:now:)``.
+    package func pause(of id: String, now: Timestamp) -> Interval? {
+        present?.pause(of: id, now: now)
+    }
+
     /// The state that a notification must send: ``ActivityFeed/take(by:now:besides:turn:)``.
     package mutating func take(by id: String, now: Timestamp) -> ActivityFeed.Taken? {
         if present?.carrier?.id == id { return present?.take(by: id, now: now) }

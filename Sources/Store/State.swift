@@ -9,7 +9,7 @@ package struct State {
     let variables: Variables
 
     /// The version of the folder's layout that this program knows.
-    static let version: Int64 = 1
+    static let version: Int64 = 2
 
     /// Finds the folder (`TURNSTONE_STATE`, else systemd's `STATE_DIRECTORY`, else `/var/lib/turnstone`) and
     /// creates it if it is missing.
@@ -28,7 +28,19 @@ package struct State {
 
     private func checkVersion() throws(Failure) {
         let path = "\(folder)/version.json"
-        guard let bytes = try contents(path) else { return try make(path) }
+        guard let stated = try version(path) else { return try make(path) }
+        if stated < Self.version { return try migrate(path) }
+        guard stated == Self.version else {
+            throw Failure(
+                .broken,
+                "unable to use \(folder): its version \(stated) is newer than this program's \(Self.version); install a newer Turnstone",
+                cause: "newer")
+        }
+    }
+
+    /// The version of the folder's layout; `nil` if the folder is new.
+    func version(_ path: String) throws(Failure) -> Int64? {
+        guard let bytes = try contents(path) else { return nil }
         let stated: Int64?
         do throws(JSONError) { stated = try JSON.parse(bytes).object?["version"]?.integer } catch {
             stated = nil
@@ -39,12 +51,7 @@ package struct State {
                 "unable to read \(path): not a JSON object with a version; restore it from a backup",
                 cause: "corrupt")
         }
-        guard stated <= Self.version else {
-            throw Failure(
-                .broken,
-                "unable to use \(folder): its version \(stated) is newer than this program's \(Self.version); install a newer Turnstone",
-                cause: "newer")
-        }
+        return stated
     }
 
     private func make(_ path: String) throws(Failure) {

@@ -8,13 +8,13 @@ import Unix
 /// Queues one notice for the new turns that a look found.
 package struct TurnNotifier {
     private let state: State
-    private let spool: Spool
+    private let spools: Spools
     package let settings: TurnSettings
     private let now: Timestamp
 
     package init(_ variables: Variables, state: State, now: Timestamp) throws(Failure) {
         self.state = state
-        spool = Spool(state: state.folder)
+        spools = Spools(state: state.folder)
         settings = try TurnSettings(variables)
         self.now = now
     }
@@ -92,7 +92,7 @@ package struct TurnNotifier {
         _ judgement: TurnRule.Judgement, _ user: inout User, _ player: PlayerID
     ) throws(Failure) -> String? {
         guard let notification = notification(judgement, user, player) else { return nil }
-        try spool.accept(notification, to: deliveries(user))
+        try spools.accept(notification, to: deliveries(user))
         user.notices += 1
         user.ledger.queue(judgement.new, notice: user.notices)
         return notification.id
@@ -108,10 +108,10 @@ package struct TurnNotifier {
         _ user: inout User, _ player: PlayerID, notified: Int64
     ) throws(Failure) -> Bool {
         guard user.needsCorrection(notified: notified) else { return false }
-        if let pending = user.turnBadge.correction, try spool.contains(pending) { return false }
+        if let pending = user.turnBadge.correction, try spools.contains(pending) { return false }
         // If icons only show too few, the last notice corrects them when it is sent.
         if !user.needsCorrection(notified: 0) {
-            if try spool.contains(id(player, user.notices)) { return false }
+            if try spools.contains(id(player, user.notices)) { return false }
         }
         let due = user.turnBadge.nextCorrection(at: now)
         var notification = Notification(
@@ -124,7 +124,7 @@ package struct TurnNotifier {
         let wrong = user.devices.filter { user.showsWrongNumber($0, notified: notified) }
         let tokens = wrong.map(\.token)
         let deliveries = deliveries(user).filter { $0.token.map(tokens.contains) ?? false }
-        try spool.accept(
+        try spools.accept(
             notification, to: deliveries, notBefore: due > now ? .putOff(until: due) : nil)
         user.turnBadge.correction = notification.id
         user.turnBadge.correctionDue = due
@@ -133,7 +133,7 @@ package struct TurnNotifier {
 
     /// Records the turns of notices that were queued but not recorded because of a crash.
     private func adopt(_ user: inout User, _ player: PlayerID) throws(Failure) {
-        while let queued = try spool.find(id(player, user.notices + 1))?.turns {
+        while let queued = try spools.find(id(player, user.notices + 1))?.turns {
             user.adopt(queued.turns, notice: queued.notice)
         }
     }
@@ -144,7 +144,7 @@ package struct TurnNotifier {
     private func forgetLost(_ user: inout User, _ player: PlayerID) throws(Failure) {
         for notice in user.ledger.openNotices {
             let id = id(player, notice)
-            guard try spool.contains(id), try !hasNewDevice(user, since: id) else {
+            guard try spools.contains(id), try !hasNewDevice(user, since: id) else {
                 user.ledger.forget(notice)
                 continue
             }
@@ -153,7 +153,7 @@ package struct TurnNotifier {
 
     /// Whether a notice is put off and does not cover a device that has registered since.
     private func hasNewDevice(_ user: User, since notice: String) throws(Failure) -> Bool {
-        guard let putOff = try spool.putOff(notice) else { return false }
+        guard let putOff = try spools.putOff(notice) else { return false }
         return user.devices.contains { device in
             device.takesMessages && device.created >= putOff.notification.accepted
                 && !putOff.devices.contains(device.id)

@@ -368,11 +368,13 @@ extension ActivityFeed {
         return shared.turn - taken.turn <= 1 ? Self.pause(after: shared.moment, now: now) : nil
     }
 
-    /// How long the waiting state must wait if notification `id` carries it: the notification may have been
-    /// made for an earlier state, before the activity was sent a state of its session.
+    /// How long the waiting state must wait if notification `id` carries it. The notification may have been
+    /// made for an earlier state, before the activity was sent a state of its session. It may also be due
+    /// early, because the clock was set back: then the last state may have been sent again just before.
     package func pause(of id: String, now: Timestamp) -> Interval? {
         guard let waiting, let carrier, carrier.id == id, !waiting.isEnd else { return nil }
         return Self.pause(after: carrier.due - Self.window, now: now)
+            ?? taken.flatMap { Self.pause(after: $0.moment, now: now) }
     }
 
     /// - Returns: `nil` also if the moment is in the future.

@@ -12,6 +12,8 @@ package struct Delivery: Equatable, Sendable {
     /// want the notification.
     package private(set) var isAlternate = false
     package var aim: Aim
+    /// The push service that brings it.
+    package let service: PushService
     /// The device's id in receipts; `nil` if that is the token's ``DeviceToken/publicID``.
     package var deviceID: String?
     package var environment: APNsEnvironment?
@@ -34,10 +36,12 @@ package struct Delivery: Equatable, Sendable {
     package var brings: [String]?
 
     package init(
-        token: DeviceToken, id: String? = nil, environment: APNsEnvironment?, user: UserID? = nil,
-        badge: Int? = nil, isProven: Bool = false
+        token: DeviceToken, of service: PushService = .apns, id: String? = nil,
+        environment: APNsEnvironment?, user: UserID? = nil, badge: Int? = nil,
+        isProven: Bool = false
     ) {
         aim = .device(token)
+        self.service = service
         deviceID = id
         self.environment = environment
         self.user = user
@@ -47,6 +51,7 @@ package struct Delivery: Equatable, Sendable {
 
     package init(channel: ChannelID, environment: APNsEnvironment?) {
         aim = .channel(channel)
+        service = .apns
         self.environment = environment
         isProven = false
     }

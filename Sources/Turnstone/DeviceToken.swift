@@ -31,6 +31,11 @@ package struct DeviceToken: Hashable, Sendable {
             ? "1 to 4096 visible ASCII characters" : "2 to 512 hex digits, an even number of them"
     }
 
+    /// A token of a push service.
+    package init?(_ text: String, of service: PushService) {
+        self.init(text, on: service == .apns ? .ios : .android)
+    }
+
     private init(unchanged text: String) {
         self.text = text
     }
@@ -46,9 +51,6 @@ package struct DeviceToken: Hashable, Sendable {
         }
         return tokens
     }
-
-    /// An APNs token's digits.
-    package var hex: String { text }
 
     /// The first 16 digits and `...`, as diagnostics shows a token to its owner.
     package var preview: String { firstDigits(16, of: text) + "..." }

@@ -52,9 +52,9 @@ package enum Files {
     package static func replace(
         _ path: String, with bytes: [UInt8], durably: Bool = true
     ) throws(SystemError) {
-        let temporary = path + ".new"
+        let temporary = temporary(for: path)
         do throws(SystemError) {
-            let file = try openTemporary(temporary)
+            let file = try openTemporary(for: path)
             try file.write(bytes)
             if durably { try file.synchronize() }
         } catch {
@@ -79,9 +79,9 @@ package enum Files {
     package static func prepare(
         _ path: String, write: (FileDescriptor) throws(Failure) -> Void
     ) throws(Failure) {
-        let temporary = path + ".new"
+        let temporary = temporary(for: path)
         do throws(Failure) {
-            let file = try systemCalls(openTemporary(temporary))
+            let file = try systemCalls(openTemporary(for: path))
             try write(file)
             try systemCalls(file.synchronize())
         } catch {
@@ -92,13 +92,17 @@ package enum Files {
 
     /// The second half of ``replace(_:write:)``: gives the temporary file its name.
     package static func commit(_ path: String) throws(SystemError) {
-        try rename(path + ".new", path)
+        try rename(temporary(for: path), path)
         try synchronizeFolder(of: path)
     }
 
-    /// Opens a temporary file. Anything at the path that we cannot write to, such as a FIFO or root's file,
-    /// is removed: it was never committed.
-    private static func openTemporary(_ path: String) throws(SystemError) -> FileDescriptor {
+    /// The name under which a file is written before ``commit(_:)`` gives it its own.
+    package static func temporary(for path: String) -> String { path + ".new" }
+
+    /// Opens the temporary file of a path. Anything in its place that we cannot write to, such as a FIFO or
+    /// root's file, is removed: it was never committed.
+    package static func openTemporary(for path: String) throws(SystemError) -> FileDescriptor {
+        let path = temporary(for: path)
         do throws(SystemError) { return try FileDescriptor.open(path, .truncate) } catch {
             guard error.errno.isFileSpecific, remove(path) || removeAll(path) else { throw error }
             return try FileDescriptor.open(path, .truncate)
@@ -120,6 +124,17 @@ package enum Files {
     /// C: `rename(2)`.
     package static func rename(_ from: String, _ to: String) throws(SystemError) {
         guard CUnix.rename(from, to) == 0 else { throw SystemError("rename", from) }
+    }
+
+    /// Moves a file or a folder. If the target is a folder already, what is in the folder is moved into it. A
+    /// file replaces one of the same name.
+    package static func merge(_ from: String, into target: String) throws(SystemError) {
+        do throws(SystemError) { return try rename(from, target) } catch {
+            guard [.exists, .notEmpty].contains(error.errno) else { throw error }
+        }
+        for name in try names(in: from) { try merge("\(from)/\(name)", into: "\(target)/\(name)") }
+        try synchronizeFolder(target)
+        removeEmptyFolder(from)
     }
 
     /// Makes the folder's names durable: those that were created, changed or removed.

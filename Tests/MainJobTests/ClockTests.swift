@@ -81,7 +81,8 @@ import Turnstone
             #expect(try world.report(id)["state"] == "done")
         }
         let days = world.state.files().keys.filter { $0.hasPrefix("receipts/") }
-        #expect(Set(days) == ["receipts/2026-11-21.jsonl", "receipts/2026-11-22.jsonl"])
+        #expect(
+            Set(days) == ["receipts/2026-11-21.apns.1.jsonl", "receipts/2026-11-22.apns.1.jsonl"])
         let moments = try world.receipts().compactMap { $0["finished_at"]?.integer }
         let start = moments[0] - 12 * 3_600_000 + 900_000
         #expect(moments.map { ($0 - start) / 60_000 } == [705, 730, 710, 710, 731])
@@ -93,12 +94,30 @@ import Turnstone
         try world.give("ann", devices: 1...1)
         try world.state.write(
             #"{"id":"a","accepted_at":1797854400000,"finished_at":1797854400000}"# + "\n",
-            to: "receipts/2026-12-21.jsonl")
+            to: "receipts/2026-12-21.apns.1.jsonl")
         let id = try world.sent(["users": ["ann"], "title": "T"])
         try world.run("deliver")
         #expect(try world.report(id)["state"] == "done")
         let days = world.state.files().keys.filter { $0.hasPrefix("receipts/") }
-        #expect(Set(days) == ["receipts/2026-12-21.jsonl", "receipts/2026-11-21.jsonl"])
+        #expect(
+            Set(days) == ["receipts/2026-12-21.apns.1.jsonl", "receipts/2026-11-21.apns.2.jsonl"])
+    }
+
+    @Test(
+        "of a message that was accepted by a clock far ahead, nothing waits once its receipts are gone"
+    )
+    func forgotten() throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        try world.advance(seconds: 20 * 86_400)
+        let id = try world.sent(["users": ["ann"], "title": "T"])
+        try world.advance(seconds: -20 * 86_400)
+        try world.run("deliver")
+        #expect(try world.report(id)["state"] == "done")
+        try world.advance(seconds: 34 * 86_400)
+        try world.run("deliver")
+        // 404: the receipts are gone.
+        #expect(throws: TestFailure.self) { try world.report(id) }
     }
 
     @Test("OGS is asked again when the clock is right", arguments: [7200, 1200])

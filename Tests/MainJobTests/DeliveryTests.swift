@@ -33,7 +33,7 @@ import Unix
         try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 40])
         let first = try deliver(world)
         #expect(first["waiting"] == 1, "\(first)")
-        #expect(world.spooled().allSatisfy { $0.hasPrefix("spool/waiting/") })
+        #expect(world.spooled().allSatisfy { $0.hasPrefix("spool/apns/waiting/") })
         try world.advance(seconds: 20 * 60)
         #expect(try deliver(world)["finished"] == 1)
 
@@ -190,7 +190,7 @@ import Unix
 
     @Test(
         "health names a link that leads nowhere, as to a disk that is not mounted",
-        arguments: ["users", "spool", "spool/ready", "messages"])
+        arguments: ["users", "spool", "spool/apns/ready", "messages"])
     func brokenLink(name: String) throws {
         let world = try World()
         try world.accept("a", devices: 1...3)
@@ -326,14 +326,14 @@ import Unix
         try world.advance(seconds: 31)
         try world.run("check-turns")
         try world.simulator.perform(["do": "wait", "pushes": 1, "ms": 60_000])
-        let lock = try #require(world.state.read("spool/drainer.lock"))
+        let lock = try #require(world.state.read("spool/apns/drainer.lock"))
         let process = try #require(try JSON.parse(lock).object?["pid"]?.integer)
         try world.state.write(String(repeating: "x", count: 1 << 20) + "\n", to: "filler")
         try FileDescriptor.open("\(world.state.path)/deliver.log", .append).write(
             world.state.read("filler") ?? [])
         while world.state.read("deliver.log.1") == nil { usleep(50_000) }
         kill(pid_t(process), SIGTERM)
-        while try Spool(state: world.state.path).election() == nil { usleep(10_000) }
+        while try Spool(state: world.state.path, .apns).election() == nil { usleep(10_000) }
         #expect((world.state.read("deliver.log.1")?.count ?? 0) > 1 << 20)
         #expect((world.state.read("deliver.log")?.count ?? 0) < 1 << 20)
     }
@@ -353,13 +353,13 @@ import Unix
     func damaged() throws {
         let world = try World()
         try world.accept("a", devices: 1...1200)
-        let path = "spool/ready/bulk/\(World.id("a")).jsonl"
+        let path = "spool/apns/ready/bulk/\(World.id("a")).jsonl"
         var bytes = try #require(world.state.read(path))
         bytes.replaceSubrange((bytes.count - 40)..<(bytes.count - 39), with: [0])
         try world.state.write(bytes, to: path)
         try world.accept("b", devices: 1300...1300)
         #expect(try deliver(world)["finished"] == 1)
-        #expect(world.spooled() == ["spool/failed/\(World.id("a")).jsonl"])
+        #expect(world.spooled() == ["spool/apns/failed/\(World.id("a")).jsonl"])
         #expect(try world.outcomes("a").count == 1199)
         #expect(try world.outcomes("b").count == 1)
     }
@@ -392,7 +392,7 @@ extension World {
             expires: accepted + lasting,
             push: PushContent(
                 type: .alert, priority: 10, collapseID: nil, payload: Payload(aps: members)))
-        try Spool(state: state.path).accept(
+        try Spools(state: state.path).accept(
             notification,
             to: devices.map { number in
                 guard let device = DeviceToken(token(number)) else {

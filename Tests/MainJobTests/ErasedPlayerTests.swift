@@ -63,7 +63,7 @@ import Turnstone
         let world = try World()
         try world.register(token(2), of: Self.player)
         let id = "c0dec0de-0000-4000-8000-000000000000"
-        let name = "spool/ready/normal/\(id).jsonl.new"
+        let name = "spool/apns/ready/normal/\(id).jsonl.new"
         try world.state.write(
             Array("{\"version\":1,\"id\":\"\(id)\",\"user\":\"\(Self.player)\"".utf8), to: name)
         let first = try erase(world)
@@ -85,8 +85,8 @@ import Turnstone
         try world.register(token(2), of: Self.player)
         _ = try world.sent(["users": [.string("\(Self.player)")], "title": "Hello"])
         try world.run("deliver")
-        let today = try #require(world.state.read("receipts/2026-11-21.jsonl"))
-        let earlier = "receipts/2026-11-20.jsonl"
+        let today = try #require(world.state.read("receipts/2026-11-21.apns.1.jsonl"))
+        let earlier = "receipts/2026-11-20.apns.1.jsonl"
         try world.state.write(today, to: earlier)
         world.variables["TURNSTONE_SERVER_KEY"] = World.serverKey
         let (calls, ended) = try SystemCalls.of(

@@ -51,7 +51,7 @@ import Unix
         _ count: Int, _ crowd: Crowd = .user, isUrgent: Bool, isKeyed: Bool
     ) throws {
         let first = try sendFirst(crowd, isUrgent: isUrgent)
-        let folder = "spool/ready/\(isUrgent ? "urgent" : "normal")"
+        let folder = "spool/apns/ready/\(isUrgent ? "urgent" : "normal")"
         let bytes = try #require(world.state.read("\(folder)/\(first).jsonl"))
         let text = String(decoding: bytes, as: UTF8.self)
         for _ in 1..<count {
@@ -154,7 +154,7 @@ import Unix
         drainer.send(SIGKILL)
         _ = try drainer.end()
         let taken = try world.acceptedIDs().count
-        #expect(world.spooled().contains { $0.hasPrefix("spool/ready/backlog/") })
+        #expect(world.spooled().contains { $0.hasPrefix("spool/apns/ready/backlog/") })
         try sendToOthers(isUrgent: false)
         try world.run("deliver")
         let ids = try world.acceptedIDs()

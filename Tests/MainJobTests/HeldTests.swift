@@ -51,7 +51,7 @@ import Unix
 
     func isEmpty(_ world: World) -> Bool {
         world.spooled().isEmpty
-            && world.state.files().keys.allSatisfy { !$0.hasPrefix("spool/series/") }
+            && world.state.files().keys.allSatisfy { !$0.hasPrefix("spool/apns/series/") }
     }
 
     @Test("a scheduled message is not released with held ones")
@@ -175,7 +175,7 @@ import Unix
         try world.advance(seconds: (start - world.now) / 1000)
         try mute(world, minutes: nil)
         #expect(
-            try Spool(state: world.state.path).lookAgain(
+            try Spool(state: world.state.path, .apns).lookAgain(
                 at: #require(UserID("ann")), now: Timestamp(milliseconds: world.now)))
         try goOn(world, minutes: 1)
         #expect(try titles(world) == ["Held"])
@@ -394,8 +394,8 @@ import Unix
         #expect(try world.report(old)["counts"] == ["expired": 1])
         #expect(try world.report(new)["counts"] == ["held": 1])
         // It waits for its own end.
-        let box = try #require(world.state.files().keys.first { $0.hasPrefix("spool/held/") })
-        let moment = box.dropFirst("spool/held/".count).prefix { $0 != "-" }
+        let box = try #require(world.state.files().keys.first { $0.hasPrefix("spool/apns/held/") })
+        let moment = box.dropFirst("spool/apns/held/".count).prefix { $0 != "-" }
         #expect(Int64(moment).map { $0 > world.now } == true, "\(box)")
     }
 
@@ -451,7 +451,7 @@ import Unix
         for name in world.state.files().keys where name.hasPrefix("receipts/") {
             try world.state.write("", to: name)
         }
-        unlink("\(world.state.path)/spool/checkpoint.json")
+        unlink("\(world.state.path)/spool/apns/checkpoint.json")
         return id
     }
 
@@ -477,13 +477,32 @@ import Unix
         #expect(try world.report(id)["counts"] == ["accepted": 1])
     }
 
+    @Test("a message whose mute ended long ago, while no drainer ran, has expired")
+    func lateRelease() throws {
+        let world = try muted()
+        let id = try send(world, ["title": "A"])
+        try world.advance(seconds: 50 * 3600)
+        for _ in 0..<2 { try world.run("deliver") }
+        #expect(try world.acceptedIDs().isEmpty)
+        #expect(try world.report(id)["counts"] == ["expired": 1])
+    }
+
+    @Test("a message that is released late, and is worth it yet, is sent")
+    func lateButInTime() throws {
+        let world = try muted()
+        let id = try send(world, ["title": "A"])
+        try world.advance(seconds: 20 * 3600)
+        for _ in 0..<2 { try world.run("deliver") }
+        #expect(try world.report(id)["counts"] == ["accepted": 1])
+    }
+
     @Test("what a killed drainer has taken out of its box and not accepted is due at once")
     func dueAfterKill() throws {
         let world = try muted()
         let id = try send(world, ["title": "A"])
         try world.advance(seconds: 3600)
         let now = Timestamp(milliseconds: world.now)
-        let spool = Spool(state: world.state.path)
+        let spool = Spool(state: world.state.path, .apns)
         let moments = try spool.heldMoments()
         let box = try #require(try spool.dueBoxes(among: moments, at: now, most: 1).first)
         try spool.release(box, as: "00000000-0000-4000-8000-000000000001", among: moments)
@@ -524,7 +543,7 @@ import Unix
         // The held message goes; bob's push still waits.
         try mute(world, minutes: nil)
         #expect(
-            try Spool(state: world.state.path).lookAgain(
+            try Spool(state: world.state.path, .apns).lookAgain(
                 at: #require(UserID("ann")), now: Timestamp(milliseconds: world.now)))
         try world.run("deliver")
         let new = try send(world, ["users": ["bob"], "title": "New", "collapse_id": "x"])
@@ -540,7 +559,7 @@ import Unix
         let world = try muted()
         _ = try send(world, ["title": "A"])
         let now = Timestamp(milliseconds: world.now)
-        let spool = Spool(state: world.state.path)
+        let spool = Spool(state: world.state.path, .apns)
         #expect(try spool.lookAgain(at: #require(UserID("ann")), now: now))
         #expect(try spool.oldestDue(at: now) == now)
     }
@@ -593,8 +612,8 @@ import Unix
         let world = try muted()
         let first = try send(world, ["title": "A"])
         let second = try send(world, ["title": "B"])
-        try world.state.write("", to: "spool/held/0")
-        try world.state.write("", to: "spool/held/released/junk")
+        try world.state.write("", to: "spool/apns/held/0")
+        try world.state.write("", to: "spool/apns/held/released/junk")
         let record = try #require(
             world.state.files().keys.first { $0.hasSuffix("/\(first).json") })
         let text = String(decoding: world.state.files()[record] ?? [], as: UTF8.self)
@@ -628,7 +647,7 @@ import Unix
                 type: .alert, priority: 10, collapseID: nil, payload: Payload(aps: [:])))
         reminder.cargo = .messages
         let device = try #require(DeviceToken(token(1)))
-        try Spool(state: world.state.path).accept(
+        try Spools(state: world.state.path).accept(
             reminder, to: [Delivery(token: device, environment: nil)],
             notBefore: .putOff(until: end))
         try goOn(world)

@@ -325,7 +325,7 @@ extension World {
             push: PushContent(
                 type: .alert, priority: 10, collapseID: nil,
                 payload: Payload(aps: ["alert": "Hello"])))
-        try Spool(state: state.path).accept(
+        try Spools(state: state.path).accept(
             notification,
             to: users.keys.sorted().compactMap { number in
                 DeviceToken(token(number)).map {
@@ -348,7 +348,7 @@ extension World {
         for number in 0..<100 {
             let user = try #require(UserID("user-\(number)"))
             let document = try state.users[user].read()
-            for device in document?.devices ?? [] { devices[device.token.hex] = device }
+            for device in document?.devices ?? [] { devices[device.token.text] = device }
         }
         return devices
     }

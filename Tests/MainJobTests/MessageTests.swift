@@ -106,7 +106,7 @@ import Turnstone
         try world.advance(seconds: 11 * 3600)
         let body: JSONObject = ["users": ["ann"], "title": "Once", "badge": "+1"]
         // The badge has changed by then, and nothing is accepted: as if the process had been killed.
-        let obstacle = "spool/ready/normal"
+        let obstacle = "spool/apns/ready/normal"
         try world.state.write([], to: obstacle)
         #expect(try world.notify(body, key: "order-1").status >= 500)
         try world.state.remove(obstacle)
@@ -228,7 +228,7 @@ import Turnstone
         }
         #expect(outcomes == ["accepted", "cancelled"])
         #expect(world.spooled().isEmpty)
-        #expect(world.state.files().keys.allSatisfy { !$0.hasPrefix("spool/cancelled/") })
+        #expect(world.state.files().keys.allSatisfy { !$0.hasPrefix("spool/apns/cancelled/") })
     }
 
     @Test("a push whose answer was lost is not cancelled but sent again")

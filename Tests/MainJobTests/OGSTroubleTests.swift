@@ -173,7 +173,7 @@ import Turnstone
         // Its notice is there while the cycle still waits for player 3.
         var ready = false
         while !ready {
-            ready = world.state.files().keys.contains { $0.hasPrefix("spool/ready/") }
+            ready = world.state.files().keys.contains { $0.hasPrefix("spool/apns/ready/") }
         }
         try world.simulator.perform(["do": "drop"])
         try world.simulator.perform(["do": "clear"])

@@ -56,7 +56,7 @@ import Turnstone
         let answer = try post("notify", "/api/notify", body, in: world)
         #expect(answer.status == 202, "\(answer.body)")
         if isHeld { try world.run("deliver") }
-        let stored = texts(isHeld ? "spool/held/" : "spool/ready/", in: world)
+        let stored = texts(isHeld ? "spool/apns/held/" : "spool/apns/ready/", in: world)
         if isHeld { try world.advance(seconds: 7200) }
         try world.run("deliver")
         return (stored, texts("outgoing/", in: world), world)

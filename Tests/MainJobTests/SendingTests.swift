@@ -196,7 +196,7 @@ import Turnstone
             $0["accepted"] == true && $0["token"] == .string(token(1))
         }.map { $0["payload"]?.object?["aps"]?.object?["alert"]?.object?["title"] }
         #expect(Set(titles.compactMap { $0?.string }) == ["New", "Other"] && titles.count == 2)
-        #expect(world.state.files().keys.allSatisfy { !$0.hasPrefix("spool/series/") })
+        #expect(world.state.files().keys.allSatisfy { !$0.hasPrefix("spool/apns/series/") })
     }
 
     @Test(
@@ -237,7 +237,7 @@ import Turnstone
         #expect(try world.report(second)["counts"] == ["accepted": 1])
         #expect(try world.report(first)["counts"] == ["superseded": 1])
         #expect(try world.acceptedIDs().count == 1)
-        #expect(world.state.files().keys.allSatisfy { !$0.hasPrefix("spool/series/") })
+        #expect(world.state.files().keys.allSatisfy { !$0.hasPrefix("spool/apns/series/") })
     }
 
     @Test("a message to all that replaced one stays known until that one is over")
@@ -254,7 +254,7 @@ import Turnstone
         try world.run("deliver")
         try goOn(world)
         #expect(try world.report(first)["counts"] == ["superseded": 1])
-        #expect(world.state.files().keys.allSatisfy { !$0.hasPrefix("spool/series/") })
+        #expect(world.state.files().keys.allSatisfy { !$0.hasPrefix("spool/apns/series/") })
     }
 
     @Test("a clock that is set back puts no older message over a newer one")
@@ -423,7 +423,7 @@ import Turnstone
         try goOn(world)
         #expect(try clears(world) == ["r-1"])
         #expect(world.spooled().isEmpty)
-        #expect(world.state.files().keys.allSatisfy { !$0.hasPrefix("spool/series/") })
+        #expect(world.state.files().keys.allSatisfy { !$0.hasPrefix("spool/apns/series/") })
     }
 
     @Test("an older message waits while a newer one is put off", arguments: [1, 2])
@@ -523,7 +523,7 @@ import Turnstone
         #expect(try marksRead("notify", world.message("POST", "/api/notify", body)) == 0)
         #expect(try marksRead("deliver", nil) <= 61)
         #expect(world.spooled().isEmpty)
-        #expect(world.state.files().keys.allSatisfy { !$0.hasPrefix("spool/series/") })
+        #expect(world.state.files().keys.allSatisfy { !$0.hasPrefix("spool/apns/series/") })
     }
 
     @Test("what a newer message reached before it was put off gets no older one")

@@ -139,7 +139,7 @@ final class World {
     /// The receipts' lines, in their order.
     func receipts() throws -> [JSONObject] {
         let files = state.files().filter { $0.key.hasPrefix("receipts/") }.sorted {
-            $0.key < $1.key
+            $0.key.compare($1.key, options: .numeric) == .orderedAscending
         }
         return try files.flatMap { file in
             try file.value.split(separator: UInt8(ascii: "\n")).map { line in

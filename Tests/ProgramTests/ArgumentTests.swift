@@ -13,7 +13,7 @@ import Turnstone
         _ program: String, _ arguments: [String], more: [String: String] = [:]
     ) throws -> (ended: EndedProgram, changed: Bool) {
         let state = TemporaryFolder()
-        try state.write(Array(#"{"version": 1}"#.utf8), to: "version.json")
+        try state.write(Array(#"{"version": 2}"#.utf8), to: "version.json")
         let before = try files(in: state.path)
         let environment = [
             "TURNSTONE_STATE": state.path, "TURNSTONE_CONFIG": "/dev/null",

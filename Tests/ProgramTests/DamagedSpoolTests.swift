@@ -70,22 +70,22 @@ import Turnstone
     /// A state folder of an account of its own, so that one file can be root's.
     private func installation() throws -> Installation {
         let installation = try Installation(environment: ["DELIVER_LINGER_SECONDS": "0"])
-        try installation.state.write(#"{"version":1}"#, to: "version.json")
+        try installation.state.write(#"{"version":2}"#, to: "version.json")
         for lane in ["urgent", "normal", "bulk"] {
-            try installation.state.write("", to: "spool/ready/\(lane)/x")
-            unlink("\(installation.state.path)/spool/ready/\(lane)/x")
+            try installation.state.write("", to: "spool/apns/ready/\(lane)/x")
+            unlink("\(installation.state.path)/spool/apns/ready/\(lane)/x")
         }
         return installation
     }
 
     private func give(_ state: TemporaryFolder, to user: uid_t) {
-        for name in ["", "/version.json", "/spool", "/spool/ready"] {
+        for name in ["", "/version.json", "/spool", "/spool/apns", "/spool/apns/ready"] {
             chown(state.path + name, user, user)
         }
         for lane in ["urgent", "normal", "bulk"] {
-            chown("\(state.path)/spool/ready/\(lane)", user, user)
+            chown("\(state.path)/spool/apns/ready/\(lane)", user, user)
         }
-        chown("\(state.path)/spool/ready/normal/\(Self.sound).jsonl", user, user)
+        chown("\(state.path)/spool/apns/ready/normal/\(Self.sound).jsonl", user, user)
     }
 
     @Test(
@@ -94,8 +94,8 @@ import Turnstone
     func damage(fault: Fault) throws {
         let installation = try installation()
         let state = installation.state
-        try fault.make("spool/ready/normal/\(Self.bad).jsonl", in: state)
-        try state.write(Self.text(Self.sound), to: "spool/ready/normal/\(Self.sound).jsonl")
+        try fault.make("spool/apns/ready/normal/\(Self.bad).jsonl", in: state)
+        try state.write(Self.text(Self.sound), to: "spool/apns/ready/normal/\(Self.sound).jsonl")
         if fault == .anotherAccounts {
             try #require(getuid() == 0, "only root can make another account's file")
             give(state, to: 54_321)
@@ -104,7 +104,7 @@ import Turnstone
             "deliver", environment: installation.environment, timeLimit: 20)
         #expect(ended.exitCode == 0, "\(ended.stderr)")
         let receipts = String(
-            decoding: state.read("receipts/2026-11-21.jsonl") ?? [], as: UTF8.self)
+            decoding: state.read("receipts/2026-11-21.apns.1.jsonl") ?? [], as: UTF8.self)
         let lines = receipts.split(separator: "\n")
         #expect(
             lines.contains { $0.contains(Self.sound) && $0.contains("finished_at") }, "\(receipts)")
@@ -113,10 +113,12 @@ import Turnstone
                 $0.contains(Self.bad)
                     && $0.contains(#""reason":"\#(fault.reason)","outcome":"damaged""#)
             }, "\(receipts)")
-        #expect(ended.stderr.contains("\(Self.bad).jsonl") && ended.stderr.contains("spool/failed"))
+        #expect(
+            ended.stderr.contains("\(Self.bad).jsonl") && ended.stderr.contains("spool/apns/failed")
+        )
         var status = stat()
-        #expect(lstat("\(state.path)/spool/failed/\(Self.bad).jsonl", &status) == 0)
-        #expect(lstat("\(state.path)/spool/ready/normal/\(Self.bad).jsonl", &status) != 0)
+        #expect(lstat("\(state.path)/spool/apns/failed/\(Self.bad).jsonl", &status) == 0)
+        #expect(lstat("\(state.path)/spool/apns/ready/normal/\(Self.bad).jsonl", &status) != 0)
     }
 
     @Test(
@@ -124,7 +126,7 @@ import Turnstone
         arguments: [65_000, 65_537, 1 << 20, 3 << 20])
     func longLine(count: Int) throws {
         let installation = try installation()
-        let name = "spool/ready/normal/\(Self.sound).jsonl"
+        let name = "spool/apns/ready/normal/\(Self.sound).jsonl"
         let long = String(repeating: "x", count: count)
         let text = Self.text(Self.sound).replacing(
             "\"alert\":\"Hello\"", with: "\"alert\":\"\(long)\"")
@@ -132,7 +134,8 @@ import Turnstone
         let ended = try Programs.run("deliver", environment: installation.environment)
         #expect(!ended.stderr.contains("damaged"), "\(ended.stderr)")
         let receipts = String(
-            decoding: installation.state.read("receipts/2026-11-21.jsonl") ?? [], as: UTF8.self)
+            decoding: installation.state.read("receipts/2026-11-21.apns.1.jsonl") ?? [],
+            as: UTF8.self)
         #expect(receipts.contains("finished_at"), "\(receipts)")
         #expect(installation.state.read(name) == nil)
     }
@@ -146,19 +149,20 @@ import Turnstone
         let done =
             #"{"id":"\#(Self.bad)","n":0,"user":"ann","device":"abababab","at":1795262395000,"#
             + #""apns_id":"x","status":200,"outcome":"accepted"}"# + "\n"
-        try state.write(done, to: "receipts/2026-11-21.jsonl")
-        truncate("\(state.path)/receipts/2026-11-21.jsonl", 1 << 40)
+        try state.write(done, to: "receipts/2026-11-21.apns.1.jsonl")
+        try state.write(#"{"term":1,"ended":true}"#, to: "spool/apns/drainer.lock")
+        truncate("\(state.path)/receipts/2026-11-21.apns.1.jsonl", 1 << 40)
         for id in [Self.bad, Self.sound] {
-            try state.write(Self.text(id), to: "spool/ready/normal/\(id).jsonl")
+            try state.write(Self.text(id), to: "spool/apns/ready/normal/\(id).jsonl")
         }
         let ended = try Programs.run(
             "deliver", environment: installation.environment, timeLimit: 20)
         #expect(ended.exitCode == 0, "\(ended.stderr)")
         var status = stat()
-        #expect(stat("\(state.path)/receipts/2026-11-21.jsonl", &status) == 0)
+        #expect(stat("\(state.path)/receipts/2026-11-21.apns.1.jsonl", &status) == 0)
         try #require(status.st_size < 1 << 20)
         let receipts = String(
-            decoding: state.read("receipts/2026-11-21.jsonl") ?? [], as: UTF8.self)
+            decoding: state.read("receipts/2026-11-21.apns.1.jsonl") ?? [], as: UTF8.self)
         #expect(receipts.hasPrefix(done))
         let lines = receipts.split(separator: "\n")
         #expect(lines.count { $0.contains(Self.bad) && $0.contains("apns_id") } == 1, "\(receipts)")
@@ -168,10 +172,12 @@ import Turnstone
     @Test("the devices that can still be read get the outcome `damaged`")
     func devices() throws {
         let installation = try installation()
-        try Fault.wrongDevice.make("spool/ready/normal/\(Self.bad).jsonl", in: installation.state)
+        try Fault.wrongDevice.make(
+            "spool/apns/ready/normal/\(Self.bad).jsonl", in: installation.state)
         _ = try Programs.run("deliver", environment: installation.environment)
         let receipts = String(
-            decoding: installation.state.read("receipts/2026-11-21.jsonl") ?? [], as: UTF8.self)
+            decoding: installation.state.read("receipts/2026-11-21.apns.1.jsonl") ?? [],
+            as: UTF8.self)
         #expect(
             receipts.split(separator: "\n").contains {
                 $0.contains(#""n":0,"user":"ann","device":"abababab","#)
@@ -183,14 +189,14 @@ import Turnstone
     func mended() throws {
         let installation = try installation()
         let state = installation.state
-        let name = "spool/ready/normal/\(Self.bad).jsonl"
+        let name = "spool/apns/ready/normal/\(Self.bad).jsonl"
         try Fault.wrongDevice.make(name, in: state)
         _ = try Programs.run("deliver", environment: installation.environment)
         try state.write(Self.text(Self.bad), to: name)
-        unlink("\(state.path)/spool/failed/\(Self.bad).jsonl")
+        unlink("\(state.path)/spool/apns/failed/\(Self.bad).jsonl")
         _ = try Programs.run("deliver", environment: installation.environment)
         let receipts = String(
-            decoding: state.read("receipts/2026-11-21.jsonl") ?? [], as: UTF8.self)
+            decoding: state.read("receipts/2026-11-21.apns.1.jsonl") ?? [], as: UTF8.self)
         #expect(receipts.contains("finished_at"), "\(receipts)")
         #expect(state.read(name) == nil)
     }
@@ -199,9 +205,9 @@ import Turnstone
     func stuck() throws {
         let installation = try installation()
         let state = installation.state
-        try Fault.noJSON.make("spool/ready/normal/\(Self.bad).jsonl", in: state)
-        try state.write(Self.text(Self.sound), to: "spool/ready/normal/\(Self.sound).jsonl")
-        try state.write("no folder", to: "spool/failed")
+        try Fault.noJSON.make("spool/apns/ready/normal/\(Self.bad).jsonl", in: state)
+        try state.write(Self.text(Self.sound), to: "spool/apns/ready/normal/\(Self.sound).jsonl")
+        try state.write("no folder", to: "spool/apns/failed")
         var receipts = ""
         for _ in 0..<2 {
             let ended = try Programs.run(
@@ -209,7 +215,7 @@ import Turnstone
             #expect(ended.exitCode == 0)
             #expect(ended.stderr.split(separator: "\n").count { $0.contains(Self.bad) } == 1)
             receipts = String(
-                decoding: state.read("receipts/2026-11-21.jsonl") ?? [], as: UTF8.self)
+                decoding: state.read("receipts/2026-11-21.apns.1.jsonl") ?? [], as: UTF8.self)
         }
         let lines = receipts.split(separator: "\n")
         #expect(lines.contains { $0.contains(Self.sound) && $0.contains("finished_at") })
@@ -221,14 +227,15 @@ import Turnstone
         let installation = try installation()
         let state = installation.state
         mkdir("\(state.path)/receipts", 0o700)
-        let path = "\(state.path)/receipts/2026-11-21.jsonl"
+        let path = "\(state.path)/receipts/2026-11-21.apns.1.jsonl"
+        try state.write(#"{"term":1,"ended":true}"#, to: "spool/apns/drainer.lock")
         _ = isFolder ? mkdir(path, 0o700) : mkfifo(path, 0o600)
-        try state.write(Self.text(Self.sound), to: "spool/ready/normal/\(Self.sound).jsonl")
+        try state.write(Self.text(Self.sound), to: "spool/apns/ready/normal/\(Self.sound).jsonl")
         let ended = try Programs.run(
             "deliver", environment: installation.environment, timeLimit: 20)
         #expect(ended.exitCode == 0, "\(ended.stderr)")
         let receipts = String(
-            decoding: state.read("receipts/2026-11-21.jsonl") ?? [], as: UTF8.self)
+            decoding: state.read("receipts/2026-11-21.apns.1.jsonl") ?? [], as: UTF8.self)
         #expect(receipts.contains("finished_at"))
         #expect(ended.stderr.contains(".unreadable-"))
     }

@@ -128,7 +128,7 @@ struct Endpoint: CustomTestStringConvertible, Sendable {
         more["TURNSTONE_DELIVER"] = more["TURNSTONE_DELIVER"] ?? "external"
         more["JWT_SECRET"] = more["JWT_SECRET"] ?? jwtSecret
         let installation = try Installation(environment: more)
-        try installation.state.write(#"{"version":1}"#, to: "version.json")
+        try installation.state.write(#"{"version":2}"#, to: "version.json")
         // The names are SHA-256s: of the key, and of the player's number.
         let hash = "2db6b2a7b2fbb5fbf2ea7fcbacb5e1645fb6bf3c0d606ce5b88a23533b32d4b8"
         try installation.state.write(

@@ -112,10 +112,10 @@ import Turnstone
         let both = try notify([user, Self.other], ["kind": "both"])
         try deliver()
         let receipts = try String(
-            contentsOfFile: "\(state)/receipts/2026-11-21.jsonl", encoding: .utf8)
+            contentsOfFile: "\(state)/receipts/2026-11-21.apns.1.jsonl", encoding: .utf8)
         #expect(receipts.contains("\"user\":\"\(user)\""))
         for day in ["2026-11-18", "2026-11-20"] {
-            try write(receipts, to: "receipts/\(day).jsonl")
+            try write(receipts, to: "receipts/\(day).apns.1.jsonl")
         }
         // Waiting ones, of this user and of both; the badge's; one held for quiet hours.
         _ = try notify([user], ["send_after": 1_795_269_600])
@@ -143,8 +143,8 @@ import Turnstone
         try write(
             "deliver: failed user=\"\(user)\" device=\"80868086…\"\nother\n", to: "deliver.log")
         try write("deliver: failed user=\"\(user)\"\n", to: "deliver.log.1")
-        try write("{\"user\":\"\(user)\"\n", to: "spool/failed/x.jsonl")
-        let leftover = "spool/ready/normal/c0dec0de-0000-4000-8000-000000000000.jsonl.new"
+        try write("{\"user\":\"\(user)\"\n", to: "spool/apns/failed/x.jsonl")
+        let leftover = "spool/apns/ready/normal/c0dec0de-0000-4000-8000-000000000000.jsonl.new"
         try write("{\"version\":1,\"user\":\"\(user)\"", to: leftover)
         try FileManager.default.setAttributes(
             [.modificationDate: Date(timeIntervalSinceNow: -600)],
@@ -190,7 +190,7 @@ import Turnstone
         let report = try ask("notify", "GET", "/api/notify/\(both)", server)
         #expect(report.json?.object?["counts"]?.object?["accepted"] == 3, "\(report.body)")
         // The other user still gets the waiting messages.
-        #expect(try mentions(Self.other).contains { $0.hasPrefix("spool/waiting/") })
+        #expect(try mentions(Self.other).contains { $0.hasPrefix("spool/apns/waiting/") })
         #expect(try ask("check", "GET", "/check/\(Self.player)", ["X-API-Key": key]).status == 401)
         #expect(try ask("users", "GET", "/api/users/\(Self.player)", server).status == 404)
         #expect(try ask("users", "DELETE", "/api/users/\(Self.player)", server).status == 404)

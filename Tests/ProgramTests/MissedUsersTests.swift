@@ -17,7 +17,7 @@ import Unix
         installation = try Installation(environment: [
             "TURNSTONE_SERVER_KEY": key, "TURNSTONE_DELIVER": "external",
         ])
-        try installation.state.write(#"{"version":1}"#, to: "version.json")
+        try installation.state.write(#"{"version":2}"#, to: "version.json")
     }
 
     private var store: State {
@@ -76,7 +76,7 @@ import Unix
         #expect(members?["failed"] == ["bob"])
         #expect(members?["later"] == nil)
         #expect(try badge(of: "ann") == 0)
-        let spooled = installation.state.files().keys.filter { $0.hasPrefix("spool/ready/") }
+        let spooled = installation.state.files().keys.filter { $0.hasPrefix("spool/apns/ready/") }
         #expect(spooled.count == 1)
     }
 
@@ -111,7 +111,7 @@ import Unix
         let ended = try Programs.run(
             "live-activity", stdin: JSON.line(event), environment: installation.environment)
         #expect(try Answer(event: ended.stdout).status == 202, "\(ended.stdout) \(ended.stderr)")
-        let spooled = installation.state.files().keys.filter { $0.hasPrefix("spool/ready/") }
+        let spooled = installation.state.files().keys.filter { $0.hasPrefix("spool/apns/ready/") }
         #expect(spooled.count == 1)
         let notes = String(
             decoding: installation.state.read("set-aside.jsonl") ?? [], as: UTF8.self)

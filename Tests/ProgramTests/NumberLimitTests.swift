@@ -100,16 +100,16 @@ import Turnstone
     func recovery(checkpoint: String, receipt: String) throws {
         let installation = try Installation(environment: ["DELIVER_LINGER_SECONDS": "0"])
         let state = installation.state
-        try state.write(#"{"version":1}"#, to: "version.json")
-        if !checkpoint.isEmpty { try state.write(checkpoint, to: "spool/checkpoint.json") }
+        try state.write(#"{"version":2}"#, to: "version.json")
+        if !checkpoint.isEmpty { try state.write(checkpoint, to: "spool/apns/checkpoint.json") }
         let id = "7c9f2a54-1f0e-8b34-9a11-000000000001"
-        try state.write(receipt + "\n", to: "receipts/2026-11-20.jsonl")
+        try state.write(receipt + "\n", to: "receipts/2026-11-20.apns.1.jsonl")
         let head =
             #"{"version":1,"id":"\#(id)","accepted_at":1795262300000,"expires_at":1795265900000,"#
         let push =
             #""push":{"push_type":"alert","priority":10,"payload":{"aps":{"alert":"Hello"}}}}"#
         let device = #"{"n":0,"device":"\#(String(repeating: "ab", count: 32))"}"#
-        try state.write("\(head)\(push)\n\(device)\n", to: "spool/ready/normal/\(id).jsonl")
+        try state.write("\(head)\(push)\n\(device)\n", to: "spool/apns/ready/normal/\(id).jsonl")
         let ended = try Programs.run(
             "deliver", stdin: "{}", environment: installation.environment, timeLimit: 15)
         #expect(ended.exitCode == 0, "\(ended.stderr)")

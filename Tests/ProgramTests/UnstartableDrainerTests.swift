@@ -34,7 +34,7 @@ import Testing
         ).end(timeLimit: 20)
         #expect(try Answer(event: ended.stdout).status == 202, "\(ended.stdout)")
         #expect(ended.stderr.contains(log), "\(ended.stderr)")
-        let spooled = installation.state.files().keys.filter { $0.hasPrefix("spool/ready/") }
+        let spooled = installation.state.files().keys.filter { $0.hasPrefix("spool/apns/ready/") }
         #expect(spooled.count == 1)
     }
 }

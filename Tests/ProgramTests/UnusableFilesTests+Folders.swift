@@ -103,25 +103,26 @@ extension UnusableFilesTests {
     @Test(
         "a folder of the spool that cannot be entered keeps nothing else from being sent",
         arguments: [
-            "spool/waiting/1795262390000", "spool/waiting/1795262390000-1795262340000",
-            "spool/waiting/1799262390000", "spool/cancelled", "spool/ready/bulk",
+            "spool/apns/waiting/1795262390000", "spool/apns/waiting/1795262390000-1795262340000",
+            "spool/apns/waiting/1799262390000", "spool/apns/cancelled", "spool/apns/ready/bulk",
         ])
     func spoolFolder(folder: String) throws {
         try state.write("", to: "\(folder)/x")
-        let name = "spool/ready/normal/\(DamagedSpoolTests.sound).jsonl"
+        let name = "spool/apns/ready/normal/\(DamagedSpoolTests.sound).jsonl"
         let message = DamagedSpoolTests.text(DamagedSpoolTests.sound)
         try state.write(
             message.replacing(DamagedSpoolTests.token, with: Self.ann), to: name)
         // One whose receipts an earlier drainer has begun.
         let open = "{\"id\":\"\(DamagedSpoolTests.bad)\",\"pass\":1,\"until\":1795262390000}\n"
-        try state.write(open, to: "receipts/2026-11-21.jsonl")
+        try state.write(open, to: "receipts/2026-11-21.apns.1.jsonl")
+        try state.write(#"{"term":1,"ended":true}"#, to: "spool/apns/drainer.lock")
         try give()
         takeAway(folder)
         let ended = try Programs.run(
             "deliver", environment: installation.environment, timeLimit: 30)
         #expect(ended.exitCode == 0, "\(ended.stderr)")
         let receipts = String(
-            decoding: state.read("receipts/2026-11-21.jsonl") ?? [], as: UTF8.self)
+            decoding: state.read("receipts/2026-11-21.apns.1.jsonl") ?? [], as: UTF8.self)
         #expect(receipts.contains(#""outcome":"accepted""#), "\(receipts) \(ended.stderr)")
         // A message that is not due yet needs no attention.
         if !folder.contains("1799") { #expect(try health().contains(folder)) }
@@ -152,7 +153,7 @@ extension UnusableFilesTests {
         for _ in 0..<500 where !receipts.contains("finished_at") {
             usleep(20_000)
             receipts = String(
-                decoding: state.read("receipts/2026-11-21.jsonl") ?? [], as: UTF8.self)
+                decoding: state.read("receipts/2026-11-21.apns.1.jsonl") ?? [], as: UTF8.self)
         }
         #expect(receipts.contains("finished_at"))
         try expectHealth(names: "deliver.log")

@@ -20,7 +20,7 @@ extension UnusableFilesTests {
                 type: .alert, priority: 10, collapseID: nil,
                 payload: Payload(aps: ["alert": ["title": "A"]])))
         message.kind = "message"
-        try Spool(state: state.path).hold(
+        try Spool(state: state.path, .apns).hold(
             message, Delivery(token: token, environment: nil),
             in: HeldBox(of: bob, token.publicID), until: now - .minutes(1), now: now - .hours(1))
     }
@@ -29,16 +29,16 @@ extension UnusableFilesTests {
         "held messages are sent as soon as the folder that they could not be moved to can be used")
     func releasedFolder() throws {
         try hold()
-        try state.write("", to: "spool/held/released/x")
+        try state.write("", to: "spool/apns/held/released/x")
         try give()
-        takeAway("spool/held/released")
+        takeAway("spool/apns/held/released")
         var environment = installation.environment
         environment["DELIVER_LINGER_SECONDS"] = "2"
         let running = try Programs.start(
             "deliver", entries: environment.map { "\($0.key)=\($0.value)" })
         // It has begun, and has met the folder.
         for _ in 0..<500 where state.read("set-aside.jsonl") == nil { usleep(20_000) }
-        chown("\(state.path)/spool/held/released", Self.account, Self.account)
+        chown("\(state.path)/spool/apns/held/released", Self.account, Self.account)
         let ended = try running.end(timeLimit: 60)
         #expect(ended.exitCode == 0)
         #expect(ended.stdout.contains("\"title\":\"A\""), "\(ended.stdout) \(ended.stderr)")
@@ -50,7 +50,7 @@ extension UnusableFilesTests {
     )
     func anotherMoment() throws {
         try hold()
-        let name = "spool/held/1795348800000-1795262400000"
+        let name = "spool/apns/held/1795348800000-1795262400000"
         try state.write("", to: "\(name)/x")
         try give()
         takeAway(name)

@@ -13,7 +13,7 @@ extension UnusableFilesTests {
         let lasting = installation.environment.merging(["DELIVER_LINGER_SECONDS": "60"]) { $1 }
         let drainer = try Programs.start(
             "deliver", entries: lasting.map { "\($0.key)=\($0.value)" })
-        while !String(decoding: state.read("spool/drainer.lock") ?? [], as: UTF8.self)
+        while !String(decoding: state.read("spool/apns/drainer.lock") ?? [], as: UTF8.self)
             .contains("beat")
         { usleep(10_000) }
         let old = "\(state.path).old"
@@ -24,7 +24,7 @@ extension UnusableFilesTests {
         let ended = try drainer.end(timeLimit: 20)
         #expect(ended.exitCode == 111, "\(ended.stderr)")
         #expect(ended.stderr.contains("was replaced"), "\(ended.stderr)")
-        let name = "spool/ready/normal/\(DamagedSpoolTests.sound).jsonl"
+        let name = "spool/apns/ready/normal/\(DamagedSpoolTests.sound).jsonl"
         let message = DamagedSpoolTests.text(DamagedSpoolTests.sound)
         try state.write(message.replacing(DamagedSpoolTests.token, with: Self.ann), to: name)
         try give()

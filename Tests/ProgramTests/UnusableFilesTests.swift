@@ -87,8 +87,8 @@ struct UnusableFilesTests {
     }
 
     static let places = [
-        "spool/failed/x.jsonl", "receipts/2026-11-20.jsonl.unreadable-1795262400000",
-        "spool/ready/normal/x.jsonl.new", "tokens/49/x.json", "keys/2d/x.json.corrupt-1",
+        "spool/apns/failed/x.jsonl", "receipts/2026-11-20.apns.1.jsonl.unreadable-1795262400000",
+        "spool/apns/ready/normal/x.jsonl.new", "tokens/49/x.json", "keys/2d/x.json.corrupt-1",
         "outgoing/x.json", "looks/49/ann.json.new", "deliver.log",
     ]
 

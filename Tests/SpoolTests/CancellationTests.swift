@@ -12,13 +12,13 @@ import Turnstone
     private func accept(notBefore moment: Timestamp? = nil) throws {
         var notification = Scratch.notification()
         notification.kind = "message"
-        try scratch.spool.accept(
+        try scratch.spools.accept(
             notification, to: Scratch.devices, notBefore: moment.map { .requested($0) })
     }
 
     private func outcomes() throws -> [Outcome?] {
-        let start = ReceiptLog.Position(day: "2026-11-21", offset: 0)
-        return try scratch.spool.trace("n1", from: start, devices: 2).deliveries.map(\.outcome)
+        let start = ReceiptsStart([(.apns, ReceiptLog.Position(day: "2026-11-21"))])
+        return try scratch.spools.trace("n1", from: start, devices: 2).deliveries.map(\.outcome)
     }
 
     @Test("without a drainer, cancelling takes effect at once")
@@ -26,7 +26,7 @@ import Turnstone
         try accept(notBefore: now + .hours(1))
         #expect(try scratch.spool.cancel("n1", at: now) { _, _ in })
         #expect(try outcomes() == [.cancelled, .cancelled])
-        #expect(scratch.files.filter { $0.hasPrefix("spool/") } == ["spool/drainer.lock"])
+        #expect(scratch.files.filter { $0.hasPrefix("spool/") } == ["spool/apns/drainer.lock"])
     }
 
     @Test("a notification in the backlog is found and can be cancelled")
@@ -47,7 +47,7 @@ import Turnstone
         let intake = try scratch.intake()
         let due = try #require(try intake.nextDue(at: now + .hours(1)))
         #expect(intake.moveToBacklog(due))
-        #expect(scratch.files == ["spool/ready/backlog/n1.jsonl"])
+        #expect(scratch.files == ["spool/apns/ready/backlog/n1.jsonl"])
         #expect(try intake.nextDue(at: now + .hours(1)) == nil)
         let file = try #require(try intake.next(in: .backlog))
         #expect(try file.rest().count == 2)
@@ -76,8 +76,8 @@ import Turnstone
     @Test("a drainer takes a cancelled notification once, before it is due")
     func marks() throws {
         try accept(notBefore: now + .hours(1))
-        try scratch.folder.write("", to: "spool/cancelled/n1")
-        try scratch.folder.write("", to: "spool/cancelled/long-gone")
+        try scratch.folder.write("", to: "spool/apns/cancelled/n1")
+        try scratch.folder.write("", to: "spool/apns/cancelled/long-gone")
         let intake = try scratch.intake()
         let file = try #require(try intake.takeCancelled().first)
         for delivery in try file.rest() {
@@ -89,7 +89,7 @@ import Turnstone
         #expect(try intake.takeCancelled().isEmpty)
         intake.finish(file, at: now)
         try intake.log.commit()
-        #expect(scratch.files == ["receipts/2026-11-21.jsonl"])
+        #expect(scratch.files == ["receipts/2026-11-21.apns.0.jsonl"])
     }
 
     @Test("a delivery is in doubt after an attempt without an answer, in this pass and in the next")
@@ -112,17 +112,17 @@ import Turnstone
     @Test("a prepared notification is accepted when the request is repeated")
     func complete() throws {
         var devices = ListedDeliveries(rest: Scratch.devices.makeIterator())
-        let prepared = try scratch.spool.prepare(Scratch.notification(), to: &devices)
+        let prepared = try scratch.spools.prepare(Scratch.notification(), to: &devices)
         try prepared.makeFindable()
         #expect(prepared.devices == 2)
-        #expect(prepared.folder == "ready/normal")
+        #expect(prepared.folder == "apns/ready/normal")
         let path = "spool/\(prepared.folder)/n1.jsonl"
         #expect(scratch.files == [path + ".new"])
         #expect(scratch.folder.read(path + ".new")?.split(separator: 10).count == 3)
         #expect(try scratch.spool.find("n1") == nil)
-        try scratch.spool.complete("n1", in: prepared.folder)
+        try scratch.spools.complete("n1", in: prepared.folder)
         #expect(try scratch.spool.find("n1") != nil)
-        try scratch.spool.complete("n1", in: prepared.folder)
+        try scratch.spools.complete("n1", in: prepared.folder)
         #expect(scratch.files == [path])
     }
 
@@ -139,7 +139,7 @@ import Turnstone
         }
         var devices = Failing()
         #expect(throws: Failure.self) {
-            try scratch.spool.prepare(Scratch.notification(), to: &devices)
+            try scratch.spools.prepare(Scratch.notification(), to: &devices)
         }
         #expect(scratch.files.isEmpty)
     }

@@ -10,10 +10,11 @@ import Turnstone
     let scratch = Scratch()
     let now = Scratch.now
     private var spool: Spool { scratch.spool }
+    private var spools: Spools { scratch.spools }
 
     /// A drainer that was killed after it recorded an accepted push.
     private func halfDone() throws -> (Intake, SpoolFile) {
-        try spool.accept(Scratch.full(), to: Scratch.devices)
+        try spools.accept(Scratch.full(), to: Scratch.devices)
         let intake = try scratch.intake()
         let file = try #require(try intake.next(in: .normal))
         let devices = try file.rest()
@@ -36,7 +37,7 @@ import Turnstone
         "a push that may have been sent before is a repeat, one that was not sent is not",
         arguments: [false, true])
     func unanswered(isNotSent: Bool) throws {
-        try spool.accept(Scratch.full(), to: Scratch.devices)
+        try spools.accept(Scratch.full(), to: Scratch.devices)
         let intake = try scratch.intake()
         let file = try #require(try intake.next(in: .normal))
         for device in try file.rest() { intake.log.append(sending: device, in: file, at: now) }
@@ -49,7 +50,9 @@ import Turnstone
             next.log.append(Scratch.accepted(), of: device, in: again)
         }
         try next.log.commit()
-        let repeats = try scratch.lines("receipts/2026-11-21.jsonl").filter { $0["repeat"] == true }
+        let repeats = try scratch.lines("receipts/2026-11-21.apns.0.jsonl").filter {
+            $0["repeat"] == true
+        }
         #expect(repeats.map { $0["n"] } == (isNotSent ? [] : [1]))
     }
 
@@ -60,7 +63,7 @@ import Turnstone
         try intake.writeCheckpoint()
         let next = try scratch.intake()
         try next.writeCheckpoint()
-        #expect(try scratch.lines("spool/checkpoint.json").isEmpty, "all receipts are needed")
+        #expect(try scratch.lines("spool/apns/checkpoint.json").isEmpty, "all receipts are needed")
         let again = try #require(try scratch.intake().next(in: .normal))
         #expect(try again.rest().map(\.number) == [1])
     }
@@ -74,8 +77,8 @@ import Turnstone
         intake.finish(file, at: now)
         try intake.log.commit()
         try intake.writeCheckpoint()
-        let size = try #require(scratch.folder.read("receipts/2026-11-21.jsonl")).count
-        let checkpoint = try scratch.lines("spool/checkpoint.json").first
+        let size = try #require(scratch.folder.read("receipts/2026-11-21.apns.0.jsonl")).count
+        let checkpoint = try scratch.lines("spool/apns/checkpoint.json").first
         #expect(checkpoint?["offset"] == .integer(Int64(size)))
         #expect(checkpoint?["day"] == "2026-11-21")
     }
@@ -95,17 +98,18 @@ import Turnstone
         arguments: [false, true])
     func putOffTwice(isDue: Bool) throws {
         let (intake, file) = try halfDone()
-        let before = try #require(scratch.folder.read("spool/ready/normal/n1.jsonl"))
+        let before = try #require(scratch.folder.read("spool/apns/ready/normal/n1.jsonl"))
         intake.endPass(file, until: now + .seconds(5))
         try intake.log.commit()
         try intake.putOff(file, until: now + .seconds(5))
-        try scratch.folder.write(before, to: "spool/ready/normal/n1.jsonl")
+        try scratch.folder.write(before, to: "spool/apns/ready/normal/n1.jsonl")
         let next = try scratch.intake()
         #expect(try next.all(in: .normal).isEmpty)
         #expect(try next.allDue(at: now + .seconds(isDue ? 5 : 4)).count == (isDue ? 1 : 0))
         #expect(
             scratch.files.filter { $0.hasSuffix(".jsonl") } == [
-                "receipts/2026-11-21.jsonl", "spool/waiting/1795262405000-1795262400000/n1.jsonl",
+                "receipts/2026-11-21.apns.0.jsonl",
+                "spool/apns/waiting/1795262405000-1795262400000/n1.jsonl",
             ])
     }
 
@@ -122,21 +126,21 @@ import Turnstone
     @Test("damaged receipts hold up nothing")
     func spoilt() throws {
         _ = try halfDone()
-        let text = try #require(scratch.folder.read("receipts/2026-11-21.jsonl"))
+        let text = try #require(scratch.folder.read("receipts/2026-11-21.apns.0.jsonl"))
         try scratch.folder.write(
             Array("nonsense\n[]\n{\"id\":7}\n{\"id\":\"n1\",\"n\":-1}\n".utf8) + text,
-            to: "receipts/2026-11-21.jsonl")
-        try scratch.folder.write("x", to: "spool/checkpoint.json")
+            to: "receipts/2026-11-21.apns.0.jsonl")
+        try scratch.folder.write("x", to: "spool/apns/checkpoint.json")
         let again = try #require(try scratch.intake().next(in: .normal))
         #expect(try again.rest().map(\.number) == [1])
     }
 
     @Test("a file that was never accepted is not a notification")
     func beforeTheRename() throws {
-        try scratch.folder.write(#"{"version":1"#, to: "spool/ready/normal/n1.jsonl.new")
+        try scratch.folder.write(#"{"version":1"#, to: "spool/apns/ready/normal/n1.jsonl.new")
         #expect(try spool.find("n1") == nil)
         #expect(try !spool.hasReady() && scratch.intake().all(in: .normal).isEmpty)
-        #expect(scratch.files == ["spool/ready/normal/n1.jsonl.new"])
+        #expect(scratch.files == ["spool/apns/ready/normal/n1.jsonl.new"])
     }
 
     @Test(
@@ -146,8 +150,8 @@ import Turnstone
             #"{"version":1,"id":"bad","user":"","accepted_at":1,"expires_at":2,"push":{}}"# + "\n",
         ], ["ready/normal", "ready/urgent", "ready/bulk", "waiting/1795262400000"])
     func unreadable(text: String, folder: String) throws {
-        try scratch.folder.write(text, to: "spool/\(folder)/bad.jsonl")
-        try spool.accept(Scratch.notification("good"), to: Scratch.devices)
+        try scratch.folder.write(text, to: "spool/apns/\(folder)/bad.jsonl")
+        try spools.accept(Scratch.notification("good"), to: Scratch.devices)
         let intake = try scratch.intake()
         let taken =
             try [Lane.urgent, .normal, .bulk].flatMap { try intake.all(in: $0) }
@@ -155,10 +159,10 @@ import Turnstone
         #expect(taken.map(\.notification.id) == ["good"])
         #expect(
             scratch.files == [
-                "receipts/2026-11-21.jsonl", "spool/failed/bad.jsonl",
-                "spool/ready/normal/good.jsonl",
+                "receipts/2026-11-21.apns.0.jsonl", "spool/apns/failed/bad.jsonl",
+                "spool/apns/ready/normal/good.jsonl",
             ])
-        #expect(scratch.folder.read("spool/failed/bad.jsonl") == Array(text.utf8))
+        #expect(scratch.folder.read("spool/apns/failed/bad.jsonl") == Array(text.utf8))
     }
 
     @Test(
@@ -170,7 +174,8 @@ import Turnstone
     func memberTypes(line: Int, name: String, value: JSONValue) throws {
         try change(line, name, value)
         #expect(try scratch.intake().all(in: .normal).isEmpty)
-        #expect(scratch.files == ["receipts/2026-11-21.jsonl", "spool/failed/n1.jsonl"])
+        #expect(
+            scratch.files == ["receipts/2026-11-21.apns.0.jsonl", "spool/apns/failed/n1.jsonl"])
     }
 
     @Test(
@@ -187,27 +192,27 @@ import Turnstone
 
     /// Changes a member in a line of an accepted notification.
     private func change(_ line: Int, _ name: String, _ value: JSONValue) throws {
-        try spool.accept(Scratch.full(), to: Scratch.devices)
-        var lines = try scratch.lines("spool/ready/normal/n1.jsonl")
+        try spools.accept(Scratch.full(), to: Scratch.devices)
+        var lines = try scratch.lines("spool/apns/ready/normal/n1.jsonl")
         lines[line][name] = value
         let text = lines.flatMap { JSON.text(.object($0)) + [UInt8(ascii: "\n")] }
-        try scratch.folder.write(text, to: "spool/ready/normal/n1.jsonl")
+        try scratch.folder.write(text, to: "spool/apns/ready/normal/n1.jsonl")
     }
 
     @Test("a file whose end is missing is damaged, not a shorter file")
     func cut() throws {
-        try spool.accept(Scratch.full(), to: Scratch.devices)
-        let text = try #require(scratch.folder.read("spool/ready/normal/n1.jsonl"))
-        try scratch.folder.write(Array(text.dropLast(3)), to: "spool/ready/normal/n1.jsonl")
+        try spools.accept(Scratch.full(), to: Scratch.devices)
+        let text = try #require(scratch.folder.read("spool/apns/ready/normal/n1.jsonl"))
+        try scratch.folder.write(Array(text.dropLast(3)), to: "spool/apns/ready/normal/n1.jsonl")
         let file = try #require(try scratch.intake().next(in: .normal))
         #expect(cause { _ = try file.rest() } == "corrupt")
     }
 
     @Test("files of others beside the notifications stay in their place")
     func strangers() throws {
-        try scratch.folder.write("x", to: "spool/ready/normal/readme.txt")
+        try scratch.folder.write("x", to: "spool/apns/ready/normal/readme.txt")
         #expect(try !spool.hasReady() && scratch.intake().all(in: .normal).isEmpty)
-        #expect(scratch.files == ["spool/ready/normal/readme.txt"])
+        #expect(scratch.files == ["spool/apns/ready/normal/readme.txt"])
     }
 
     @Test("a spool that does not exist yet is empty")
@@ -222,10 +227,10 @@ import Turnstone
 
     @Test("only its owner can read a notification")
     func mode() throws {
-        try spool.accept(Scratch.notification(), to: Scratch.devices)
+        try spools.accept(Scratch.notification(), to: Scratch.devices)
         for (name, mode) in [
-            ("spool", 0o700), ("spool/ready/normal", 0o700),
-            ("spool/ready/normal/n1.jsonl", 0o600),
+            ("spool", 0o700), ("spool/apns/ready/normal", 0o700),
+            ("spool/apns/ready/normal/n1.jsonl", 0o600),
         ] {
             let facts = try FileManager.default.attributesOfItem(
                 atPath: "\(scratch.folder.path)/\(name)")

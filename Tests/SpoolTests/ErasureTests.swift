@@ -20,9 +20,9 @@ import Unix
         let notification = Notification(
             id: plain.id, user: nil, accepted: plain.accepted, expires: plain.expires,
             push: plain.push)
-        try scratch.spool.accept(notification, to: deliveries)
+        try scratch.spools.accept(notification, to: deliveries)
         // As left by a program that was killed long ago, before it accepted the notification.
-        let path = "\(scratch.folder.path)/spool/ready/normal/\(plain.id).jsonl"
+        let path = "\(scratch.folder.path)/spool/apns/ready/normal/\(plain.id).jsonl"
         #expect(rename(path, "\(path).new") == 0)
         var times = [timeval(), timeval()]
         #expect(utimes("\(path).new", &times) == 0)
@@ -32,7 +32,7 @@ import Unix
             users[0], opponents: [], elected: election, at: Scratch.now
         ) { Issue.record("\($0)") }
         // Its sender repeats the request.
-        try scratch.spool.complete(plain.id, in: "ready/normal")
+        try scratch.spools.complete(plain.id, in: "ready/normal")
         let file = try #require(try scratch.intake().next(in: .normal))
         #expect(try file.rest().map(\.user) == [users[1]])
     }
@@ -40,8 +40,8 @@ import Unix
     @Test("an unreadable file is counted and reported once")
     func unreadableOnce() throws {
         let scratch = Scratch()
-        try scratch.spool.accept(Scratch.notification(), to: Scratch.devices)
-        let path = "\(scratch.folder.path)/spool/ready/normal/loop.jsonl"
+        try scratch.spools.accept(Scratch.notification(), to: Scratch.devices)
+        let path = "\(scratch.folder.path)/spool/apns/ready/normal/loop.jsonl"
         #expect(symlink(path, path) == 0)
         let election = try #require(try scratch.spool.election())
         defer { election.end() }
@@ -57,21 +57,21 @@ import Unix
     func begunBefore() throws {
         let scratch = Scratch()
         let user = UserID("42")!
-        let before = try scratch.spool.erasures()
+        let before = try scratch.spools.erasures()
         let election = try #require(try scratch.spool.election())
         defer { election.end() }
-        try scratch.spool.countErasure()
+        try scratch.spools.countErasure()
         _ = try scratch.spool.erase(user, opponents: [], elected: election, at: Scratch.now) {
             Issue.record("\($0)")
         }
         #expect(throws: Failure.self) {
-            try scratch.spool.accept(
+            try scratch.spools.accept(
                 Scratch.notification(), to: Scratch.devices, since: before)
         }
         #expect(scratch.files.allSatisfy { !$0.contains("n1") })
-        try scratch.spool.accept(
-            Scratch.notification(), to: Scratch.devices, since: scratch.spool.erasures())
-        #expect(scratch.files.contains("spool/ready/normal/n1.jsonl"))
+        try scratch.spools.accept(
+            Scratch.notification(), to: Scratch.devices, since: scratch.spools.erasures())
+        #expect(scratch.files.contains("spool/apns/ready/normal/n1.jsonl"))
     }
 
     @Test(
@@ -83,11 +83,13 @@ import Unix
             var notification = Scratch.notification(id)
             notification.series = Series(
                 [key], of: nil, order: Series.Order(from: Scratch.now, accepted: 1))
-            try scratch.spool.accept(notification, to: Scratch.devices)
+            try scratch.spools.accept(notification, to: Scratch.devices)
         }
-        func marks() -> [String] { scratch.files.filter { $0.hasPrefix("spool/series/") } }
+        func marks() -> [String] { scratch.files.filter { $0.hasPrefix("spool/apns/series/") } }
         #expect(marks().count == 5)
-        for number in 2...5 { try scratch.folder.remove("spool/ready/normal/n\(number).jsonl") }
+        for number in 2...5 {
+            try scratch.folder.remove("spool/apns/ready/normal/n\(number).jsonl")
+        }
         for turn in 0..<257 {
             try scratch.spool.sweepSeries(at: Scratch.now + .seconds(distance * Int64(turn)))
         }

@@ -8,11 +8,11 @@ import Turnstone
 @Suite struct ReceiptTests {
     let scratch = Scratch()
     let now = Scratch.now
-    private let today = "receipts/2026-11-21.jsonl"
+    private let today = "receipts/2026-11-21.apns.0.jsonl"
 
     @Test("a receipt records each attempt, without whole tokens and without content")
     func lines() throws {
-        try scratch.spool.accept(Scratch.full(), to: Scratch.devices)
+        try scratch.spools.accept(Scratch.full(), to: Scratch.devices)
         let intake = try scratch.intake()
         let file = try #require(try intake.next(in: .normal))
         let devices = try file.rest()
@@ -46,7 +46,7 @@ import Turnstone
 
     @Test("nothing is written before the commit, and no reserved space is left")
     func commit() throws {
-        try scratch.spool.accept(Scratch.notification(), to: Scratch.devices)
+        try scratch.spools.accept(Scratch.notification(), to: Scratch.devices)
         let intake = try scratch.intake()
         let file = try #require(try intake.next(in: .normal))
         let device = try #require(try file.next())
@@ -64,7 +64,7 @@ import Turnstone
 
     @Test("pushes are recorded before they are sent, consecutive ones in one line")
     func sending() throws {
-        try scratch.spool.accept(
+        try scratch.spools.accept(
             Scratch.notification(), to: repeatElement(Scratch.devices[0], count: 5))
         let intake = try scratch.intake()
         let file = try #require(try intake.next(in: .normal))
@@ -86,7 +86,7 @@ import Turnstone
     @Test("half a line that a crash left is overwritten")
     func torn() throws {
         try scratch.folder.write("{\"a\":1}\n{\"b\":", to: today)
-        try scratch.spool.accept(Scratch.notification(), to: Scratch.devices)
+        try scratch.spools.accept(Scratch.notification(), to: Scratch.devices)
         let intake = try scratch.intake()
         let file = try #require(try intake.next(in: .normal))
         intake.log.append(Scratch.accepted(), of: try #require(try file.next()), in: file)
@@ -96,7 +96,7 @@ import Turnstone
 
     @Test("each day has its own receipts, and a clock that is set back changes nothing")
     func days() throws {
-        try scratch.spool.accept(Scratch.notification(), to: Scratch.devices)
+        try scratch.spools.accept(Scratch.notification(), to: Scratch.devices)
         let intake = try scratch.intake()
         let file = try #require(try intake.next(in: .normal))
         let devices = try file.rest()
@@ -107,26 +107,27 @@ import Turnstone
             try intake.log.commit()
         }
         #expect(try scratch.lines(today).count == 1)
-        #expect(try scratch.lines("receipts/2026-11-22.jsonl").count == 2)
+        #expect(try scratch.lines("receipts/2026-11-22.apns.0.jsonl").count == 2)
         // The next drainer continues there too, while the receipts name open notifications.
         let next = try scratch.intake()
         let again = try #require(try next.next(in: .normal))
         next.log.append(Scratch.accepted(), of: devices[0], in: again)
         try next.log.commit()
-        #expect(try scratch.lines("receipts/2026-11-22.jsonl").count == 3)
+        #expect(try scratch.lines("receipts/2026-11-22.apns.0.jsonl").count == 3)
     }
 
     @Test("receipts are removed 30 days after their day ended")
     func old() throws {
         for day in ["2026-10-21", "2026-10-22", "2026-11-21", "2025-12-31"] {
-            try scratch.folder.write("{}\n", to: "receipts/\(day).jsonl")
+            try scratch.folder.write("{}\n", to: "receipts/\(day).apns.0.jsonl")
         }
         try scratch.folder.write("mine", to: "receipts/notes.txt")
         let intake = try scratch.intake()
         try intake.log.removeOld(at: now)
         #expect(
             scratch.files == [
-                "receipts/2026-10-22.jsonl", "receipts/2026-11-21.jsonl", "receipts/notes.txt",
+                "receipts/2026-10-22.apns.0.jsonl", "receipts/2026-11-21.apns.0.jsonl",
+                "receipts/notes.txt",
             ])
     }
 }

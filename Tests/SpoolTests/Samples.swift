@@ -7,19 +7,23 @@ import Turnstone
 /// A spool for one test.
 struct Scratch {
     let folder = TemporaryFolder()
+    let spools: Spools
     let spool: Spool
 
     static let now = Timestamp(milliseconds: 1_795_262_400_000)
     static let tokens = [DeviceToken("a1b2c3d4e5f6")!, DeviceToken("0102030405060708")!]
 
-    init() { spool = Spool(state: folder.path) }
+    init() {
+        spools = Spools(state: folder.path)
+        spool = spools.spool(of: .apns)
+    }
 
     /// The spool's and the receipts' files.
     var files: [String] { folder.files().keys.sorted() }
 
     /// The intake of a drainer that begins now.
     func intake(at moment: Timestamp = now) throws -> Intake {
-        let intake = Intake(spool: spool, log: ReceiptLog(state: folder.path))
+        let intake = Intake(spool: spool, log: ReceiptLog(of: spool))
         try intake.recover(at: moment)
         return intake
     }

@@ -107,7 +107,7 @@ import Turnstone
         let scratch = Scratch()
         let series = Series(["collapse x"], of: nil, order: order(1))
         try scratch.spool.mark("new", in: series, acceptedAt: Scratch.now)
-        let folder = "spool/series/\(series.keys[0])/all"
+        let folder = "spool/apns/series/\(series.keys[0])/all"
         let name = try #require(scratch.files.first { $0.hasPrefix(folder) })
         #expect(name == "\(folder)/new.1.0.json")
         let older = Series(["collapse x"], of: nil, order: order(0), isScheduled: true)

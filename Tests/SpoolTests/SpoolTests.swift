@@ -10,15 +10,16 @@ import Unix
     let scratch = Scratch()
     let now = Scratch.now
     private var spool: Spool { scratch.spool }
+    private var spools: Spools { scratch.spools }
 
     private func accept(_ ids: String...) throws {
-        for id in ids { try spool.accept(Scratch.notification(id), to: Scratch.devices) }
+        for id in ids { try spools.accept(Scratch.notification(id), to: Scratch.devices) }
     }
 
     @Test("an accepted notification is found and taken unchanged")
     func found() throws {
         #expect(try spool.find("n1") == nil)
-        try spool.accept(Scratch.full(), to: Scratch.devices)
+        try spools.accept(Scratch.full(), to: Scratch.devices)
         #expect(try spool.find("n1") == Scratch.full())
         let file = try #require(try scratch.intake().next(in: .normal))
         #expect(file.notification == Scratch.full())
@@ -35,7 +36,7 @@ import Unix
     func channel() throws {
         let channel = try #require(ChannelID("++//AAAB/w=="))
         let delivery = Delivery(channel: channel, environment: .production)
-        try spool.accept(Scratch.notification(), to: [delivery])
+        try spools.accept(Scratch.notification(), to: [delivery])
         #expect(try spool.contains("n1"))
         let intake = try scratch.intake()
         let file = try #require(try intake.next(in: .normal))
@@ -44,15 +45,15 @@ import Unix
         try intake.log.commit()
         intake.finish(file, at: now)
         #expect(try !spool.contains("n1"))
-        let line = try #require(try scratch.lines("receipts/2026-11-21.jsonl").first)
+        let line = try #require(try scratch.lines("receipts/2026-11-21.apns.0.jsonl").first)
         #expect(line["channel"] == "++//AAAB/w==" && line["device"] == nil)
     }
 
     @Test("accepting an id again replaces the file, even one that a killed program left")
     func again() throws {
-        try scratch.folder.write("half of", to: "spool/ready/normal/n1.jsonl.new")
+        try scratch.folder.write("half of", to: "spool/apns/ready/normal/n1.jsonl.new")
         try accept("n1", "n1")
-        #expect(scratch.files == ["spool/ready/normal/n1.jsonl"])
+        #expect(scratch.files == ["spool/apns/ready/normal/n1.jsonl"])
     }
 
     @Test(
@@ -70,15 +71,15 @@ import Unix
     func lanes(aps: JSONObject, type: PushType, count: Int, lane: String) throws {
         var notification = Scratch.notification(aps: aps)
         notification.push.type = type
-        try spool.accept(
+        try spools.accept(
             notification, to: repeatElement(Scratch.devices[0], count: count))
-        #expect(scratch.files == ["spool/ready/\(lane)/n1.jsonl"])
+        #expect(scratch.files == ["spool/apns/ready/\(lane)/n1.jsonl"])
     }
 
     @Test("a notification to many devices is read piece by piece, without missing any")
     func bulk() throws {
         let count = 3000
-        try spool.accept(
+        try spools.accept(
             Scratch.notification(),
             to: (0..<count).lazy.map { number in
                 Delivery(token: DeviceToken(String(10_000_000 + number))!, environment: nil)
@@ -103,7 +104,7 @@ import Unix
         try intake.putOff(file, until: moment)
         #expect(
             scratch.files.filter { $0.hasPrefix("spool/") } == [
-                "spool/waiting/1795262405000-1795262400000/n1.jsonl"
+                "spool/apns/waiting/1795262405000-1795262400000/n1.jsonl"
             ])
         #expect(try spool.find("n1") == Scratch.notification())
         #expect(try !spool.hasWork(at: now + .seconds(4)) && spool.hasWork(at: now + .seconds(5)))
@@ -120,7 +121,8 @@ import Unix
         intake.finish(due, at: now)
         #expect(try !spool.hasWork(at: now + .days(1)) && spool.nextDue(at: now) == nil)
         #expect(
-            try !Files.exists("\(scratch.folder.path)/spool/waiting/1795262405000-1795262400000"))
+            try !Files.exists(
+                "\(scratch.folder.path)/spool/apns/waiting/1795262405000-1795262400000"))
     }
 
     @Test(
@@ -140,12 +142,12 @@ import Unix
     @Test("a file that a killed program never accepted is not work, and is removed after a day")
     func abandoned() throws {
         let paths = [
-            "spool/waiting/1795262400000/a.jsonl.new",
-            "spool/waiting/1795262400000-1795262400000/b.jsonl.new",
-            "spool/ready/normal/c.jsonl.new",
+            "spool/apns/waiting/1795262400000/a.jsonl.new",
+            "spool/apns/waiting/1795262400000-1795262400000/b.jsonl.new",
+            "spool/apns/ready/normal/c.jsonl.new",
         ]
         for path in paths { try scratch.folder.write(Array("half a li".utf8), to: path) }
-        try Files.makeFolder("\(scratch.folder.path)/spool/waiting/1795262401000")
+        try Files.makeFolder("\(scratch.folder.path)/spool/apns/waiting/1795262401000")
         let later = now + .hours(1)
         #expect(try !spool.hasWork(at: later) && spool.nextDue(at: later) == nil)
         #expect(try spool.oldestDue(at: later) == nil)
@@ -159,7 +161,7 @@ import Unix
         try pass()
         #expect(scratch.files.filter { $0.hasSuffix(".new") }.isEmpty)
         try pass()
-        #expect(try Files.names(in: "\(scratch.folder.path)/spool/waiting").isEmpty)
+        #expect(try Files.names(in: "\(scratch.folder.path)/spool/apns/waiting").isEmpty)
     }
 
     @Test("a lane is listed again and again, without notifications in hand")
@@ -196,9 +198,9 @@ import Unix
     func election() throws {
         let first = try spool.election()
         #expect(first != nil)
-        #expect(try Spool(state: scratch.folder.path).election() == nil)
+        #expect(try Spool(state: scratch.folder.path, .apns).election() == nil)
         first?.end()
-        #expect(try Spool(state: scratch.folder.path).election() != nil)
+        #expect(try Spool(state: scratch.folder.path, .apns).election() != nil)
     }
 
     @Test("a drainer without a sign of life is stuck, one that has ended is not")
@@ -215,7 +217,8 @@ import Unix
         election.beat(at: now)
         #expect(try spool.stuckDrainer(at: now + .seconds(9)) == nil)
         election.end()
-        #expect(try Files.contents("\(scratch.folder.path)/spool/drainer.lock") == [])
+        let sign = try Files.contents("\(scratch.folder.path)/spool/apns/drainer.lock")
+        #expect(sign == Array(#"{"term":1,"ended":true}"#.utf8) + [10])
         #expect(try spool.stuckDrainer(at: now + .hours(1)) == nil)
         #expect(try spool.election() != nil, "the check takes the lock from nobody")
     }
@@ -225,7 +228,7 @@ import Unix
         let spool = spool
         let now = now
         try scratch.folder.write(
-            #"{"pid": 1, "beat": \#(now.milliseconds)}"#, to: "spool/drainer.lock")
+            #"{"pid": 1, "beat": \#(now.milliseconds)}"#, to: "spool/apns/drainer.lock")
         let found = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<4 {
                 group.addTask {
@@ -241,11 +244,11 @@ import Unix
     func startDrainer() throws {
         var variables = Variables()
         variables.offer("TURNSTONE_DELIVER", "external")
-        #expect(spool.startDrainer(variables) { Issue.record("\($0)") } == nil)
+        #expect(spools.startDrainer(variables) { Issue.record("\($0)") } == nil)
         variables = Variables()
         variables.offer("TURNSTONE_DELIVER", "never")
         var faults: [Failure] = []
-        #expect(spool.startDrainer(variables) { faults.append($0) } == nil)
+        #expect(spools.startDrainer(variables) { faults.append($0) } == nil)
         let sentence = "unable to use TURNSTONE_DELIVER (environment): must be spawn or external"
         #expect(faults == [.misconfigured(sentence)])
     }
@@ -256,8 +259,8 @@ import Unix
             (#""push_type":"alert""#, #""push_type":"shout""#), (#""aps":"#, #""apz":"#),
         ])
     func unusablePush(part: String, damaged: String) throws {
-        try spool.accept(Scratch.notification(), to: Scratch.devices)
-        let name = "spool/ready/normal/n1.jsonl"
+        try spools.accept(Scratch.notification(), to: Scratch.devices)
+        let name = "spool/apns/ready/normal/n1.jsonl"
         let text = String(decoding: try #require(scratch.folder.read(name)), as: UTF8.self)
         try #require(text.contains(part))
         try scratch.folder.write(text.replacing(part, with: damaged), to: name)

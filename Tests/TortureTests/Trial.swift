@@ -122,7 +122,7 @@ final class Trial {
     /// The notifications in the spool that are not finished.
     func spooled() -> [String] {
         state.files().keys.filter {
-            $0.hasPrefix("spool/") && $0.dropFirst(6).contains("/") && !$0.hasSuffix(".new")
+            $0.hasPrefix("spool/") && $0.split(separator: "/").count > 3 && !$0.hasSuffix(".new")
         }
     }
 }

@@ -193,6 +193,20 @@ import Testing
         #expect(own.pause(of: "own 3", now: start + .seconds(30)) == nil)
     }
 
+    @Test("a state that is due early, because the clock was set back, keeps its distance")
+    func dueEarly() throws {
+        var feed = ActivityFeed()
+        let wrong = start + .hours(72)
+        _ = feed.add(aps(1), priority: 5, at: nil, expires: wrong, now: wrong, id: "1")
+        #expect(feed.take(by: "1", now: wrong) != nil)
+        // Its push was put off. With the right clock, it is sent again, and the next state's comes due too.
+        _ = feed.add(aps(2), priority: 5, at: nil, expires: wrong, now: wrong, id: "2")
+        #expect(feed.pause(of: "2", now: start) == nil)
+        feed.recordAttempt(by: "1", at: start)
+        #expect(feed.pause(of: "2", now: start) == .seconds(15))
+        #expect(feed.pause(of: "2", now: start + .seconds(15)) == nil)
+    }
+
     @Test("a listener's timestamps grow, though its own states and its session's are of one second")
     func oneSecond() {
         var shared = ActivityFeed()

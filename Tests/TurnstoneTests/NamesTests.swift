@@ -13,7 +13,7 @@ import Turnstone
             ("ab\n", nil), ("a b ", nil), ("0x", nil), ("ａb", nil), ("éé", nil), ("a\0", nil),
         ] as [(String, String?)])
     func deviceToken(text: String, hex: String?) {
-        #expect(DeviceToken(text)?.hex == hex)
+        #expect(DeviceToken(text)?.text == hex)
     }
 
     @Test(

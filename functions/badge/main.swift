@@ -35,7 +35,7 @@ serve(
             try outbox.sendBadge(of: &document, to: user, except: except)
             return badge
         }
-        Spool(state: state.folder).startDrainer(request.variables) { Log().failure($0) }
+        Spools(state: state.folder).startDrainer(request.variables) { Log().failure($0) }
         return answer(badge)
     })
 

@@ -105,10 +105,10 @@ struct ChannelManager {
 
     /// - Returns: whether the channel was known and not deleted.
     private func markDeleted(_ id: ChannelID) throws(Failure) -> Bool {
-        let spool = Spool(state: state.folder)
+        let spools = Spools(state: state.folder)
         return try state.channels[id].update { (channel) throws(Failure) in
             guard channel.policy != nil, channel.deleted == nil else { return false }
-            for carrier in channel.feed?.carriers ?? [] where try spool.contains(carrier) {
+            for carrier in channel.feed?.carriers ?? [] where try spools.contains(carrier) {
                 throw .refused(.conflict, "an update is still on its way to this channel")
             }
             channel.deleted = now

@@ -15,7 +15,7 @@ import Turnstone
 run("Looks for players whose turn it is on Online-Go.com, and queues a notification for each.") {
     (schedule) throws(Failure) in
     let state = try State(schedule.variables)
-    let spool = Spool(state: state.folder)
+    let spools = Spools(state: state.folder)
     let cycle = try Cycle(schedule, state: state)
     let summary = try cycle.run()
     schedule.log.unknownTimeZones()
@@ -24,10 +24,10 @@ run("Looks for players whose turn it is on Online-Go.com, and queues a notificat
         try state.recordCycle(at: schedule.time, isAnswered: cycle.isAnswered)
     } catch { schedule.log.failure(error) }
     var fault: Failure?
-    if try spool.hasWork(at: schedule.time) {
+    if try spools.hasWork(at: schedule.time) {
         // Without a push service the drainer prints the pushes, so wait for it.
         let isPrinting = !schedule.variables.namesPushService
-        let drainer = spool.startDrainer(
+        let drainer = spools.startDrainer(
             schedule.variables, output: isPrinting ? .inherited : .null
         ) { fault = $0 }
         if isPrinting { drainer?.wait() }
@@ -35,7 +35,7 @@ run("Looks for players whose turn it is on Online-Go.com, and queues a notificat
     // Last, because it may take some seconds.
     do throws(Failure) {
         _ = try state.sweep(at: schedule.time)
-        try spool.sweepSeries(at: schedule.time)
+        try spools.sweepSeries(at: schedule.time)
     } catch { schedule.log.failure(error) }
     if let fault { throw fault }
     return summary

@@ -61,6 +61,9 @@ struct ActivityStates: RunPart {
         guard device.sessionID?.utf8.elementsEqual(session.utf8) == true else {
             return .superseded("unregistered")
         }
+        if let pause = try documents.session(session)?.pause(of: id, now: now) {
+            return .behind(for: pause)
+        }
         guard let taken = try take(from: session, by: id) else { return .superseded("newer") }
         // The listener may have left and come back since. A state from before it came back is not for it.
         guard taken.state.number > device.joined else { return .superseded("unregistered") }
@@ -89,7 +92,8 @@ struct ActivityStates: RunPart {
     ) throws(Failure) {
         guard !job.isAttemptRecorded else { return }
         job.isAttemptRecorded = true
-        guard now - taken.moment >= .seconds(1) else { return }
+        // A moment ahead was stored while the clock was wrong.
+        guard now - taken.moment >= .seconds(1) || taken.moment > now else { return }
         try state.sessions[session].update { $0.session.recordAttempt(by: taken.carrier, at: now) }
     }
 

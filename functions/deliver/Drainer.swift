@@ -21,10 +21,10 @@ final class Drainer: RunPart {
     private var lastClaim = Instant.first
     private var lastCheck = Instant.now
 
-    init(_ configuration: Configuration, state: State, provider: Provider, log: Log)
-        throws(Failure)
-    {
-        run = try Run(configuration, state: state, log: log)
+    init(
+        _ configuration: Configuration, state: State, _ spool: Spool, provider: Provider, log: Log
+    ) throws(Failure) {
+        run = try Run(configuration, state: state, spool, log: log)
         service = Service(run, provider)
         decisions = Decisions(run, queue, locked)
         commits = Commits(run, decisions, locked)
@@ -74,6 +74,7 @@ final class Drainer: RunPart {
 
     private func deliver(_ election: Election, linger: Interval) throws(Failure) {
         if try service.isStopped() { return }
+        intake.log.begin(election)
         try intake.recover(at: now)
         try decisions.boxes.recover()
         var idleSince = Instant.now
@@ -122,7 +123,8 @@ final class Drainer: RunPart {
         guard moment - lastCheck >= .seconds(1) else { return }
         lastCheck = moment
         run.configuration.look()
-        run.orLog { () throws(Failure) in try spool.keepLogShort() }
+        run.orLog { () throws(Failure) in try run.spools.keepLogShort() }
+        run.orLog { () throws(Failure) in try run.spools.completeJoints() }
     }
 
     private func turn() throws(Failure) {

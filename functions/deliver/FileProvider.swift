@@ -49,7 +49,7 @@ struct FileProvider {
         var document = JSONObject()
         switch push.delivery.aim {
         case .device(let token):
-            document["device"] = .string(token.hex)
+            document["device"] = .string(token.text)
             document["apns-id"] = .string(push.id)
         case .channel(let channel):
             document["apns-channel-id"] = .string(channel.text)

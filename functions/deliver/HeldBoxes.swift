@@ -101,8 +101,8 @@ final class HeldBoxes: RunPart {
         for box in due where failed[box.name] == nil {
             let release = try newID(for: nil)
             tryRelease(release, of: box.name, known[box.name]?.cause) { () throws(Failure) in
-                try spool.release(box, as: release, among: moments)
-                try accept(release)
+                let end = try spool.release(box, as: release, among: moments)
+                try accept(release, heldUntil: end)
             }
         }
     }
@@ -120,9 +120,14 @@ final class HeldBoxes: RunPart {
 
     /// Accepts the notification of a release. Its content is decided when it is sent.
     ///
-    /// - Parameter isRecovered: whether an earlier attempt began the release and may have left some of the
-    ///   messages in the box.
-    private func accept(_ release: String, isRecovered: Bool = false) throws(Failure) {
+    /// - Parameters:
+    ///   - end: until when the messages were held. If no drainer ran then, they have expired meanwhile like
+    ///     others. `nil` if it is not known: until now.
+    ///   - isRecovered: whether an earlier attempt began the release and may have left some of the messages in
+    ///     the box.
+    private func accept(
+        _ release: String, heldUntil end: Timestamp? = nil, isRecovered: Bool = false
+    ) throws(Failure) {
         if isRecovered,
             let box = try spool.messages(of: release, damaged: { (_, _, _) in }).first?.box
         {
@@ -139,11 +144,12 @@ final class HeldBoxes: RunPart {
         }
         var notification = Notification(
             id: release, user: user, accepted: now,
-            expires: messages.map { $0.notification.end(heldUntil: now) }.max() ?? now,
+            expires: messages.map { $0.notification.end(heldUntil: min(end ?? now, now)) }.max()
+                ?? now,
             push: newest.notification.push)
         notification.cargo = .release
         notification.messageIDs = messages.map { $0.id } + damaged.map(idOf)
-        try spool.accept(notification, to: [newest.delivery])
+        try run.spools.accept(notification, to: [newest.delivery])
     }
 
     private func idOf(_ path: String) -> String {

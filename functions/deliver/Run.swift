@@ -7,7 +7,9 @@ import Unix
 /// What all parts of a drainer share.
 final class Run {
     let state: State
+    /// The queue that it empties.
     let spool: Spool
+    let spools: Spools
     let intake: Intake
     let log: Log
     var configuration: Configuration
@@ -17,12 +19,15 @@ final class Run {
     /// Why nothing more is sent.
     private(set) var obstacle: Failure?
 
-    init(_ configuration: Configuration, state: State, log: Log) throws(Failure) {
+    init(
+        _ configuration: Configuration, state: State, _ spool: Spool, log: Log
+    ) throws(Failure) {
         self.state = state
         self.configuration = configuration
         self.log = log
-        spool = Spool(state: state.folder)
-        intake = Intake(spool: spool, log: ReceiptLog(state: state.folder)) { log.failure($0) }
+        self.spool = spool
+        spools = Spools(state: state.folder)
+        intake = Intake(spool: spool, log: ReceiptLog(of: spool)) { log.failure($0) }
         now = try Environment.now(configuration.variables)
     }
 

@@ -21,7 +21,11 @@ run("Sends what is in the spool to the push service, unless another process does
     let settings = try DeliverySettings(schedule.variables)
     let provider = try Provider(settings.apns, schedule.variables, state: state)
     ThisProcess.deferTermination()
+    try state.adoptFirstLayout()
+    let spools = Spools(state: state.folder)
+    try spools.completeJoints()
     let drainer = try Drainer(
-        Configuration(schedule.variables), state: state, provider: provider, log: schedule.log)
+        Configuration(schedule.variables), state: state, spools.spool(of: .apns),
+        provider: provider, log: schedule.log)
     return try drainer.drain(linger: settings.linger)
 }

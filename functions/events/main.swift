@@ -28,7 +28,7 @@ serve(
         let state = try State(request.variables)
         let sent = try Outbox(state, now: request.time).send(message, to: audience, once: key)
         if sent.devices > 0 {
-            Spool(state: state.folder).startDrainer(request.variables) { Log().failure($0) }
+            Spools(state: state.folder).startDrainer(request.variables) { Log().failure($0) }
         }
         return sent.response
     },

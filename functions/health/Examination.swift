@@ -9,7 +9,7 @@ import Unix
 /// Online-Go.com or a push service: otherwise an outage there would make this look down.
 struct Examination {
     let state: State
-    private let spool: Spool
+    private let spools: Spools
     let variables: Variables
     private let now: Timestamp
 
@@ -22,7 +22,7 @@ struct Examination {
 
     init(_ state: State, _ request: Request) {
         self.state = state
-        spool = Spool(state: state.folder)
+        spools = Spools(state: state.folder)
         variables = request.variables
         now = request.time
     }
@@ -132,7 +132,7 @@ struct Examination {
     }
 
     private func oldest() throws(Failure) -> [Problem] {
-        guard let oldest = try spool.oldestDue(at: now), now - oldest > Self.patience else {
+        guard let oldest = try spools.oldestDue(at: now), now - oldest > Self.patience else {
             return []
         }
         return [
@@ -150,8 +150,7 @@ struct Examination {
     private func stops() throws(Failure) -> [Problem] {
         let stops = try state.deliveryStops()
         guard !stops.isEmpty else { return [] }
-        var isAnythingWaiting = try spool.hasReady()
-        if !isAnythingWaiting { isAnythingWaiting = try spool.hasPutOff() }
+        let isAnythingWaiting = try spools.hasReadyOrPutOff()
         // A failed connection is tried again when there is something to send.
         return stops.filter { $0.until != nil || isAnythingWaiting }.map { stop in
             Problem(
@@ -177,7 +176,8 @@ struct Examination {
     /// Links whose target does not exist, for example on a disk that is not mounted.
     private func links() throws(Failure) -> [Problem] {
         var problems: [Problem] = []
-        let inside = ["", "/spool", "/spool/ready", "/messages"]
+        var inside = ["", "/spool", "/messages"]
+        for spool in try spools.all() { inside += ["/\(spool.name)", "/\(spool.name)/ready"] }
         for folder in inside.map({ state.folder + $0 }) {
             problems += try systemCalls { () throws(SystemError) in
                 var broken: [Problem] = []
@@ -204,10 +204,14 @@ struct Examination {
     /// Files in the place of folders: everything that would be in such a folder counts as missing.
     private func foldersReplaced() throws(Failure) -> [Problem] {
         // What is in a folder comes after it.
-        let others = [
-            "receipts", "spool", "spool/held", "spool/waiting", "spool/ready", "spool/ready/urgent",
-            "spool/ready/normal", "spool/ready/backlog", "spool/ready/bulk",
-        ]
+        var others = ["receipts", "spool", "spool/joint"]
+        for spool in try spools.all() {
+            others.append(spool.name)
+            others += [
+                "held", "waiting", "ready", "ready/urgent", "ready/normal", "ready/backlog",
+                "ready/bulk",
+            ].map { "\(spool.name)/\($0)" }
+        }
         var problems: [Problem] = []
         var replaced: [String] = []
         for shelf in State.shelves + ["messages"] {
@@ -267,7 +271,7 @@ struct Examination {
     private func failures() throws(Failure) -> [Problem] {
         let failures = try state.deliveryFailures().filter { now - $0.since > Self.patience }
         // If nothing waits for the service any more, nobody has asked it again.
-        guard !failures.isEmpty, try spool.hasPutOff() else { return [] }
+        guard !failures.isEmpty, try spools.hasPutOff() else { return [] }
         return failures.map { failure in
             Problem(
                 "delivery failing",
@@ -310,19 +314,23 @@ struct Examination {
     }
 
     private func drainer() throws(Failure) -> [Problem] {
-        guard let stuck = try spool.stuckDrainer(at: now) else { return [] }
-        return [
-            Problem(
-                "drainer stuck",
-                """
-                deliver (process \(stuck.process)) holds its lock and has done nothing since \
-                \(text(stuck.since)).
-                """,
-                action: "Find out what it waits for, and end it. Nothing is lost.",
-                [
-                    "process": .integer(Int64(stuck.process)), "since": .string(text(stuck.since)),
-                ])
-        ]
+        var problems: [Problem] = []
+        for spool in try spools.all() {
+            guard let stuck = try spool.stuckDrainer(at: now) else { continue }
+            problems.append(
+                Problem(
+                    "drainer stuck",
+                    """
+                    deliver (process \(stuck.process)) holds its lock and has done nothing since \
+                    \(text(stuck.since)).
+                    """,
+                    action: "Find out what it waits for, and end it. Nothing is lost.",
+                    [
+                        "process": .integer(Int64(stuck.process)),
+                        "since": .string(text(stuck.since)),
+                    ]))
+        }
+        return problems
     }
 
     private func pause() throws(Failure) -> [Problem] {
@@ -351,24 +359,29 @@ struct Examination {
     }
 
     private func failed() throws(Failure) -> [Problem] {
-        let names = try spool.failed()
-        guard let first = names.min() else { return [] }
-        return [
-            Problem(
-                "notifications set aside",
-                names.count == 1
-                    ? "A notification could not be read and was moved to spool/failed: \(first)."
-                    : """
-                    \(names.count) notifications could not be read and were moved to spool/failed, such \
-                    as \(first).
-                    """,
-                action:
-                    """
-                    Delete each, or repair it as Sources/Spool/FORMAT.md describes and move it to \
-                    spool/ready/normal.
-                    """,
-                ["files": .integer(Int64(names.count))])
-        ]
+        var problems: [Problem] = []
+        for spool in try spools.all() {
+            let names = try spool.failed()
+            guard let first = names.min() else { continue }
+            problems.append(
+                Problem(
+                    "notifications set aside",
+                    names.count == 1
+                        ? """
+                        A notification could not be read and was moved to \(spool.name)/failed: \(first).
+                        """
+                        : """
+                        \(names.count) notifications could not be read and were moved to \
+                        \(spool.name)/failed, such as \(first).
+                        """,
+                    action:
+                        """
+                        Delete each, or repair it as Sources/Spool/FORMAT.md describes and move it to \
+                        \(spool.name)/ready/normal.
+                        """,
+                    ["files": .integer(Int64(names.count))]))
+        }
+        return problems
     }
 
     private func setAside() throws(Failure) -> [Problem] {

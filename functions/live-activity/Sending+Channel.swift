@@ -15,7 +15,7 @@ extension Sending {
                 throw .refused(.notFound, "Channel not found")
             }
             var feed = document.feed ?? ActivityFeed()
-            if let end = feed.endCarrier, try spool.contains(end) {
+            if let end = feed.endCarrier, try spools.contains(end) {
                 throw .refused(
                     .conflict,
                     "an end is still on its way to this channel; try again when it has been sent")
@@ -32,7 +32,7 @@ extension Sending {
             var carrying = notification(id: id, user: nil, call.aps)
             carrying.cargo = .activity
             carrying.push.isKept = policy == .newest
-            try spool.accept(
+            try spools.accept(
                 carrying, to: [Delivery(channel: channel, environment: document.environment)])
             return .queued
         }

@@ -13,7 +13,7 @@ extension Sending {
         let document = state.sessions[session]
         // Checked first without the lock, so that unknown names leave no lock files.
         guard try document.read()?.users.isEmpty == false else { throw notFound }
-        let erasures = try spool.erasures()
+        let erasures = try spools.erasures()
         return try document.update { (holders) throws(Failure) in
             // Under the lock, so that a device that registers meanwhile is either among them or gets the
             // later states.
@@ -38,7 +38,7 @@ extension Sending {
                 var carrying = notification(id: id, user: nil, call.aps)
                 carrying.cargo = .activity
                 carrying.session = session
-                try spool.accept(
+                try spools.accept(
                     carrying,
                     to: open.lazy.map { $0.device.delivery(of: $0.user) },
                     notBefore: carrier.due > call.now ? .putOff(until: carrier.due) : nil,
@@ -46,7 +46,7 @@ extension Sending {
             }
             try holders.session.replaceFeed(
                 with: feed, isCarrierNew: carrier.id == id,
-                isOpen: { (id) throws(Failure) in try spool.contains(id) })
+                isOpen: { (id) throws(Failure) in try spools.contains(id) })
             return carrier.due > call.now ? .held : .queued
         }
     }

@@ -7,7 +7,7 @@ import Unix
 /// Queues a call.
 struct Sending {
     let call: Call
-    let spool: Spool
+    let spools: Spools
     let state: State
 
     enum Result: String {
@@ -20,7 +20,7 @@ struct Sending {
             return try broadcast(to: channel)
         }
         if let session = call.target.wholeSession { return try change(session) }
-        let erasures = try spool.erasures()
+        let erasures = try spools.erasures()
         let devices = try devices()
         if call.event == .start { return try start(devices, since: erasures) }
         return try change(devices)
@@ -47,7 +47,7 @@ struct Sending {
     ) throws(Failure) -> Result {
         var aps: JSONObject = ["timestamp": .integer((call.moment ?? call.now).seconds)]
         for member in call.aps.members { aps[member.name] = member.value }
-        try spool.accept(
+        try spools.accept(
             notification(id: try newID(for: devices[0].user), user: devices[0].user, aps),
             to: devices.map { $0.device.delivery() }, since: erasures)
         return .queued
@@ -129,7 +129,7 @@ struct Sending {
             if case .carried(let carrier) = addition, carrier.id == id {
                 var carrying = notification(id: id, user: user, call.aps)
                 carrying.cargo = .activity
-                try spool.accept(
+                try spools.accept(
                     carrying, to: [device.delivery()],
                     notBefore: carrier.due > call.now ? .putOff(until: carrier.due) : nil)
             }
@@ -141,7 +141,7 @@ struct Sending {
     /// Forgets a carrier whose notification is no longer in the spool, because its file was removed or
     /// damaged: later states must still be sent.
     func dropLostCarrier(of feed: inout ActivityFeed) throws(Failure) {
-        if let carrier = feed.carrier, try !spool.contains(carrier.id) { feed.dropCarrier() }
+        if let carrier = feed.carrier, try !spools.contains(carrier.id) { feed.dropCarrier() }
     }
 
     func notification(id: String, user: UserID?, _ aps: JSONObject) -> Notification {

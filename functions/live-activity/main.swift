@@ -23,9 +23,9 @@ serve(
         var fields = try request.fields()
         let call = try Call(&fields, now: request.time)
         let state = try State(request.variables)
-        let spool = Spool(state: state.folder)
-        let result = try Sending(call: call, spool: spool, state: state).result()
-        if result != .outdated { spool.startDrainer(request.variables) { Log().failure($0) } }
+        let spools = Spools(state: state.folder)
+        let result = try Sending(call: call, spools: spools, state: state).result()
+        if result != .outdated { spools.startDrainer(request.variables) { Log().failure($0) } }
         return Response(
             status: 202, body: ["success": true, "state": .string(result.rawValue)])
     })

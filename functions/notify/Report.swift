@@ -30,26 +30,24 @@ struct Report {
         guard let record = try state.messages.find(id) else {
             throw .refused(.notFound, "there is no message with this id")
         }
-        try self.init(id, record, Spool(state: state.folder), at: now)
+        try self.init(id, record, Spools(state: state.folder), at: now)
     }
 
     private init(
-        _ id: String, _ record: MessageRecord, _ spool: Spool, at now: Timestamp
+        _ id: String, _ record: MessageRecord, _ spools: Spools, at now: Timestamp
     ) throws(Failure) {
         self.id = id
         self.record = record
         guard record.place != nil || record.held > 0,
-            let start = ReceiptLog.Position(record.receipts)
+            let start = ReceiptsStart(record.receipts)
         else {
             trace = NotificationTrace.withoutDevices
             isBeingReleased = false
             return
         }
-        var trace = try spool.trace(
+        var trace = try spools.trace(
             id, from: start, devices: record.devices, isHeld: record.held > 0)
-        if now - (record.sendAfter ?? record.accepted) > ReceiptLog.retention {
-            trace.dropUnknownDevices()
-        }
+        trace.dropUnknownDevices()
         guard !trace.isForgotten else {
             throw .refused(
                 .notFound, "the message's receipts are gone: they are kept for 30 days")
@@ -57,43 +55,45 @@ struct Report {
         self.trace = trace
         let isHeld = trace.deliveries.contains { $0.outcome == .held }
         isBeingReleased =
-            isHeld && record.cancelled != nil ? try spool.isBeingReleased(id) : false
+            isHeld && record.cancelled != nil ? try spools.isBeingReleased(id) : false
     }
 
     /// Cancels deliveries that have not been sent, and reports on the message.
     static func cancelling(
         _ id: String, _ state: Store.State, at now: Timestamp
     ) throws(Failure) -> Report {
-        let spool = Spool(state: state.folder)
+        let spools = Spools(state: state.folder)
         let unknown = Failure.refused(.notFound, "there is no message with this id")
         // Checked first without the lock, so that unknown ids leave no lock files.
         guard try state.messages.find(id) != nil else { throw unknown }
         return try state.messages.holding(id) { () throws(Failure) in
             guard var record = try state.messages.find(id) else { throw unknown }
-            let start = try spool.receiptsStart(notBefore: nil, at: now)
+            let start = try spools.receiptsStart(notBefore: nil, at: now)
             if let moment = record.sendAfter, now < moment, record.place != nil {
                 // Its receipts now begin earlier than planned.
-                if ReceiptLog.Position(record.receipts).map({ start < $0 }) ?? true {
-                    record.receipts = start.json
+                let planned = ReceiptsStart(record.receipts)
+                let earliest = planned?.earliest(start) ?? start
+                if earliest != planned {
+                    record.receipts = earliest.json
                     try state.messages.write(record, of: id)
                 }
             }
             // A killed drainer may have moved it to the held messages without recording that.
-            let mayBeHeld = try spool.contains(id) ? try spool.holdsAnything() : false
-            let isSettled = try spool.cancel(id, at: now) {
+            let mayBeHeld = try spools.contains(id) ? try spools.holdsAnything() : false
+            let isSettled = try spools.cancel(id, at: now) {
                 (notification, users) throws(Failure) in
                 // The badge was counted when the message was first tried.
                 guard let change = notification.badge else { return }
                 let outbox = Outbox(state, now: now)
                 for user in users { try outbox.takeBackBadges([(id, change)], of: user) }
             }
-            let report = try Report(id, record, spool, at: now)
+            let report = try Report(id, record, spools, at: now)
             guard record.cancelled == nil, !isSettled || mayBeHeld || report.count(.held) > 0
             else { return report }
             // Held messages check this when they are released.
             record.cancelled = now
             try state.messages.write(record, of: id)
-            return try Report(id, record, spool, at: now)
+            return try Report(id, record, spools, at: now)
         }
     }
 

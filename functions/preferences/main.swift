@@ -26,7 +26,7 @@ serve(
         let user = try caller(request, state)
         var fields = try request.fields()
         let wanted = try Preferences(&fields)
-        let spool = Spool(state: state.folder)
+        let spools = Spools(state: state.folder)
         let preferences = try state.users[user].update {
             (document) throws(Failure) in
             try request.checkMatch(document.preferences)
@@ -36,15 +36,15 @@ serve(
                 changed.revision += 1
                 document.preferences = changed
                 // If the program is killed once the change is durable, the held messages are still looked at.
-                _ = try spool.lookAgain(at: user, now: request.time)
+                _ = try spools.lookAgain(at: user, now: request.time)
             }
             return changed
         }
         // Held messages may now go earlier or later. Asked again, because a drainer may have looked before
         // the change, and even if nothing changed, because an earlier request with the same change may have
         // failed half-way.
-        if try spool.lookAgain(at: user, now: request.time) {
-            spool.startDrainer(request.variables) { Log().failure($0) }
+        if try spools.lookAgain(at: user, now: request.time) {
+            spools.startDrainer(request.variables) { Log().failure($0) }
         }
         return answer(preferences)
     })

@@ -19,9 +19,9 @@ serve(
         var fields = try request.fields()
         let registration = try registration(&fields)
         let state = try State(request.variables, admitting: caller)
-        let spool = Spool(state: state.folder)
+        let spools = Spools(state: state.folder)
         _ = try state.registry.claim(registration, for: caller, at: request.time) {
-            (carrier, device) throws(Failure) in try spool.isMissed(carrier, by: device.ids)
+            (carrier, device) throws(Failure) in try spools.isMissed(carrier, by: device.ids)
         }
         Log().registered(registration.token, of: caller)
         return .ok(["success": true])

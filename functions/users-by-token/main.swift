@@ -18,6 +18,6 @@ serve(
         // A key shows other players only on a device that its own player shares with them.
         let shown = users.contains(UserID(caller)) ? users : []
         return .ok([
-            "device_token": .string(token.hex), "user_ids": .array(shown.map { .string($0.text) }),
+            "device_token": .string(token.text), "user_ids": .array(shown.map { .string($0.text) }),
         ])
     })

@@ -10,13 +10,14 @@ import Turnstone
 /// - Parameter resume: called when delivery may go on.
 /// - Returns: what was erased; `nil` if nothing was known and everything could be read.
 func erase(
-    _ user: UserID, _ state: State, _ spool: Spool, at now: Timestamp, _ log: Log,
+    _ user: UserID, _ state: State, _ spools: Spools, at now: Timestamp, _ log: Log,
     resume: () throws(Failure) -> Void
 ) throws(Failure) -> JSONValue? {
     let looks = try state.eraseLooks(naming: user) { log.failure($0) }
-    var (devices, sent) = try cancelDeliveries(to: user, looks.players, state, spool, at: now, log)
+    let (devices, elections) = try cancelDeliveries(
+        to: user, looks.players, state, spools, at: now, log)
     try resume()
-    try spool.eraseClosedReceipts(of: user, after: &sent) { log.failure($0) }
+    let sent = try elections.eraseClosedReceipts(of: user) { log.failure($0) }
     var erased = try state.eraseTraces(of: user, devices) { log.failure($0) }
     erased.devices = devices.count
     erased.files += looks.players.count + sent.damaged
@@ -40,20 +41,20 @@ func erase(
 
 /// Takes the user's devices and cancels what waits for them while no drainer runs. A later drainer finds
 /// nothing of the user.
+///
+/// - Returns: also what is left to do after the elections, which have ended.
 private func cancelDeliveries(
-    to user: UserID, _ opponents: [UserID], _ state: State, _ spool: Spool, at now: Timestamp,
+    to user: UserID, _ opponents: [UserID], _ state: State, _ spools: Spools, at now: Timestamp,
     _ log: Log
-) throws(Failure) -> (devices: [Device], sent: Spool.Erased) {
-    let election = try spool.electionStoppingDrainer()
-    defer { election.end() }
+) throws(Failure) -> (devices: [Device], Elections) {
+    let elections = try spools.electionsStoppingDrainers()
+    defer { elections.end() }
     let devices = try state.takeDevices(of: user)
     var isKnown = true
     // An unreadable document counts as known.
     do throws(Failure) { isKnown = try state.users[user].read() != nil } catch {}
-    if isKnown { try spool.countErasure() }
+    if isKnown { try spools.countErasure() }
     try state.registry.handOverBadges(of: devices, from: user)
-    let sent = try spool.erase(user, opponents: opponents, elected: election, at: now) {
-        log.failure($0)
-    }
-    return (devices, sent)
+    try elections.erase(user, opponents: opponents, at: now) { log.failure($0) }
+    return (devices, elections)
 }

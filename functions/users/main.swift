@@ -27,15 +27,15 @@ serve(
         try request.requireServerKey()
         let user = try user(request)
         let state = try State(request.variables)
-        let spool = Spool(state: state.folder)
+        let spools = Spools(state: state.folder)
         // The running drainer was asked to end, so it is started again whatever the result is.
         func resume() throws(Failure) {
-            if try spool.hasWork(at: request.time) {
-                spool.startDrainer(request.variables) { Log().failure($0) }
+            if try spools.hasWork(at: request.time) {
+                spools.startDrainer(request.variables) { Log().failure($0) }
             }
         }
         let result = Result { () throws(Failure) in
-            try erase(user, state, spool, at: request.time, Log(), resume: resume)
+            try erase(user, state, spools, at: request.time, Log(), resume: resume)
         }
         if case .failure = result { try resume() }
         let erased = try result.get()

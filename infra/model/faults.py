@@ -45,11 +45,11 @@ FAULTS = [
 given = given.replace(b'["ann"]', b'["nobody"]')
 sys.exit(run())""", [CLAIM, NOTIFY]),
     ("report", "deliver", STATE + """
-for path in glob.glob(state + "/spool/ready/*/*.jsonl"): os.unlink(path)
+for path in glob.glob(state + "/spool/apns/ready/*/*.jsonl"): os.unlink(path)
 sys.exit(run())""", [CLAIM, NOTIFY]),
     ("twice", "deliver", STATE + """
 import shutil
-kept = {path: open(path, "rb").read() for path in glob.glob(state + "/spool/ready/*/*.jsonl")}
+kept = {path: open(path, "rb").read() for path in glob.glob(state + "/spool/apns/ready/*/*.jsonl")}
 code = run()
 shutil.rmtree(state + "/receipts", ignore_errors=True)
 for path in kept:
@@ -59,7 +59,7 @@ sys.exit(code)""", [CLAIM, NOTIFY, DELIVER]),
 answer = subprocess.run(program, input=given, stdout=subprocess.PIPE).stdout
 sys.stdout.buffer.write(answer.replace(b"accepted\\\\\\"", b"refused\\\\\\"") if b"GET" in given else answer)""", [CLAIM, NOTIFY]),
     ("order", "deliver", STATE + """
-paths = sorted(glob.glob(state + "/spool/ready/*/*.jsonl"), key=os.path.getmtime)
+paths = sorted(glob.glob(state + "/spool/apns/ready/*/*.jsonl"), key=os.path.getmtime)
 for path in paths[:-1]: os.rename(path, path + ".kept")
 run()
 for path in paths[:-1]: os.rename(path + ".kept", path)
@@ -73,7 +73,7 @@ for path in glob.glob(state + "/users/*/*.json"):
 sys.exit(run())""", [REGISTER, MOVE, LOOK, DELIVER, LOOK, DELIVER]),
     ("turn-untold", "check-turns", 'print(json.dumps({"due": 0}))', [REGISTER, MOVE]),
     ("turn-untold", "deliver", STATE + """
-for path in glob.glob(state + "/spool/ready/*/*.jsonl"): os.unlink(path)
+for path in glob.glob(state + "/spool/apns/ready/*/*.jsonl"): os.unlink(path)
 sys.exit(run())""", [REGISTER, MOVE, LOOK]),
     ("activity-answer", "live-activity", """
 answer = subprocess.run(program, input=given, stdout=subprocess.PIPE).stdout

@@ -730,9 +730,9 @@ class History:
                             json.load(file)
                     except ValueError as error:
                         self.fail(Settled(f"{short}: {error}"))
-                elif short.startswith("spool/") and short.split("/")[1] in ("ready", "waiting", "failed", "cancelled"):
+                elif short.startswith("spool/") and (short.split("/") + [""])[2] in ("ready", "waiting", "failed", "cancelled"):
                     # A call that was killed is repeated under another id: what it left stays for 25 hours.
-                    if not (short.startswith("spool/cancelled") and name.endswith(".lock")) and not (
+                    if not (short.startswith("spool/apns/cancelled") and name.endswith(".lock")) and not (
                             self.killed_calls and name.endswith(".jsonl.new")):
                         self.fail(Settled(f"{short} is left in the spool"))
 

@@ -119,30 +119,31 @@ class Programs:
 
     def next_due(self):
         """When the next notification in the spool may be tried, or None."""
-        folder = os.path.join(self.state, "spool", "waiting")
-        names = os.listdir(folder) if os.path.isdir(folder) else []
-        # Notifications that were put off are in <until>-<since>. They are due at once if the clock is before `since`.
         moments = []
-        for name in names:
-            until, _, since = name.partition("-")
-            if until.isdigit() and os.listdir(os.path.join(folder, name)):
-                moments.append(self.now if since.isdigit() and int(since) > self.now else int(until))
+        for folder in self.queues("waiting"):
+            # Notifications that were put off are in <until>-<since>. They are due at once if the clock is before `since`.
+            for name in os.listdir(folder) if os.path.isdir(folder) else []:
+                until, _, since = name.partition("-")
+                if until.isdigit() and os.listdir(os.path.join(folder, name)):
+                    moments.append(self.now if since.isdigit() and int(since) > self.now else int(until))
         return min(moments, default=None)
 
+    def queues(self, *parts):
+        """The folders of each push service's queue."""
+        return [os.path.join(self.state, "spool", service, part) for service in ("apns", "fcm", "web") for part in parts or ("",)]
+
     def is_ready(self):
-        folder = os.path.join(self.state, "spool", "ready")
-        return any(name.endswith(".jsonl") for _, _, names in os.walk(folder) for name in names)
+        return any(name.endswith(".jsonl") for folder in self.queues("ready") for _, _, names in os.walk(folder) for name in names)
 
     def is_empty(self):
         """Whether the spool has nothing for a drainer."""
-        folder = os.path.join(self.state, "spool")
-        return not any(not name.endswith(".new") for part in ("ready", "waiting", "held", "cancelled")
-                       for _, _, names in os.walk(os.path.join(folder, part)) for name in names)
+        return not any(not name.endswith(".new") for folder in self.queues("ready", "waiting", "held", "cancelled")
+                       for _, _, names in os.walk(folder) for name in names)
 
     def carries_activities(self):
         """Whether a notification in the spool is to bring a Live Activity's state."""
-        for part in ("ready", "waiting"):
-            for folder, _, names in os.walk(os.path.join(self.state, "spool", part)):
+        for queue in self.queues("ready", "waiting"):
+            for folder, _, names in os.walk(queue):
                 for name in names:
                     if name.endswith(".new"):
                         continue
@@ -172,14 +173,15 @@ class Programs:
         return False
 
     def is_locked(self):
-        try:
-            with open(os.path.join(self.state, "spool", "drainer.lock")) as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return False
-        except FileNotFoundError:
-            return False
-        except BlockingIOError:
-            return True
+        for path in self.queues("drainer.lock"):
+            try:
+                with open(path) as lock:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except FileNotFoundError:
+                pass
+            except BlockingIOError:
+                return True
+        return False
 
 
 def request(method, path, headers, body=None):

@@ -206,6 +206,17 @@ class World:
                 if device is not None and device.phone == phone:
                     message.excuses.setdefault((user, slot), "claimed at the same time")
 
+    def excuse_companions(self, user, device, phone):
+        """A phone of several users gets a message once. It goes with the user whose token is replaced, to the same phone's new token."""
+        for other in self.holders(phone):
+            slot = self.device(other, phone).slot
+            for message in self.messages.values() if other != user else ():
+                both = {target[0] for target in message.targets
+                        if target[0] == user and self.slot_of(target[1]) == device.slot}
+                for target in message.targets if both else ():
+                    if target[0] == other and self.slot_of(target[1]) == slot:
+                        message.excuses.setdefault(target, "the phone has another token")
+
     def refuse(self, phone, why):
         """The gateway does not know the token: what is under way for it need not arrive."""
         self.stirred.add(phone)
@@ -264,6 +275,7 @@ class World:
                             if target[0] == user and self.slot_of(target[1]) == replaced.slot]
                     for target in both if len(both) > 1 else ():
                         message.excuses.setdefault(target, "two devices became one")
+            self.excuse_companions(user, replaced, previous)
             replaced.phone, replaced.doubtful = phone, False
             if not self.holders(previous):
                 # It is the same phone; its old token shows nothing any more.

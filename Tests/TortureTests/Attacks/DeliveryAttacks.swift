@@ -238,7 +238,7 @@ extension Installation {
     fileprivate func crowd(_ count: Int, for user: String) throws {
         let reply = try notify([user])
         let id = try #require(reply.json?.object?["id"]?.string)
-        let folder = "spool/ready/normal"
+        let folder = "spool/apns/ready/normal"
         let bytes = try #require(state.read("\(folder)/\(id).jsonl"))
         let text = String(decoding: bytes, as: UTF8.self)
         for _ in 1..<count {

@@ -255,11 +255,12 @@ final class Installation {
     /// The receipts of pushes that were accepted, in their order.
     func receipts() throws -> [JSONObject] {
         let files = state.files().filter { $0.key.hasPrefix("receipts/") }
-        return try files.sorted { $0.key < $1.key }.flatMap { file in
-            try file.value.split(separator: UInt8(ascii: "\n")).compactMap {
-                try JSON.parse(Array($0)).object
-            }
-        }.filter { $0["outcome"] == "accepted" }
+        return try files.sorted { $0.key.compare($1.key, options: .numeric) == .orderedAscending }
+            .flatMap { file in
+                try file.value.split(separator: UInt8(ascii: "\n")).compactMap {
+                    try JSON.parse(Array($0)).object
+                }
+            }.filter { $0["outcome"] == "accepted" }
     }
 
     /// The lines that programs have logged, each with the programs that may have written it.

@@ -22,7 +22,7 @@ enum Crowd: String {
 /// A notification of some 300 bytes, whose badge is each device's own, so that no payload is like another.
 func accept(in folder: String, count: Int64, _ crowd: Crowd) throws(Failure) {
     let state = try state(in: folder)
-    let spool = Spool(state: state.folder)
+    let spools = Spools(state: state.folder)
     let users: Int64 =
         switch crowd {
         case .devices, .singly: count
@@ -33,16 +33,16 @@ func accept(in folder: String, count: Int64, _ crowd: Crowd) throws(Failure) {
     let now = Timestamp.systemNow
     let start = Instant.now
     switch crowd {
-    case .ones, .user: try acceptEach(count, of: users, at: now, in: spool, of: state)
+    case .ones, .user: try acceptEach(count, of: users, at: now, in: spools, of: state)
     case .singly:
         for number in 0..<count {
-            try spool.accept(notification(number, at: now), to: [delivery(number, of: state)])
+            try spools.accept(notification(number, at: now), to: [delivery(number, of: state)])
         }
     case .devices:
-        try spool.accept(
+        try spools.accept(
             notification(-1, at: now), to: (0..<count).lazy.map { delivery($0, of: state) })
     case .same:
-        try spool.accept(
+        try spools.accept(
             notification(-1, at: now),
             to: (0..<count).lazy.map { delivery(0, of: state, badge: $0) })
     }
@@ -54,16 +54,16 @@ func accept(in folder: String, count: Int64, _ crowd: Crowd) throws(Failure) {
 /// Accepts a notification to each user, and then makes copies of their files under other ids: a million `fsync`
 /// would take ten minutes.
 private func acceptEach(
-    _ count: Int64, of users: Int64, at now: Timestamp, in spool: Spool, of state: State
+    _ count: Int64, of users: Int64, at now: Timestamp, in spools: Spools, of state: State
 ) throws(Failure) {
-    let folder = "\(spool.folder)/ready/normal"
+    let folder = "\(spools.spool(of: .apns).folder)/ready/normal"
     var firsts: [(notification: Notification, text: [UInt8])] = []
     for number in 0..<users {
         let user = UserID(name(number))
         let notification = Notification(
             id: try newID(for: user), user: user, accepted: now, expires: now + .days(1),
             push: content())
-        try spool.accept(notification, to: [delivery(number, of: state)])
+        try spools.accept(notification, to: [delivery(number, of: state)])
         let text = try systemCalls(Files.contents("\(folder)/\(notification.id).jsonl"))
         firsts.append((notification, text ?? []))
     }

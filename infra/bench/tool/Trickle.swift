@@ -25,6 +25,6 @@ private func accept(_ number: Int64, urgently isUrgent: Bool, in state: State) t
         id: stableUUID("trickle \(name) \(number) \(now.milliseconds)"), user: UserID(name),
         accepted: now, expires: now + .days(1),
         push: content(level: isUrgent ? "time-sensitive" : nil))
-    try Spool(state: state.folder).accept(
+    try Spools(state: state.folder).accept(
         notification, to: [delivery(number, of: state, user: name)])
 }

@@ -1,7 +1,7 @@
 import Turnstone
 import Unix
 
-extension Spool {
+extension Spools {
     /// Whether a program that accepts a notification starts `deliver`, or leaves that to a timer or a path
     /// unit: `TURNSTONE_DELIVER`.
     package static func startsDrainers(_ variables: Variables) throws(Failure) -> Bool {
@@ -54,7 +54,7 @@ extension Spool {
         return true
     }
 
-    private var log: String { "\(Files.parent(of: folder))/deliver.log" }
+    private var log: String { "\(state)/deliver.log" }
 
     /// Starts a new log file when the log has become long, if this process writes it: a drainer may run for
     /// months.

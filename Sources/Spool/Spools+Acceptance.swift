@@ -1,0 +1,166 @@
+import JSON
+import Turnstone
+import Unix
+
+// A notification for devices of several push services has a file in the queue of each. All of them are written
+// under their temporary names. Then the rename of `joint/<id>.json`, which names their folders, accepts the
+// notification, and whoever finds that file, this process or another one after a crash, gives the parts their
+// names and removes it.
+
+extension Spools {
+    /// Accepts a notification: once this returns, it will be delivered to each of the devices, even after a
+    /// crash.
+    ///
+    /// The caller holds the lock that makes the id unique (a user's) and has called ``find(_:)``. Devices
+    /// that are known to be good should come first.
+    ///
+    /// - Parameters:
+    ///   - moment: the moment before which it is not sent.
+    ///   - erasures: the value of ``erasures()`` before the users' documents were read, if their locks are
+    ///     not held.
+    /// - Throws: later, if a user was erased meanwhile.
+    package func accept(
+        _ notification: Notification, to devices: some Sequence<Delivery>,
+        notBefore moment: Spool.Moment? = nil, since erasures: Int64? = nil
+    ) throws(Failure) {
+        var source = ListedDeliveries(rest: devices.makeIterator())
+        try prepare(notification, to: &source, notBefore: moment, since: erasures).accept()
+    }
+
+    /// Writes a notification that ``PreparedNotification/accept()`` accepts later.
+    ///
+    /// Its devices are written one by one as the source returns them. If a service has more than
+    /// ``Lane/most`` of them, its part is bulk.
+    ///
+    /// - Parameters: see ``accept(_:to:notBefore:since:)``.
+    package func prepare(
+        _ notification: Notification, to source: inout some DeliverySource,
+        notBefore moment: Spool.Moment? = nil, since erasures: Int64? = nil
+    ) throws(Failure) -> PreparedNotification {
+        var notification = notification
+        if let series = notification.series {
+            var marks: [SeriesMark] = []
+            for spool in try all() { marks += try spool.marks(of: series) }
+            notification.series = series.following(marks)
+        }
+        var parts: [PartWriter] = []
+        do throws(Failure) {
+            let count = try write(notification, to: &source, notBefore: moment, into: &parts)
+            // An erasure that begins after this finds what is written by now.
+            if let erasures { try checkNoErasure(since: erasures) }
+            for part in parts { try part.synchronize() }
+            return try prepared(notification.id, parts, devices: count)
+        } catch {
+            for part in parts { part.abandon() }
+            throw error
+        }
+    }
+
+    /// - Returns: the number of devices.
+    private func write(
+        _ notification: Notification, to source: inout some DeliverySource,
+        notBefore moment: Spool.Moment?, into parts: inout [PartWriter]
+    ) throws(Failure) -> Int {
+        var count = 0
+        func part(_ service: PushService) -> PartWriter {
+            if let part = parts.first(where: { $0.spool.service == service }) { return part }
+            let part = PartWriter(notification, notBefore: moment, in: spool(of: service))
+            parts.append(part)
+            return part
+        }
+        while var delivery = try source.next() {
+            // An alternate has the number of the delivery that it belongs to.
+            if !delivery.isAlternate {
+                delivery.number = count
+                count += 1
+            }
+            try part(delivery.service).append(delivery)
+        }
+        if parts.isEmpty { _ = part(.apns) }
+        for part in parts { try part.finish() }
+        return count
+    }
+
+    private func prepared(
+        _ id: String, _ parts: [PartWriter], devices count: Int
+    ) throws(Failure) -> PreparedNotification {
+        let paths = parts.compactMap { $0.path }
+        guard paths.count > 1 else {
+            return PreparedNotification(
+                spools: self, id: id, path: paths[0], folder: inside(Files.parent(of: paths[0])),
+                devices: count)
+        }
+        let path = joint(id)
+        let places = paths.map { inside(Files.parent(of: $0)) }
+        let text = line(["version": 1, "places": JSONValue(texts: places)])
+        try systemCalls(Files.makeFolder(Files.parent(of: path)))
+        try Files.prepare(path) { (file) throws(Failure) in
+            try systemCalls(file.write(text))
+        }
+        return PreparedNotification(
+            spools: self, id: id, path: path, parts: paths, folder: Self.joint, devices: count)
+    }
+
+    /// A path below the folder of all queues.
+    private func inside(_ path: String) -> String {
+        String(decoding: Array(path.utf8.dropFirst(folder.utf8.count + 1)), as: UTF8.self)
+    }
+
+    private static let joint = "joint"
+
+    private func joint(_ id: String) -> String { "\(folder)/\(Self.joint)/\(id).json" }
+
+    /// Accepts a notification whose acceptance was interrupted after ``PreparedNotification/makeFindable()``.
+    ///
+    /// - Parameter place: its ``PreparedNotification/folder``. Earlier versions had one queue, that of APNs.
+    package func complete(_ id: String, in place: String) throws(Failure) {
+        if place == Self.joint {
+            do throws(SystemError) {
+                if try Files.exists(Files.temporary(for: joint(id))) { try Files.commit(joint(id)) }
+            } catch {
+                guard error.errno == .noEntry else { throw error.failure }
+            }
+            _ = try completeJoint(id)
+            return
+        }
+        let parts = place.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 1)
+            .map { String(decoding: Array($0), as: UTF8.self) }
+        guard parts.count == 2, let service = PushService(rawValue: parts[0]) else {
+            return try spool(of: .apns).complete(id, in: place)
+        }
+        try spool(of: service).complete(id, in: parts[1])
+    }
+
+    /// Gives the parts of an accepted notification their names.
+    ///
+    /// - Returns: whether there was anything to do.
+    func completeJoint(_ id: String) throws(Failure) -> Bool {
+        let path = joint(id)
+        guard let bytes = try systemCalls(Files.contents(path)) else { return false }
+        let places = members(of: bytes[...])?["places"]?.texts ?? []
+        for place in places { try complete(id, in: place) }
+        Files.remove(path)
+        return true
+    }
+
+    /// The ids of the accepted notifications whose parts may not have their names yet.
+    func joints() throws(Failure) -> [String] {
+        let names = try systemCalls(Files.names(in: "\(folder)/\(Self.joint)"))
+        return names.compactMap { name in
+            name.utf8.suffix(5).elementsEqual(".json".utf8)
+                ? String(decoding: name.utf8.dropLast(5), as: UTF8.self) : nil
+        }
+    }
+
+    /// Completes all notifications whose acceptance was interrupted: before a drainer begins.
+    package func completeJoints() throws(Failure) {
+        for id in try joints() { _ = try completeJoint(id) }
+    }
+}
+
+/// A list of deliveries as a source.
+struct ListedDeliveries<Rest: IteratorProtocol<Delivery>>: DeliverySource {
+    var rest: Rest
+
+    mutating func next() throws(Failure) -> Delivery? { rest.next() }
+}

@@ -1,0 +1,22 @@
+import Turnstone
+
+extension Spools {
+    /// Cancels a notification's deliveries that have not been sent. A push whose answer was lost counts as
+    /// sent, because it may have arrived.
+    ///
+    /// If drainers are running, waits up to 2 s for each to cancel them.
+    ///
+    /// - Parameter takeBack: called before a notification that has reached nobody ends, with the users whose
+    ///   deliveries are cancelled. After a crash it may be called again.
+    /// - Returns: whether the receipts say what became of it. If not, they soon will.
+    package func cancel(
+        _ id: String, at now: Timestamp,
+        takeBack: (Notification, Set<UserID>) throws(Failure) -> Void
+    ) throws(Failure) -> Bool {
+        var isSettled = true
+        for spool in try spools(with: id) {
+            if try !spool.cancel(id, at: now, takeBack: takeBack) { isSettled = false }
+        }
+        return isSettled
+    }
+}

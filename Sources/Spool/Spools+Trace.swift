@@ -1,0 +1,52 @@
+import Turnstone
+import Unix
+
+extension Spools {
+    /// A place before all receipts of a notification that is accepted now.
+    ///
+    /// - Parameter moment: the moment before which it is not sent.
+    package func receiptsStart(
+        notBefore moment: Timestamp?, at now: Timestamp
+    ) throws(Failure) -> ReceiptsStart {
+        var positions: [(service: PushService, position: ReceiptLog.Position)] = []
+        for spool in try all() {
+            positions.append(
+                (spool.service, try spool.receiptsStart(notBefore: moment, at: now)))
+        }
+        return ReceiptsStart(positions)
+    }
+
+    /// What became of a message, according to the receipts and the queues. It takes no lock, so what happens
+    /// meanwhile may be missing.
+    ///
+    /// - Parameters:
+    ///   - start: the result of ``receiptsStart(notBefore:at:)``.
+    ///   - count: the number of its devices.
+    ///   - isHeld: whether it is also held for other devices, whose users get it later.
+    package func trace(
+        _ id: String, from start: ReceiptsStart, devices count: Int, isHeld: Bool = false
+    ) throws(Failure) -> NotificationTrace {
+        var trace = NotificationTrace()
+        trace.deliveries = Array(repeating: DeliveryTrace(), count: count)
+        let spools = try all()
+        for spool in spools {
+            try spool.trace(id, from: start[spool.service], isHeld: isHeld, into: &trace)
+        }
+        if !trace.isComplete, !trace.isInSpool, count > 0 {
+            // The clock may have been set back by days since it was accepted.
+            for spool in spools {
+                try spool.traceEarlier(
+                    id, before: start[spool.service], isHeld: isHeld, into: &trace)
+            }
+        }
+        if !trace.isComplete, !trace.isInSpool {
+            // It may have been put off meanwhile, or it was never accepted.
+            for spool in spools where try spool.isOpen(id) { trace.isInSpool = true }
+            if try systemCalls(Files.exists("\(folder)/joint/\(id).json")) {
+                trace.isInSpool = true
+            }
+        }
+        if trace.isDamaged { trace.settleAsDamaged() }
+        return trace
+    }
+}
