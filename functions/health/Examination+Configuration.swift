@@ -26,7 +26,7 @@ extension Examination {
 
     private func delivery() throws(Failure) { _ = try DeliverySettings(variables) }
 
-    private func drainers() throws(Failure) { _ = try Spool.startsDrainers(variables) }
+    private func drainers() throws(Failure) { _ = try Spools.startsDrainers(variables) }
 
     private func ogsCertificates() throws(Failure) {
         _ = try CertificateFile.path(in: variables, "OGS_CA_FILE")

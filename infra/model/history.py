@@ -199,7 +199,8 @@ class History:
                        expires=(due or now) + life * 1000, collapse_id=step.get("collapse"),
                        urgent=bool(step.get("urgent")) or event == "approval_request",
                        silent=bool(step.get("silent")) or event == "approval_cleared", event=event, request=request,
-                       devices=answer["devices"], has_own_life=life != 86400)
+                       devices=answer["devices"], has_own_life=life != 86400,
+                       begun=(due or now) - max(self.ahead, 0))
 
     def apply(self, world, step, result, again=False):
         """The statuses that are right for a step, after its effects on the model."""
@@ -704,7 +705,7 @@ class History:
         for message in self.world.messages.values():
             result = self.programs.run("notify", self.programs.by_server("GET", f"/api/notify/{message.id}"))
             # Receipts are kept for 30 days.
-            if result.status == 404 and self.world.now - (message.due or message.accepted) > 30 * DAY:
+            if result.status == 404 and message.is_forgotten(self.world.now):
                 continue
             if result.status != 200:
                 yield Report(f"{message.name}: GET answers {result.status} {result.body}")

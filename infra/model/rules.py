@@ -344,7 +344,7 @@ def check_report(world, message, report):
                for phone, deliveries in world.delivered.items() if any(d.message == message.name for d in deliveries)}
     accepted = states.count("accepted")
     # Receipts are kept for 30 days. Devices whose receipts are gone are left out of the report.
-    forgotten = world.now - (message.due or message.accepted) > 30 * 86_400_000
+    forgotten = message.is_forgotten(world.now)
     sure = 0 if forgotten else sum(arrived.values())
     if message.held:
         # What was held comes as one push with others.

@@ -86,6 +86,11 @@ class Message:
     excuses: dict = field(default_factory=dict)  # (user, slot): why it need not arrive
     devices: int = 0  # as the answer said
     phones: int = 0  # how many the users had when it was accepted
+    begun: int = 0  # by the right clock, its receipts begin then or later
+
+    def is_forgotten(self, now):
+        """Whether its receipts, which are kept for 30 days, may be gone."""
+        return now - min(self.begun, self.due or self.accepted) > 30 * 86_400_000
 
 
 @dataclass(frozen=True)
