@@ -91,7 +91,7 @@ let foundation: [Target] = [
     module("Store", on: ["Documents", "Unix", "JSON", "Crypto"], exclude: ["FORMAT.md"]),
     module("Spool", on: ["Unix", "JSON", "Crypto"], exclude: ["FORMAT.md"]),
     // What configures the push services, apart from what speaks to them: `health` checks it, too.
-    module("PushServices", on: ["Signatures", "Crypto", "Unix"]),
+    module("PushServices", on: ["Signatures", "Crypto", "JSON", "Unix"]),
     module("Messages", on: ["Edge", "Documents", "Store", "Spool", "Unix", "JSON", "Crypto"]),
 ]
 

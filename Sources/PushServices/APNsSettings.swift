@@ -18,32 +18,7 @@ package struct APNsSettings {
     private let management: Address?
     private let developmentManagement: Address?
 
-    /// A gateway's address.
-    package struct Address: Equatable, Sendable {
-        package let host: String
-        package let port: UInt16
-
-        package init(host: String, port: UInt16) {
-            self.host = host
-            self.port = port
-        }
-
-        /// The value of `:authority`.
-        package var authority: String {
-            let name = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
-            return port == 443 ? name : "\(name):\(port)"
-        }
-
-        /// The address and why there is no connection to it, for an operator.
-        package func fault(_ reason: String) -> String {
-            let words = reason.utf8.split(separator: UInt8(ascii: " "))
-            let isDistrusted = words.contains {
-                $0.elementsEqual("certificate".utf8) || $0.elementsEqual("mismatch".utf8)
-            }
-            return "\(authority): \(Errno.reason(named: reason))"
-                + (isDistrusted ? "; check APNS_CA_FILE and this machine's clock" : "")
-        }
-    }
+    package typealias Address = GatewayAddress
 
     /// - Returns: `nil` if no credential is set. Pushes are then written to files.
     /// - Throws: misconfigured, with the name of the variable, and of the file if one is at fault.
@@ -182,51 +157,11 @@ package struct APNsSettings {
     private static func gateway(
         _ name: String, _ variables: Variables
     ) throws(Failure) -> Address? {
-        guard let text = variables.text(name) else { return nil }
-        guard let address = Address(text) else {
-            throw variables.wrong(name, "must be https://HOST or https://HOST:PORT")
-        }
-        return address
+        try Address.named(name, variables)
     }
 }
 
-extension APNsSettings.Address {
-    /// Reads an address such as `https://127.0.0.1:2197` or `https://[::1]:2197`.
-    package init?(_ url: String) {
-        let scheme = "https://"
-        guard url.hasPrefix(scheme) else { return nil }
-        var rest = Array(url.utf8.dropFirst(scheme.utf8.count))
-        if rest.last == UInt8(ascii: "/") { rest.removeLast() }
-        var name = rest[...]
-        var port: ArraySlice<UInt8> = []
-        if rest.first == UInt8(ascii: "[") {
-            guard let end = rest.firstIndex(of: UInt8(ascii: "]")) else { return nil }
-            name = rest[1..<end]
-            port = rest[(end + 1)...]
-        } else if let colon = rest.firstIndex(of: UInt8(ascii: ":")) {
-            name = rest[..<colon]
-            port = rest[colon...]
-        }
-        let isName = name.allSatisfy {
-            isLetterOrDigit($0) || [UInt8(ascii: "."), UInt8(ascii: "-")].contains($0)
-                || rest.first == UInt8(ascii: "[") && $0 == UInt8(ascii: ":")
-        }
-        guard !name.isEmpty, isName, let number = Self.port(port) else { return nil }
-        self.init(host: String(decoding: name, as: UTF8.self), port: number)
-    }
-
-    /// - Parameter text: empty, or a colon and a number.
-    private static func port(_ text: ArraySlice<UInt8>) -> UInt16? {
-        if text.isEmpty { return 443 }
-        let digits = text.dropFirst()
-        guard text.first == UInt8(ascii: ":"), digits.allSatisfy({ (48...57).contains($0) }),
-            let number = UInt16(String(decoding: digits, as: UTF8.self)), number > 0
-        else { return nil }
-        return number
-    }
-}
-
-private func isLetterOrDigit(_ byte: UInt8) -> Bool {
+func isLetterOrDigit(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
         UInt8(ascii: "A")...UInt8(ascii: "Z"):

@@ -32,12 +32,25 @@ func readPEM(
 func writePEM(
     _ key: OpaquePointer, _ write: (OpaquePointer, OpaquePointer) -> Int32
 ) -> [UInt8] {
+    writePEM({ EVP_PKEY_set1_EC_KEY($0, key) }, write)
+}
+
+/// The same for an RSA key.
+func writePEM(
+    rsa key: OpaquePointer, _ write: (OpaquePointer, OpaquePointer) -> Int32
+) -> [UInt8] {
+    writePEM({ EVP_PKEY_set1_RSA($0, key) }, write)
+}
+
+private func writePEM(
+    _ fill: (OpaquePointer) -> Int32, _ write: (OpaquePointer, OpaquePointer) -> Int32
+) -> [UInt8] {
     guard let sink = BIO_new(BIO_s_mem()), let envelope = EVP_PKEY_new() else { return [] }
     defer {
         BIO_free(sink)
         EVP_PKEY_free(envelope)
     }
-    guard EVP_PKEY_set1_EC_KEY(envelope, key) == 1, write(sink, envelope) == 1 else { return [] }
+    guard fill(envelope) == 1, write(sink, envelope) == 1 else { return [] }
     let length = BIO_ctrl_pending(sink)
     return [UInt8](unsafeUninitializedCapacity: length) { buffer, count in
         count = Int(max(0, BIO_read(sink, buffer.baseAddress, Int32(length))))

@@ -7,7 +7,8 @@ extension Variables {
         "APNS_KEY", "APNS_KEY_ID", "APNS_KEY_PATH", "APNS_MANAGEMENT_BASE_URL", "APNS_TEAM_ID",
         "ACTIVITIES_PER_USER", "CALLER_REQUESTS_PER_MINUTE", "CHECK_INTERVAL_SECONDS",
         "DELIVER_LINGER_SECONDS", "DEVICES_PER_USER", "ENVIRONMENT", "EVENT_TEMPLATES",
-        "KEYS_PER_USER", "LISTENERS_PER_SESSION",
+        "FCM_BASE_URL", "FCM_CA_FILE", "FCM_CONNECTIONS", "FCM_MESSAGES_PER_MINUTE",
+        "FCM_SERVICE_ACCOUNT", "KEYS_PER_USER", "LISTENERS_PER_SESSION",
         "JWT_AUDIENCE", "JWT_COOKIE", "JWT_ISSUER", "JWT_PUBLIC_KEY_PATH", "JWT_REQUIRE_EXP",
         "JWT_SECRET", "JWT_USER_CLAIM", "MASTER_API_KEY", "NOTIFY_LIVE_GAMES", "OGS_BASE_URL",
         "OGS_CA_FILE", "OGS_CONTACT", "OGS_REQUESTS_PER_SECOND", "OGS_WEB_URL", "STATE_DIRECTORY",
@@ -21,7 +22,7 @@ extension Variables {
         "TURNSTONE_VECTORS", "TURNSTONE_VERSION", "TURNSTONE_WRAP",
     ]
 
-    private static let prefixes = ["TURNSTONE_", "APNS_", "OGS_", "JWT_"]
+    private static let prefixes = ["TURNSTONE_", "APNS_", "FCM_", "OGS_", "JWT_"]
 
     /// A sentence for each variable that is probably misspelt: it has one of our prefixes or, in the
     /// configuration file, is nearly one of our names. The sentence does not contain its value.

@@ -1,0 +1,75 @@
+import Crypto
+import Signatures
+import Turnstone
+import Unix
+
+/// How to reach Firebase Cloud Messaging (FCM) and the credentials to use there, from the `FCM_…` variables.
+package struct FCMSettings {
+    package let account: ServiceAccount
+    package let address: GatewayAddress
+    /// The path of a file with certificates to trust instead of the system's.
+    package let authorities: String?
+    /// The largest number of connections at the same time.
+    package let connections: Int
+    /// The largest number of messages in any minute, for this process.
+    package let messagesPerMinute: Int
+
+    /// Google allows a project 600,000 messages a minute.
+    private static let standardPace = 590_000
+
+    /// - Returns: `nil` if `FCM_SERVICE_ACCOUNT` is unset: Android devices cannot be reached then.
+    /// - Throws: misconfigured, with the name of the variable, and of the file if one is at fault.
+    package init?(_ variables: Variables) throws(Failure) {
+        guard let text = variables.text("FCM_SERVICE_ACCOUNT") else { return nil }
+        account = try Self.account(text, variables)
+        address =
+            try GatewayAddress.named("FCM_BASE_URL", variables)
+            ?? GatewayAddress(host: "fcm.googleapis.com", port: 443)
+        authorities = try CertificateFile.path(in: variables, "FCM_CA_FILE")
+        connections = try variables.number("FCM_CONNECTIONS", standard: 4, in: 1...32)
+        messagesPerMinute = try variables.number(
+            "FCM_MESSAGES_PER_MINUTE", standard: Self.standardPace, in: 60...100_000_000)
+    }
+
+    /// Identifies these settings. A message that is refused with some settings may be accepted with others.
+    package var fingerprint: String { digest([address.authority]) }
+
+    /// The name of the document with the access token that all processes share: letters, digits and `-`.
+    package var tokenDocument: String { "fcm-\(digest([]))" }
+
+    private func digest(_ more: [String]) -> String {
+        let account = account
+        let whole =
+            [
+                account.key.fingerprint, account.keyID, account.clientEmail, account.projectID,
+                account.tokenURI,
+            ] + more
+        return hex(Array(SHA256.hash(Array(whole.joined(separator: " ").utf8)).prefix(8)))
+    }
+
+    /// - Parameter text: a path, or the account's JSON if it begins with `{`.
+    private static func account(
+        _ text: String, _ variables: Variables
+    ) throws(Failure) -> ServiceAccount {
+        let name = "FCM_SERVICE_ACCOUNT"
+        let isJSON = text.utf8.first == UInt8(ascii: "{")
+        let bytes = isJSON ? Array(text.utf8) : try contents(of: text, name, variables)
+        do throws(Failure) { return try ServiceAccount(bytes) } catch {
+            let holder = isJSON ? "the value" : "the file \(text)"
+            throw variables.wrong(name, "\(holder) \(error.sentence)")
+        }
+    }
+
+    private static func contents(
+        of path: String, _ name: String, _ variables: Variables
+    ) throws(Failure) -> [UInt8] {
+        do throws(SystemError) {
+            if let bytes = try Files.contents(ofOperatorFile: path) { return bytes }
+        } catch {
+            throw variables.wrong(
+                name, "cannot read the file \(path): \(error.errno.reasonForFile)")
+        }
+        throw variables.wrong(
+            name, "there is no file \(path): set it to the service account's JSON file")
+    }
+}
