@@ -135,7 +135,11 @@ let modules: [Target] = [
     // The other side, which errs on purpose, for the simulator and the tests.
     module("HTTP2Server", on: ["HTTP2", "CNGHTTP2", "COpenSSL", "Unix"]),
     module("OGS", on: ["HTTP", "Unix", "JSON"]),
-    module("APNs", on: ["PushServices", "HTTP2", "Signatures", "Crypto", "JSON", "Unix", deque]),
+    // What the senders to the push services have in common.
+    module("Gateways", on: ["HTTP2", "Unix", deque]),
+    module(
+        "APNs",
+        on: ["Gateways", "PushServices", "HTTP2", "Signatures", "Crypto", "JSON", "Unix"]),
     module("Turns", on: ["Documents", "Store", "Spool", "OGS", "Crypto", "Unix"]),
     module("Credentials", on: ["Documents", "Store", "APNs", "PushServices"]),
 ]

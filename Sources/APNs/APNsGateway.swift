@@ -1,4 +1,4 @@
-import DequeModule
+import Gateways
 import HTTP2
 import PushServices
 import Turnstone
@@ -16,23 +16,10 @@ package final class APNsGateway {
     package typealias TokenSource = (_ rejected: String?) throws(Failure) -> ProviderToken
 
     /// A push with its verdict. `push` is the object that was passed to ``submit(_:for:)``.
-    package struct Settled {
-        package let push: AnyObject
-        package let verdict: APNsVerdict
-    }
+    package typealias Settled = SettledPush<APNsVerdict>
+    package typealias Trouble = GatewayTrouble
 
-    /// The reason why nothing can be pushed now, and the time of the next attempt.
-    package struct Trouble: Equatable, Sendable {
-        package let reason: String
-        package let until: Instant
-    }
-
-    private struct Item {
-        let request: APNsRequest
-        let push: AnyObject
-        /// How many times it was sent again because the server had not processed it.
-        var retries = 0
-    }
+    private typealias Item = Outbox<APNsRequest, APNsVerdict>.Item
 
     private let address: APNsSettings.Address
     private let context: TLSContext
@@ -43,11 +30,7 @@ package final class APNsGateway {
     private var retry = Reconnection()
     private var bearer = ProviderBearer()
 
-    private var queue = Deque<Item>()
-    /// The pushes in flight. A push's place here is the tag of its request.
-    private var sent: [Item?] = []
-    private var freePlaces: [Int] = []
-    private var settled: [Settled] = []
+    private var outbox = Outbox<APNsRequest, APNsVerdict>()
     private var fields = HeaderFields()
     /// The size of the last body in bytes, as an estimate for the next ones.
     private var lastSize = 300
@@ -64,7 +47,7 @@ package final class APNsGateway {
     }
 
     /// The number of pushes without a verdict.
-    package var backlog: Int { queue.count + inFlight }
+    package var backlog: Int { outbox.backlog }
 
     /// The number of pushes that may wait here for room in the server's window, so that the caller prepares
     /// them while the server works.
@@ -77,7 +60,7 @@ package final class APNsGateway {
         // The first push opens the connection.
         guard let connection, connection.state == .open else { return max(0, 1 - backlog) }
         let streams = window.size(server: connection.maximumStreams) - backlog
-        let bodies = connection.credit / lastSize + Self.maximumWaiting - queue.count
+        let bodies = connection.credit / lastSize + Self.maximumWaiting - outbox.waiting
         return max(0, min(streams, bodies))
     }
 
@@ -89,16 +72,14 @@ package final class APNsGateway {
         return Trouble(reason: retry.reason, until: retry.nextAttempt)
     }
 
-    private var inFlight: Int { sent.count - freePlaces.count }
-
     /// - Parameter push: returned with the verdict.
     package func submit(_ request: APNsRequest, for push: AnyObject) {
-        queue.append(Item(request: request, push: push))
+        outbox.append(request, for: push)
     }
 
     /// Gives each push that has not been sent the verdict ``APNsOutcome/notSent``.
     package func giveBackUnsent(_ reason: String) {
-        while let item = queue.popFirst() { settle(item, .notSent(reason)) }
+        outbox.settleUnsent(.notSent(reason))
     }
 
     /// Ends the connection. Pushes in flight get the verdict ``APNsOutcome/noVerdict``.
@@ -122,9 +103,8 @@ package final class APNsGateway {
             takeEvents(now: now)
             checkState(of: connection, now: now)
         }
-        if !queue.isEmpty { try send(now: now, until: &until) }
-        defer { settled = [] }
-        return settled
+        if outbox.waiting > 0 { try send(now: now, until: &until) }
+        return outbox.takeSettled()
     }
 
     // MARK: Sending
@@ -142,9 +122,9 @@ package final class APNsGateway {
         guard let connection, connection.state == .open, !bearer.isRejected else { return }
         bearer.refresh(now: now, token)
         let room = window.size(server: connection.maximumStreams)
-        while inFlight < room, let item = queue.popFirst() {
+        while outbox.inFlight < room, let item = outbox.popFirst() {
             guard submit(item, on: connection, now: now) else {
-                queue.prepend(item)
+                outbox.prepend(item)
                 break
             }
         }
@@ -169,14 +149,16 @@ package final class APNsGateway {
         }
     }
 
-    private func submit(_ item: Item, on connection: ClientConnection, now: Instant) -> Bool {
+    private func submit(
+        _ item: Item, on connection: ClientConnection, now: Instant
+    ) -> Bool {
         item.request.writeFields(&fields, authority: address.authority, bearer: bearer.text)
-        let place = freePlaces.last ?? sent.count
-        guard
-            connection.submit(tag: place, fields, body: item.request.payload.bytes, now: now)
-        else { return false }
-        lastSize = max(1, item.request.payload.bytes.count)
-        if freePlaces.popLast() == nil { sent.append(item) } else { sent[place] = item }
+        let body = item.request.payload.bytes
+        guard connection.submit(tag: outbox.nextTag, fields, body: body, now: now) else {
+            return false
+        }
+        lastSize = max(1, body.count)
+        outbox.keepSent(item)
         return true
     }
 
@@ -189,12 +171,12 @@ package final class APNsGateway {
             switch event {
             case .answered(let tag, let answer):
                 retry.didSucceed()
-                settle(APNsVerdict(answer, now: moment), of: takeSent(tag))
+                settle(APNsVerdict(answer, now: moment), of: outbox.takeSent(tag))
             case .refused(let tag):
                 window.shrink()
-                sendAgain(takeSent(tag), orElse: .notSent("refused by the server"))
+                outbox.sendAgain(outbox.takeSent(tag), orElse: .notSent("refused by the server"))
             case .lost(let tag, let reason):
-                settle(takeSent(tag), .noAnswer(reason))
+                outbox.settle(outbox.takeSent(tag), .noAnswer(reason))
             }
         }
     }
@@ -204,39 +186,19 @@ package final class APNsGateway {
         switch verdict.outcome {
         case .renewToken:
             bearer.reject()
-            sendAgain(item, orElse: .notSent("ExpiredProviderToken"))
+            outbox.sendAgain(item, orElse: .notSent("ExpiredProviderToken"))
         case .stopQueue where isInvalidToken(verdict) && bearer.hasOtherToken(token):
             bearer.reject()
-            sendAgain(item, orElse: verdict)
+            outbox.sendAgain(item, orElse: verdict)
         case .stopQueue:
-            settle(item, verdict)
+            outbox.settle(item, verdict)
             giveBackUnsent("stopped after \(verdict.reason ?? "")")
-        default: settle(item, verdict)
+        default: outbox.settle(item, verdict)
         }
     }
 
     private func isInvalidToken(_ verdict: APNsVerdict) -> Bool {
         verdict.reason == "InvalidProviderToken"
-    }
-
-    /// Puts a push that was certainly not processed back to the front of the queue, at most three times.
-    /// After that the push gets `verdict`.
-    private func sendAgain(_ item: Item, orElse verdict: APNsVerdict) {
-        guard item.retries < 3 else { return settle(item, verdict) }
-        var item = item
-        item.retries += 1
-        queue.prepend(item)
-    }
-
-    private func takeSent(_ place: Int) -> Item {
-        guard let item = sent[place] else { preconditionFailure("an event without a request") }
-        sent[place] = nil
-        freePlaces.append(place)
-        return item
-    }
-
-    private func settle(_ item: Item, _ verdict: APNsVerdict) {
-        settled.append(Settled(push: item.push, verdict: verdict))
     }
 
     // MARK: The connection's end
@@ -246,7 +208,7 @@ package final class APNsGateway {
         case .closed(let reason):
             retry.didEnd(reason, now: now)
             self.connection = nil
-        case .open where bearer.isRejected && inFlight == 0:
+        case .open where bearer.isRejected && outbox.inFlight == 0:
             // Once APNs has rejected an expired token, it rejects everything else on that connection.
             connection.close("the provider token is too old")
             retry.didEnd("ExpiredProviderToken", now: now)

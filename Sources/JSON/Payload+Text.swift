@@ -9,10 +9,16 @@ extension Payload {
     ///
     /// - Parameter limit: the most bytes of its ``text``.
     /// - Returns: the payload itself if it fits; `nil` if it does not fit without its text either.
-    package func cut(to limit: Int) -> Payload? {
-        guard text.count > limit else { return self }
+    package func cut(to limit: Int) -> Payload? { cut(to: limit) { $0.text.count } }
+
+    /// The same for a push service with a form of its own.
+    ///
+    /// - Parameter size: returns the number of bytes that a payload has in that form, where the alert's text
+    ///   is a JSON string.
+    package func cut(to limit: Int, size: (Payload) -> Int) -> Payload? {
+        guard size(self) > limit else { return self }
         guard let alert = alertText else { return nil }
-        var room = limit - with(alertText: "…").text.count
+        var room = limit - size(with(alertText: "…"))
         guard room >= 0 else { return nil }
         var end = alert.startIndex
         while end < alert.endIndex {
