@@ -140,8 +140,10 @@ let modules: [Target] = [
     module(
         "APNs",
         on: ["Gateways", "PushServices", "HTTP2", "Signatures", "Crypto", "JSON", "Unix"]),
+    module(
+        "FCM", on: ["Gateways", "PushServices", "HTTP2", "Signatures", "Crypto", "JSON", "Unix"]),
     module("Turns", on: ["Documents", "Store", "Spool", "OGS", "Crypto", "Unix"]),
-    module("Credentials", on: ["Documents", "Store", "APNs", "PushServices"]),
+    module("Credentials", on: ["Documents", "Store", "APNs", "FCM", "PushServices"]),
 ]
 
 let programs: [Target] = [
@@ -222,6 +224,12 @@ let checks: [Target] = [
     tests("JWT", and: ["Signatures", "Crypto", "JSON", "TestSupport"]),
     tests("HTTP2", and: ["HTTP2Server", "TestSupport", "Unix"]),
     tests("APNs", and: ["TestSupport", "PushServices", "JSON", "Signatures", "Crypto"]),
+    tests(
+        "FCM",
+        and: [
+            "TestSupport", "Credentials", "Store", "PushServices", "HTTP2", "HTTP2Server", "JSON",
+            "Signatures", "Crypto", "Unix",
+        ]),
     tests("OGS", and: ["TestSupport", "JSON"]),
     tests("Edge", and: ["JSON", "Crypto"]),
     tests("Callers", and: ["Edge", "JWT", "JSON", "Crypto"]),

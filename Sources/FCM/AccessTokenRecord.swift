@@ -1,0 +1,139 @@
+import Turnstone
+
+/// The document that all processes share: the access token, who is fetching the next one, and the failures
+/// to fetch one.
+///
+/// No lock is held while a token is fetched. Instead, a process writes a claim with a deadline, and the others
+/// leave the fetch to it until then.
+package struct AccessTokenRecord: Equatable, Sendable {
+    package var token: AccessToken?
+    var claim: Claim?
+    var failure: FailedFetch?
+
+    struct Claim: Equatable, Sendable {
+        /// The process, by a random name.
+        let holder: String
+        let until: Timestamp
+    }
+
+    /// The failures since the last successful fetch.
+    struct FailedFetch: Equatable, Sendable {
+        let reason: String
+        /// No process fetches before this moment.
+        let until: Timestamp
+        let count: Int64
+    }
+
+    /// Longer than a fetch can take: ``TokenFetch/limit``.
+    static let claimLife = Interval.seconds(20)
+    /// A token that replaced a refused one is not replaced again before this age, refused or not.
+    static let replacementLife = Interval.minutes(5)
+
+    package init() {}
+
+    /// What a process does for a token.
+    package enum Decision: Equatable, Sendable {
+        /// Use this token, and ask again after the pause.
+        case use(AccessToken, Interval)
+        /// Fetch a token, and use this one in the meantime.
+        case fetch(AccessToken?)
+        /// Another process fetches a token: ask again soon, and use this one in the meantime.
+        case wait(AccessToken?)
+        /// No token can be had before the pause is over.
+        case fail(reason: String, Interval)
+    }
+
+    /// Decides what to do, and claims the fetch if it is this process's to do.
+    ///
+    /// - Parameters:
+    ///   - rejected: the text of a token that FCM refused, if any.
+    ///   - holder: this process's name.
+    package mutating func decide(
+        rejected: String?, holder: String, now: Timestamp
+    ) -> Decision {
+        let usable = token.flatMap { $0.isValid(at: now) && $0.text != rejected ? $0 : nil }
+        if let usable, now < usable.renewal {
+            return .use(usable, min(usable.renewal - now, .minutes(1)))
+        }
+        if let token, token.text == rejected, token.isReplacement {
+            let end = token.fetched + Self.replacementLife
+            // A moment further ahead comes from a clock that was ahead.
+            if now < end, token.fetched <= now + .minutes(1) {
+                return .fail(reason: "FCM refuses a new access token", end - now)
+            }
+        }
+        if let failure, now < failure.until, failure.until <= now + FailedFetch.longestPause {
+            guard let usable else { return .fail(reason: failure.reason, failure.until - now) }
+            return .use(usable, min(failure.until - now, .minutes(1)))
+        }
+        if let claim, claim.holder != holder, now < claim.until,
+            claim.until <= now + Self.claimLife
+        {
+            return .wait(usable)
+        }
+        claim = Claim(holder: holder, until: now + Self.claimLife)
+        return .fetch(usable)
+    }
+
+    /// Records a fetched token.
+    mutating func succeed(_ grant: TokenGrant, rejected: String?, now: Timestamp) {
+        token = AccessToken(
+            text: grant.text, fetched: now, expires: now + grant.life,
+            isReplacement: rejected != nil && token?.text == rejected)
+        claim = nil
+        failure = nil
+    }
+
+    /// Records a failed fetch, unless another process has claimed the fetch since.
+    mutating func fail(_ failed: TokenFailure, holder: String, now: Timestamp) {
+        guard claim?.holder == holder else { return }
+        claim = nil
+        let count = (failure?.count ?? 0).saturatingAdd(1)
+        let pause = FailedFetch.pause(after: failed, count: count)
+        failure = FailedFetch(reason: failed.reason, until: now + pause, count: count)
+    }
+}
+
+extension AccessTokenRecord.FailedFetch {
+    static let longestPause = Interval.hours(1)
+
+    /// The pause that Google asked for, from a second to an hour. Otherwise it doubles with each failure: from
+    /// half a minute to 10 minutes if an operator has to act, else from a second to a minute.
+    static func pause(after failed: TokenFailure, count: Int64) -> Interval {
+        if let asked = failed.pause { return min(max(asked, .seconds(1)), longestPause) }
+        let (first, last): (Int64, Int64) = failed.isLasting ? (30_000, 600_000) : (1000, 60_000)
+        return .milliseconds(min(last, first << min(max(count - 1, 0), 10)))
+    }
+}
+
+extension AccessTokenRecord {
+    /// Reads a document's members. What is missing or cannot be read counts as absent.
+    package init(_ members: JSONObject) {
+        token = members["token"]?.object.flatMap { AccessToken($0) }
+        if let claim = members["claim"]?.object, let holder = claim["holder"]?.string,
+            let until = claim["until"]?.timestamp
+        {
+            self.claim = Claim(holder: holder, until: until)
+        }
+        if let failure = members["failure"]?.object, let until = failure["until"]?.timestamp {
+            self.failure = FailedFetch(
+                reason: failure["reason"]?.string ?? "unknown", until: until,
+                count: failure["count"]?.count ?? 1)
+        }
+    }
+
+    /// Writes the record into a document's members and keeps the others. Moments are in milliseconds since
+    /// 1970.
+    package func write(to members: inout JSONObject) {
+        members["token"] = token.map { .object($0.members) }
+        members["claim"] = claim.map {
+            ["holder": .string($0.holder), "until": JSONValue($0.until)]
+        }
+        members["failure"] = failure.map {
+            [
+                "reason": .string($0.reason), "until": JSONValue($0.until),
+                "count": .integer($0.count),
+            ]
+        }
+    }
+}

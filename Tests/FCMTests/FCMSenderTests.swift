@@ -1,0 +1,263 @@
+import HTTP2Server
+import JSON
+import TestSupport
+import Testing
+import Turnstone
+import Unix
+
+@testable import FCM
+
+@Suite struct FCMSenderTests {
+    private static let accepted = FCMOutcome.accepted(name: "m")
+
+    @Test func theFirstMessageGoesAloneAndTheOthersTogether() throws {
+        let stage = try SenderStage()
+        try stage.submit(10)
+        #expect(stage.sender.backlog == 10)
+        try stage.play { stage.requests.count == 1 }
+        try stage.pause()
+        #expect(stage.requests.count == 1)
+        let fields = stage.requests[0].request.fields
+        #expect(fields[":method"] == "POST")
+        #expect(fields[":path"] == "/v1/projects/our-project/messages:send")
+        #expect(fields["authorization"] == "Bearer token-1")
+        #expect(fields["content-type"] == "application/json")
+        #expect(fields["accept-encoding"] == nil)
+        stage.answer(0)
+        try stage.play { stage.requests.count == 10 }
+        for number in 1..<10 { stage.answer(number) }
+        try stage.play { stage.sender.backlog == 0 }
+        #expect(stage.outcomes == Array(repeating: Self.accepted, count: 10))
+        #expect(stage.connections.count == 1)
+        #expect(stage.fetches == 1)
+    }
+
+    @Test("as many connections are opened as the waiting messages need, and no more than allowed")
+    func connections() throws {
+        let stage = try SenderStage(streams: 3, ["FCM_CONNECTIONS": "3"])
+        try stage.submit(1)
+        try stage.play { stage.requests.count == 1 }
+        stage.answer(0)
+        try stage.play { stage.sender.backlog == 0 }
+        try stage.submit(3, from: 2)
+        try stage.play { stage.requests.count == 4 }
+        try stage.pause()
+        #expect(stage.sender.connections == 1)
+        try stage.submit(2, from: 5)
+        try stage.play { stage.requests.count == 6 }
+        try stage.pause()
+        #expect(stage.sender.connections == 2)
+        try stage.submit(20, from: 7)
+        try stage.play { stage.requests.count == 10 }
+        try stage.pause()
+        #expect(stage.requests.count == 10)
+        #expect(stage.sender.connections == 3)
+        #expect(stage.connections.count == 3)
+        var answered = 1
+        try stage.play {
+            while answered < stage.requests.count {
+                stage.answer(answered)
+                answered += 1
+            }
+            return stage.sender.backlog == 0
+        }
+        #expect(stage.outcomes == Array(repeating: Self.accepted, count: 26))
+        #expect(stage.server.refusedStreams(listener: 0) == 0)
+    }
+
+    @Test func theRoomCountsConnectionsThatMayBeOpened() throws {
+        let stage = try SenderStage()
+        #expect(stage.sender.room == 1)
+        try stage.submit(1)
+        #expect(stage.sender.room == 0)
+        try stage.play { stage.requests.count == 1 }
+        #expect(stage.sender.room == 0)
+        stage.answer(0)
+        try stage.play { stage.sender.backlog == 0 }
+        #expect(stage.sender.room == 256 + 100 + 300)
+        try stage.submit(stage.sender.room, from: 2)
+        #expect(stage.sender.room == 0)
+    }
+
+    @Test("messages beyond a GOAWAY are sent again on another connection")
+    func goAway() throws {
+        let stage = try SenderStage(["FCM_CONNECTIONS": "1"])
+        try stage.submit(4)
+        try stage.play { stage.requests.count == 1 }
+        stage.answer(0)
+        try stage.play { stage.requests.count == 4 }
+        let (connection, request) = stage.requests[1]
+        connection.goAway(last: request.stream, code: 0, debugData: [], closing: false)
+        stage.answer(1)
+        try stage.play { stage.requests.count == 6 }
+        for number in 4..<6 { stage.answer(number) }
+        try stage.play { stage.sender.backlog == 0 }
+        #expect(stage.outcomes == Array(repeating: Self.accepted, count: 4))
+        #expect(stage.connections.count == 2)
+    }
+
+    @Test func aRefusedStreamIsSentAgainThreeTimes() throws {
+        let stage = try SenderStage()
+        try stage.submit(1)
+        for count in 1...4 {
+            try stage.play { stage.requests.count == count }
+            let (connection, request) = stage.requests[count - 1]
+            connection.reset(request.stream, code: 7)
+        }
+        try stage.play { stage.sender.backlog == 0 }
+        #expect(stage.verdicts[1] == .notSent("refused by the server"))
+    }
+
+    @Test("a lost answer leaves no verdict, and the rest is sent")
+    func lostConnection() throws {
+        let stage = try SenderStage(streams: 2, ["FCM_CONNECTIONS": "1"])
+        try stage.submit(5)
+        try stage.play { stage.requests.count == 1 }
+        stage.answer(0)
+        try stage.play { stage.requests.count == 3 }
+        stage.requests[1].connection.drop()
+        try stage.play { stage.requests.count == 5 }
+        for number in 3..<5 { stage.answer(number) }
+        try stage.play { stage.sender.backlog == 0 }
+        #expect(
+            stage.outcomes == [Self.accepted, .noVerdict, .noVerdict, Self.accepted, Self.accepted])
+    }
+
+    @Test("connections that end together after answers are replaced without a long pause")
+    func allLost() throws {
+        let stage = try SenderStage(streams: 1, ["FCM_CONNECTIONS": "3"])
+        try stage.submit(1)
+        try stage.play { stage.requests.count == 1 }
+        stage.answer(0)
+        try stage.submit(6, from: 2)
+        try stage.play { stage.requests.count == 4 }
+        for number in 1..<4 { stage.answer(number) }
+        try stage.play { stage.requests.count == 7 }
+        for number in 4..<7 { stage.requests[number].connection.drop() }
+        try stage.play { stage.sender.backlog == 0 }
+        #expect(stage.sender.trouble == nil)
+        try stage.submit(1, from: 8)
+        let start = Instant.now
+        try stage.play { stage.requests.count == 8 }
+        #expect(Instant.now - start < .milliseconds(900))
+    }
+
+    @Test("an expired token is renewed once, and every message that it went with is sent again")
+    func expired() throws {
+        let stage = try SenderStage()
+        try stage.submit(3)
+        try stage.play { stage.requests.count == 1 }
+        stage.answer(0)
+        try stage.play { stage.requests.count == 3 }
+        for number in 1..<3 {
+            stage.answer(number, 401, fcmError(401, info: "ACCESS_TOKEN_EXPIRED"))
+        }
+        try stage.play { stage.requests.count == 4 }
+        #expect(stage.bearer(3) == "Bearer token-2")
+        stage.answer(3)
+        try stage.play { stage.requests.count == 5 }
+        #expect(stage.bearer(4) == "Bearer token-2")
+        stage.answer(4)
+        try stage.play { stage.sender.backlog == 0 }
+        #expect(stage.outcomes == Array(repeating: Self.accepted, count: 3))
+        #expect(stage.fetches == 2)
+    }
+
+    @Test("a renewed token that is refused too stops everything for a while")
+    func refusedTwice() throws {
+        let stage = try SenderStage()
+        try stage.submit(3)
+        for number in 0..<2 {
+            try stage.play { stage.requests.count == number + 1 }
+            stage.answer(number, 401, fcmError(401))
+        }
+        try stage.play { stage.sender.backlog == 0 }
+        #expect(stage.outcomes == Array(repeating: .notSent, count: 3))
+        #expect(stage.sender.trouble?.reason == "FCM refuses a new access token")
+        #expect(stage.sender.room == 0)
+        #expect(stage.fetches == 2)
+    }
+
+    @Test("a missing key at Google stops the queue, and no token is renewed")
+    func thirdParty() throws {
+        let stage = try SenderStage()
+        try stage.submit(3)
+        try stage.play { stage.requests.count == 1 }
+        stage.answer(0, 401, fcmError(401, code: "THIRD_PARTY_AUTH_ERROR"))
+        try stage.play { stage.sender.backlog == 0 }
+        #expect(stage.outcomes == [.stopQueue, .notSent, .notSent])
+        #expect(stage.verdicts[1]?.reason == "THIRD_PARTY_AUTH_ERROR")
+        #expect(stage.fetches == 1)
+    }
+
+    @Test("a refused account stops everything, and says why")
+    func refusedAccount() throws {
+        let stage = try SenderStage()
+        let body: JSONValue = [
+            "error": "invalid_grant", "error_description": "Invalid JWT Signature.",
+        ]
+        stage.tokenAnswer = ServerAnswer(status: 400, body: JSON.text(body))
+        try stage.submit(2)
+        try stage.play { stage.sender.backlog == 0 }
+        #expect(stage.outcomes == [.notSent, .notSent])
+        #expect(
+            stage.sender.trouble?.reason
+                == "no access token: invalid_grant (Invalid JWT Signature.)")
+        #expect(stage.requests.isEmpty)
+        try stage.submit(1, from: 3)
+        try stage.play { stage.sender.backlog == 0 }
+        #expect(stage.fetches == 1)
+    }
+
+    @Test("the token server may be slow: nothing waits for it")
+    func slowTokenServer() throws {
+        let stage = try SenderStage()
+        stage.answersTokens = false
+        try stage.submit(1)
+        try stage.play { stage.fetches == 1 }
+        for _ in 0..<20 {
+            let start = Instant.now
+            _ = try stage.sender.exchange()
+            #expect(Instant.now - start < .milliseconds(200))
+        }
+        #expect(stage.sender.backlog == 1)
+        #expect(stage.sender.trouble == nil)
+        stage.sender.giveBackUnsent("ending")
+        try stage.play { stage.sender.backlog == 0 }
+        #expect(stage.outcomes == [.notSent])
+    }
+
+    @Test("no more messages go than the pace allows")
+    func pace() throws {
+        let stage = try SenderStage(["FCM_MESSAGES_PER_MINUTE": "240"])
+        try stage.submit(1)
+        try stage.play { stage.requests.count == 1 }
+        stage.answer(0)
+        let start = Instant.now
+        try stage.submit(6, from: 2)
+        try stage.play { stage.requests.count == 7 }
+        // Three went with the first second's allowance, the others a quarter of a second apart.
+        #expect(Instant.now - start > .milliseconds(500))
+        #expect(stage.connections.count == 1)
+    }
+
+    @Test func messagesToAnUnreachableServerAreGivenBack() throws {
+        let port = try Socket.listen().port  // nobody listens there any more
+        let stage = try SenderStage(["FCM_BASE_URL": "https://127.0.0.1:\(port)"])
+        try stage.submit(3)
+        try stage.play { stage.sender.backlog == 0 }
+        #expect(stage.outcomes == Array(repeating: .notSent, count: 3))
+        #expect(stage.verdicts[1]?.reason == "ECONNREFUSED")
+        #expect(stage.sender.trouble?.reason == "ECONNREFUSED")
+        #expect(stage.sender.room == 0)
+    }
+
+    @Test func closingLeavesNoVerdictForMessagesInFlight() throws {
+        let stage = try SenderStage()
+        try stage.submit(2)
+        try stage.play { stage.requests.count == 1 }
+        stage.sender.close()
+        try stage.play { stage.sender.backlog == 0 }
+        #expect(stage.outcomes == [.noVerdict, .notSent])
+    }
+}
