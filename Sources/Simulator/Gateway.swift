@@ -255,7 +255,7 @@ final class Gateway {
 }
 
 extension GatewayFault {
-    fileprivate var doesAccept: Bool {
+    var doesAccept: Bool {
         switch effect {
         case .delay: true
         case .refuse: false
@@ -263,7 +263,7 @@ extension GatewayFault {
         }
     }
 
-    fileprivate var answers: Bool {
+    var answers: Bool {
         switch effect {
         case .refuse, .delay: true
         case .stall, .reset, .drop: false

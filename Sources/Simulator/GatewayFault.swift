@@ -11,6 +11,24 @@ struct GatewayFault {
         case delay
     }
 
+    /// The server that has it.
+    enum Service {
+        case apns, fcm, oauth
+
+        func standardReason(_ status: Int64) -> String {
+            switch self {
+            case .apns: GatewayFault.standardReason(status)
+            case .fcm: Self.fcmCodes[status] ?? "none"
+            case .oauth: status == 400 ? "invalid_grant" : "internal_failure"
+            }
+        }
+
+        private static let fcmCodes: [Int64: String] = [
+            400: "INVALID_ARGUMENT", 401: "ACCESS_TOKEN_EXPIRED", 404: "UNREGISTERED",
+            429: "QUOTA_EXCEEDED", 500: "INTERNAL", 503: "UNAVAILABLE",
+        ]
+    }
+
     let effect: Effect
     let delay: Interval
     /// Whether APNs accepts the push anyway, and only its answer is lost.
@@ -20,22 +38,26 @@ struct GatewayFault {
     private var seen: Int64 = 0
     private(set) var remaining: Int64
 
-    /// Reads the command `apns-fault`.
-    init(_ command: JSONObject) throws(Failure) {
-        effect = try Self.effect(command)
+    /// Reads the command `apns-fault`, `fcm-fault` or `oauth-fault`.
+    init(_ command: JSONObject, of service: Service = .apns) throws(Failure) {
+        effect = try Self.effect(command, service)
         delay = try command.patience() ?? .seconds(0)
         isAccepted = try command.flag("accepted")
         let channel = try command.text("channel")
-        target = try command.text("token")?.lowercased() ?? channel
+        let token = try command.text("token")
+        // APNs' tokens are hex in either case, FCM's are texts.
+        target = (service == .apns ? token?.lowercased() : token) ?? channel
         every = max(1, try command.number("every") ?? 1)
         remaining = try command.number("count") ?? .max
     }
 
-    private static func effect(_ command: JSONObject) throws(Failure) -> Effect {
+    private static func effect(
+        _ command: JSONObject, _ service: Service
+    ) throws(Failure) -> Effect {
         switch try command.text("kind") ?? "status" {
         case "status":
             let status = try command.required("status", command.number("status"))
-            let reason = try command.text("reason") ?? standardReason(status)
+            let reason = try command.text("reason") ?? service.standardReason(status)
             let timestamp = command["timestamp"]?.timestamp
             var refusal = PushRefusal(Int(status), reason, "as told", since: timestamp)
             refusal.retryAfter = try command.number("retry_after")

@@ -3,6 +3,8 @@ import Turnstone
 /// The pushes that APNs has received, and its answers.
 struct PushJournal {
     struct Entry {
+        /// The push service that got it, if it is not APNs.
+        var service: String?
         let time: Timestamp
         let connection: Int
         let id: String
@@ -29,8 +31,13 @@ struct PushJournal {
         var json: JSONValue {
             var members: JSONObject = [
                 "time": JSONValue(time), "connection": JSONValue(connection),
-                "apns_id": .string(id),
             ]
+            if let service {
+                members["service"] = .string(service)
+                members["name"] = .string(id)
+            } else {
+                members["apns_id"] = .string(id)
+            }
             switch target {
             case .device(let token): members["token"] = .string(token)
             case .channel(let channel): members["channel"] = .string(channel)

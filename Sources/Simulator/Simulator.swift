@@ -2,7 +2,7 @@ import ArgumentParser
 import Turnstone
 import Unix
 
-/// The simulator: stands in for OGS and APNs on loopback. README.md in this folder is its contract.
+/// The simulator: stands in for OGS, APNs and FCM on loopback. README.md in this folder is its contract.
 @main
 struct Simulator: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -27,6 +27,14 @@ struct Simulator: ParsableCommand {
     @Option(help: "The port where APNs' broadcast channels are managed; 0 picks a free one.")
     var managementPort: UInt16 = 0
 
+    @Option(
+        help: "The push services that it stands in for besides OGS: apns, or apns,fcm.",
+        transform: PushServiceName.list)
+    var services: [PushServiceName] = [.apns]
+
+    @Option(help: "The port of FCM; 0 picks a free one.")
+    var fcmPort: UInt16 = 0
+
     @Option(help: "The app's bundle id, with which topics begin.")
     var bundle = "com.example.turnstone"
 
@@ -44,6 +52,21 @@ struct Simulator: ParsableCommand {
 
     @Flag(help: "End when standard input ends.")
     var untilStdinEnds = false
+
+    /// A push service that it can stand in for.
+    enum PushServiceName: String {
+        case apns
+        case fcm
+
+        static func list(_ text: String) throws -> [PushServiceName] {
+            let names = text.split(separator: ",", omittingEmptySubsequences: false)
+            let services = names.compactMap { PushServiceName(rawValue: String($0)) }
+            guard services.count == names.count, services.contains(.apns) else {
+                throw ValidationError("--services must be apns or apns,fcm")
+            }
+            return services
+        }
+    }
 
     func run() throws {
         ThisProcess.begin()

@@ -8,6 +8,7 @@ extension Stage {
     /// - Returns: the members of its answer besides `ok`.
     func perform(_ command: JSONObject) throws(Failure) -> JSONObject {
         let name = try command.required("do", command.text("do"))
+        if let answer = try performForFCM(name, command) { return answer }
         if let answer = try performForBoard(name, command) { return answer }
         if let answer = try performForGateway(name, command) { return answer }
         if let answer = try performForChannels(name, command) { return answer }
@@ -21,12 +22,14 @@ extension Stage {
         case "clear":
             site.faults = []
             gateway.clearFaults()
-            server.clearHandshakeFaults(listener: 1)
+            fcm?.clearFaults()
+            clearHandshakeFaults()
             return [:]
         case "reset":
             site.reset()
             gateway.reset()
-            server.clearHandshakeFaults(listener: 1)
+            fcm?.reset()
+            clearHandshakeFaults()
             setClock(nil, advance: nil)
             return [:]
         case "end": return [:]
@@ -71,7 +74,14 @@ extension Stage {
             "connections": JSONValue(connections[0]),
             "violations": .array(site.violations.map { .string($0) }),
         ]
-        return ["ogs": .object(ogs), "apns": .object(apns)]
+        var report: JSONObject = ["ogs": .object(ogs), "apns": .object(apns)]
+        if let fcm { report["fcm"] = .object(self.report(fcm, withIDs: withIDs)) }
+        return report
+    }
+
+    private func clearHandshakeFaults() {
+        server.clearHandshakeFaults(listener: 1)
+        if fcm != nil { server.clearHandshakeFaults(listener: Self.fcmListener) }
     }
 }
 

@@ -39,12 +39,7 @@ extension Stage {
             gateway.deafness = GatewayDeafness(after: after)
             return [:]
         case "tls-fault":
-            let text = try command.required("kind", command.text("kind"))
-            guard let fault = HandshakeFault(rawValue: text) else {
-                throw badCommand("kind must be close, reset, garble or cut")
-            }
-            let count = try command.number("count") ?? 1
-            server.failHandshakes(listener: 1, fault, count: Int(min(max(0, count), 1000)))
+            try failHandshakes(command, listener: 1)
             return [:]
         case "goaway":
             gateway.plannedGoAway = try plannedGoAway(command)
@@ -74,7 +69,16 @@ extension Stage {
         }
     }
 
-    private func plannedGoAway(_ command: JSONObject) throws(Failure) -> Gateway.PlannedGoAway {
+    func failHandshakes(_ command: JSONObject, listener: Int) throws(Failure) {
+        let text = try command.required("kind", command.text("kind"))
+        guard let fault = HandshakeFault(rawValue: text) else {
+            throw badCommand("kind must be close, reset, garble or cut")
+        }
+        let count = try command.number("count") ?? 1
+        server.failHandshakes(listener: listener, fault, count: Int(min(max(0, count), 1000)))
+    }
+
+    func plannedGoAway(_ command: JSONObject) throws(Failure) -> Gateway.PlannedGoAway {
         let reason = try command.text("reason") ?? "Shutdown"
         return Gateway.PlannedGoAway(
             after: Int(clamping: try command.number("after") ?? 0),

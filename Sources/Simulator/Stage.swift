@@ -9,11 +9,14 @@ final class Stage {
     let workshop: Workshop
     let site = Site()
     let gateway: Gateway
+    /// `nil` unless it was asked for.
+    let fcm: FCMGateway?
     let server: Server
     let isQuiet: Bool
     private let ogs: String
     private let apns: String
     private let management: String
+    private let fcmAddress: String?
     private let environment: String
     private let endsWithInput: Bool
     private var input: [UInt8] = []
@@ -62,6 +65,20 @@ final class Stage {
         apns = "https://127.0.0.1:\(apnsPort)"
         let managementPort = try server.listen(port: options.managementPort, ServerLimits())
         management = "https://127.0.0.1:\(managementPort)"
+        if options.services.contains(.fcm) {
+            var limits = ServerLimits()
+            limits.requestBody = 16_384
+            let port = try server.listen(port: options.fcmPort, limits)
+            let address = "https://127.0.0.1:\(port)"
+            fcmAddress = address
+            let fcm = FCMGateway(
+                project: workshop.project, account: try workshop.serviceAccount(at: address))
+            fcm.journal.isQuiet = isQuiet
+            self.fcm = fcm
+        } else {
+            fcmAddress = nil
+            fcm = nil
+        }
         if options.printPushes {
             gateway.onPush = { StandardStreams.writeErrors(phonePicture($0)) }
         }
@@ -70,15 +87,22 @@ final class Stage {
     /// Writes `simulator.env` and prints where everything is.
     func announce() throws(Failure) {
         try workshop.writeEnvironment(
-            ogs: ogs, apns: apns, management: management, environment: environment)
-        printLine(
+            ogs: ogs, apns: apns, management: management, environment: environment,
+            fcm: fcmAddress)
+        var line: JSONObject =
             [
                 "ogs": .string(ogs), "apns": .string(apns),
                 "management": .string(management), "ca": .string(workshop.authority),
                 "apns_key": .string(workshop.keyPath(workshop.keyID)),
                 "key_id": .string(workshop.keyID), "team_id": .string(workshop.team),
                 "bundle_id": .string(workshop.bundle), "env": .string(workshop.environmentPath),
-            ])
+            ]
+        if let fcmAddress {
+            line["fcm"] = .string(fcmAddress)
+            line["service_account"] = .string(workshop.accountPath)
+            line["project_id"] = .string(workshop.project)
+        }
+        printLine(line)
     }
 
     /// Serves requests and commands until the end.
@@ -88,6 +112,11 @@ final class Stage {
             for connection in server.connections where connection.listener == 1 {
                 connection.deliversEarly = isEarly
                 connection.isDeaf = gateway.isDeaf(to: connection.number)
+            }
+            if let fcm {
+                for connection in server.connections where connection.listener == Self.fcmListener {
+                    connection.isDeaf = fcm.isDeaf(to: connection.number)
+                }
             }
             // Input is read even while a command waits: its sender may have gone.
             if server.wait(for: patience, also: inputIsOpen ? 0 : nil) { readCommands() }
@@ -124,6 +153,10 @@ final class Stage {
         }
         if connection.listener == 2 {
             return take(gateway.manage(request, now: now), connection, request.stream)
+        }
+        if connection.listener == Self.fcmListener {
+            guard let reaction = fcm?.react(to: request, on: connection, now: now) else { return }
+            return take(reaction, connection, request.stream)
         }
         if request.fields[":path"] == "/simulator/command", request.fields[":method"] == "POST" {
             return perform(request.body, .client(connection, stream: request.stream))
@@ -233,16 +266,21 @@ final class Stage {
         guard !waits.isEmpty else { return }
         let now = Instant.now
         for wait in waits where isReached(wait) || wait.deadline <= now {
-            let accepted = JSONValue(gateway.journal.accepted)
             answer(
-                ["ok": true, "reached": .bool(isReached(wait)), "accepted": accepted], wait.target)
+                [
+                    "ok": true, "reached": .bool(isReached(wait)),
+                    "accepted": JSONValue(accepted),
+                ], wait.target)
         }
         waits.removeAll { isReached($0) || $0.deadline <= now }
     }
 
     private func isReached(_ wait: Wait) -> Bool {
-        gateway.journal.accepted >= wait.pushes && gateway.requests >= wait.requests
+        accepted >= wait.pushes && gateway.requests + (fcm?.requests ?? 0) >= wait.requests
     }
+
+    /// The number of pushes that the services have accepted.
+    private var accepted: Int { gateway.journal.accepted + (fcm?.journal.accepted ?? 0) }
 
     /// Whether the next line must wait until an earlier one is answered.
     private var isOutputWaiting: Bool {

@@ -1,5 +1,6 @@
 import HTTP2
 import HTTP2Server
+import JSON
 import Signatures
 import Turnstone
 import Unix
@@ -51,17 +52,57 @@ struct Workshop {
         return made.publicKey
     }
 
+    /// Google's project, and its service account.
+    var project: String { "turnstone-simulator" }
+    private var email: String { "simulator@\(project).iam.gserviceaccount.com" }
+    private var accountKeyID: String { "0123456789abcdef0123456789abcdef01234567" }
+
+    /// The service account's file.
+    var accountPath: String { "\(folder)/service-account.json" }
+
+    /// Returns the service account, and writes its file. Its key is created if missing.
+    ///
+    /// - Parameter address: where the token server is.
+    func serviceAccount(at address: String) throws(Failure) -> AccessTokenBook.Account {
+        let path = "\(folder)/service-account-key.pem"
+        let known = try systemCalls(Files.contents(path))
+        let key: RS256PrivateKey
+        if let known {
+            key = try RS256PrivateKey(pem: known)
+        } else {
+            key = try RS256PrivateKey.generate()
+            try write(key.pem, to: path)
+        }
+        let uri = address + AccessTokenBook.path
+        let account: JSONValue = [
+            "type": "service_account", "project_id": .string(project),
+            "private_key_id": .string(accountKeyID),
+            "private_key": .string(String(decoding: key.pem, as: UTF8.self)),
+            "client_email": .string(email), "client_id": "1", "token_uri": .string(uri),
+        ]
+        try write(JSON.text(account), to: accountPath)
+        return AccessTokenBook.Account(
+            email: email, keyID: accountKeyID, publicKey: try RS256PublicKey(pem: key.publicPEM),
+            tokenURI: uri)
+    }
+
     /// Writes the variables that direct Turnstone here, as lines `NAME=value`.
     func writeEnvironment(
-        ogs: String, apns: String, management: String, environment: String
+        ogs: String, apns: String, management: String, environment: String, fcm: String?
     ) throws(Failure) {
-        let lines = [
+        var lines = [
             "OGS_BASE_URL=\(ogs)", "OGS_CA_FILE=\(authority)", "OGS_REQUESTS_PER_SECOND=1000",
             "APNS_BASE_URL=\(apns)", "APNS_MANAGEMENT_BASE_URL=\(management)",
             "APNS_CA_FILE=\(authority)",
             "APNS_KEY_PATH=\(keyPath(keyID))", "APNS_KEY_ID=\(keyID)", "APNS_TEAM_ID=\(team)",
             "APNS_BUNDLE_ID=\(bundle)", "APNS_ENVIRONMENT=\(environment)",
         ]
+        if let fcm {
+            lines += [
+                "FCM_SERVICE_ACCOUNT=\(accountPath)", "FCM_BASE_URL=\(fcm)",
+                "FCM_CA_FILE=\(authority)",
+            ]
+        }
         let text = lines.map { $0 + "\n" }.joined()
         try write(Array(text.utf8), to: environmentPath)
     }
