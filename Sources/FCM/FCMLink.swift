@@ -20,6 +20,9 @@ final class FCMLink {
         connection.state == .connecting || isOpen && connection.maximumStreams == 0
     }
 
+    /// Whether it takes no more requests and only answers those that it has, which may take long.
+    var isEnding: Bool { connection.state == .ending }
+
     /// The number of requests that it may take now.
     var room: Int {
         guard isOpen, connection.maximumStreams > 0 else { return 0 }

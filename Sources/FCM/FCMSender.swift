@@ -60,7 +60,7 @@ package final class FCMSender {
     package var backlog: Int { outbox.backlog }
 
     /// The number of connections that are open or being opened.
-    package var connections: Int { links.count }
+    package var connections: Int { links.count { !$0.isEnding } }
 
     /// The number of messages that should be submitted now. More would wait here, where urgent ones cannot
     /// overtake them.
@@ -73,7 +73,7 @@ package final class FCMSender {
         var capacity = Self.maximumWaiting
         for link in links { capacity += max(0, link.room) }
         // So many must wait that a further connection is worth while.
-        let unopened = settings.connections - links.count
+        let unopened = settings.connections - connections
         capacity += unopened * Self.expectedStreams
         return max(0, capacity - outbox.waiting)
     }
@@ -81,7 +81,7 @@ package final class FCMSender {
     /// The trouble while FCM cannot be reached, or no access token can be had.
     package var trouble: Trouble? {
         if let trouble = tokens.trouble, trouble.until > Instant.now { return trouble }
-        guard links.isEmpty, retry.isFailing, retry.nextAttempt > Instant.now else { return nil }
+        guard connections == 0, retry.isFailing, retry.nextAttempt > Instant.now else { return nil }
         return Trouble(reason: retry.reason, until: retry.nextAttempt)
     }
 
@@ -157,7 +157,7 @@ package final class FCMSender {
         // The pushes go back to the caller, who can keep them on disk for longer.
         if let trouble = tokens.trouble { return giveBackUnsent(trouble.reason) }
         guard let bearer = tokens.bearer else { return }
-        if links.isEmpty { open(now: now) }
+        if connections == 0 { open(now: now) }
         var allowed = pace.allowed(now: now)
         for link in links {
             allowed = min(allowed, provenLimit)
@@ -216,14 +216,14 @@ package final class FCMSender {
 
     /// Whether messages wait although every connection has as many as it takes.
     private var needsLink: Bool {
-        guard outbox.waiting > 0, links.count < settings.connections else { return false }
+        guard outbox.waiting > 0, connections < settings.connections else { return false }
         let isBusy = links.allSatisfy { !$0.isConnecting && $0.room <= 0 }
-        return isBusy && (isProven || links.allSatisfy { !$0.isOpen })
+        return isBusy && (isProven || connections == 0)
     }
 
     private func open(now: Instant) {
         guard retry.nextAttempt <= now else {
-            if links.isEmpty, retry.isFailing { giveBackUnsent(retry.reason) }
+            if connections == 0, retry.isFailing { giveBackUnsent(retry.reason) }
             deadline = min(deadline, retry.nextAttempt)
             return
         }
@@ -239,7 +239,7 @@ package final class FCMSender {
 
     private func didFail(_ reason: String, now: Instant) {
         retry.didFail(reason, now: now)
-        if links.isEmpty { giveBackUnsent(reason) }
+        if connections == 0 { giveBackUnsent(reason) }
     }
 
     private func removeClosed(now: Instant) {

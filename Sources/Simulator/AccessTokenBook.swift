@@ -25,7 +25,7 @@ struct AccessTokenBook {
     var isForeign = false
     /// How long new tokens are valid.
     var life = Interval.seconds(3599)
-    private(set) var requests = 0
+    var requests = 0
     /// When each token ends.
     private var tokens: [String: Timestamp] = [:]
     /// The number of tokens given so far.
@@ -63,7 +63,6 @@ struct AccessTokenBook {
 
     /// Answers a request for a token.
     mutating func answer(_ request: ServerRequest, now: Timestamp) -> ServerAnswer {
-        requests += 1
         let json = [("content-type", "application/json; charset=UTF-8")]
         do throws(Refusal) {
             try check(request, now: now)

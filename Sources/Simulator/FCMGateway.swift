@@ -56,6 +56,7 @@ final class FCMGateway {
     }
 
     private func giveToken(_ request: ServerRequest, _ now: Timestamp) -> Reaction {
+        oauth.requests += 1
         let fault = strike(&oauthFaults, "")
         guard case .refuse(let refusal) = fault?.effect else {
             let answer = oauth.answer(request, now: now)

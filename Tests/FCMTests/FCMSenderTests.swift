@@ -96,6 +96,25 @@ import Unix
         #expect(stage.connections.count == 2)
     }
 
+    @Test("a connection that ends slowly does not hold up the rest")
+    func slowEnd() throws {
+        let stage = try SenderStage(["FCM_CONNECTIONS": "1"])
+        try stage.submit(2)
+        try stage.play { stage.requests.count == 1 }
+        stage.answer(0)
+        try stage.play { stage.requests.count == 2 }
+        let (connection, request) = stage.requests[1]
+        connection.goAway(last: request.stream, code: 0, debugData: [], closing: false)
+        try stage.pause()
+        try stage.submit(1, from: 3)
+        try stage.play { stage.requests.count == 3 }
+        stage.answer(2)
+        try stage.play { stage.verdicts[3]?.status == 200 }
+        stage.answer(1)
+        try stage.play { stage.sender.backlog == 0 }
+        #expect(stage.outcomes == Array(repeating: Self.accepted, count: 3))
+    }
+
     @Test func aRefusedStreamIsSentAgainThreeTimes() throws {
         let stage = try SenderStage()
         try stage.submit(1)
@@ -207,6 +226,22 @@ import Unix
         try stage.submit(1, from: 3)
         try stage.play { stage.sender.backlog == 0 }
         #expect(stage.fetches == 1)
+    }
+
+    @Test("a token server without HTTP/2 is named as such")
+    func oldTokenServer() throws {
+        let stage = try SenderStage()
+        let old = try OldServer(like: stage)
+        let tokens = try old.tokens()
+        let end = Instant.now + .seconds(10)
+        while tokens.trouble == nil, Instant.now < end {
+            var until = Instant.last
+            try tokens.step(isNeeded: true, until: &until, now: Instant.now)
+            sleep(for: .milliseconds(10))
+        }
+        #expect(
+            tokens.trouble?.reason
+                == "no access token: the token server speaks only HTTP/1.1; HTTP/2 is required")
     }
 
     @Test("the token server may be slow: nothing waits for it")

@@ -1,3 +1,4 @@
+import Crypto
 import PushServices
 import Signatures
 import TestSupport
@@ -65,10 +66,11 @@ import Turnstone
         if let value, value.count > 6 { #expect(!failure.sentence.contains(value)) }
     }
 
-    @Test("another kind of key, a short one and an encrypted one are refused")
+    @Test("another kind of key, a short one and a damaged one are refused")
     func wrongKeys() throws {
         let curve = String(decoding: try ES256PrivateKey.generate().pem, as: UTF8.self)
-        for pem in [curve, shortKey] {
+        let damaged = try damagedKey()
+        for pem in [curve, shortKey, damaged] {
             let failure = try #require(throws: Failure.self) {
                 try Accounts.settings(account: ["private_key": .string(pem)])
             }
@@ -113,6 +115,16 @@ import Turnstone
         #expect(first.fingerprint != project.fingerprint)
         #expect(first.tokenDocument == elsewhere.tokenDocument)
         #expect(first.tokenDocument != project.tokenDocument)
+    }
+
+    /// A key with a bit of its private exponent changed, and with primes that do not help out.
+    private func damagedKey() throws -> String {
+        let lines = String(decoding: Accounts.key, as: UTF8.self).split(separator: "\n")
+        var der = try #require(base64Decoded(lines.dropFirst().dropLast().joined()))
+        // PKCS#8's header, the modulus and the public exponent come first: 26 + 10 + 257 + 5 bytes.
+        der[320] ^= 1
+        der[620] ^= 1
+        return "-----BEGIN PRIVATE KEY-----\n\(base64(der))\n-----END PRIVATE KEY-----\n"
     }
 
     /// 1024 bits.

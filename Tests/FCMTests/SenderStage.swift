@@ -26,7 +26,7 @@ final class SenderStage {
     /// The answer to each request for a token, if it is no success.
     var tokenAnswer: ServerAnswer?
     var answersTokens = true
-    private let folder = TemporaryFolder()
+    let folder = TemporaryFolder()
 
     init(streams: UInt32 = 100, _ more: [String: String] = [:]) throws {
         let certificate = try ServerCertificate()

@@ -11,6 +11,7 @@ final class Client {
         case ogs
         case apns
         case management
+        case fcm
     }
 
     private let connection: ClientConnection
