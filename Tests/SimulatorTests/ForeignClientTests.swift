@@ -1,0 +1,12 @@
+import TestSupport
+import Testing
+
+@Suite struct ForeignClientTests {
+    @Test("what Google's own library sends is accepted, and it knows the errors")
+    func firebaseAdmin() throws {
+        let check = try CheckScript(running: "fcm")
+        if let skipped = check.skipped { try Test.cancel("\(skipped)") }
+        #expect(check.failures == [])
+        #expect(check.isComplete, "\(check.output)")
+    }
+}
