@@ -18,40 +18,20 @@ final class FCMGateway {
     var faults: [GatewayFault] = []
     /// Faults of the token server.
     var oauthFaults: [GatewayFault] = []
-    var plannedGoAway: Gateway.PlannedGoAway?
-    var deafness: GatewayDeafness?
+    var connections = ConnectionFaults()
     var journal = PushJournal()
-    private(set) var requests = 0
-    private var links: [Int: Gateway.Link] = [:]
+    var requests: Int { connections.requests }
 
     init(project: String, account: AccessTokenBook.Account) {
         self.project = project
         oauth = AccessTokenBook(account: account)
     }
 
-    func isDeaf(to connection: Int) -> Bool {
-        deafness?.strikes(links[connection]?.requests ?? 0) ?? false
-    }
-
     func react(
         to request: ServerRequest, on connection: ServerConnection, now: Timestamp
     ) -> Reaction? {
         if request.fields[":path"] == AccessTokenBook.path { return giveToken(request, now) }
-        var link = links[connection.number] ?? Gateway.Link()
-        defer { links[connection.number] = link }
-        guard request.stream <= link.last, !isDeaf(to: connection.number) else { return nil }
-        link.requests += 1
-        requests += 1
-        if deafness?.strikes(link.requests) == true { return nil }
-        if let plannedGoAway, link.requests > plannedGoAway.after {
-            link.last = link.newest
-            connection.goAway(
-                last: link.last, code: plannedGoAway.code, debugData: [],
-                closing: plannedGoAway.isAbrupt)
-            if !plannedGoAway.isForEach { self.plannedGoAway = nil }
-            return nil
-        }
-        link.newest = max(link.newest, request.stream)
+        guard connections.admit(request, on: connection) else { return nil }
         return judge(request, on: connection.number, now)
     }
 
@@ -177,19 +157,13 @@ final class FCMGateway {
         let isQuiet = journal.isQuiet
         journal = PushJournal()
         journal.isQuiet = isQuiet
-        requests = 0
+        connections.forgetRequests()
     }
 
     func clearFaults() {
         faults = []
         oauthFaults = []
-        plannedGoAway = nil
-        deafness = nil
-    }
-
-    func removeLinks(except open: [ServerConnection]) {
-        let numbers = Set(open.map(\.number))
-        links = links.filter { numbers.contains($0.key) }
+        connections.clear()
     }
 }
 

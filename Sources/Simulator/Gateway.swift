@@ -5,6 +5,8 @@ import Turnstone
 
 /// The stand-in for APNs.
 final class Gateway {
+    typealias Link = ConnectionFaults.Link
+
     /// The state of a device token that is not good.
     enum DeviceState {
         case bad
@@ -13,36 +15,13 @@ final class Gateway {
         case topic(String)
     }
 
-    /// The state of one connection.
-    struct Link {
-        var key: String?
-        var isTrusted = false
-        /// Whether the answer under way is the first one to a valid request.
-        var earnsTrust = false
-        var requests = 0
-        /// The last stream that will be processed.
-        var last: Int32 = .max
-        var newest: Int32 = 0
-    }
-
-    /// A GOAWAY that will be sent.
-    struct PlannedGoAway {
-        let after: Int
-        let code: UInt32
-        let debugData: [UInt8]
-        let isAbrupt: Bool
-        /// Whether it is for every connection. Otherwise only the next one with enough requests gets it.
-        let isForEach: Bool
-    }
-
     let bundle: String
     let isDevelopment: Bool
     var tokens = ProviderTokens()
     var devices: [String: DeviceState] = [:]
     var channels = ChannelBook()
     var faults: [GatewayFault] = []
-    var plannedGoAway: PlannedGoAway?
-    var deafness: GatewayDeafness?
+    var connections = ConnectionFaults()
     /// Planned changes of the number of streams, each with the number of requests after which it happens.
     var streamPlans: [(after: Int, streams: Int)] = []
     /// The answer to every push, given before its body has arrived.
@@ -51,8 +30,7 @@ final class Gateway {
     var streams: Int
     /// Called for each accepted push.
     var onPush: ((PushJournal.Entry) -> Void)?
-    private(set) var requests = 0
-    private(set) var links: [Int: Link] = [:]
+    var requests: Int { connections.requests }
     private var lastPayload: (bytes: [UInt8], kind: PushKind, value: JSONValue)?
 
     init(bundle: String, isDevelopment: Bool, streams: Int) {
@@ -64,37 +42,27 @@ final class Gateway {
     func react(
         to request: ServerRequest, on connection: ServerConnection, now: Timestamp
     ) -> Reaction? {
-        var link = links[connection.number] ?? Link()
-        defer { links[connection.number] = link }
-        guard request.stream <= link.last, !isDeaf(to: connection.number) else { return nil }
-        link.requests += 1
-        requests += 1
-        if deafness?.strikes(link.requests) == true { return nil }
-        if let plannedGoAway, link.requests > plannedGoAway.after {
-            link.last = link.newest
-            connection.goAway(
-                last: link.last, code: plannedGoAway.code, debugData: plannedGoAway.debugData,
-                closing: plannedGoAway.isAbrupt)
-            if !plannedGoAway.isForEach { self.plannedGoAway = nil }
-            return nil
-        }
-        // Requests may become complete in any order.
-        link.newest = max(link.newest, request.stream)
+        guard connections.admit(request, on: connection) else { return nil }
+        var link = connections.links[connection.number] ?? Link()
+        defer { connections.links[connection.number] = link }
         return judge(request, on: connection.number, &link, now)
     }
 
     /// Announces more streams when the first valid request has been answered, however late that is.
     func didAnswer(on connection: ServerConnection) {
-        guard let link = links[connection.number], link.earnsTrust, !link.isTrusted else {
+        guard let link = connections.links[connection.number], link.earnsTrust, !link.isTrusted
+        else {
             return
         }
-        links[connection.number]?.isTrusted = true
+        connections.links[connection.number]?.isTrusted = true
         connection.allow(streams: streams)
     }
 
     /// Announces the number of streams to a connection whose first request was valid.
     func announceStreams(to connection: ServerConnection) {
-        if links[connection.number]?.isTrusted == true { connection.allow(streams: streams) }
+        if connections.links[connection.number]?.isTrusted == true {
+            connection.allow(streams: streams)
+        }
     }
 
     // MARK: One push
@@ -236,21 +204,15 @@ final class Gateway {
         let isQuiet = journal.isQuiet
         journal = PushJournal()
         journal.isQuiet = isQuiet
-        requests = 0
+        connections.forgetRequests()
     }
 
     func clearFaults() {
         faults = []
         channels.clearFaults()
-        plannedGoAway = nil
+        connections.clear()
         early = nil
-        deafness = nil
         streamPlans = []
-    }
-
-    func removeLinks(except open: [ServerConnection]) {
-        let numbers = Set(open.map(\.number))
-        links = links.filter { numbers.contains($0.key) }
     }
 }
 

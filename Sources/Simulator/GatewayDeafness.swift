@@ -6,9 +6,3 @@ struct GatewayDeafness {
 
     func strikes(_ requests: Int) -> Bool { requests > after ?? -1 }
 }
-
-extension Gateway {
-    func isDeaf(to connection: Int) -> Bool {
-        deafness?.strikes(links[connection]?.requests ?? 0) ?? false
-    }
-}

@@ -42,7 +42,7 @@ extension Stage {
     }
 
     private func report(withIDs: Bool) -> JSONObject {
-        gateway.removeLinks(except: server.connections)
+        gateway.connections.removeLinks(except: server.connections)
         let journal = gateway.journal
         var reasons = JSONObject()
         for (reason, count) in journal.reasons.sorted(by: { $0.key < $1.key }) {

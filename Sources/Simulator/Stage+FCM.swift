@@ -30,9 +30,9 @@ extension Stage {
             }
         case "deaf":
             let after = try command.number("after").map { Int(clamping: $0) }
-            fcm.deafness = GatewayDeafness(after: after)
+            fcm.connections.deafness = GatewayDeafness(after: after)
         case "tls-fault": try failHandshakes(command, listener: Self.fcmListener)
-        case "goaway": fcm.plannedGoAway = try plannedGoAway(command)
+        case "goaway": fcm.connections.plannedGoAway = try plannedGoAway(command)
         case "drop":
             let isReset = try command.flag("reset")
             for connection in fcmConnections { connection.drop(resetting: isReset) }
@@ -60,7 +60,7 @@ extension Stage {
 
     /// FCM's part of the report.
     func report(_ fcm: FCMGateway, withIDs: Bool) -> JSONObject {
-        fcm.removeLinks(except: server.connections)
+        fcm.connections.removeLinks(except: server.connections)
         let journal = fcm.journal
         var report: JSONObject = [
             "requests": JSONValue(fcm.requests), "accepted": JSONValue(journal.accepted),

@@ -36,13 +36,13 @@ extension Stage {
             return [:]
         case "deaf":
             let after = try command.number("after").map { Int(clamping: $0) }
-            gateway.deafness = GatewayDeafness(after: after)
+            gateway.connections.deafness = GatewayDeafness(after: after)
             return [:]
         case "tls-fault":
             try failHandshakes(command, listener: 1)
             return [:]
         case "goaway":
-            gateway.plannedGoAway = try plannedGoAway(command)
+            gateway.connections.plannedGoAway = try plannedGoAway(command)
             return [:]
         case "drop":
             let isReset = try command.flag("reset")
@@ -78,9 +78,9 @@ extension Stage {
         server.failHandshakes(listener: listener, fault, count: Int(min(max(0, count), 1000)))
     }
 
-    func plannedGoAway(_ command: JSONObject) throws(Failure) -> Gateway.PlannedGoAway {
+    func plannedGoAway(_ command: JSONObject) throws(Failure) -> ConnectionFaults.PlannedGoAway {
         let reason = try command.text("reason") ?? "Shutdown"
-        return Gateway.PlannedGoAway(
+        return ConnectionFaults.PlannedGoAway(
             after: Int(clamping: try command.number("after") ?? 0),
             code: UInt32(clamping: try command.number("code") ?? 0),
             debugData: JSON.text(["reason": .string(reason)]),

@@ -111,11 +111,11 @@ final class Stage {
             let isEarly = gateway.early != nil
             for connection in server.connections where connection.listener == 1 {
                 connection.deliversEarly = isEarly
-                connection.isDeaf = gateway.isDeaf(to: connection.number)
+                connection.isDeaf = gateway.connections.isDeaf(to: connection.number)
             }
             if let fcm {
                 for connection in server.connections where connection.listener == Self.fcmListener {
-                    connection.isDeaf = fcm.isDeaf(to: connection.number)
+                    connection.isDeaf = fcm.connections.isDeaf(to: connection.number)
                 }
             }
             // Input is read even while a command waits: its sender may have gone.
