@@ -8,14 +8,17 @@ import Turnstone
 /// | `aps.alert` as text, its `body` | `notification.body` |
 /// | its `title` | `notification.title` |
 /// | its `subtitle` | the first line of `notification.body`: Android has no subtitle |
-/// | its `title-loc-key`, `title-loc-args`, `loc-key`, `loc-args` | `android.notification.title_loc_key`, `title_loc_args`, `body_loc_key`, `body_loc_args` |
+/// | its `title-loc-key`, `title-loc-args` | `android.notification.title_loc_key`, `title_loc_args` |
+/// | its `loc-key`, `loc-args` | `android.notification.body_loc_key`, `body_loc_args` |
 /// | its `subtitle-loc-key`, `launch-image` | nothing |
 /// | `aps.sound`, or its `name` | `android.notification.sound` |
 /// | `aps.badge` | `android.notification.notification_count` |
 /// | `aps.category` | `android.notification.click_action` |
-/// | `aps.thread-id`, `aps.target-content-id` | `data.thread_id`, `data.target_content_id`: FCM groups nothing |
-/// | `aps.interruption-level` | `android.notification.notification_priority`, and NORMAL or HIGH for `android.priority` |
-/// | priority 10, or 5 and 1 | `android.priority` HIGH, or NORMAL, unless the interruption level says it |
+/// | `aps.thread-id` | `data.thread_id`: FCM groups nothing |
+/// | `aps.target-content-id` | `data.target_content_id` |
+/// | `aps.interruption-level` | `android.notification.notification_priority` |
+/// | level `passive`; above `active` | `android.priority` NORMAL; HIGH |
+/// | otherwise priority 5 or 1; 10 | `android.priority` NORMAL; HIGH |
 /// | expiration | `android.ttl`, from 0 to 28 days; `0s` if nothing is kept |
 /// | collapse id | `android.collapse_key` and `android.notification.tag` |
 /// | `image`, or `fcm_options.image` | `notification.image` |
