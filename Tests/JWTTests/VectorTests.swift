@@ -1,7 +1,7 @@
-import Crypto
 import Foundation
 import Signatures
 import Testing
+import Turnstone
 
 @testable import JWT
 

@@ -1,8 +1,8 @@
-import Crypto
 import Foundation
 import Signatures
 import TestSupport
 import Testing
+import Turnstone
 
 /// A variable that cannot be used is named, with the file where it may stand, by every program that
 /// needs it, in the log: an endpoint answers 503 and no more, a scheduled program ends with 100.

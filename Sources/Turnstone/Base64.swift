@@ -26,6 +26,17 @@ package func base64URLDecoded(_ text: String) -> [UInt8]? {
     decoded(Array(text.utf8), urlAlphabet)
 }
 
+/// Decodes base64url with padding or without it.
+///
+/// - Returns: `nil` for any other text.
+package func base64URLDecoded(paddedOrNot text: String) -> [UInt8]? {
+    var digits = Array(text.utf8)
+    if digits.count % 4 == 0 {
+        for _ in 0..<2 where digits.last == UInt8(ascii: "=") { digits.removeLast() }
+    }
+    return decoded(digits, urlAlphabet)
+}
+
 private let common = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 private let standardAlphabet = Array((common + "+/").utf8)
 private let urlAlphabet = Array((common + "-_").utf8)

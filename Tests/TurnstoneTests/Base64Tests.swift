@@ -1,6 +1,6 @@
-import Crypto
 import Foundation
 import Testing
+import Turnstone
 
 @Suite struct Base64Tests {
     /// RFC 4648 section 10.
