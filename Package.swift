@@ -92,6 +92,9 @@ let foundation: [Target] = [
     module("Spool", on: ["Unix", "JSON", "Crypto"], exclude: ["FORMAT.md"]),
     // What configures the push services, apart from what speaks to them: `health` checks it, too.
     module("PushServices", on: ["Signatures", "Crypto", "JSON", "Unix"]),
+    // Shared by all processes in the state folder; `push-config` shows the public half of the key.
+    module(
+        "WebPushCredentials", on: ["Documents", "Store", "PushServices", "Signatures", "Crypto"]),
     module("Messages", on: ["Edge", "Documents", "Store", "Spool", "Unix", "JSON", "Crypto"]),
 ]
 
@@ -112,6 +115,8 @@ let endpoints: [Target] = [
     program("live-activity", links: ["Documents", "Store", "Spool", "JSON", "Crypto", "Unix"]),
     program("badge", links: ["Callers", "Messages", "Documents", "Store", "Spool"]),
     program("preferences", links: ["Callers", "Documents", "Store", "Spool", "Unix"]),
+    program(
+        "push-config", links: ["Store", "PushServices", "WebPushCredentials", "Signatures"]),
     program("users", links: ["Documents", "Store", "Spool"]),
     program("notify", links: ["Messages", "Store", "Spool"]),
     program(
@@ -142,6 +147,12 @@ let modules: [Target] = [
         on: ["Gateways", "PushServices", "HTTP2", "Signatures", "Crypto", "JSON", "Unix"]),
     module(
         "FCM", on: ["Gateways", "PushServices", "HTTP2", "Signatures", "Crypto", "JSON", "Unix"]),
+    module(
+        "WebPush",
+        on: [
+            "PushServices", "Signatures", "Crypto", "JSON", "Unix", "CUnix", "CCurl", "COpenSSL",
+            deque,
+        ]),
     module("Turns", on: ["Documents", "Store", "Spool", "OGS", "Crypto", "Unix"]),
     module("Credentials", on: ["Documents", "Store", "APNs", "FCM", "PushServices"]),
 ]
@@ -166,12 +177,13 @@ let programs: [Target] = [
         ]),
 ]
 
-/// Stands in for OGS and APNs on loopback; nothing links it.
+/// Stands in for OGS and the push services on loopback; nothing links it.
 let simulator: [Target] = [
     .executableTarget(
         name: "simulator",
         dependencies: [
             "HTTP2", "HTTP2Server", "Signatures", "Crypto", "JSON", "Unix", "Turnstone",
+            "COpenSSL",
             .product(name: "ArgumentParser", package: "swift-argument-parser"),
         ],
         path: "Sources/Simulator", exclude: ["README.md"])
@@ -229,6 +241,12 @@ let checks: [Target] = [
         and: [
             "TestSupport", "Credentials", "Store", "PushServices", "HTTP2", "HTTP2Server", "JSON",
             "Signatures", "Crypto", "Unix",
+        ]),
+    tests(
+        "WebPush",
+        and: [
+            "TestSupport", "WebPushCredentials", "Store", "PushServices", "JSON", "Signatures",
+            "Crypto", "Unix",
         ]),
     tests("OGS", and: ["TestSupport", "JSON"]),
     tests("Edge", and: ["JSON", "Crypto"]),

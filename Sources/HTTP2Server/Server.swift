@@ -47,6 +47,9 @@ package final class Server {
         } catch { throw error.failure }
     }
 
+    /// The number of ports that it listens on.
+    package var listenerCount: Int { listeners.count }
+
     /// Writes pending output, waits until something arrives or the time is up, and reads it.
     ///
     /// - Parameter other: one of the caller's descriptors to wait for as well.

@@ -107,6 +107,16 @@ package final class ES256PublicKey {
         self.key = key
     }
 
+    /// The point's uncompressed form, which ``init(point:)`` reads: 65 bytes.
+    package var point: [UInt8] {
+        defer { withExtendedLifetime(self) {} }
+        return [UInt8](unsafeUninitializedCapacity: 65) { buffer, count in
+            count = EC_POINT_point2oct(
+                EC_KEY_get0_group(key), EC_KEY_get0_public_key(key),
+                POINT_CONVERSION_UNCOMPRESSED, buffer.baseAddress, 65, nil)
+        }
+    }
+
     /// The key as SubjectPublicKeyInfo in PEM form.
     package var pem: [UInt8] {
         defer { withExtendedLifetime(self) {} }

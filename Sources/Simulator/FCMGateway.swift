@@ -13,6 +13,9 @@ final class FCMGateway {
     }
 
     let project: String
+    let address: String
+    /// The index of its port among the server's.
+    let listener: Int
     var oauth: AccessTokenBook
     var devices: [String: DeviceState] = [:]
     var faults: [GatewayFault] = []
@@ -22,8 +25,12 @@ final class FCMGateway {
     var journal = PushJournal()
     var requests: Int { connections.requests }
 
-    init(project: String, account: AccessTokenBook.Account) {
+    init(
+        project: String, account: AccessTokenBook.Account, address: String, listener: Int
+    ) {
         self.project = project
+        self.address = address
+        self.listener = listener
         oauth = AccessTokenBook(account: account)
     }
 

@@ -2,13 +2,13 @@ import ArgumentParser
 import Turnstone
 import Unix
 
-/// The simulator: stands in for OGS, APNs and FCM on loopback. README.md in this folder is its contract.
+/// The simulator: stands in for OGS and the push services on loopback. README.md in this folder is its contract.
 @main
 struct Simulator: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "simulator",
         abstract:
-            "Stands in for Online-Go.com and APNs on loopback, and is stricter than they are.",
+            "Stands in for Online-Go.com and push services on loopback, and is stricter than they are.",
         discussion: """
             Prints one line of JSON that says where it listens. Then it reads commands, one JSON object per line, from \
             standard input, and answers each with one line.
@@ -28,12 +28,15 @@ struct Simulator: ParsableCommand {
     var managementPort: UInt16 = 0
 
     @Option(
-        help: "The push services that it stands in for besides OGS: apns, or apns,fcm.",
+        help: "The push services that it stands in for besides OGS: apns, fcm and web.",
         transform: PushServiceName.list)
     var services: [PushServiceName] = [.apns]
 
     @Option(help: "The port of FCM; 0 picks a free one.")
     var fcmPort: UInt16 = 0
+
+    @Option(help: "The port of the Web Push service; 0 picks a free one.")
+    var webPort: UInt16 = 0
 
     @Option(help: "The app's bundle id, with which topics begin.")
     var bundle = "com.example.turnstone"
@@ -57,12 +60,13 @@ struct Simulator: ParsableCommand {
     enum PushServiceName: String {
         case apns
         case fcm
+        case web
 
         static func list(_ text: String) throws -> [PushServiceName] {
             let names = text.split(separator: ",", omittingEmptySubsequences: false)
             let services = names.compactMap { PushServiceName(rawValue: String($0)) }
             guard services.count == names.count, services.contains(.apns) else {
-                throw ValidationError("--services must be apns or apns,fcm")
+                throw ValidationError("--services must be apns, or a list of apns, fcm and web")
             }
             return services
         }

@@ -12,6 +12,7 @@ extension Stage {
         if let answer = try performForBoard(name, command) { return answer }
         if let answer = try performForGateway(name, command) { return answer }
         if let answer = try performForChannels(name, command) { return answer }
+        if let answer = try performForWeb(name, command) { return answer }
         switch name {
         case "clock":
             let advance = try command.number("advance_ms").map { Interval(milliseconds: $0) }
@@ -23,12 +24,15 @@ extension Stage {
             site.faults = []
             gateway.clearFaults()
             fcm?.clearFaults()
+            web?.faults = []
+            web?.isDeaf = false
             clearHandshakeFaults()
             return [:]
         case "reset":
             site.reset()
             gateway.reset()
             fcm?.reset()
+            web?.reset()
             clearHandshakeFaults()
             setClock(nil, advance: nil)
             return [:]
@@ -76,12 +80,17 @@ extension Stage {
         ]
         var report: JSONObject = ["ogs": .object(ogs), "apns": .object(apns)]
         if let fcm { report["fcm"] = .object(self.report(fcm, withIDs: withIDs)) }
+        if let web {
+            var members = web.report
+            members["connections"] = JSONValue(server.accepted(listener: web.listener))
+            report["web"] = .object(members)
+        }
         return report
     }
 
     private func clearHandshakeFaults() {
         server.clearHandshakeFaults(listener: 1)
-        if fcm != nil { server.clearHandshakeFaults(listener: Self.fcmListener) }
+        if let fcm { server.clearHandshakeFaults(listener: fcm.listener) }
     }
 }
 

@@ -3,16 +3,13 @@ import JSON
 import Turnstone
 
 extension Stage {
-    /// The index of FCM's port among the server's.
-    static let fcmListener = 3
-
     /// - Returns: `nil` if this is not one of FCM's commands.
     func performForFCM(_ name: String, _ command: JSONObject) throws(Failure) -> JSONObject? {
         let isForFCM = try command.text("service") == "fcm"
         guard isForFCM || ["fcm-token", "fcm-fault", "oauth", "oauth-fault"].contains(name) else {
             return nil
         }
-        guard let fcm else { throw badCommand("there is no FCM: start with --services apns,fcm") }
+        guard let fcm else { throw badCommand("start the simulator with --services apns,fcm") }
         switch name {
         case "fcm-token": try mark(command, fcm)
         case "fcm-fault": fcm.faults.append(try GatewayFault(command, of: .fcm))
@@ -25,24 +22,24 @@ extension Stage {
             if try command.flag("revoke") { fcm.oauth.revoke() }
         case "settings":
             let streams = try command.required("streams", command.number("streams"))
-            for connection in fcmConnections {
+            for connection in connections(of: fcm) {
                 connection.allow(streams: max(0, Int(clamping: streams)))
             }
         case "deaf":
             let after = try command.number("after").map { Int(clamping: $0) }
             fcm.connections.deafness = GatewayDeafness(after: after)
-        case "tls-fault": try failHandshakes(command, listener: Self.fcmListener)
+        case "tls-fault": try failHandshakes(command, listener: fcm.listener)
         case "goaway": fcm.connections.plannedGoAway = try plannedGoAway(command)
         case "drop":
             let isReset = try command.flag("reset")
-            for connection in fcmConnections { connection.drop(resetting: isReset) }
+            for connection in connections(of: fcm) { connection.drop(resetting: isReset) }
         default: return nil
         }
         return [:]
     }
 
-    private var fcmConnections: [ServerConnection] {
-        server.connections.filter { $0.listener == Self.fcmListener }
+    private func connections(of fcm: FCMGateway) -> [ServerConnection] {
+        server.connections.filter { $0.listener == fcm.listener }
     }
 
     private func mark(_ command: JSONObject, _ fcm: FCMGateway) throws(Failure) {
@@ -58,6 +55,30 @@ extension Stage {
         fcm.devices[token] = state
     }
 
+    /// Lets FCM begin on a port of its own.
+    static func fcmGateway(
+        on server: Server, _ workshop: Workshop, options: Simulator
+    ) throws(Failure) -> FCMGateway? {
+        guard options.services.contains(.fcm) else { return nil }
+        let listener = server.listenerCount
+        var limits = ServerLimits()
+        limits.requestBody = 16_384
+        let port = try server.listen(port: options.fcmPort, limits)
+        let address = "https://127.0.0.1:\(port)"
+        return FCMGateway(
+            project: workshop.project, account: try workshop.serviceAccount(at: address),
+            address: address, listener: listener)
+    }
+
+    /// The lines of `simulator.env` that let Turnstone push here.
+    var fcmEnvironment: [String] {
+        guard let fcm else { return [] }
+        return [
+            "FCM_SERVICE_ACCOUNT=\(workshop.accountPath)", "FCM_BASE_URL=\(fcm.address)",
+            "FCM_CA_FILE=\(workshop.authority)",
+        ]
+    }
+
     /// FCM's part of the report.
     func report(_ fcm: FCMGateway, withIDs: Bool) -> JSONObject {
         fcm.connections.removeLinks(except: server.connections)
@@ -70,8 +91,8 @@ extension Stage {
             "oauth_requests": JSONValue(fcm.oauth.requests),
             "oauth_answers": counts(fcm.oauth.answers),
             "access_tokens": JSONValue(fcm.oauth.given),
-            "connections": JSONValue(server.accepted(listener: Self.fcmListener)),
-            "streams_over_limit": JSONValue(server.refusedStreams(listener: Self.fcmListener)),
+            "connections": JSONValue(server.accepted(listener: fcm.listener)),
+            "streams_over_limit": JSONValue(server.refusedStreams(listener: fcm.listener)),
         ]
         if withIDs { report["ids"] = counts(journal.acceptedIDs) }
         if !journal.isQuiet { report["pushes"] = .array(journal.entries.map(\.json)) }

@@ -4,19 +4,20 @@ import JSON
 import Turnstone
 import Unix
 
-/// Both stand-ins behind one server, and the commands that control them.
+/// The stand-ins behind one server, and the commands that control them.
 final class Stage {
     let workshop: Workshop
     let site = Site()
     let gateway: Gateway
-    /// `nil` unless it was asked for.
+    /// FCM, if it was asked for.
     let fcm: FCMGateway?
+    /// The Web Push service, if it was asked for.
+    let web: WebService?
     let server: Server
     let isQuiet: Bool
     private let ogs: String
     private let apns: String
     private let management: String
-    private let fcmAddress: String?
     private let environment: String
     private let endsWithInput: Bool
     private var input: [UInt8] = []
@@ -65,20 +66,10 @@ final class Stage {
         apns = "https://127.0.0.1:\(apnsPort)"
         let managementPort = try server.listen(port: options.managementPort, ServerLimits())
         management = "https://127.0.0.1:\(managementPort)"
-        if options.services.contains(.fcm) {
-            var limits = ServerLimits()
-            limits.requestBody = 16_384
-            let port = try server.listen(port: options.fcmPort, limits)
-            let address = "https://127.0.0.1:\(port)"
-            fcmAddress = address
-            let fcm = FCMGateway(
-                project: workshop.project, account: try workshop.serviceAccount(at: address))
-            fcm.journal.isQuiet = isQuiet
-            self.fcm = fcm
-        } else {
-            fcmAddress = nil
-            fcm = nil
-        }
+        fcm = try Self.fcmGateway(on: server, workshop, options: options)
+        fcm?.journal.isQuiet = isQuiet
+        web = try Self.webService(on: server, options: options)
+        web?.isQuiet = isQuiet
         if options.printPushes {
             gateway.onPush = { StandardStreams.writeErrors(phonePicture($0)) }
         }
@@ -88,21 +79,21 @@ final class Stage {
     func announce() throws(Failure) {
         try workshop.writeEnvironment(
             ogs: ogs, apns: apns, management: management, environment: environment,
-            fcm: fcmAddress)
-        var line: JSONObject =
-            [
-                "ogs": .string(ogs), "apns": .string(apns),
-                "management": .string(management), "ca": .string(workshop.authority),
-                "apns_key": .string(workshop.keyPath(workshop.keyID)),
-                "key_id": .string(workshop.keyID), "team_id": .string(workshop.team),
-                "bundle_id": .string(workshop.bundle), "env": .string(workshop.environmentPath),
-            ]
-        if let fcmAddress {
-            line["fcm"] = .string(fcmAddress)
-            line["service_account"] = .string(workshop.accountPath)
-            line["project_id"] = .string(workshop.project)
+            others: fcmEnvironment + webEnvironment)
+        var members: JSONObject = [
+            "ogs": .string(ogs), "apns": .string(apns),
+            "management": .string(management), "ca": .string(workshop.authority),
+            "apns_key": .string(workshop.keyPath(workshop.keyID)),
+            "key_id": .string(workshop.keyID), "team_id": .string(workshop.team),
+            "bundle_id": .string(workshop.bundle), "env": .string(workshop.environmentPath),
+        ]
+        if let fcm {
+            members["fcm"] = .string(fcm.address)
+            members["service_account"] = .string(workshop.accountPath)
+            members["project_id"] = .string(workshop.project)
         }
-        printLine(line)
+        if let web { members["web"] = .string(web.origin) }
+        printLine(members)
     }
 
     /// Serves requests and commands until the end.
@@ -114,9 +105,12 @@ final class Stage {
                 connection.isDeaf = gateway.connections.isDeaf(to: connection.number)
             }
             if let fcm {
-                for connection in server.connections where connection.listener == Self.fcmListener {
+                for connection in server.connections where connection.listener == fcm.listener {
                     connection.isDeaf = fcm.connections.isDeaf(to: connection.number)
                 }
+            }
+            for connection in server.connections where connection.listener == web?.listener {
+                connection.isDeaf = web?.isDeaf == true
             }
             // Input is read even while a command waits: its sender may have gone.
             if server.wait(for: patience, also: inputIsOpen ? 0 : nil) { readCommands() }
@@ -130,7 +124,7 @@ final class Stage {
         }
     }
 
-    /// The clock of both stand-ins: the system's, unless a command sets it.
+    /// The clock of all stand-ins: the system's, unless a command sets it.
     var now: Timestamp { (frozen ?? .systemNow) + shift }
 
     func setClock(_ moment: Timestamp?, advance: Interval?) {
@@ -154,9 +148,13 @@ final class Stage {
         if connection.listener == 2 {
             return take(gateway.manage(request, now: now), connection, request.stream)
         }
-        if connection.listener == Self.fcmListener {
-            guard let reaction = fcm?.react(to: request, on: connection, now: now) else { return }
+        if let fcm, connection.listener == fcm.listener {
+            guard let reaction = fcm.react(to: request, on: connection, now: now) else { return }
             return take(reaction, connection, request.stream)
+        }
+        if let web, connection.listener == web.listener {
+            return take(
+                web.react(to: request, on: connection, now: now), connection, request.stream)
         }
         if request.fields[":path"] == "/simulator/command", request.fields[":method"] == "POST" {
             return perform(request.body, .client(connection, stream: request.stream))
@@ -276,11 +274,14 @@ final class Stage {
     }
 
     private func isReached(_ wait: Wait) -> Bool {
-        accepted >= wait.pushes && gateway.requests + (fcm?.requests ?? 0) >= wait.requests
+        let requests = gateway.requests + (fcm?.requests ?? 0) + (web?.requests ?? 0)
+        return accepted >= wait.pushes && requests >= wait.requests
     }
 
-    /// The number of pushes that the services have accepted.
-    private var accepted: Int { gateway.journal.accepted + (fcm?.journal.accepted ?? 0) }
+    /// The number of pushes that all push services have accepted.
+    private var accepted: Int {
+        gateway.journal.accepted + (fcm?.journal.accepted ?? 0) + (web?.accepted ?? 0)
+    }
 
     /// Whether the next line must wait until an earlier one is answered.
     private var isOutputWaiting: Bool {

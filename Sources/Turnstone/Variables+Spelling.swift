@@ -14,6 +14,8 @@ extension Variables {
         "OGS_CA_FILE", "OGS_CONTACT", "OGS_REQUESTS_PER_SECOND", "OGS_WEB_URL", "STATE_DIRECTORY",
         "TURNSTONE_CONFIG", "TURNSTONE_DELIVER", "TURNSTONE_LOG", "TURNSTONE_NOW",
         "TURNSTONE_SERVER_KEY", "TURNSTONE_STATE",
+        "VAPID_PRIVATE_KEY_PATH", "VAPID_SUBJECT", "WEBPUSH_CA_FILE", "WEBPUSH_HOSTS",
+        "WEBPUSH_PRIVATE_HOSTS",
         // Passed between programs, and for building and testing.
         "TURNSTONE_BIN", "TURNSTONE_CHECK_API_KEY", "TURNSTONE_CHECK_TOKEN", "TURNSTONE_CHECK_URL",
         "TURNSTONE_DEADLINE", "TURNSTONE_EMBEDDED", "TURNSTONE_FUZZ", "TURNSTONE_LONG",
@@ -22,7 +24,9 @@ extension Variables {
         "TURNSTONE_VECTORS", "TURNSTONE_VERSION", "TURNSTONE_WRAP",
     ]
 
-    private static let prefixes = ["TURNSTONE_", "APNS_", "FCM_", "OGS_", "JWT_"]
+    private static let prefixes = [
+        "TURNSTONE_", "APNS_", "FCM_", "OGS_", "JWT_", "VAPID_", "WEBPUSH_",
+    ]
 
     /// A sentence for each variable that is probably misspelt: it has one of our prefixes or, in the
     /// configuration file, is nearly one of our names. The sentence does not contain its value.

@@ -19,6 +19,7 @@ let routes = [
     ProgramRoute("POST", "/api/push/register", "push-register"),
     ProgramRoute("DELETE", "/api/push/invalidate", "push-invalidate"),
     ProgramRoute("GET", "/api/push/status", "push-status"),
+    ProgramRoute("GET", "/api/push/config", "push-config"),
     ProgramRoute("POST", "/api/push/live-activity", "live-activity"),
     ProgramRoute("POST", "/api/push/channels", "channels"),
     ProgramRoute("GET", "/api/push/channels", "channels"),

@@ -1,0 +1,142 @@
+import CCurl
+import CUnix
+import Turnstone
+
+/// The data of one message while libcurl works on it. It lives as long as its handle is in the multi handle.
+final class PushTransfer {
+    let origin: OriginState
+    let item: OriginState.Item
+    /// The value of `authorization` that it was sent with.
+    let bearer: String
+    private let body: UnsafeMutableRawBufferPointer
+    private var headers: UnsafeMutablePointer<curl_slist>?
+    private var answer: [UInt8] = []
+    private var answerLength = 0
+    /// Whether the host's address was refused.
+    private var isForbidden = false
+
+    /// The part of an answer that is kept.
+    private static let kept = 4096
+    /// The longest answer in bytes.
+    private static let longest = 1 << 20
+
+    init(
+        _ item: OriginState.Item, to origin: OriginState, body bytes: [UInt8], now: Timestamp
+    ) {
+        self.item = item
+        self.origin = origin
+        bearer = origin.bearer
+        body = .allocate(byteCount: max(1, bytes.count), alignment: 1)
+        body.copyBytes(from: bytes)
+        let message = item.request.message
+        var lines = [
+            "Authorization: \(bearer)", "Content-Type: application/octet-stream",
+            "Content-Encoding: aes128gcm", "TTL: \(item.request.ttl(at: now))",
+            "Urgency: \(message.urgency.rawValue)",
+            // libcurl would wait for the server's consent before it sends the body.
+            "Expect:",
+        ]
+        if let topic = message.topic { lines.append("Topic: \(topic)") }
+        for line in lines { headers = curl_slist_append(headers, line) }
+    }
+
+    deinit {
+        curl_slist_free_all(headers)
+        body.deallocate()
+    }
+
+    /// Sets the options of this message. Handles keep those of the last one.
+    func configure(_ easy: UnsafeMutableRawPointer) -> Bool {
+        defer { withExtendedLifetime(self) {} }
+        let pointer = Unmanaged.passUnretained(self).toOpaque()
+        let codes = [
+            ccurl_setopt_text(easy, CURLOPT_URL, item.request.subscription.endpoint.text),
+            ccurl_setopt_long(easy, CURLOPT_POSTFIELDSIZE, body.count),
+            ccurl_setopt_pointer(easy, CURLOPT_POSTFIELDS, body.baseAddress),
+            ccurl_setopt_pointer(easy, CURLOPT_HTTPHEADER, headers),
+            ccurl_setopt_pointer(easy, CURLOPT_WRITEDATA, pointer),
+            ccurl_setopt_pointer(easy, CURLOPT_OPENSOCKETDATA, pointer),
+        ]
+        return codes.allSatisfy { $0 == CURLE_OK }
+    }
+
+    /// - Returns: `false` if the answer is too long.
+    fileprivate func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        answerLength += bytes.count
+        answer.append(contentsOf: bytes.prefix(Self.kept - answer.count))
+        return answerLength <= Self.longest
+    }
+
+    fileprivate func open(_ address: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t {
+        let family = address.pointee.family
+        let bytes = UnsafeRawBufferPointer(
+            start: UnsafeRawPointer(address) + MemoryLayout<curl_sockaddr>.offset(of: \.addr)!,
+            count: Int(address.pointee.addrlen))
+        let place = family == AF_INET ? 4..<8 : family == AF_INET6 ? 8..<24 : 0..<0
+        guard place.upperBound <= bytes.count,
+            origin.mayBePrivate || isPublicAddress(Array(bytes[place]))
+        else {
+            isForbidden = true
+            return curl_socket_t(-1)  // CURL_SOCKET_BAD
+        }
+        let closing = Int32(SOCK_CLOEXEC.rawValue)
+        return socket(family, address.pointee.socktype | closing, address.pointee.protocol)
+    }
+
+    /// The result of a finished request.
+    enum Result {
+        case answered(WebPushVerdict, isMultiplexed: Bool)
+        /// Nothing was sent: there was no connection.
+        case failed(String)
+        /// It may have been processed.
+        case lost(String)
+    }
+
+    func result(_ code: CURLcode, _ easy: UnsafeMutableRawPointer) -> Result {
+        var status = 0
+        ccurl_getinfo_long(easy, CURLINFO_RESPONSE_CODE, &status)
+        // Once the status has come, the rest of the answer says only why.
+        if code == CURLE_OK || status >= 200 {
+            var version = 0
+            ccurl_getinfo_long(easy, CURLINFO_HTTP_VERSION, &version)
+            let verdict = WebPushVerdict(
+                status: status, body: answer, retryAfter: retryAfter(easy))
+            return .answered(verdict, isMultiplexed: version == CURL_HTTP_VERSION_2_0)
+        }
+        if isForbidden { return .failed("its address is not public (WEBPUSH_PRIVATE_HOSTS)") }
+        var sent = 0
+        ccurl_getinfo_long(easy, CURLINFO_REQUEST_SIZE, &sent)
+        let reason = String(cString: curl_easy_strerror(code))
+        return sent == 0 ? .failed(reason) : .lost(reason)
+    }
+
+    /// `Retry-After` in either form, seconds or a date. C: `CURLINFO_RETRY_AFTER`.
+    private func retryAfter(_ easy: UnsafeMutableRawPointer) -> Interval? {
+        var seconds: curl_off_t = 0
+        ccurl_getinfo_offset(easy, CURLINFO_RETRY_AFTER, &seconds)
+        return seconds > 0 ? .seconds(Int64(seconds)) : nil
+    }
+}
+
+/// Receives each piece of a body from libcurl. Returning less than `size * count` ends the request.
+/// C: `CURLOPT_WRITEFUNCTION`.
+func takeAnswer(
+    _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int,
+    _ data: UnsafeMutableRawPointer?
+) -> Int {
+    guard let bytes, let data else { return 0 }
+    let transfer = Unmanaged<PushTransfer>.fromOpaque(data).takeUnretainedValue()
+    return transfer.take(UnsafeRawBufferPointer(start: bytes, count: size * count))
+        ? size * count : 0
+}
+
+/// Opens a socket to the address that a host's name led to, if that is allowed. A check of the name alone
+/// would lose to a name server that answers differently the next time.
+/// C: `CURLOPT_OPENSOCKETFUNCTION`.
+func openSocket(
+    _ data: UnsafeMutableRawPointer?, _ purpose: curlsocktype,
+    _ address: UnsafeMutablePointer<curl_sockaddr>?
+) -> curl_socket_t {
+    guard let data, let address else { return -1 }
+    return Unmanaged<PushTransfer>.fromOpaque(data).takeUnretainedValue().open(address)
+}
