@@ -1,17 +1,21 @@
 import Crypto
 import Testing
 import Turnstone
+import Unix
 
 @testable import WebPush
 
 /// A browser that has subscribed: it has the private half of its key and reads messages.
 struct Browser {
     let subscription: PushSubscription
+    let privateKey: [UInt8]
     private let key: AgreementKey
 
     init(endpoint: String = "https://push.example.net/push/1") throws {
         key = try AgreementKey()
-        try key.renew()
+        privateKey = try randomBytes(32)
+        // Nearly every number is a private key.
+        try #require(key.take(privateKey: privateKey))
         subscription = try PushSubscription([
             "endpoint": .string(endpoint), "expirationTime": .null,
             "keys": [

@@ -68,10 +68,11 @@ final class SenderStage {
     }
 
     init(
-        _ services: [Service], mayBePrivate: Bool = true, patience: Interval = .seconds(30)
+        _ services: [Service], others: [String] = [], mayBePrivate: Bool = true,
+        patience: Interval = .seconds(30)
     ) throws {
-        let hosts = services.map { String($0.origin.dropFirst("https://".count)) }
-            .joined(separator: ",")
+        let hosts = (services.map(\.origin) + others)
+            .map { String($0.dropFirst("https://".count)) }.joined(separator: ",")
         var values = [
             "VAPID_SUBJECT": "mailto:push@example.org", "WEBPUSH_HOSTS": hosts,
             "WEBPUSH_CA_FILE": services[0].simulator.addresses["ca"]?.string ?? "",

@@ -1,4 +1,5 @@
 import Crypto
+import Foundation
 import JSON
 import PushServices
 import Signatures
@@ -239,5 +240,19 @@ import Unix
         stage.sender.close()
         #expect(try stage.sender.exchange().map(\.verdict.outcome) == [.noVerdict])
         #expect(stage.sender.backlog == 0)
+    }
+
+    @Test(
+        "a push service that only knows HTTP/1.1 gets its messages over four connections",
+        .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/python3")))
+    func oldService() throws {
+        let service = try Service()
+        let old = try OldService(like: service)
+        let stage = try SenderStage([service], others: [old.origin])
+        let browser = try Browser(endpoint: old.origin + "/push/1").subscription
+        for number in 0..<50 { try stage.submit(number, to: browser) }
+        try stage.play { stage.verdicts.count == 50 }
+        #expect(stage.verdicts.values.allSatisfy { $0.outcome == .accepted })
+        #expect((2...4).contains(try old.end()))
     }
 }
