@@ -1,14 +1,28 @@
+/// HMAC-SHA-256 (RFC 2104) with one key for several messages.
+package struct HMAC {
+    private var inner = SHA256()
+    private var outer = SHA256()
+
+    package init(key: [UInt8]) {
+        var block = key.count > 64 ? SHA256.hash(key) : key
+        block += [UInt8](repeating: 0, count: 64 - block.count)
+        inner.update(block.map { $0 ^ 0x36 })
+        outer.update(block.map { $0 ^ 0x5c })
+    }
+
+    /// - Returns: the code's 32 bytes. Compare them with `isEqualInConstantTime`.
+    package func code(of message: [UInt8]) -> [UInt8] {
+        var inner = inner
+        inner.update(message)
+        var outer = outer
+        outer.update(inner.finish())
+        return outer.finish()
+    }
+}
+
 /// Computes HMAC-SHA-256 (RFC 2104).
 ///
 /// - Returns: the code's 32 bytes. Compare them with `isEqualInConstantTime`.
 package func hmacSHA256(_ message: [UInt8], key: [UInt8]) -> [UInt8] {
-    var block = key.count > 64 ? SHA256.hash(key) : key
-    block += [UInt8](repeating: 0, count: 64 - block.count)
-    var inner = SHA256()
-    inner.update(block.map { $0 ^ 0x36 })
-    inner.update(message)
-    var outer = SHA256()
-    outer.update(block.map { $0 ^ 0x5c })
-    outer.update(inner.finish())
-    return outer.finish()
+    HMAC(key: key).code(of: message)
 }

@@ -17,6 +17,9 @@ final class OriginState {
     var waiting: Deque<Item> = []
     var inFlight = 0
     private(set) var window = OriginWindow()
+    /// The number of messages sent over the present connection, and whether one was answered.
+    private var sentOnConnection = 0
+    private var isConnectionProven = false
 
     /// The header `authorization`, and when the shared token was last asked for.
     private(set) var bearer = ""
@@ -43,8 +46,18 @@ final class OriginState {
 
     /// The number of waiting messages that may be sent now.
     func room(at now: Instant) -> Int {
-        isPaused(at: now) ? 0 : max(0, window.size - inFlight)
+        if isPaused(at: now) { return 0 }
+        // The first and the last message of a connection are sent alone.
+        let left = Self.connectionLimit - 1 - sentOnConnection
+        guard isConnectionProven, left > 0 else { return inFlight == 0 ? 1 : 0 }
+        return max(0, min(window.size - inFlight, left))
     }
+
+    /// The number of messages that are sent over one connection.
+    ///
+    /// libcurl 7.88 resets each stream after its end, and servers take many resets for an attack: nghttp2 ends
+    /// the connection after the 1000th, with answers that nobody has read. So we end it before.
+    private static let connectionLimit = 900
 
     func isPaused(at now: Instant) -> Bool { now < pausedUntil }
 
@@ -70,9 +83,19 @@ final class OriginState {
 
     // MARK: What happens
 
+    /// Whether the next message is the last one of its connection, which ends with it.
+    var endsConnection: Bool { sentOnConnection >= Self.connectionLimit - 1 }
+
     func didSend(at now: Instant) {
         if inFlight == 0 { lastProgress = now }
         inFlight += 1
+        sentOnConnection += 1
+        if sentOnConnection >= Self.connectionLimit { beginConnection() }
+    }
+
+    private func beginConnection() {
+        sentOnConnection = 0
+        isConnectionProven = false
     }
 
     /// Records an answer.
@@ -82,6 +105,7 @@ final class OriginState {
         inFlight -= 1
         lastProgress = now
         failures = 0
+        isConnectionProven = sentOnConnection > 0
         window.adapt(to: outcome, isMultiplexed: isMultiplexed)
         switch outcome {
         case .accepted, .gone:
@@ -109,12 +133,14 @@ final class OriginState {
     func didLose(at now: Instant) {
         inFlight -= 1
         window.shrink()
+        if inFlight == 0 { beginConnection() }
     }
 
     /// Records a failure to connect. The pause doubles with each, from one second up to a minute.
     func didFail(_ reason: String, at now: Instant) {
         inFlight -= 1
         window = OriginWindow()
+        beginConnection()
         // The others that waited for this connection fail with it.
         guard !isPaused(at: now) else { return }
         pause(reason, .seconds(min(60, 1 << Int64(min(failures, 6)))), now: now)

@@ -8,6 +8,8 @@ final class PushTransfer {
     let item: OriginState.Item
     /// The value of `authorization` that it was sent with.
     let bearer: String
+    /// Whether the connection ends with it.
+    private let endsConnection: Bool
     private let body: UnsafeMutableRawBufferPointer
     private var headers: UnsafeMutablePointer<curl_slist>?
     private var answer: [UInt8] = []
@@ -26,6 +28,7 @@ final class PushTransfer {
         self.item = item
         self.origin = origin
         bearer = origin.bearer
+        endsConnection = origin.endsConnection
         body = .allocate(byteCount: max(1, bytes.count), alignment: 1)
         body.copyBytes(from: bytes)
         let message = item.request.message
@@ -54,6 +57,7 @@ final class PushTransfer {
             ccurl_setopt_long(easy, CURLOPT_POSTFIELDSIZE, body.count),
             ccurl_setopt_pointer(easy, CURLOPT_POSTFIELDS, body.baseAddress),
             ccurl_setopt_pointer(easy, CURLOPT_HTTPHEADER, headers),
+            ccurl_setopt_long(easy, CURLOPT_FORBID_REUSE, endsConnection ? 1 : 0),
             ccurl_setopt_pointer(easy, CURLOPT_WRITEDATA, pointer),
             ccurl_setopt_pointer(easy, CURLOPT_OPENSOCKETDATA, pointer),
         ]

@@ -15,8 +15,9 @@ final class Service {
     let origin: String
 
     /// - Parameter first: another one, whose certificates it has.
-    init(like first: Service? = nil) throws {
-        simulator = try Simulator(["--services", "apns,web"], like: first?.simulator)
+    init(like first: Service? = nil, quiet: Bool = false) throws {
+        let options = ["--services", "apns,web"] + (quiet ? ["--quiet-journal"] : [])
+        simulator = try Simulator(options, like: first?.simulator)
         origin = try #require(simulator.addresses["web"]?.string)
     }
 

@@ -33,6 +33,25 @@ import Unix
         #expect(try service.report()["connections"] == 1)
     }
 
+    @Test("a connection ends before the server takes libcurl's resets for an attack")
+    func manyMessages() throws {
+        let service = try Service(quiet: true)
+        let stage = try SenderStage([service])
+        let browser = try service.subscribe()
+        var next = 0
+        try stage.play {
+            while next < 2000, stage.sender.room > 0 {
+                try stage.submit(next, to: browser)
+                next += 1
+            }
+            return stage.verdicts.count == 2000
+        }
+        #expect(stage.verdicts.values.allSatisfy { $0.outcome == .accepted })
+        let report = try service.report()
+        #expect(report["requests"] == 2000)
+        #expect(report["connections"] == 3)
+    }
+
     @Test("a deaf push service delays no other")
     func deafOrigin() throws {
         let deaf = try Service()
