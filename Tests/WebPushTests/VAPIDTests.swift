@@ -98,6 +98,33 @@ import WebPushCredentials
         #expect((attributes[.posixPermissions] as? Int) == 0o600)
     }
 
+    @Test func manyProgramsAtOnceMakeOneKey() throws {
+        var answers: Set<String> = []
+        let programs = try (0..<50).map { _ in
+            let (program, input, output) = (Process(), Pipe(), Pipe())
+            program.executableURL = URL(fileURLWithPath: Programs.path("push-config"))
+            program.environment = [
+                "TURNSTONE_STATE": folder.path, "TURNSTONE_CONFIG": "/dev/null",
+                "VAPID_SUBJECT": "mailto:push@example.org",
+            ]
+            program.standardInput = input
+            program.standardOutput = output
+            try program.run()
+            let event = #"{"method": "GET", "path": "/api/push/config"}"#
+            try input.fileHandleForWriting.write(contentsOf: Data(event.utf8))
+            try input.fileHandleForWriting.close()
+            return (program, output)
+        }
+        for (program, output) in programs {
+            let answer = try output.fileHandleForReading.readToEnd() ?? Data()
+            answers.insert(String(decoding: answer, as: UTF8.self))
+            program.waitUntilExit()
+        }
+        #expect(answers.count == 1)
+        let key = base64URL(try state().vapidKey(settings()).publicKey.point)
+        #expect(answers.first?.contains(key) == true)
+    }
+
     @Test("a key that was lost is not replaced: every browser would have to subscribe again")
     func lostKey() throws {
         let (state, settings) = (try state(), try settings())
