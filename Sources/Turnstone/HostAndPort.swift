@@ -37,7 +37,9 @@ package struct HostAndPort: Hashable, Sendable {
             return
         }
         let digits = String(decoding: Array(rest.dropFirst()), as: UTF8.self)
-        guard let port = UInt16(digits), port > 0, String(port) == digits else { return nil }
+        guard rest.first == UInt8(ascii: ":"), let port = UInt16(digits), port > 0,
+            String(port) == digits
+        else { return nil }
         self.port = port
     }
 

@@ -109,7 +109,8 @@ import Turnstone
     @Test(arguments: [
         "https://", "https:///x", "https://a.b:/x", "https://a.b:0/x", "https://a.b:65536/x",
         "https://a.b:80:80/x", "https://a..b/x", "https://.a.b/x", "https://*.a.b/x",
-        "https://a.b./x", "https://[::1/x", "https://[::1]x/", "https://a%2eb/x", "https://ä.b/x",
+        "https://a.b./x", "https://[::1/x", "https://[::1]x/",
+        "https://[::1]x443/", "https://a%2eb/x", "https://ä.b/x",
         "ftp://a.b/x", "https:/a.b", "//a.b/x", "https://a.b\\@c.d/x", "https://a.b/\u{0}",
         "https://\(String(repeating: "a", count: 2048))/",
     ])
