@@ -12,10 +12,7 @@ package struct GatewayAddress: Equatable, Sendable {
     }
 
     /// The value of `:authority`.
-    package var authority: String {
-        let name = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
-        return port == 443 ? name : "\(name):\(port)"
-    }
+    package var authority: String { authorityText(host, port) }
 
     /// The address and why there is no connection to it, for an operator.
     ///
@@ -48,31 +45,8 @@ extension GatewayAddress {
         guard url.hasPrefix(scheme) else { return nil }
         var rest = Array(url.utf8.dropFirst(scheme.utf8.count))
         if rest.last == UInt8(ascii: "/") { rest.removeLast() }
-        var name = rest[...]
-        var port: ArraySlice<UInt8> = []
-        if rest.first == UInt8(ascii: "[") {
-            guard let end = rest.firstIndex(of: UInt8(ascii: "]")) else { return nil }
-            name = rest[1..<end]
-            port = rest[(end + 1)...]
-        } else if let colon = rest.firstIndex(of: UInt8(ascii: ":")) {
-            name = rest[..<colon]
-            port = rest[colon...]
-        }
-        let isName = name.allSatisfy {
-            isLetterOrDigit($0) || [UInt8(ascii: "."), UInt8(ascii: "-")].contains($0)
-                || rest.first == UInt8(ascii: "[") && $0 == UInt8(ascii: ":")
-        }
-        guard !name.isEmpty, isName, let number = Self.port(port) else { return nil }
-        self.init(host: String(decoding: name, as: UTF8.self), port: number)
-    }
-
-    /// - Parameter text: empty, or a colon and a number.
-    private static func port(_ text: ArraySlice<UInt8>) -> UInt16? {
-        if text.isEmpty { return 443 }
-        let digits = text.dropFirst()
-        guard text.first == UInt8(ascii: ":"), digits.allSatisfy({ (48...57).contains($0) }),
-            let number = UInt16(String(decoding: digits, as: UTF8.self)), number > 0
+        guard let place = HostAndPort(String(decoding: rest, as: UTF8.self)), !place.isPattern
         else { return nil }
-        return number
+        self.init(host: place.host, port: place.port ?? 443)
     }
 }

@@ -53,6 +53,12 @@ package struct HostAndPort: Hashable, Sendable {
     }
 }
 
+/// A host with its port as addresses have them: a number of version 6 in brackets, and port 443 left out.
+package func authorityText(_ host: String, _ port: UInt16) -> String {
+    let name = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
+    return port == 443 ? name : "\(name):\(port)"
+}
+
 /// Letters, digits, `-`, `_` and dots between labels (RFC 1123 section 2.1, with the underscore that occurs).
 private func isHostName(_ name: ArraySlice<UInt8>) -> Bool {
     guard (1...253).contains(name.count) else { return false }

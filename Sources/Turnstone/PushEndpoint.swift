@@ -51,12 +51,6 @@ extension PushEndpoint: CustomStringConvertible {
     package var description: String { "\(origin)/…" }
 }
 
-/// A host with its port as addresses have them, and left out for 443.
-private func authorityText(_ host: String, _ port: UInt16) -> String {
-    let name = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
-    return port == 443 ? name : "\(name):\(port)"
-}
-
 /// Printable ASCII without the characters that RFC 3986 allows nowhere in a URL.
 private func isURLByte(_ byte: UInt8) -> Bool {
     switch byte {

@@ -119,7 +119,7 @@ import Turnstone
         "", "https://", "https://:443", "https://a:", "https://a:0", "https://a:65536",
         "https://a:+1",
         "https://a/path", "https://a?b", "https://user@a", "https://[::1", "https://[]",
-        "https://a b",
+        "https://a b", "https://[::1]x443", "https://*.a",
         "https://::1", "ftp://a", "https://a:443:443",
     ])
     func invalidAddressesAreRefused(url: String) {
