@@ -1,7 +1,6 @@
 import Crypto
 import Signatures
 import Turnstone
-import Unix
 
 /// How to reach APNs and the credentials to use there, from the `APNS_…` variables.
 package struct APNsSettings {
@@ -95,7 +94,7 @@ package struct APNsSettings {
 
     private static func key(_ variables: Variables) throws(Failure) -> ES256PrivateKey {
         if let path = variables.text("APNS_KEY_PATH") {
-            let bytes = try contents(of: path, "APNS_KEY_PATH", variables)
+            let bytes = try variables.contents(of: path, "APNS_KEY_PATH")
             return try key(bytes, "APNS_KEY_PATH", "the file \(path)", variables)
         }
         guard let text = variables.text("APNS_KEY") else {
@@ -116,18 +115,6 @@ package struct APNsSettings {
             throw variables.wrong(
                 name, "\(holder) must hold a P-256 private key in PEM form, as Apple's .p8 does")
         }
-    }
-
-    private static func contents(
-        of path: String, _ name: String, _ variables: Variables
-    ) throws(Failure) -> [UInt8] {
-        do throws(SystemError) {
-            if let bytes = try Files.contents(ofOperatorFile: path) { return bytes }
-        } catch {
-            throw variables.wrong(
-                name, "cannot read the file \(path): \(error.reasonForFile)")
-        }
-        throw variables.wrong(name, "the file \(path) does not exist")
     }
 
     /// Reads the id of a key or of a team, as Apple assigns them.

@@ -1,6 +1,5 @@
 import Signatures
 import Turnstone
-import Unix
 
 /// A file with certificates to trust instead of the system's, named by a variable.
 package enum CertificateFile {
@@ -12,12 +11,7 @@ package enum CertificateFile {
         in variables: Variables, _ name: String
     ) throws(Failure) -> String? {
         guard let path = variables.text(name) else { return nil }
-        let bytes: [UInt8]?
-        do throws(SystemError) { bytes = try Files.contents(ofOperatorFile: path) } catch {
-            throw variables.wrong(
-                name, "cannot read the file \(path): \(error.reasonForFile)")
-        }
-        guard let bytes else { throw variables.wrong(name, "the file \(path) does not exist") }
+        let bytes = try variables.contents(of: path, name)
         guard Certificates.count(inPEM: bytes) > 0 else {
             throw variables.wrong(name, "the file \(path) must hold certificates in PEM form")
         }

@@ -1,7 +1,6 @@
 import Crypto
 import Signatures
 import Turnstone
-import Unix
 
 /// How to reach Firebase Cloud Messaging (FCM) and the credentials to use there, from the `FCM_…` variables.
 package struct FCMSettings {
@@ -53,23 +52,14 @@ package struct FCMSettings {
     ) throws(Failure) -> ServiceAccount {
         let name = "FCM_SERVICE_ACCOUNT"
         let isJSON = text.utf8.first == UInt8(ascii: "{")
-        let bytes = isJSON ? Array(text.utf8) : try contents(of: text, name, variables)
+        let bytes =
+            isJSON
+            ? Array(text.utf8)
+            : try variables.contents(
+                of: text, name, ifMissing: ": set it to the service account's JSON file")
         do throws(Failure) { return try ServiceAccount(bytes) } catch {
             let holder = isJSON ? "the value" : "the file \(text)"
             throw variables.wrong(name, "\(holder) \(error.sentence)")
         }
-    }
-
-    private static func contents(
-        of path: String, _ name: String, _ variables: Variables
-    ) throws(Failure) -> [UInt8] {
-        do throws(SystemError) {
-            if let bytes = try Files.contents(ofOperatorFile: path) { return bytes }
-        } catch {
-            throw variables.wrong(
-                name, "cannot read the file \(path): \(error.errno.reasonForFile)")
-        }
-        throw variables.wrong(
-            name, "there is no file \(path): set it to the service account's JSON file")
     }
 }

@@ -1,6 +1,5 @@
 import Signatures
 import Turnstone
-import Unix
 
 /// How to push to browsers, from the `VAPID_…` and `WEBPUSH_…` variables.
 package struct WebPushSettings {
@@ -39,17 +38,10 @@ package struct WebPushSettings {
     private static func key(_ variables: Variables) throws(Failure) -> ES256PrivateKey? {
         let name = "VAPID_PRIVATE_KEY_PATH"
         guard let path = variables.text(name) else { return nil }
-        let contents: [UInt8]?
-        do throws(SystemError) { contents = try Files.contents(ofOperatorFile: path) } catch {
-            throw variables.wrong(
-                name, "cannot read the file \(path): \(error.errno.reasonForFile)")
-        }
-        guard let contents else {
-            throw variables.wrong(
-                name,
-                "there is no file \(path); make one, or leave the variable out and the installation makes a key"
-            )
-        }
+        let contents = try variables.contents(
+            of: path, name,
+            ifMissing:
+                "; make one, or leave the variable out and the installation makes a key")
         do throws(Failure) { return try ES256PrivateKey(pem: contents) } catch {
             throw variables.wrong(
                 name,
