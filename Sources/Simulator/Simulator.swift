@@ -28,7 +28,7 @@ struct Simulator: ParsableCommand {
     var managementPort: UInt16 = 0
 
     @Option(
-        help: "The push services that it stands in for besides OGS: apns, fcm and web.",
+        help: "The push services that it stands in for besides OGS: any of apns, fcm and web.",
         transform: PushServiceName.list)
     var services: [PushServiceName] = [.apns]
 
@@ -55,22 +55,6 @@ struct Simulator: ParsableCommand {
 
     @Flag(help: "End when standard input ends.")
     var untilStdinEnds = false
-
-    /// A push service that it can stand in for.
-    enum PushServiceName: String {
-        case apns
-        case fcm
-        case web
-
-        static func list(_ text: String) throws -> [PushServiceName] {
-            let names = text.split(separator: ",", omittingEmptySubsequences: false)
-            let services = names.compactMap { PushServiceName(rawValue: String($0)) }
-            guard services.count == names.count, services.contains(.apns) else {
-                throw ValidationError("--services must be apns, or a list of apns, fcm and web")
-            }
-            return services
-        }
-    }
 
     func run() throws {
         ThisProcess.begin()

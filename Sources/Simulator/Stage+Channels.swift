@@ -4,6 +4,7 @@ import Turnstone
 extension Stage {
     /// - Returns: `nil` if the command is not about broadcast channels.
     func performForChannels(_ name: String, _ command: JSONObject) throws(Failure) -> JSONObject? {
+        guard apns != nil else { return nil }
         switch name {
         case "channel": try putChannel(command)
         case "channels":

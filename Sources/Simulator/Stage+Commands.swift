@@ -37,7 +37,9 @@ extension Stage {
             setClock(nil, advance: nil)
             return [:]
         case "end": return [:]
-        default: throw badCommand("unknown command \(name)")
+        default:
+            let advice = apns == nil ? "; start the simulator with --services apns for APNs'" : ""
+            throw badCommand("unknown command \(name)\(advice)")
         }
     }
 
@@ -46,39 +48,18 @@ extension Stage {
     }
 
     private func report(withIDs: Bool) -> JSONObject {
-        gateway.connections.removeLinks(except: server.connections)
-        let journal = gateway.journal
-        var reasons = JSONObject()
-        for (reason, count) in journal.reasons.sorted(by: { $0.key < $1.key }) {
-            reasons.append(reason, JSONValue(count))
-        }
-        let connections = [0, 1].map { server.accepted(listener: $0) }
-        var apns: JSONObject = [
-            "requests": JSONValue(gateway.requests), "accepted": JSONValue(journal.accepted),
-            "distinct_ids": JSONValue(journal.acceptedIDs.count),
-            "repeated_ids": JSONValue(journal.repeatedIDs), "answers": .object(reasons),
-            "provider_tokens": JSONValue(gateway.tokens.count),
-            "connections": JSONValue(connections[1]),
-            "streams_over_limit": JSONValue(server.refusedStreams(listener: 1)),
-        ]
-        if withIDs {
-            var ids = JSONObject()
-            for (id, count) in journal.acceptedIDs { ids.append(id, JSONValue(count)) }
-            apns["ids"] = .object(ids)
-        }
-        if !journal.isQuiet { apns["pushes"] = .array(journal.entries.map(\.json)) }
         var players = JSONObject()
         for (player, count) in site.requestsByPlayer.sorted(by: { $0.key < $1.key }) {
             players.append("\(player)", JSONValue(count))
         }
-        apns["channels"] = gateway.channels.report
         let ogs: JSONObject = [
             "requests": JSONValue(site.requests), "unchanged": JSONValue(site.unchanged),
             "busiest_second": JSONValue(site.busiestSecond), "players": .object(players),
-            "connections": JSONValue(connections[0]),
+            "connections": JSONValue(server.accepted(listener: 0)),
             "violations": .array(site.violations.map { .string($0) }),
         ]
-        var report: JSONObject = ["ogs": .object(ogs), "apns": .object(apns)]
+        var report: JSONObject = ["ogs": .object(ogs)]
+        if let apns { report["apns"] = .object(self.report(apns, withIDs: withIDs)) }
         if let fcm { report["fcm"] = .object(self.report(fcm, withIDs: withIDs)) }
         if let web {
             var members = web.report
@@ -88,8 +69,34 @@ extension Stage {
         return report
     }
 
+    /// APNs' part of the report.
+    private func report(_ apns: APNsPorts, withIDs: Bool) -> JSONObject {
+        gateway.connections.removeLinks(except: server.connections)
+        let journal = gateway.journal
+        var reasons = JSONObject()
+        for (reason, count) in journal.reasons.sorted(by: { $0.key < $1.key }) {
+            reasons.append(reason, JSONValue(count))
+        }
+        var report: JSONObject = [
+            "requests": JSONValue(gateway.requests), "accepted": JSONValue(journal.accepted),
+            "distinct_ids": JSONValue(journal.acceptedIDs.count),
+            "repeated_ids": JSONValue(journal.repeatedIDs), "answers": .object(reasons),
+            "provider_tokens": JSONValue(gateway.tokens.count),
+            "connections": JSONValue(server.accepted(listener: apns.listener)),
+            "streams_over_limit": JSONValue(server.refusedStreams(listener: apns.listener)),
+        ]
+        if withIDs {
+            var ids = JSONObject()
+            for (id, count) in journal.acceptedIDs { ids.append(id, JSONValue(count)) }
+            report["ids"] = .object(ids)
+        }
+        if !journal.isQuiet { report["pushes"] = .array(journal.entries.map(\.json)) }
+        report["channels"] = gateway.channels.report
+        return report
+    }
+
     private func clearHandshakeFaults() {
-        server.clearHandshakeFaults(listener: 1)
+        if let apns { server.clearHandshakeFaults(listener: apns.listener) }
         if let fcm { server.clearHandshakeFaults(listener: fcm.listener) }
     }
 }

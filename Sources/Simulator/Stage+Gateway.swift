@@ -6,6 +6,7 @@ import Turnstone
 extension Stage {
     /// - Returns: `nil` if this is not one of APNs' commands.
     func performForGateway(_ name: String, _ command: JSONObject) throws(Failure) -> JSONObject? {
+        guard let apns else { return nil }
         switch name {
         case "token":
             try mark(command)
@@ -39,14 +40,14 @@ extension Stage {
             gateway.connections.deafness = GatewayDeafness(after: after)
             return [:]
         case "tls-fault":
-            try failHandshakes(command, listener: 1)
+            try failHandshakes(command, listener: apns.listener)
             return [:]
         case "goaway":
             gateway.connections.plannedGoAway = try plannedGoAway(command)
             return [:]
         case "drop":
             let isReset = try command.flag("reset")
-            for connection in server.connections where connection.listener == 1 {
+            for connection in server.connections where connection.listener == apns.listener {
                 connection.drop(resetting: isReset)
             }
             return [:]
@@ -56,7 +57,7 @@ extension Stage {
 
     private func allow(streams: Int) {
         gateway.streams = streams
-        for connection in server.connections where connection.listener == 1 {
+        for connection in server.connections where connection.listener == apns?.listener {
             gateway.announceStreams(to: connection)
         }
     }
@@ -67,6 +68,18 @@ extension Stage {
             gateway.streamPlans.removeFirst()
             allow(streams: plan.streams)
         }
+    }
+
+    /// The lines of `simulator.env` that let Turnstone push here.
+    var apnsEnvironment: [String] {
+        guard let apns else { return [] }
+        return [
+            "APNS_BASE_URL=\(apns.address)", "APNS_MANAGEMENT_BASE_URL=\(apns.management)",
+            "APNS_CA_FILE=\(workshop.authority)",
+            "APNS_KEY_PATH=\(workshop.keyPath(workshop.keyID))",
+            "APNS_KEY_ID=\(workshop.keyID)", "APNS_TEAM_ID=\(workshop.team)",
+            "APNS_BUNDLE_ID=\(workshop.bundle)", "APNS_ENVIRONMENT=\(environment)",
+        ]
     }
 
     func failHandshakes(_ command: JSONObject, listener: Int) throws(Failure) {

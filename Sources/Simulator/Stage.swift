@@ -9,6 +9,8 @@ final class Stage {
     let workshop: Workshop
     let site = Site()
     let gateway: Gateway
+    /// The ports of APNs, if it was asked for.
+    let apns: APNsPorts?
     /// FCM, if it was asked for.
     let fcm: FCMGateway?
     /// The Web Push service, if it was asked for.
@@ -16,9 +18,7 @@ final class Stage {
     let server: Server
     let isQuiet: Bool
     private let ogs: String
-    private let apns: String
-    private let management: String
-    private let environment: String
+    let environment: String
     private let endsWithInput: Bool
     private var input: [UInt8] = []
     private var inputIsOpen = true
@@ -57,15 +57,10 @@ final class Stage {
         server = Server(
             try .server(certificate: workshop.certificate, key: workshop.certificateKey))
         let ogsPort = try server.listen(port: options.ogsPort, ServerLimits())
-        // A new connection gets one stream until it has sent a valid provider token.
-        var limits = ServerLimits()
-        limits.streams = 1
-        limits.requestBody = 8192
-        let apnsPort = try server.listen(port: options.apnsPort, limits)
         ogs = "https://127.0.0.1:\(ogsPort)"
-        apns = "https://127.0.0.1:\(apnsPort)"
-        let managementPort = try server.listen(port: options.managementPort, ServerLimits())
-        management = "https://127.0.0.1:\(managementPort)"
+        apns =
+            options.services.contains(.apns)
+            ? try APNsPorts(on: server, options: options) : nil
         fcm = try Self.fcmGateway(on: server, workshop, options: options)
         fcm?.journal.isQuiet = isQuiet
         web = try Self.webService(on: server, options: options)
@@ -78,15 +73,19 @@ final class Stage {
     /// Writes `simulator.env` and prints where everything is.
     func announce() throws(Failure) {
         try workshop.writeEnvironment(
-            ogs: ogs, apns: apns, management: management, environment: environment,
-            others: fcmEnvironment + webEnvironment)
+            ogs: ogs, pushServices: apnsEnvironment + fcmEnvironment + webEnvironment)
         var members: JSONObject = [
-            "ogs": .string(ogs), "apns": .string(apns),
-            "management": .string(management), "ca": .string(workshop.authority),
-            "apns_key": .string(workshop.keyPath(workshop.keyID)),
-            "key_id": .string(workshop.keyID), "team_id": .string(workshop.team),
-            "bundle_id": .string(workshop.bundle), "env": .string(workshop.environmentPath),
+            "ogs": .string(ogs), "ca": .string(workshop.authority),
+            "env": .string(workshop.environmentPath),
         ]
+        if let apns {
+            members["apns"] = .string(apns.address)
+            members["management"] = .string(apns.management)
+            members["apns_key"] = .string(workshop.keyPath(workshop.keyID))
+            members["key_id"] = .string(workshop.keyID)
+            members["team_id"] = .string(workshop.team)
+            members["bundle_id"] = .string(workshop.bundle)
+        }
         if let fcm {
             members["fcm"] = .string(fcm.address)
             members["service_account"] = .string(workshop.accountPath)
@@ -100,7 +99,7 @@ final class Stage {
     func run() {
         while !isEnded {
             let isEarly = gateway.early != nil
-            for connection in server.connections where connection.listener == 1 {
+            for connection in server.connections where connection.listener == apns?.listener {
                 connection.deliversEarly = isEarly
                 connection.isDeaf = gateway.connections.isDeaf(to: connection.number)
             }
@@ -139,13 +138,13 @@ final class Stage {
     // MARK: Requests
 
     private func react(_ request: ServerRequest, _ connection: ServerConnection) {
-        if connection.listener == 1 {
+        if connection.listener == apns?.listener {
             guard let reaction = gateway.react(to: request, on: connection, now: now) else {
                 return
             }
             return take(reaction, connection, request.stream)
         }
-        if connection.listener == 2 {
+        if connection.listener == apns?.managementListener {
             return take(gateway.manage(request, now: now), connection, request.stream)
         }
         if let fcm, connection.listener == fcm.listener {
@@ -180,7 +179,7 @@ final class Stage {
         _ reaction: Reaction, _ connection: ServerConnection, _ stream: Int32
     ) {
         reaction.carryOut(connection, stream)
-        if connection.listener == 1 { gateway.didAnswer(on: connection) }
+        if connection.listener == apns?.listener { gateway.didAnswer(on: connection) }
     }
 
     // MARK: Commands

@@ -87,18 +87,13 @@ struct Workshop {
     }
 
     /// Writes the variables that direct Turnstone here, as lines `NAME=value`.
-    func writeEnvironment(
-        ogs: String, apns: String, management: String, environment: String,
-        others: [String]
-    ) throws(Failure) {
+    ///
+    /// - Parameter pushServices: the lines for these.
+    func writeEnvironment(ogs: String, pushServices: [String]) throws(Failure) {
         let lines = [
             "OGS_BASE_URL=\(ogs)", "OGS_CA_FILE=\(authority)", "OGS_REQUESTS_PER_SECOND=1000",
-            "APNS_BASE_URL=\(apns)", "APNS_MANAGEMENT_BASE_URL=\(management)",
-            "APNS_CA_FILE=\(authority)",
-            "APNS_KEY_PATH=\(keyPath(keyID))", "APNS_KEY_ID=\(keyID)", "APNS_TEAM_ID=\(team)",
-            "APNS_BUNDLE_ID=\(bundle)", "APNS_ENVIRONMENT=\(environment)",
         ]
-        let text = (lines + others).map { $0 + "\n" }.joined()
+        let text = (lines + pushServices).map { $0 + "\n" }.joined()
         try write(Array(text.utf8), to: environmentPath)
     }
 
