@@ -146,12 +146,12 @@ let modules: [Target] = [
         "APNs",
         on: ["Gateways", "PushServices", "HTTP2", "Signatures", "Crypto", "JSON", "Unix"]),
     module(
-        "FCM", on: ["Gateways", "PushServices", "HTTP2", "Signatures", "Crypto", "JSON", "Unix"]),
+        "FCM", on: ["Gateways", "PushServices", "HTTP2", "Signatures", "JSON", "Unix"]),
     module(
         "WebPush",
         on: [
-            "PushServices", "Signatures", "Crypto", "JSON", "Unix", "CUnix", "CCurl", "COpenSSL",
-            deque,
+            "Gateways", "PushServices", "Signatures", "Crypto", "JSON", "Unix", "CUnix", "CCurl",
+            "COpenSSL", deque,
         ]),
     module("Turns", on: ["Documents", "Store", "Spool", "OGS", "Crypto", "Unix"]),
     module("Credentials", on: ["Documents", "Store", "APNs", "FCM", "PushServices"]),
@@ -240,7 +240,7 @@ let checks: [Target] = [
         "FCM",
         and: [
             "TestSupport", "Credentials", "Store", "PushServices", "HTTP2", "HTTP2Server", "JSON",
-            "Signatures", "Crypto", "Unix",
+            "Signatures", "Unix",
         ]),
     tests(
         "WebPush",

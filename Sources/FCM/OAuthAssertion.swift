@@ -1,4 +1,3 @@
-import Crypto
 import JSON
 import PushServices
 import Turnstone

@@ -1,4 +1,3 @@
-import Crypto
 import Documents
 import Spool
 import Store

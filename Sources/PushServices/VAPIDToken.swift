@@ -1,4 +1,3 @@
-import Crypto
 import JSON
 import Signatures
 import Turnstone

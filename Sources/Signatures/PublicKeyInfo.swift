@@ -1,4 +1,3 @@
-import Crypto
 import Turnstone
 
 /// A public key's file: a SubjectPublicKeyInfo (RFC 5280 section 4.1.2.7) in PEM form (RFC 7468 section 13).

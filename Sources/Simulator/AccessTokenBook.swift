@@ -1,4 +1,3 @@
-import Crypto
 import HTTP2Server
 import JSON
 import Signatures

@@ -1,4 +1,3 @@
-import Crypto
 import Turnstone
 
 /// The broadcast channels, including deleted ones.

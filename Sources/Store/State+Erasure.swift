@@ -1,4 +1,3 @@
-import Crypto
 import Documents
 import JSON
 import Turnstone

@@ -1,4 +1,3 @@
-import Crypto
 import PushServices
 import Signatures
 import Turnstone

@@ -1,4 +1,3 @@
-import Crypto
 import Signatures
 import Testing
 import Turnstone

@@ -1,4 +1,3 @@
-import Crypto
 import HTTP2
 import JSON
 import Signatures

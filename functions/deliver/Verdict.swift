@@ -1,5 +1,4 @@
 import APNs
-import Crypto
 import Spool
 import Turnstone
 import Unix

@@ -1,5 +1,4 @@
 import APNs
-import Crypto
 import PushServices
 import Signatures
 import Turnstone
