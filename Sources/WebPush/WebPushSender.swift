@@ -1,3 +1,4 @@
+import Gateways
 import PushServices
 import Turnstone
 import Unix
@@ -17,10 +18,7 @@ package final class WebPushSender {
         (_ origin: String, _ rejected: String?) throws(Failure) -> VAPIDToken
 
     /// A message with its verdict. `push` is the object that was passed to ``submit(_:for:)``.
-    package struct Settled {
-        package let push: AnyObject
-        package let verdict: WebPushVerdict
-    }
+    package typealias Settled = SettledPush<WebPushVerdict>
 
     /// The reason why nothing can be pushed to an origin now, and the time of the next attempt. `nil` as the
     /// origin would mean all of them.
