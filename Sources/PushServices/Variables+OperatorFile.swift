@@ -12,8 +12,8 @@ extension Variables {
         do throws(SystemError) {
             if let bytes = try Files.contents(ofOperatorFile: path) { return bytes }
         } catch {
-            throw wrong(name, "cannot read the file \(path): \(error.errno.reasonForFile)")
+            throw wrong(name, "cannot read the file \(path): \(error.reasonForFile)")
         }
-        throw wrong(name, "there is no file \(path)\(advice)")
+        throw wrong(name, "the file \(path) does not exist\(advice)")
     }
 }
