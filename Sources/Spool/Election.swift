@@ -12,6 +12,8 @@ package final class Election {
     private let file: FileDescriptor
     private let path: String
     package let term: Int64
+    /// Whether this election raised the term.
+    let isRaised: Bool
     private var last: Timestamp?
 
     /// - Parameter file: the lock file, locked.
@@ -21,7 +23,7 @@ package final class Election {
         self.file = file
         self.path = path
         let sign = try systemCalls(Sign(file))
-        let isRaised = sign?.hasEnded != true
+        isRaised = sign?.hasEnded != true
         term = isRaised ? max(sign?.term ?? 0, try lowest()).saturatingAdd(1) : sign?.term ?? 0
         try systemCalls { () throws(SystemError) in
             try write([:])

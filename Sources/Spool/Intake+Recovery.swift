@@ -41,6 +41,7 @@ extension Intake {
         // If the clock was wrong, receipts of still later days may name open notifications.
         let last = recovered.isEmpty ? day : max(day, try log.volumes().last?.day ?? day)
         try log.open(last)
+        try log.freeReserved()
         if let known, last < known.day { try checkpoint.write(log.position) }
     }
 

@@ -159,6 +159,17 @@ package final class ReceiptLog {
         file = nil
     }
 
+    /// Frees the disk space that a drainer which was killed had reserved for its receipts.
+    func freeReserved() throws(Failure) {
+        guard election?.isRaised == true,
+            let last = try volumes().last(where: { $0.term < term })
+        else { return }
+        do throws(SystemError) {
+            let file = try FileDescriptor.open(path(last), .update)
+            try file.truncate(to: file.size())
+        } catch {}  // it only takes space
+    }
+
     func append(_ bytes: [UInt8]) { pending += bytes }
 
     /// The day whose receipts a drainer continues. It is the last day that has receipts, even if the clock

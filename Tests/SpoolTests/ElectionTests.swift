@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 import Turnstone
@@ -47,6 +48,28 @@ import Unix
         try scratch.folder.write("{}\n", to: "receipts/2026-11-21.fcm.9.jsonl")
         if let text { try scratch.folder.write(text, to: "spool/apns/drainer.lock") }
         #expect(try spool.election()?.term == 8)
+    }
+
+    @Test("the space that a killed drainer has reserved for its receipts is freed")
+    func reserved() throws {
+        func blocks() throws -> Int64 {
+            var status = stat()
+            let path = "\(scratch.folder.path)/receipts/2026-11-21.apns.1.jsonl"
+            try #require(stat(path, &status) == 0)
+            return Int64(status.st_blocks)
+        }
+        func begin() throws -> ReceiptLog {
+            let log = ReceiptLog(of: spool, try #require(try spool.election()))
+            try Intake(spool: spool, log: log).recover(at: now)
+            return log
+        }
+        let killed = try begin()
+        try killed.makeRoom()
+        let before = try blocks()
+        try #require(before > 1000, "the file system cannot reserve space")
+        try takeLock()
+        _ = try begin()
+        #expect(try blocks() < before / 2)
     }
 
     @Test("a drainer that stood still while another was elected writes nothing more")
