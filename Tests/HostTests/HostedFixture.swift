@@ -72,7 +72,9 @@ struct HostedFixture: CustomStringConvertible {
     /// The answer's body, with the site's own paths in it.
     func body(at site: some FixtureSite) -> JSONValue? {
         body.flatMap {
+            // The fixture's variables are in the site's file.
             let text = String(decoding: JSON.text($0), as: UTF8.self)
+                .replacing("(environment)", with: "({CONFIG})")
             return try? JSON.parse(Array(filled(text, site).utf8))
         }
     }

@@ -69,6 +69,7 @@ struct Endpoint: CustomTestStringConvertible, Sendable {
             body: #"{"token": "\#(token)"}"#, caller: .token),
         Endpoint(
             program: "push-status", method: "GET", path: "/api/push/status", caller: .token),
+        Endpoint(program: "push-config", method: "GET", path: "/api/push/config"),
         Endpoint(
             program: "live-activity", method: "POST", path: "/api/push/live-activity",
             body: #"{"userId": "1783478", "contentState": {}}"#,
@@ -127,6 +128,7 @@ struct Endpoint: CustomTestStringConvertible, Sendable {
         more["TURNSTONE_SERVER_KEY"] = more["TURNSTONE_SERVER_KEY"] ?? serverKey
         more["TURNSTONE_DELIVER"] = more["TURNSTONE_DELIVER"] ?? "external"
         more["JWT_SECRET"] = more["JWT_SECRET"] ?? jwtSecret
+        more["VAPID_SUBJECT"] = more["VAPID_SUBJECT"] ?? "mailto:push@example.org"
         let installation = try Installation(environment: more)
         try installation.state.write(#"{"version":2}"#, to: "version.json")
         // The names are SHA-256s: of the key, and of the player's number.

@@ -190,7 +190,7 @@ final class Decisions: RunPart {
         guard push.isMerged, push.job.file.pass > 1 else { return false }
         try intake.log.write()
         let id = push.job.notification.id
-        let start = documents.record(of: id).flatMap { ReceiptLog.Position($0.receipts) }
+        let start = documents.record(of: id).flatMap { ReceiptsStart($0.receipts)?[spool.service] }
         return try intake.hasReached(
             id, from: start ?? ReceiptLog.Position(dayOf: push.job.notification.accepted), token,
             orAnyOf: push.receiverIDs)

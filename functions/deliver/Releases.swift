@@ -143,7 +143,7 @@ final class Releases: RunPart {
     /// Whether a device has got a message under one of the ids that were merged.
     private func hasGot(_ message: String, _ device: Device) throws(Failure) -> Bool {
         guard device.standsForOthers, let record = documents.record(of: message),
-            let start = ReceiptLog.Position(record.receipts)
+            let start = ReceiptsStart(record.receipts)?[spool.service]
         else { return false }
         try intake.log.write()
         return try intake.hasReached(
