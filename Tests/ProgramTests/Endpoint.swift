@@ -69,7 +69,8 @@ struct Endpoint: CustomTestStringConvertible, Sendable {
             body: #"{"token": "\#(token)"}"#, caller: .token),
         Endpoint(
             program: "push-status", method: "GET", path: "/api/push/status", caller: .token),
-        Endpoint(program: "push-config", method: "GET", path: "/api/push/config"),
+        Endpoint(
+            program: "push-config", method: "GET", path: "/api/push/config", caller: .anyone),
         Endpoint(
             program: "live-activity", method: "POST", path: "/api/push/live-activity",
             body: #"{"userId": "1783478", "contentState": {}}"#,
