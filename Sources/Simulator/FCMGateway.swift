@@ -44,7 +44,7 @@ final class FCMGateway {
 
     private func giveToken(_ request: ServerRequest, _ now: Timestamp) -> Reaction {
         oauth.requests += 1
-        let fault = strike(&oauthFaults, "")
+        let fault = oauthFaults.strike("")
         guard case .refuse(let refusal) = fault?.effect else {
             let answer = oauth.answer(request, now: now)
             return reaction(answer, fault)
@@ -67,7 +67,7 @@ final class FCMGateway {
             let checked = try FCMMessageCheck.check(request.body, length: request.bodyLength)
             message = checked
             try checkDevice(checked.token)
-            fault = strike(&faults, checked.token)
+            fault = faults.strike(checked.token)
             if case .refuse(let told) = fault?.effect { throw FCMRefusal(told) }
         } catch { refusal = error }
 
@@ -124,15 +124,6 @@ final class FCMGateway {
         case .otherProject: throw FCMRefusal(403, "SENDER_ID_MISMATCH", "marked so")
         case .bad: throw .invalid("message.token", "is not a valid FCM registration token")
         }
-    }
-
-    private func strike(_ faults: inout [GatewayFault], _ target: String) -> GatewayFault? {
-        for index in faults.indices where faults[index].strikes(target) {
-            let fault = faults[index]
-            if fault.remaining == 0 { faults.remove(at: index) }
-            return fault
-        }
-        return nil
     }
 
     private func answer(_ refusal: FCMRefusal?, _ name: String) -> ServerAnswer {

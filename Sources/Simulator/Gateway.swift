@@ -93,7 +93,7 @@ final class Gateway {
                 try checkDevice(push)
                 payload = try read(request, push.kind)
             }
-            fault = strike(target.text)
+            fault = faults.strike(target.text)
             if case .refuse(let refusal) = fault?.effect { throw refusal }
         } catch { refusal = error }
 
@@ -161,15 +161,6 @@ final class Gateway {
         let value = try PayloadCheck.check(request.body, length: request.bodyLength, kind)
         lastPayload = (request.body, kind, value)
         return value
-    }
-
-    private func strike(_ target: String) -> GatewayFault? {
-        for index in faults.indices where faults[index].strikes(target) {
-            let fault = faults[index]
-            if fault.remaining == 0 { faults.remove(at: index) }
-            return fault
-        }
-        return nil
     }
 
     private func reaction(

@@ -93,3 +93,15 @@ struct GatewayFault {
         return true
     }
 }
+
+extension [GatewayFault] {
+    /// The first fault that applies to a push, which is counted; it goes with its last push.
+    mutating func strike(_ pushedTo: String) -> GatewayFault? {
+        for index in indices where self[index].strikes(pushedTo) {
+            let fault = self[index]
+            if fault.remaining == 0 { remove(at: index) }
+            return fault
+        }
+        return nil
+    }
+}

@@ -69,7 +69,7 @@ final class WebService {
                 throw PushRefusal(400, "BadPayload", "the browser cannot decrypt it")
             }
             payload = try WebMessageCheck.check(text)
-            fault = strike(id)
+            fault = faults.strike(id)
             if case .refuse(let refusal) = fault?.effect { throw refusal }
         } catch { refusal = error }
 
@@ -100,15 +100,6 @@ final class WebService {
             throw PushRefusal(403, "VapidPkHashMismatch", "it was made with another key")
         }
         return browser
-    }
-
-    private func strike(_ id: String) -> GatewayFault? {
-        for index in faults.indices where faults[index].strikes(id) {
-            let fault = faults[index]
-            if fault.remaining == 0 { faults.remove(at: index) }
-            return fault
-        }
-        return nil
     }
 
     private func reaction(_ refusal: PushRefusal?, _ fault: GatewayFault?) -> Reaction {

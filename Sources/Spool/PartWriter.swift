@@ -53,9 +53,9 @@ final class PartWriter {
     private func open() throws(Failure) {
         let place =
             moment.map { moment in
-                WaitingFolder(
-                    moment, now: notification.accepted, expires: notification.expires
-                ).path(in: spool)
+                let folder = WaitingFolder(
+                    moment, now: notification.accepted, expires: notification.expires)
+                return "\(spool.waiting)/\(folder.name)"
             } ?? spool.ready(notification.lane(devices: count))
         let path = "\(place)/\(notification.id).jsonl"
         let file = try spool.openTemporary(for: path)
@@ -66,28 +66,5 @@ final class PartWriter {
         for delivery in first { try writer.append(delivery.members) }
         first = []
         self.writer = writer
-    }
-}
-
-extension WaitingFolder {
-    func path(in spool: Spool) -> String { "\(spool.waiting)/\(name)" }
-}
-
-extension Spool {
-    /// Opens the temporary file of a path, and makes its folder.
-    fileprivate func openTemporary(for path: String) throws(Failure) -> FileDescriptor {
-        // The drainer removes empty folders, so one may vanish between being made and being used.
-        for _ in 0..<2 {
-            do throws(SystemError) {
-                try Files.makeFolder(Files.parent(of: path))
-                return try Files.openTemporary(for: path)
-            } catch {
-                guard error.errno == .noEntry else { throw error.failure }
-            }
-        }
-        return try systemCalls { () throws(SystemError) in
-            try Files.makeFolder(Files.parent(of: path))
-            return try Files.openTemporary(for: path)
-        }
     }
 }

@@ -6,21 +6,30 @@ import Unix
 // write there.
 
 extension Spool {
-    /// What an erasure found in a queue.
-    struct Erased {
+    /// What an erasure found.
+    package struct Erased {
         /// Pushes to the user that had no outcome.
-        var pushes = 0
+        package fileprivate(set) var pushes = 0
         /// Lines of receipts that named the user.
-        var receipts = 0
+        package fileprivate(set) var receipts = 0
         /// Damaged files that named the user.
-        var damaged = 0
+        package fileprivate(set) var damaged = 0
         /// Files and folders that could not be read and may name the user.
-        var unreadable = 0
+        package fileprivate(set) var unreadable = 0
         /// Whether a notification that names the user is being accepted, or was begun within the last minute.
         /// It is not erased yet.
-        var isUnfinished = false
+        package fileprivate(set) var isUnfinished = false
         /// The day whose receipts a drainer continues.
-        var openDay = ""
+        fileprivate var openDay = ""
+
+        /// Adds what was found in another queue.
+        mutating func add(_ other: Erased) {
+            pushes += other.pushes
+            receipts += other.receipts
+            damaged += other.damaged
+            unreadable += other.unreadable
+            isUnfinished = isUnfinished || other.isUnfinished
+        }
     }
 
     /// Waits for the election, and asks a running drainer to end. The drainer leaves everything that it has

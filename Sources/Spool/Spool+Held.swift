@@ -135,10 +135,7 @@ extension Spool {
     func oldestBox(at now: Timestamp) throws(Failure) -> Timestamp? {
         var oldest = try moments().first { $0.until <= now }?.until
         for release in try orphanedReleases() {
-            let moved = try systemCalls(Files.changed(released(release)))
-            // Times of files are by the system's clock.
-            guard let moved else { continue }
-            let since = now - max(Timestamp.systemNow - moved, .seconds(0))
+            guard let since = try changed(released(release), at: now) else { continue }
             oldest = min(oldest ?? since, since)
         }
         return oldest

@@ -44,29 +44,30 @@ package struct Spool {
     func write(
         _ path: String, lines: (inout LineWriter) throws(Failure) -> Void
     ) throws(Failure) {
-        try prepare(path, lines: lines)
-        try systemCalls { () throws(SystemError) in try Files.commit(path) }
+        let file = try openTemporary(for: path)
+        do throws(Failure) {
+            var writer = LineWriter(file)
+            try lines(&writer)
+            try writer.flush()
+            try systemCalls(file.synchronize())
+        } catch {
+            Files.remove(Files.temporary(for: path))
+            throw error
+        }
+        try systemCalls(Files.commit(path))
     }
 
-    /// Writes the temporary file of a path.
-    private func prepare(
-        _ path: String, lines: (inout LineWriter) throws(Failure) -> Void
-    ) throws(Failure) {
-        // The drainer removes empty folders, so one may vanish between being made and being used.
-        for isLast in [false, false, true] {
-            var hasBegun = false
-            do throws(Failure) {
-                try systemCalls(Files.makeFolder(Files.parent(of: path)))
-                return try Files.prepare(path) { (file) throws(Failure) in
-                    hasBegun = true
-                    var writer = LineWriter(file)
-                    try lines(&writer)
-                    try writer.flush()
-                }
+    /// Opens the temporary file of a path, and makes its folder.
+    func openTemporary(for path: String) throws(Failure) -> FileDescriptor {
+        var attempts = 3
+        while true {
+            attempts -= 1
+            do throws(SystemError) {
+                try Files.makeFolder(Files.parent(of: path))
+                return try Files.openTemporary(for: path)
             } catch {
-                // Without its folder the file cannot even be made, so nothing was written, and another
-                // attempt is safe.
-                guard error.cause == Errno.noEntry.name, !isLast, !hasBegun else { throw error }
+                // The drainer removes empty folders, so one may vanish between being made and being used.
+                guard error.errno == .noEntry, attempts > 0 else { throw error.failure }
             }
         }
     }
@@ -251,4 +252,10 @@ func removeIfAbandoned(_ path: String) {
 func idOfFile(_ name: String) -> String? {
     guard name.utf8.suffix(6).elementsEqual(".jsonl".utf8) else { return nil }
     return String(decoding: name.utf8.dropLast(6), as: UTF8.self)
+}
+
+/// When a file or folder was last changed, in the programs' time: times of files are by the system's clock.
+func changed(_ path: String, at now: Timestamp) throws(Failure) -> Timestamp? {
+    let changed = try systemCalls(Files.changed(path))
+    return changed.map { now - max(Timestamp.systemNow - $0, .seconds(0)) }
 }

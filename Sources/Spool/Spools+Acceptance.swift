@@ -108,7 +108,7 @@ extension Spools {
 
     private static let joint = "joint"
 
-    private func joint(_ id: String) -> String { "\(folder)/\(Self.joint)/\(id).json" }
+    func joint(_ id: String) -> String { "\(folder)/\(Self.joint)/\(id).json" }
 
     /// Accepts a notification whose acceptance was interrupted after ``PreparedNotification/makeFindable()``.
     ///
@@ -134,13 +134,32 @@ extension Spools {
     /// Gives the parts of an accepted notification their names.
     ///
     /// - Returns: whether there was anything to do.
+    /// - Throws: if the file that names them, or a part, cannot be used.
     func completeJoint(_ id: String) throws(Failure) -> Bool {
         let path = joint(id)
-        guard let bytes = try systemCalls(Files.contents(path)) else { return false }
-        let places = members(of: bytes[...])?["places"]?.texts ?? []
+        let bytes: [UInt8]?
+        do throws(SystemError) { bytes = try Files.contents(path) } catch {
+            throw Damage.failure(error)
+        }
+        guard let bytes else { return false }
+        // Its name alone accepts them, so a damaged file does too.
+        var places = members(of: bytes[...])?["places"]?.texts ?? []
+        if places.isEmpty { places = try unnamedParts(of: id) }
         for place in places { try complete(id, in: place) }
         Files.remove(path)
         return true
+    }
+
+    /// The folders of a notification's parts that have no name yet.
+    private func unnamedParts(of id: String) throws(Failure) -> [String] {
+        var places: [String] = []
+        for spool in try all() {
+            for folder in try spool.folders() {
+                let part = Files.temporary(for: "\(folder)/\(id).jsonl")
+                if try systemCalls(Files.exists(part)) { places.append(inside(folder)) }
+            }
+        }
+        return places
     }
 
     /// The ids of the accepted notifications whose parts may not have their names yet.
@@ -152,9 +171,15 @@ extension Spools {
         }
     }
 
-    /// Completes all notifications whose acceptance was interrupted: before a drainer begins.
-    package func completeJoints() throws(Failure) {
-        for id in try joints() { _ = try completeJoint(id) }
+    /// Completes all notifications whose acceptance was interrupted.
+    ///
+    /// - Parameter report: called with the failure of each that cannot be completed. The others are.
+    package func completeJoints(report: (Failure) -> Void) {
+        do throws(Failure) {
+            for id in try joints() {
+                do throws(Failure) { _ = try completeJoint(id) } catch { report(error) }
+            }
+        } catch { report(error) }
     }
 }
 

@@ -55,21 +55,6 @@ package final class Elections {
 
     fileprivate func add(_ spool: Spool, _ election: Election) { held.append((spool, election)) }
 
-    /// What an erasure found.
-    package struct Erased {
-        /// Pushes to the user that had no outcome.
-        package fileprivate(set) var pushes = 0
-        /// Lines of receipts that named the user.
-        package fileprivate(set) var receipts = 0
-        /// Damaged files that named the user.
-        package fileprivate(set) var damaged = 0
-        /// Files and folders that could not be read and may name the user.
-        package fileprivate(set) var unreadable = 0
-        /// Whether a notification that names the user is being accepted, or was begun within the last minute.
-        /// It is not erased yet.
-        package fileprivate(set) var isUnfinished = false
-    }
-
     /// Cancels everything that waits for the user. Removes the user from notifications that are for others as
     /// well, and from the receipts that a drainer may still write. The lines of receipts stay where they are.
     ///
@@ -97,15 +82,11 @@ package final class Elections {
     /// - Returns: what this and ``erase(_:opponents:at:report:)`` found.
     package func eraseClosedReceipts(
         of user: UserID, report: @escaping (Failure) -> Void
-    ) throws(Failure) -> Erased {
-        var all = Erased()
+    ) throws(Failure) -> Spool.Erased {
+        var all = Spool.Erased()
         for (number, (spool, _)) in held.enumerated() where erased.indices.contains(number) {
             try spool.eraseClosedReceipts(of: user, after: &erased[number], report: report)
-            all.pushes += erased[number].pushes
-            all.receipts += erased[number].receipts
-            all.damaged += erased[number].damaged
-            all.unreadable += erased[number].unreadable
-            all.isUnfinished = all.isUnfinished || erased[number].isUnfinished
+            all.add(erased[number])
         }
         return all
     }

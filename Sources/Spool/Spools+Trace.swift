@@ -42,7 +42,7 @@ extension Spools {
         if !trace.isComplete, !trace.isInSpool {
             // It may have been put off meanwhile, or it was never accepted.
             for spool in spools where try spool.isOpen(id) { trace.isInSpool = true }
-            if try systemCalls(Files.exists("\(folder)/joint/\(id).json")) {
+            if try systemCalls(Files.exists(joint(id))) {
                 trace.isInSpool = true
             }
         }

@@ -81,6 +81,9 @@ package struct Spools {
     /// Since when the oldest notification that could be sent now has waited: ``Spool/oldestDue(at:)``.
     package func oldestDue(at now: Timestamp) throws(Failure) -> Timestamp? {
         var oldest: Timestamp?
+        for id in try joints() {
+            if let since = try changed(joint(id), at: now) { oldest = min(oldest ?? since, since) }
+        }
         for spool in try all() {
             if let due = try spool.oldestDue(at: now) { oldest = min(oldest ?? due, due) }
         }

@@ -23,9 +23,18 @@ extension State {
         }
     }
 
-    /// Moves what version 1 has left. Programs that began before the migration may still accept something
-    /// into the first layout, so each drainer calls this too.
-    package func adoptFirstLayout() throws(Failure) {
+    /// Moves what programs of version 1 accepted that began before the migration: before a drainer begins.
+    package func adoptStragglers() throws(Failure) {
+        let spool = "\(folder)/spool"
+        let isAny = try systemCalls { () throws(SystemError) in
+            if try Files.exists("\(spool)/ready") { return true }
+            return try Files.exists("\(spool)/waiting")
+        }
+        if isAny { try adoptFirstLayout() }
+    }
+
+    /// Moves what is in the places of version 1.
+    func adoptFirstLayout() throws(Failure) {
         let spool = "\(folder)/spool"
         try systemCalls { () throws(SystemError) in
             let checkpoint = "checkpoint.json"

@@ -70,7 +70,7 @@ import Unix
             #expect(try scratch.spools.hasWork(at: now))
             #expect(try scratch.spools.find("n1") == Scratch.notification())
         } else {
-            try scratch.spools.completeJoints()
+            scratch.spools.completeJoints { Issue.record("\($0.sentence)") }
         }
         #expect(scratch.files == parts)
         #expect(try numbers() == [[2, 3], [4, 5], [0, 1]])
@@ -79,7 +79,7 @@ import Unix
     @Test("parts of which none was accepted are not found")
     func unaccepted() throws {
         try prepare().makeFindable()
-        try scratch.spools.completeJoints()
+        scratch.spools.completeJoints { Issue.record("\($0.sentence)") }
         #expect(try !scratch.spools.contains("n1") && !scratch.spools.hasWork(at: now))
         #expect(scratch.files.allSatisfy { $0.hasSuffix(".new") })
         // As a repeated request does.
@@ -87,6 +87,27 @@ import Unix
         #expect(scratch.files == parts)
         try scratch.spools.complete("n1", in: "joint")
         #expect(scratch.files == parts)
+    }
+
+    @Test("a damaged file that accepts parts accepts them", arguments: ["", "{", "{}"])
+    func damaged(text: String) throws {
+        try prepare().makeFindable()
+        try scratch.folder.remove("\(joint).new")
+        try scratch.folder.write(text, to: joint)
+        scratch.spools.completeJoints { Issue.record("\($0.sentence)") }
+        #expect(scratch.files == parts)
+    }
+
+    @Test("one that cannot be read is reported, counts as overdue, and holds up no other")
+    func unreadable() throws {
+        try prepare().makeFindable()
+        try Files.commit("\(scratch.folder.path)/\(joint)")
+        try Files.makeFolder("\(scratch.folder.path)/spool/joint/bad.json")
+        var faults: [Failure] = []
+        scratch.spools.completeJoints { faults.append($0) }
+        #expect(faults.map(\.file) == ["\(scratch.folder.path)/spool/joint/bad.json"])
+        #expect(parts.allSatisfy(scratch.files.contains))
+        #expect(try scratch.spools.oldestDue(at: now) != nil)
     }
 
     @Test("a cancellation reaches all parts, and the report has the devices of all")

@@ -76,7 +76,7 @@ import Unix
             "spool/ready/normal/z.jsonl": "z", "spool/waiting/1795262400000/y.jsonl": "y",
             "spool/checkpoint.json": "old", "receipts/2026-11-20.jsonl": "old",
         ])
-        try state.adoptFirstLayout()
+        try state.adoptStragglers()
         var expected = after
         expected["spool/apns/ready/normal/z.jsonl"] = "z"
         expected["spool/apns/waiting/1795262400000/y.jsonl"] = "y"

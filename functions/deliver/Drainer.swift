@@ -20,6 +20,8 @@ final class Drainer: RunPart {
     private let settlement: Settlement
     private var lastClaim = Instant.first
     private var lastCheck = Instant.now
+    /// The interrupted acceptances that cannot be completed, each reported once.
+    private var reported: Set<String> = []
 
     init(
         _ configuration: Configuration, state: State, _ spool: Spool, provider: Provider, log: Log
@@ -124,7 +126,9 @@ final class Drainer: RunPart {
         lastCheck = moment
         run.configuration.look()
         run.orLog { () throws(Failure) in try run.spools.keepLogShort() }
-        run.orLog { () throws(Failure) in try run.spools.completeJoints() }
+        run.spools.completeJoints {
+            if reported.insert($0.sentence).inserted { log.failure($0) }
+        }
     }
 
     private func turn() throws(Failure) {

@@ -21,9 +21,9 @@ run("Sends what is in the spool to the push service, unless another process does
     let settings = try DeliverySettings(schedule.variables)
     let provider = try Provider(settings.apns, schedule.variables, state: state)
     ThisProcess.deferTermination()
-    try state.adoptFirstLayout()
     let spools = Spools(state: state.folder)
-    try spools.completeJoints()
+    do throws(Failure) { try state.adoptStragglers() } catch { schedule.log.failure(error) }
+    spools.completeJoints { schedule.log.failure($0) }
     let drainer = try Drainer(
         Configuration(schedule.variables), state: state, spools.spool(of: .apns),
         provider: provider, log: schedule.log)
