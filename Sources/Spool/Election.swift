@@ -15,28 +15,39 @@ package final class Election {
     /// Whether this election raised the term.
     let isRaised: Bool
     private var last: Timestamp?
+    /// Whether somebody else was elected.
+    private var isLost = false
 
-    /// - Parameter file: the lock file, locked.
-    init(_ file: FileDescriptor, at path: String, lowest: () throws(Failure) -> Int64)
-        throws(Failure)
-    {
+    /// - Parameters:
+    ///   - file: the lock file, locked.
+    ///   - highest: the highest term that was used, as far as other files say. The lock file may have been
+    ///     removed, or restored from a backup.
+    init(_ file: FileDescriptor, at path: String, highest: Int64) throws(Failure) {
         self.file = file
         self.path = path
         let sign = try systemCalls(Sign(file))
-        isRaised = sign?.hasEnded != true
-        term = isRaised ? max(sign?.term ?? 0, try lowest()).saturatingAdd(1) : sign?.term ?? 0
+        let last = sign?.term ?? 0
+        isRaised = sign?.hasEnded != true || highest > last
+        term = isRaised ? max(last, highest).saturatingAdd(1) : last
         try systemCalls { () throws(SystemError) in
             try write([:])
-            if isRaised { try file.synchronizeData() }
+            guard isRaised else { return }
+            try file.synchronizeData()
+            try Files.synchronizeFolder(of: path)
         }
     }
 
-    /// Whether the lock file is still the one in the state folder. It is not if the state folder was
-    /// replaced, for example by a restored backup. Another process may be elected there.
+    /// Whether the lock file is still the one in the state folder, and nobody else was elected as far as this
+    /// process knows. It is not if the state folder was replaced, for example by a restored backup. Another
+    /// process may be elected there.
     package var isCurrent: Bool {
+        if isLost { return false }
         // If the file cannot be checked, assume that nothing has changed.
         do throws(SystemError) { return try file.isStill(at: path) } catch { return true }
     }
+
+    /// The cause of the failure of ``checkTerm()``.
+    package static let replaced = "replaced"
 
     /// Checks that nobody else was elected meanwhile. The file is opened anew, because a network file system
     /// shows other hosts' changes only then.
@@ -46,16 +57,20 @@ package final class Election {
         let sign = try systemCalls { () throws(SystemError) in
             try Sign(try FileDescriptor.open(path, .read))
         }
-        guard let sign, sign.term > term else { return }
+        guard isLost || sign.map({ $0.term > term }) == true else { return }
+        isLost = true
         throw Failure(
             .later(seconds: 5),
-            "unable to go on: another deliver was elected (term \(sign.term)) while this one (term \(term)) stood still",
-            cause: "replaced")
+            "unable to go on: another deliver was elected while this one (term \(term)) stood still",
+            cause: Self.replaced)
     }
 
     /// Writes a sign of life, at most once a second.
-    package func beat(at now: Timestamp) {
+    ///
+    /// - Throws: what ``checkTerm()`` throws: the file may be somebody else's by now.
+    package func beat(at now: Timestamp) throws(Failure) {
         if let last, (now - last).milliseconds >= 0, now - last < .seconds(1) { return }
+        try checkTerm()
         last = now
         // A failed write does no harm: the next sign of life follows in a second.
         do throws(SystemError) { try write(["beat": JSONValue(now)]) } catch {}
@@ -67,11 +82,7 @@ package final class Election {
             // The file belongs to somebody else.
             return file.unlock()
         }
-        do throws(SystemError) {
-            let text = line(["term": .integer(term), "ended": true])
-            try file.write(text, at: 0)
-            try file.truncate(to: text.count)
-        } catch {}
+        do throws(SystemError) { try write(["ended": true]) } catch {}
         file.unlock()
     }
 
@@ -94,9 +105,11 @@ extension Election {
     struct Sign {
         /// 0 if an earlier version wrote it.
         let term: Int64
-        /// When the drainer last gave a sign of life, and its process; `nil` if it has ended.
+        /// When the drainer last gave a sign of life; `nil` before the first, and once it has ended.
         let beat: Timestamp?
         let process: Int64?
+        /// Whether it ran on this machine, as far as is known.
+        let isHere: Bool
         let hasEnded: Bool
 
         fileprivate static let length = 256
@@ -107,8 +120,9 @@ extension Election {
             guard let members = members(of: bytes[...]) else { return nil }
             term = members["term"]?.count ?? 0
             beat = members["beat"]?.timestamp
-            process = members["pid"]?.integer
             hasEnded = members["ended"]?.bool == true
+            process = members["pid"]?.integer
+            isHere = members["host"].map { $0.string == ThisMachine.name } ?? true
         }
     }
 }

@@ -1,7 +1,7 @@
 import Turnstone
 import Unix
 
-/// The receipts: a file for each day, a line for each event. They record what became of each push, so that
+/// The receipts: a file for each day and term, a line for each event. They record what became of each push, so that
 /// after a crash the next drainer does not send it again. Only the drainer writes them, always at the end.
 ///
 /// ``append(_:of:in:)`` collects lines, and ``commit()`` makes many of them durable at once.

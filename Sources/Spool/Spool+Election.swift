@@ -18,10 +18,9 @@ extension Spool {
             }
         }
         guard let locked else { return nil }
-        return try Election(locked, at: lockPath) { () throws(Failure) in
-            // Also if the lock file was removed or restored from a backup.
-            try ReceiptLog(of: self).volumes().map { $0.term }.max() ?? 0
-        }
+        let terms = try ReceiptLog(of: self).volumes().map { $0.term }
+        let known = try Checkpoint(self).read()?.volume.term ?? 0
+        return try Election(locked, at: lockPath, highest: terms.reduce(known, max))
     }
 
     /// The drainer that holds the election but gives no sign of life, if there is one. Nobody else can do its

@@ -56,9 +56,10 @@ extension Spool {
         }
     }
 
-    /// The running drainer.
+    /// The drainer that runs on this machine.
     private func drainer() throws(Failure) -> OtherProcess? {
-        try sign()?.process.flatMap { OtherProcess($0, program: "deliver") }
+        guard let sign = try sign(), sign.isHere, !sign.hasEnded else { return nil }
+        return sign.process.flatMap { OtherProcess($0, program: "deliver") }
     }
 
     /// Cancels everything that waits for the user. Removes the user from notifications that are for others as

@@ -17,7 +17,7 @@ extension Spool {
             return ReceiptLog.Position(day: day)
         }
         let size = try systemCalls(Files.stamp(of: log.path(volume))?.size ?? 0)
-        // A little before the end, because the next drainer removes half a line there.
+        // A little before the end, because the next drainer of the same term removes half a line there.
         return ReceiptLog.Position(volume: volume, offset: max(0, Int(size) - 4096))
     }
 

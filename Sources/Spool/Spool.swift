@@ -31,13 +31,7 @@ package struct Spool {
     ///
     /// - Parameter place: its folder in the spool, such as `ready/normal`.
     func complete(_ id: String, in place: String) throws(Failure) {
-        let path = "\(folder)/\(place)/\(id).jsonl"
-        do throws(SystemError) {
-            if try Files.exists(path + ".new") { try Files.commit(path) }
-        } catch {
-            // Another process has just done it.
-            guard error.errno == .noEntry else { throw error.failure }
-        }
+        try nameFile("\(folder)/\(place)/\(id).jsonl")
     }
 
     /// Writes a file atomically and durably.
@@ -238,7 +232,7 @@ package struct Spool {
 /// last 25 hours stays, because a repeated request may still complete it: ``Spool/complete(_:in:)`` is for 24
 /// hours.
 func removeIfAbandoned(_ path: String) {
-    guard path.utf8.suffix(10).elementsEqual(".jsonl.new".utf8) else { return }
+    guard path.utf8.suffix(4).elementsEqual(".new".utf8) else { return }
     do throws(SystemError) {
         // Times of files are by the system's clock.
         guard let stamp = try Files.stamp(of: path),
@@ -248,7 +242,7 @@ func removeIfAbandoned(_ path: String) {
     } catch {}  // the next listing finds it again
 }
 
-/// The id of the notification in a file of this name, or the day of receipts; `nil` for other files.
+/// The id of the notification in a file of this name; `nil` for other files.
 func idOfFile(_ name: String) -> String? {
     guard name.utf8.suffix(6).elementsEqual(".jsonl".utf8) else { return nil }
     return String(decoding: name.utf8.dropLast(6), as: UTF8.self)
@@ -258,4 +252,21 @@ func idOfFile(_ name: String) -> String? {
 func changed(_ path: String, at now: Timestamp) throws(Failure) -> Timestamp? {
     let changed = try systemCalls(Files.changed(path))
     return changed.map { now - max(Timestamp.systemNow - $0, .seconds(0)) }
+}
+
+/// Gives a file its name if it has only the temporary one, and makes the name durable, whichever process has
+/// given it.
+func nameFile(_ path: String) throws(Failure) {
+    do throws(SystemError) {
+        if try Files.exists(Files.temporary(for: path)) {
+            try Files.rename(Files.temporary(for: path), path)
+        }
+    } catch {
+        // Another process has just done it.
+        guard error.errno == .noEntry else { throw error.failure }
+    }
+    do throws(SystemError) { try Files.synchronizeFolder(of: path) } catch {
+        // The notification is finished, and its folder was removed.
+        guard error.errno == .noEntry else { throw error.failure }
+    }
 }

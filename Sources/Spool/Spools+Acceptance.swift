@@ -24,7 +24,9 @@ extension Spools {
         notBefore moment: Spool.Moment? = nil, since erasures: Int64? = nil
     ) throws(Failure) {
         var source = ListedDeliveries(rest: devices.makeIterator())
-        try prepare(notification, to: &source, notBefore: moment, since: erasures).accept()
+        var prepared = try prepare(
+            notification, to: &source, notBefore: moment, since: erasures)
+        try prepared.accept()
     }
 
     /// Writes a notification that ``PreparedNotification/accept()`` accepts later.
@@ -115,20 +117,24 @@ extension Spools {
     /// - Parameter place: its ``PreparedNotification/folder``. Earlier versions had one queue, that of APNs.
     package func complete(_ id: String, in place: String) throws(Failure) {
         if place == Self.joint {
-            do throws(SystemError) {
-                if try Files.exists(Files.temporary(for: joint(id))) { try Files.commit(joint(id)) }
-            } catch {
-                guard error.errno == .noEntry else { throw error.failure }
-            }
+            try nameFile(joint(id))
             _ = try completeJoint(id)
             return
         }
         let parts = place.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 1)
             .map { String(decoding: Array($0), as: UTF8.self) }
-        guard parts.count == 2, let service = PushService(rawValue: parts[0]) else {
-            return try spool(of: .apns).complete(id, in: place)
+        if let service = PushService(rawValue: parts[0]), parts.count == 2 {
+            return try spool(of: service).complete(id, in: parts[1])
         }
-        try spool(of: service).complete(id, in: parts[1])
+        guard ["ready", "waiting"].contains(parts[0]) else {
+            throw Failure(
+                .broken,
+                "unable to complete the notification \(id): \(place) is no place of this version; install a newer Turnstone",
+                cause: Damage.newer)
+        }
+        // The earlier version may have been killed after the migration had begun.
+        try nameFile("\(folder)/\(place)/\(id).jsonl")
+        try spool(of: .apns).complete(id, in: place)
     }
 
     /// Gives the parts of an accepted notification their names.
@@ -142,6 +148,8 @@ extension Spools {
             throw Damage.failure(error)
         }
         guard let bytes else { return false }
+        // Before anything that follows from its name.
+        try systemCalls(Files.synchronizeFolder(of: path))
         // Its name alone accepts them, so a damaged file does too.
         var places = members(of: bytes[...])?["places"]?.texts ?? []
         if places.isEmpty { places = try unnamedParts(of: id) }
@@ -164,11 +172,14 @@ extension Spools {
 
     /// The ids of the accepted notifications whose parts may not have their names yet.
     func joints() throws(Failure) -> [String] {
-        let names = try systemCalls(Files.names(in: "\(folder)/\(Self.joint)"))
-        return names.compactMap { name in
+        try jointNames().compactMap { name in
             name.utf8.suffix(5).elementsEqual(".json".utf8)
                 ? String(decoding: name.utf8.dropLast(5), as: UTF8.self) : nil
         }
+    }
+
+    private func jointNames() throws(Failure) -> [String] {
+        try systemCalls(Files.names(in: "\(folder)/\(Self.joint)"))
     }
 
     /// Completes all notifications whose acceptance was interrupted.
@@ -179,6 +190,7 @@ extension Spools {
             for id in try joints() {
                 do throws(Failure) { _ = try completeJoint(id) } catch { report(error) }
             }
+            for name in try jointNames() { removeIfAbandoned("\(folder)/\(Self.joint)/\(name)") }
         } catch { report(error) }
     }
 }

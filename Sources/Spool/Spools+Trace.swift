@@ -29,7 +29,8 @@ extension Spools {
         var trace = NotificationTrace()
         trace.deliveries = Array(repeating: DeliveryTrace(), count: count)
         let spools = try all()
-        for spool in spools {
+        _ = try completeJoint(id)
+        for spool in spools where isHeld || !trace.isComplete || !trace.heldPlaces.isEmpty {
             try spool.trace(id, from: start[spool.service], isHeld: isHeld, into: &trace)
         }
         if !trace.isComplete, !trace.isInSpool, count > 0 {
@@ -42,9 +43,6 @@ extension Spools {
         if !trace.isComplete, !trace.isInSpool {
             // It may have been put off meanwhile, or it was never accepted.
             for spool in spools where try spool.isOpen(id) { trace.isInSpool = true }
-            if try systemCalls(Files.exists(joint(id))) {
-                trace.isInSpool = true
-            }
         }
         if trace.isDamaged { trace.settleAsDamaged() }
         return trace

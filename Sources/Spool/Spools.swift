@@ -57,7 +57,7 @@ package struct Spools {
 
     /// The queues that have a notification.
     package func spools(with id: String) throws(Failure) -> [Spool] {
-        guard try contains(id) else { return [] }
+        _ = try completeJoint(id)
         var found: [Spool] = []
         for spool in try all() where try spool.contains(id) { found.append(spool) }
         return found

@@ -14,27 +14,28 @@ extension State {
     func migrate(_ path: String) throws(Failure) {
         try Lock.holding(path) { (_) throws(Failure) in
             guard try version(path) ?? Self.version < Self.version else { return }
-            let drainer = try stopFirstDrainer()
-            defer { drainer?.unlock() }
             try adoptFirstLayout()
             try systemCalls(
                 Files.replace(path, with: JSON.text(["version": .integer(Self.version)])))
-            Files.remove(firstLock)
         }
     }
 
-    /// Moves what programs of version 1 accepted that began before the migration: before a drainer begins.
+    /// Moves what programs of version 1 have written that began before the migration. A drainer calls it
+    /// before it begins, and then once a second.
     package func adoptStragglers() throws(Failure) {
         let spool = "\(folder)/spool"
         let isAny = try systemCalls { () throws(SystemError) in
             if try Files.exists("\(spool)/ready") { return true }
             return try Files.exists("\(spool)/waiting")
         }
-        if isAny { try adoptFirstLayout() }
+        guard isAny else { return }
+        try Lock.holding(versionPath) { (_) throws(Failure) in try adoptFirstLayout() }
     }
 
-    /// Moves what is in the places of version 1.
-    func adoptFirstLayout() throws(Failure) {
+    /// Moves what is in the places of version 1. The caller holds the lock of `version.json`.
+    private func adoptFirstLayout() throws(Failure) {
+        let drainer = try stopFirstDrainer()
+        defer { drainer?.unlock() }
         let spool = "\(folder)/spool"
         try systemCalls { () throws(SystemError) in
             let checkpoint = "checkpoint.json"
@@ -54,12 +55,26 @@ extension State {
                 let rest = name.utf8.dropFirst(10)
                 guard rest.starts(with: ".jsonl".utf8) else { continue }
                 let renamed = "\(day).apns.0" + String(decoding: Array(rest), as: UTF8.self)
-                guard try !Files.exists("\(receipts)/\(renamed)") else { continue }
-                try Files.rename("\(receipts)/\(name)", "\(receipts)/\(renamed)")
+                let (old, target) = ("\(receipts)/\(name)", "\(receipts)/\(renamed)")
+                if try Files.exists(target) {
+                    try append(old, to: target)
+                } else {
+                    try Files.rename(old, target)
+                }
                 isAnyRenamed = true
             }
             if isAnyRenamed { try Files.synchronizeFolder(receipts) }
         }
+        Files.remove(firstLock)
+    }
+
+    /// Appends a file to another, durably, and removes it. After a crash its lines may be there twice.
+    private func append(_ path: String, to target: String) throws(SystemError) {
+        let bytes = try FileDescriptor.open(path, .read).readToEnd()
+        let file = try FileDescriptor.open(target, .append)
+        try file.write(bytes)
+        try file.synchronize()
+        Files.remove(path)
     }
 
     private var firstLock: String { "\(folder)/spool/drainer.lock" }

@@ -26,8 +26,10 @@ package struct State {
         try checkVersion()
     }
 
+    var versionPath: String { "\(folder)/version.json" }
+
     private func checkVersion() throws(Failure) {
-        let path = "\(folder)/version.json"
+        let path = versionPath
         guard let stated = try version(path) else { return try make(path) }
         if stated < Self.version { return try migrate(path) }
         guard stated == Self.version else {

@@ -112,7 +112,7 @@ import Turnstone
     @Test("a prepared notification is accepted when the request is repeated")
     func complete() throws {
         var devices = ListedDeliveries(rest: Scratch.devices.makeIterator())
-        let prepared = try scratch.spools.prepare(Scratch.notification(), to: &devices)
+        var prepared = try scratch.spools.prepare(Scratch.notification(), to: &devices)
         try prepared.makeFindable()
         #expect(prepared.devices == 2)
         #expect(prepared.folder == "apns/ready/normal")

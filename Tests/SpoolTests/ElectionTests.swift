@@ -25,7 +25,7 @@ import Unix
         for _ in 0..<3 {
             let election = try #require(try spool.election())
             #expect(election.term == 1)
-            election.beat(at: now)
+            try election.beat(at: now)
             election.end()
         }
     }
@@ -35,7 +35,7 @@ import Unix
         for term in 1...3 {
             let election = try #require(try spool.election())
             #expect(election.term == Int64(term))
-            if term % 2 == 0 { election.beat(at: now) }
+            if term % 2 == 0 { try election.beat(at: now) }
         }
         #expect(try #require(try spool.sign()).term == 3)
     }
@@ -59,7 +59,8 @@ import Unix
             return Int64(status.st_blocks)
         }
         func begin() throws -> ReceiptLog {
-            let log = ReceiptLog(of: spool, try #require(try spool.election()))
+            let election: Election = try #require(try spool.election())
+            let log = ReceiptLog(of: spool, election)
             try Intake(spool: spool, log: log).recover(at: now)
             return log
         }
@@ -70,6 +71,16 @@ import Unix
         try takeLock()
         _ = try begin()
         #expect(try blocks() < before / 2)
+    }
+
+    @Test("a lock file from a backup does not bring an earlier term back")
+    func restored() throws {
+        try scratch.folder.write(
+            #"{"term":2,"ended":true}"#, to: "spool/apns/drainer.lock")
+        try scratch.folder.write(
+            #"{"version":1,"day":"2026-11-21","term":5,"offset":7}"#,
+            to: "spool/apns/checkpoint.json")
+        #expect(try spool.election()?.term == 6)
     }
 
     @Test("a drainer that stood still while another was elected writes nothing more")
@@ -85,10 +96,13 @@ import Unix
         try takeLock()
         let other = try #require(try spool.election())
         #expect(other.term == frozen.term + 1)
+        try other.beat(at: now)
         let before = scratch.folder.files()
         intake.log.append(Scratch.accepted(), of: device, in: file)
         #expect(throws: Failure.self) { try intake.log.write() }
         #expect(throws: Failure.self) { try intake.log.commit() }
+        #expect(throws: Failure.self) { try frozen.beat(at: now + .seconds(2)) }
+        #expect(!frozen.isCurrent)
         frozen.end()
         #expect(scratch.folder.files() == before)
         #expect(try #require(try spool.sign()).term == other.term)

@@ -42,7 +42,7 @@ import Unix
 
     @Test("each service gets the part with its devices, whose numbers are unique")
     func unique() throws {
-        let prepared = try prepare()
+        var prepared = try prepare()
         #expect(prepared.devices == 6 && prepared.folder == "joint")
         try prepared.makeFindable()
         #expect(scratch.files == (parts + [joint]).map { $0 + ".new" }.sorted())
@@ -61,7 +61,7 @@ import Unix
 
     @Test("a part without a name is found once the whole is accepted", arguments: 0...3)
     func interrupted(renamed: Int) throws {
-        let prepared = try prepare()
+        var prepared = try prepare()
         try prepared.makeFindable()
         // All that a killed program has done.
         try Files.commit("\(scratch.folder.path)/\(joint)")
@@ -78,7 +78,8 @@ import Unix
 
     @Test("parts of which none was accepted are not found")
     func unaccepted() throws {
-        try prepare().makeFindable()
+        var prepared = try prepare()
+        try prepared.makeFindable()
         scratch.spools.completeJoints { Issue.record("\($0.sentence)") }
         #expect(try !scratch.spools.contains("n1") && !scratch.spools.hasWork(at: now))
         #expect(scratch.files.allSatisfy { $0.hasSuffix(".new") })
@@ -91,7 +92,8 @@ import Unix
 
     @Test("a damaged file that accepts parts accepts them", arguments: ["", "{", "{}"])
     func damaged(text: String) throws {
-        try prepare().makeFindable()
+        var prepared = try prepare()
+        try prepared.makeFindable()
         try scratch.folder.remove("\(joint).new")
         try scratch.folder.write(text, to: joint)
         scratch.spools.completeJoints { Issue.record("\($0.sentence)") }
@@ -100,7 +102,8 @@ import Unix
 
     @Test("one that cannot be read is reported, counts as overdue, and holds up no other")
     func unreadable() throws {
-        try prepare().makeFindable()
+        var prepared = try prepare()
+        try prepared.makeFindable()
         try Files.commit("\(scratch.folder.path)/\(joint)")
         try Files.makeFolder("\(scratch.folder.path)/spool/joint/bad.json")
         var faults: [Failure] = []
@@ -125,6 +128,26 @@ import Unix
         let after = try scratch.spools.trace("n1", from: start, devices: 4)
         #expect(after.deliveries.map(\.outcome) == Array(repeating: .cancelled, count: 4))
         #expect(try !scratch.spools.contains("n1"))
+    }
+
+    @Test("a cancellation reaches a part that has no name yet")
+    func cancelledUnnamed() throws {
+        var prepared = try prepare()
+        try prepared.makeFindable()
+        try Files.commit("\(scratch.folder.path)/\(joint)")
+        try Files.commit("\(scratch.folder.path)/\(parts[0])")
+        #expect(try scratch.spools.cancel("n1", at: now) { _, _ in })
+        #expect(!scratch.files.contains { $0.contains("n1.json") })
+    }
+
+    @Test("a part for a service that a newer version knows is left alone")
+    func newer() throws {
+        let text = #"{"version":1,"places":["apns/ready/normal","sms/ready/normal"]}"#
+        try scratch.folder.write(text, to: joint)
+        var faults: [Failure] = []
+        scratch.spools.completeJoints { faults.append($0) }
+        #expect(faults.map(\.cause) == ["newer"])
+        #expect(scratch.files == [joint])
     }
 
     @Test("what was accepted for one queue by an earlier version is completed there")

@@ -81,7 +81,7 @@ import Unix
         expected["spool/apns/ready/normal/z.jsonl"] = "z"
         expected["spool/apns/waiting/1795262400000/y.jsonl"] = "y"
         expected["spool/checkpoint.json"] = "old"
-        expected["receipts/2026-11-20.jsonl"] = "old"
+        expected["receipts/2026-11-20.apns.0.jsonl"] = "g\nold"
         #expect(contents() == expected)
     }
 

@@ -108,6 +108,8 @@ final class Commits: RunPart {
     /// Logs the first failed commit, and throws after more than 50: a disk that fails may work again in a
     /// moment. Verdicts that are never stored are lost, and their pushes are sent again.
     private func didFail(_ failure: Failure) throws(Failure) {
+        // The receipts are another drainer's now.
+        if failure.cause == Election.replaced { throw failure }
         if failingSince == nil { log.failure(failure) }
         failedCommits += 1
         if failedCommits > 50 { throw failure }

@@ -40,7 +40,7 @@ final class Drainer: RunPart {
                 try reportStuckDrainer()
                 break
             }
-            election.beat(at: now)
+            try election.beat(at: now)
             let delivered = Result { () throws(Failure) in try deliver(election, linger: linger) }
             // Before another process can tell that this run is over.
             if election.isCurrent { service.cleanUp.carryOut() }
@@ -89,7 +89,7 @@ final class Drainer: RunPart {
                     "unable to go on: \(state.folder) was replaced while deliver was running. The next run delivers from the new folder",
                     cause: "replaced")
             }
-            election.beat(at: now)
+            try election.beat(at: now)
             checkOncePerSecond()
             try turn()
             guard settlement.inFlight == 0, commits.isDone else {
@@ -126,6 +126,7 @@ final class Drainer: RunPart {
         lastCheck = moment
         run.configuration.look()
         run.orLog { () throws(Failure) in try run.spools.keepLogShort() }
+        run.orLog { () throws(Failure) in try state.adoptStragglers() }
         run.spools.completeJoints {
             if reported.insert($0.sentence).inserted { log.failure($0) }
         }
