@@ -155,6 +155,13 @@ let modules: [Target] = [
         ]),
     module("Turns", on: ["Documents", "Store", "Spool", "OGS", "Crypto", "Unix"]),
     module("Credentials", on: ["Documents", "Store", "APNs", "FCM", "PushServices"]),
+    // What empties a queue, apart from what speaks to its push service.
+    module(
+        "Drain",
+        on: [
+            "Edge", "Messages", "Documents", "Store", "Spool", "PushServices", "Crypto", "JSON",
+            "Unix", deque,
+        ]),
 ]
 
 let programs: [Target] = [
@@ -166,10 +173,16 @@ let programs: [Target] = [
     program(
         "deliver",
         links: [
-            "Messages", "Documents", "Store", "Spool", "APNs", "PushServices", "Credentials",
-            "Crypto", "JSON", "Unix", deque,
+            "Drain", "Store", "Spool", "APNs", "FCM", "PushServices", "Credentials", "JSON", "Unix",
         ],
         exclude: []),
+    // A program of its own, because libcurl makes a program's start four times as long.
+    program(
+        "deliver-web",
+        links: [
+            "Drain", "Store", "Spool", "WebPush", "WebPushCredentials", "PushServices",
+            "Signatures", "Crypto", "Unix",
+        ], dynamicLibraries, exclude: []),
     program(
         "channels",
         links: [
@@ -235,7 +248,7 @@ let checks: [Target] = [
     tests("Signatures", and: ["Crypto", "JSON", "TestSupport"]),
     tests("JWT", and: ["Signatures", "Crypto", "JSON", "TestSupport"]),
     tests("HTTP2", and: ["HTTP2Server", "TestSupport", "Unix"]),
-    tests("APNs", and: ["TestSupport", "PushServices", "JSON", "Signatures", "Crypto"]),
+    tests("APNs", and: ["TestSupport", "Drain", "PushServices", "JSON", "Signatures", "Crypto"]),
     tests(
         "FCM",
         and: [

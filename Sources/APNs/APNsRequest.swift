@@ -9,7 +9,7 @@ package struct APNsRequest: Equatable, Sendable {
     }
 
     private let aim: Aim
-    /// The `apns-id`, or a broadcast's `apns-request-id`, from ``pushID(notification:token:)``.
+    /// The `apns-id`, or a broadcast's `apns-request-id`.
     package let id: String
     package let payload: APNsPayload
     package let priority: Int

@@ -30,6 +30,13 @@ package struct FCMSettings {
             "FCM_MESSAGES_PER_MINUTE", standard: Self.standardPace, in: 60...100_000_000)
     }
 
+    /// Says for an operator that no message can be sent, and where to look.
+    ///
+    /// - Parameter reason: why, such as `ECONNREFUSED`, or that no access token can be had.
+    package func noConnection(_ reason: String) -> String {
+        "no connection to FCM at \(address.fault(reason))"
+    }
+
     /// Identifies these settings. A message that is refused with some settings may be accepted with others.
     package var fingerprint: String { digest([address.authority]) }
 

@@ -9,6 +9,9 @@ package struct WebPushSettings {
     package let hosts: PushHosts
     /// The path of a file with certificates to trust instead of the system's.
     package let authorities: String?
+    /// `WEBPUSH_HOME`: where a click on a notification leads if its payload names no address; otherwise the
+    /// site that links in turn notices lead to.
+    package let home: String
     /// The operator's key; `nil` if the installation makes one for itself.
     package let key: ES256PrivateKey?
 
@@ -25,7 +28,19 @@ package struct WebPushSettings {
         self.subject = subject
         hosts = try PushHosts(variables)
         authorities = try CertificateFile.path(in: variables, "WEBPUSH_CA_FILE")
+        home = try Self.home(variables).text
         key = try Self.key(variables)
+    }
+
+    private static func home(_ variables: Variables) throws(Failure) -> SiteAddress {
+        guard let text = variables.text("WEBPUSH_HOME") else {
+            return try variables.ogsWebAddress()
+        }
+        guard let address = SiteAddress(text) else {
+            throw variables.wrong(
+                "WEBPUSH_HOME", "must be an address such as https://example.org/app")
+        }
+        return address
     }
 
     private static func badSubject(_ variables: Variables) -> Failure {

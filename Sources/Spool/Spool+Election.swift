@@ -23,6 +23,16 @@ extension Spool {
         return try Election(locked, at: lockPath, highest: terms.reduce(known, max))
     }
 
+    /// Whether a process is its drainer now.
+    package func isBeingDrained() throws(Failure) -> Bool {
+        do throws(SystemError) {
+            return try FileDescriptor.open(lockPath, .read).isLocked()
+        } catch {
+            guard error.errno == .noEntry else { throw error.failure }
+            return false
+        }
+    }
+
     /// The drainer that holds the election but gives no sign of life, if there is one. Nobody else can do its
     /// work.
     package func stuckDrainer(at now: Timestamp) throws(Failure) -> StuckDrainer? {

@@ -32,34 +32,11 @@ extension Spool {
         }
     }
 
-    /// Waits for the election, and asks a running drainer to end. The drainer leaves everything that it has
-    /// not sent in the spool.
-    ///
-    /// - Throws: later, if the drainer has not ended after 8 s.
-    func electionStoppingDrainer() throws(Failure) -> Election {
-        let start = Instant.now
-        var asked: OtherProcess?
-        while true {
-            if let election = try election() { return election }
-            if let process = try drainer(), process != asked {
-                asked = process
-                process.terminate()
-            }
-            guard Instant.now - start < .milliseconds(8000) else {
-                let process = asked.map { "process \($0.id)" } ?? "it"
-                throw Failure(
-                    .later(seconds: 5),
-                    "unable to stop deliver: \(process) has not ended within 8 s; repeat the request",
-                    cause: "busy")
-            }
-            sleep(for: .milliseconds(20))
-        }
-    }
-
     /// The drainer that runs on this machine.
-    private func drainer() throws(Failure) -> OtherProcess? {
+    func drainer() throws(Failure) -> OtherProcess? {
         guard let sign = try sign(), sign.isHere, !sign.hasEnded else { return nil }
-        return sign.process.flatMap { OtherProcess($0, program: "deliver") }
+        let program = service == .web ? "deliver-web" : "deliver"
+        return sign.process.flatMap { OtherProcess($0, program: program) }
     }
 
     /// Cancels everything that waits for the user. Removes the user from notifications that are for others as

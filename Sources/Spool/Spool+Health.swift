@@ -40,6 +40,12 @@ extension Spool {
         return false
     }
 
+    /// Whether a notification waits for its first attempt, or for another one.
+    package func hasReadyOrPutOff() throws(Failure) -> Bool {
+        if try hasPutOff() { return true }
+        return try hasReady()
+    }
+
     private func oldestPutOff(at now: Timestamp) throws(Failure) -> Timestamp? {
         for folder in try waitingFolders() where folder.until <= now {
             if try hasNotification("\(waiting)/\(folder.name)") { return folder.until }

@@ -37,13 +37,45 @@ extension Spools {
     /// - Throws: later, if a drainer has not ended after 8 s.
     package func electionsStoppingDrainers() throws(Failure) -> Elections {
         let elections = Elections()
-        do throws(Failure) {
-            for spool in try all() { elections.add(spool, try spool.electionStoppingDrainer()) }
-        } catch {
+        do throws(Failure) { try stopDrainers(into: elections) } catch {
             elections.end()
             throw error
         }
         return elections
+    }
+
+    /// Adds the elections of queues that have begun since. To be called after ``countErasure()``: from then on
+    /// nobody can begin another one for the user.
+    package func stopNewDrainers(into elections: Elections) throws(Failure) {
+        try stopDrainers(into: elections)
+    }
+
+    private func stopDrainers(into elections: Elections) throws(Failure) {
+        let start = Instant.now
+        var asked: [OtherProcess] = []
+        while true {
+            // All are asked before any is waited for.
+            var isWaiting = false
+            for spool in try all() where !elections.hold(spool.service) {
+                if let election = try spool.election() {
+                    elections.add(spool, election)
+                    continue
+                }
+                isWaiting = true
+                guard let process = try spool.drainer(), !asked.contains(process) else { continue }
+                asked.append(process)
+                process.terminate()
+            }
+            guard isWaiting else { return }
+            guard Instant.now - start < .milliseconds(8000) else {
+                let process = asked.last.map { "process \($0.id)" } ?? "it"
+                throw Failure(
+                    .later(seconds: 5),
+                    "unable to stop deliver: \(process) has not ended within 8 s; repeat the request",
+                    cause: "busy")
+            }
+            sleep(for: .milliseconds(20))
+        }
     }
 }
 
@@ -52,6 +84,10 @@ package final class Elections {
     private var held: [(spool: Spool, election: Election)] = []
     /// What an erasure found in each queue.
     private var erased: [Spool.Erased] = []
+
+    fileprivate func hold(_ service: PushService) -> Bool {
+        held.contains { $0.spool.service == service }
+    }
 
     fileprivate func add(_ spool: Spool, _ election: Election) { held.append((spool, election)) }
 

@@ -90,17 +90,6 @@ package struct Spools {
         return oldest
     }
 
-    /// Whether a notification waits for another attempt.
-    package func hasPutOff() throws(Failure) -> Bool {
-        try first { (spool) throws(Failure) in try spool.hasPutOff() ? true : nil } ?? false
-    }
-
-    /// Whether a notification waits for its first attempt, or for another one.
-    package func hasReadyOrPutOff() throws(Failure) -> Bool {
-        if try hasPutOff() { return true }
-        return try first { (spool) throws(Failure) in try spool.hasReady() ? true : nil } ?? false
-    }
-
     /// Makes everything that is held for a user due, so that the drainers look at it again as soon as they can.
     ///
     /// - Returns: whether anything is held.

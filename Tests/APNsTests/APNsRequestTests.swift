@@ -1,3 +1,4 @@
+import Drain
 import HTTP2
 import JSON
 import Testing

@@ -1,3 +1,4 @@
+import Drain
 import Testing
 import Turnstone
 

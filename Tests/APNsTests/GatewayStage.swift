@@ -1,3 +1,4 @@
+import Drain
 import TestSupport
 import Testing
 import Turnstone

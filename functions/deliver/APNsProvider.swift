@@ -1,5 +1,6 @@
 import APNs
 import Credentials
+import Drain
 import Edge
 import PushServices
 import Spool
@@ -8,8 +9,8 @@ import Turnstone
 import Unix
 
 /// Apple's push service, with the provider token that all processes share.
-final class APNsProvider {
-    let settings: APNsSettings
+final class APNsProvider: GatewayProvider {
+    private let configured: APNsSettings
     private let sender: APNsSender
     /// Pushes to try in the other environment.
     private var probes: [Push] = []
@@ -17,56 +18,56 @@ final class APNsProvider {
     private var refusal: (reason: String, at: Timestamp)?
 
     init(_ settings: APNsSettings, _ variables: Variables, state: State) throws(Failure) {
-        self.settings = settings
+        configured = settings
         sender = try APNsSender(settings) { (rejected) throws(Failure) in
             try state.providerToken(
                 settings, rejected: rejected, now: Environment.now(variables))
         }
     }
 
-    var trouble: APNsGateway.Trouble? { sender.trouble }
+    let name = "apns"
+
+    let title = (service: "APNs", variables: "APNS_")
+
+    var settings: String { configured.fingerprint }
+
+    var trouble: ProviderTrouble? {
+        guard let reason = sender.trouble?.reason else { return nil }
+        guard reason == "ExpiredProviderToken" else {
+            return ProviderTrouble(
+                reason, sentence: "\(configured.noConnection(reason)). The next run tries again")
+        }
+        return ProviderTrouble(
+            reason,
+            sentence:
+                "APNs refused our provider token (\(reason)): check this machine's clock and the key",
+            pause: .minutes(20))
+    }
 
     /// Whether a push goes to the installation's own environment. Trouble there concerns all users. Trouble
     /// in the other environment, which a user's device may belong to, must not stop anything else.
     func isOwn(_ push: Push) -> Bool {
-        push.environment ?? settings.environment == settings.environment
+        push.environment ?? configured.environment == configured.environment
     }
 
-    func step(
-        pause: Interval, at now: Timestamp, next: () -> Push?,
-        beforeSending: () throws(Failure) -> Void, verdict: (Push, Verdict) -> Void
-    ) throws(Failure) {
-        var isIdle = try settleAnswered(at: now, verdict)
+    func environment(of push: Push) -> APNsEnvironment? {
+        push.delivery.environment ?? configured.environment
+    }
+
+    var room: Int { sender.room }
+
+    var backlog: Int { sender.backlog }
+
+    func wait(upTo pause: Interval) { sender.wait(upTo: pause) }
+
+    func submitAgain(at now: Timestamp, _ verdict: (Push, Verdict) -> Void) {
         let probes = probes
         self.probes = []
         if let refusal, now - refusal.at >= .minutes(5) || now < refusal.at { self.refusal = nil }
-        for probe in probes { submit(probe, verdict) }
-        // The gateway's limit on pushes is known only after the exchange.
-        var room = sender.room
-        // Pushes are sent in batches, so that the gateway works on one while the next is made.
-        let batch = max(32, (sender.backlog + room) / 8)
-        repeat {
-            var count = 0
-            while count < batch, room > 0, let push = next() {
-                room -= 1
-                count += 1
-                submit(push, verdict)
-            }
-            do throws(Failure) { try beforeSending() } catch {
-                giveBackUnsent()
-                _ = try settleAnswered(at: now, verdict)
-                throw error
-            }
-            isIdle = try settleAnswered(at: now, verdict) && isIdle
-            room = count < batch ? 0 : min(room, sender.room)
-        } while room > 0
-        if isIdle { sender.wait(upTo: pause) }
+        for probe in probes { submit(probe, at: now, verdict) }
     }
 
-    /// Sends and receives without waiting.
-    ///
-    /// - Returns: whether no verdict came.
-    private func settleAnswered(
+    func settleAnswered(
         at now: Timestamp, _ verdict: (Push, Verdict) -> Void
     ) throws(Failure) -> Bool {
         let settled = try sender.exchange()
@@ -91,16 +92,16 @@ final class APNsProvider {
             }
         }
         if let probe = push.probe { return verdict(push, answer.ofProbe(in: probe, at: now)) }
-        let other = (push.delivery.environment ?? settings.environment).other
+        let other = (push.delivery.environment ?? configured.environment).other
         guard settled.verdict.outcome == .quarantined,
-            settings.address(of: other) != settings.address(of: other.other)
+            configured.address(of: other) != configured.address(of: other.other)
         else { return verdict(push, answer) }
         verdict(push, .probing(answer))
         push.probe = other
         probes.append(push)
     }
 
-    private func submit(_ push: Push, _ verdict: (Push, Verdict) -> Void) {
+    func submit(_ push: Push, at now: Timestamp, _ verdict: (Push, Verdict) -> Void) {
         if let refusal, !isOwn(push) {
             let answer = Verdict.refused(elsewhere: refusal.reason)
             return verdict(
@@ -120,17 +121,49 @@ final class APNsProvider {
         switch push.delivery.aim {
         case .device(let token):
             return try APNsRequest(
-                token: token, id: push.id, payload: push.encodedPayload(),
-                bundle: settings.bundleID, priority: content.priority, expiration: expiration,
+                token: token, id: push.id, payload: payload(of: push),
+                bundle: configured.bundleID, priority: content.priority, expiration: expiration,
                 collapseID: content.collapseID)
         case .channel(let channel):
             return try APNsRequest(
-                channel: channel, id: push.id, payload: push.encodedPayload(),
-                bundle: settings.bundleID, priority: content.priority, expiration: expiration)
+                channel: channel, id: push.id, payload: payload(of: push),
+                bundle: configured.bundleID, priority: content.priority, expiration: expiration)
         }
+    }
+
+    private func payload(of push: Push) throws(Failure) -> APNsPayload {
+        let content = push.content
+        if push.own != nil { return try APNsPayload(content.payload, type: content.type) }
+        let shared = push.job.encoded as? SharedPayload ?? SharedPayload()
+        push.job.encoded = shared
+        return try shared.encoded(content, badge: push.delivery.badge, to: push.delivery.aim)
     }
 
     func giveBackUnsent() { sender.giveBackUnsent("the drainer ends") }
 
     func close() { sender.close() }
+}
+
+/// A job's payload, encoded once for all devices.
+private final class SharedPayload {
+    /// For devices without a badge of their own.
+    private var payload: APNsPayload?
+    /// For the others. It takes each badge.
+    private var badged: APNsBadgedPayload?
+
+    func encoded(
+        _ content: PushContent, badge: Int?, to aim: Delivery.Aim
+    ) throws(Failure) -> APNsPayload {
+        if let badge {
+            let badged = badged ?? APNsBadgedPayload(content.payload, type: content.type)
+            self.badged = badged
+            return try badged.payload(badge: badge)
+        }
+        if let payload { return payload }
+        var limit: Int?
+        if case .channel = aim { limit = PushType.broadcastLimit }
+        let encoded = try APNsPayload(content.payload, type: content.type, limit: limit)
+        payload = encoded
+        return encoded
+    }
 }

@@ -1,4 +1,4 @@
-import APNs
+import Drain
 import Edge
 import JSON
 import Spool
@@ -8,16 +8,31 @@ import Unix
 
 /// Writes each push to `outgoing/` in the state folder and prints it, so that everything can be tried without
 /// an Apple account.
-struct FileProvider {
+final class FileProvider: Provider {
     private let folder: String
+
+    let name = "file"
+
+    let title = (service: "", variables: "APNS_")
+
+    let settings = ""
+
+    /// Files can always be tried.
+    var trouble: ProviderTrouble? { nil }
 
     init(state: State) {
         folder = "\(state.folder)/outgoing"
     }
 
+    func environment(of push: Push) -> APNsEnvironment? { nil }
+
+    func giveBackUnsent() {}
+
+    func close() {}
+
     func step(
-        pause: Interval, next: () -> Push?, beforeSending: () throws(Failure) -> Void,
-        verdict: (Push, Verdict) -> Void
+        pause: Interval, at now: Timestamp, next: () -> Push?,
+        beforeSending: () throws(Failure) -> Void, verdict: (Push, Verdict) -> Void
     ) throws(Failure) {
         var isIdle = true
         while let push = next() {
@@ -26,7 +41,7 @@ struct FileProvider {
                 try beforeSending()
                 try write(push)
             } catch {
-                verdict(push, .notSent)
+                verdict(push, .notSent(nil))
                 throw error
             }
             verdict(push, .written)

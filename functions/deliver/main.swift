@@ -1,31 +1,21 @@
-// deliver: sends the accepted notifications in the spool to the push service.
+// deliver: sends the accepted notifications in the queues to the push services.
 //
-//   in    a schedule's event, {} or nothing
+//   in    a schedule's event, {} or nothing; TURNSTONE_QUEUE: apns, fcm or web for that queue alone
 //   out   {"finished": notifications that are over, "waiting": put off, "accepted": devices, …},
-//         zeros left out; without APNs settings, each push before that, a line each
-//   else  exit 100 misconfigured, 111 may work later; 0 at once if another process is delivering
+//         zeros left out; without APNs settings, each push to an iPhone before that, a line each
+//   else  exit 100 misconfigured, 111 may work later; 0 at once if other processes are delivering
 //
-// Ends after DELIVER_LINGER_SECONDS without work. On SIGTERM, it first waits for the answers to
-// what it has sent.
+// It drains the queue of APNs, and starts a process for each other queue that has work. Each ends after
+// DELIVER_LINGER_SECONDS without work. On SIGTERM, they first wait for the answers to what they have sent.
 
 import Edge
-import PushServices
-import Spool
 import Store
 import Turnstone
 import Unix
 
-run("Sends what is in the spool to the push service, unless another process does.") {
+run("Sends what is in the queues to the push services, unless other processes do.") {
     (schedule) throws(Failure) in
-    let state = try State(schedule.variables)
-    let settings = try DeliverySettings(schedule.variables)
-    let provider = try Provider(settings.apns, schedule.variables, state: state)
     ThisProcess.deferTermination()
-    let spools = Spools(state: state.folder)
-    do throws(Failure) { try state.adoptStragglers() } catch { schedule.log.failure(error) }
-    spools.completeJoints { schedule.log.failure($0) }
-    let drainer = try Drainer(
-        Configuration(schedule.variables), state: state, spools.spool(of: .apns),
-        provider: provider, log: schedule.log)
-    return try drainer.drain(linger: settings.linger)
+    let state = try State(schedule.variables)
+    return try Queues(schedule, state).drain()
 }

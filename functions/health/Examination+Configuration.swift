@@ -13,7 +13,7 @@ extension Examination {
         if let sentence = variables.malformedLine { sentences.append(sentence) }
         // One by one: a wrong value must not hide another.
         for check in [
-            delivery, drainers, ogsCertificates, ogsAddress, ogsContact, ogsPace, turns, interval,
+            linger, apns, fcm, webPush, drainers, ogsCertificates, ogsAddress, ogsContact, ogsPace, turns, interval,
             webTokens, serverKeys, origins, templates, quotas, requestLimit, logFormat,
         ] {
             do throws(Failure) { try check() } catch {
@@ -24,7 +24,13 @@ extension Examination {
         return sentences.map { Problem(configurationFault: .misconfigured($0)) }
     }
 
-    private func delivery() throws(Failure) { _ = try DeliverySettings(variables) }
+    private func linger() throws(Failure) { _ = try variables.lingerInterval() }
+
+    private func apns() throws(Failure) { _ = try APNsSettings(variables) }
+
+    private func fcm() throws(Failure) { _ = try FCMSettings(variables) }
+
+    private func webPush() throws(Failure) { _ = try WebPushSettings(variables) }
 
     private func drainers() throws(Failure) { _ = try Spools.startsDrainers(variables) }
 

@@ -1,5 +1,4 @@
 import Edge
-import PushServices
 import Spool
 import Store
 import Turnstone
@@ -9,13 +8,13 @@ import Unix
 /// Online-Go.com or a push service: otherwise an outage there would make this look down.
 struct Examination {
     let state: State
-    private let spools: Spools
+    let spools: Spools
     let variables: Variables
-    private let now: Timestamp
+    let now: Timestamp
 
     /// Whatever is older than this is overdue: timers start programs every 30 s, and a drainer needs a while
     /// for a large queue.
-    private static let patience = Interval.minutes(5)
+    static let patience = Interval.minutes(5)
     /// The space that a drainer reserves for receipts, plus some documents.
     private static let leastRoom: UInt64 = 4 << 20
     private static let leastFiles: UInt64 = 100
@@ -35,7 +34,7 @@ struct Examination {
             problems.append(Problem(stateFault: error, of: state.folder))
         }
         for find in [
-            cycle, answers, oldest, stops, failures, refusals, drainer, pause, failed, setAside,
+            cycle, answers, oldest, stops, failures, refusals, unconfigured, drainer, pause, failed, setAside,
             unusable, links,
         ] {
             do throws(Failure) { problems += try find() } catch {
@@ -147,32 +146,6 @@ struct Examination {
         ]
     }
 
-    private func stops() throws(Failure) -> [Problem] {
-        let stops = try state.deliveryStops()
-        guard !stops.isEmpty else { return [] }
-        let isAnythingWaiting = try spools.hasReadyOrPutOff()
-        // A failed connection is tried again when there is something to send.
-        return stops.filter { $0.until != nil || isAnythingWaiting }.map { stop in
-            Problem(
-                "delivery stopped", "Nothing is sent through \(stop.service): \(reason(of: stop)).",
-                action: stop.until == nil
-                    ? "Check this machine's network and APNS_BASE_URL. Accepted notifications wait."
-                    : "Correct the key, the team or the topic. Accepted notifications wait.",
-                [
-                    "service": .string(stop.service), "reason": .string(stop.reason),
-                    "since": .string(text(stop.since)),
-                ])
-        }
-    }
-
-    /// Only a failed connection has no time for the next attempt.
-    private func reason(of stop: DeliveryStop) -> String {
-        guard stop.until == nil else { return stop.reason }
-        do throws(Failure) {
-            return try DeliverySettings(variables).apns?.noConnection(stop.reason) ?? stop.reason
-        } catch { return stop.reason }  // another problem reports the configuration
-    }
-
     /// Links whose target does not exist, for example on a disk that is not mounted.
     private func links() throws(Failure) -> [Problem] {
         var problems: [Problem] = []
@@ -266,51 +239,6 @@ struct Examination {
                 : "\(path) should be a folder, but \(error.reasonForFolder).",
             action: "Put the folder back, or remove what is in its place.",
             ["file": .string(path)])
-    }
-
-    private func failures() throws(Failure) -> [Problem] {
-        let failures = try state.deliveryFailures().filter { now - $0.since > Self.patience }
-        // If nothing waits for the service any more, nobody has asked it again.
-        guard !failures.isEmpty, try spools.hasPutOff() else { return [] }
-        return failures.map { failure in
-            Problem(
-                "delivery failing",
-                """
-                Since \(text(failure.since)), \(failure.service) has been asked and has answered no \
-                push: \(failure.reason).
-                """,
-                action:
-                    """
-                    Accepted notifications wait and are tried again. If it lasts, check the push \
-                    service's status page.
-                    """,
-                [
-                    "service": .string(failure.service), "reason": .string(failure.reason),
-                    "since": .string(text(failure.since)),
-                ])
-        }
-    }
-
-    private func refusals() throws(Failure) -> [Problem] {
-        var settings: String?
-        // Another problem reports what is wrong with the configuration.
-        do throws(Failure) { settings = try DeliverySettings(variables).apns?.fingerprint } catch {}
-        return try state.refusals().filter {
-            $0.settings == settings && $0.users >= State.Refusals.alarmThreshold
-        }.map { refusals in
-            Problem(
-                "pushes refused",
-                """
-                With these settings, \(refusals.service) has accepted no push and refused those to \
-                \(refusals.users == State.Refusals.maximumUsers ? "at least " : "")\(refusals.users) \
-                users: \(refusals.reason).
-                """,
-                action: "Correct the topic (APNS_BUNDLE_ID), the key's team, or APNS_ENVIRONMENT.",
-                [
-                    "service": .string(refusals.service), "reason": .string(refusals.reason),
-                    "since": .string(text(refusals.since)),
-                ])
-        }
     }
 
     private func drainer() throws(Failure) -> [Problem] {

@@ -54,6 +54,7 @@ private func cancelDeliveries(
     // An unreadable document counts as known.
     do throws(Failure) { isKnown = try state.users[user].read() != nil } catch {}
     if isKnown { try spools.countErasure() }
+    try spools.stopNewDrainers(into: elections)
     try state.registry.handOverBadges(of: devices, from: user)
     try elections.erase(user, opponents: opponents, at: now) { log.failure($0) }
     return (devices, elections)

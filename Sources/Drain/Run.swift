@@ -20,15 +20,16 @@ final class Run {
     private(set) var obstacle: Failure?
 
     init(
-        _ configuration: Configuration, state: State, _ spool: Spool, log: Log
+        _ schedule: Schedule, state: State, _ service: PushService
     ) throws(Failure) {
         self.state = state
-        self.configuration = configuration
-        self.log = log
-        self.spool = spool
+        configuration = Configuration(schedule.variables)
+        log = schedule.log
         spools = Spools(state: state.folder)
-        intake = Intake(spool: spool, log: ReceiptLog(of: spool)) { log.failure($0) }
-        now = try Environment.now(configuration.variables)
+        let spool = spools.spool(of: service)
+        self.spool = spool
+        intake = Intake(spool: spool, log: ReceiptLog(of: spool)) { schedule.log.failure($0) }
+        now = try Environment.now(schedule.variables)
     }
 
     /// Whether nothing more is sent and the drainer only waits for pushes in flight.

@@ -1,4 +1,3 @@
-import APNs
 import Documents
 import JSON
 import Messages

@@ -15,7 +15,9 @@ struct CleanUp {
     private let log: Log
     /// The push service that gave the verdicts, and the fingerprint of its settings.
     private let service: String
-    private var settings: String
+    private let settings: String
+    /// What operators call its variables.
+    private let variables: String
     /// The users to whose pushes the push service answered in this run.
     private var users = UserCount()
     /// The users with a device for which a push was accepted.
@@ -49,27 +51,20 @@ struct CleanUp {
         let environment: APNsEnvironment?
         /// False if the other environment, which may know the token, refused to look it up.
         let isCertain: Bool
-        let change: Change
+        let change: RegistrationChange
     }
 
-    enum Change {
-        case remove(goneSince: Timestamp)
-        /// The device was refused. `isBad`: no environment knows its token.
-        case refuse(isBad: Bool, at: Timestamp)
-        /// The device was found in the other environment.
-        case move(to: APNsEnvironment)
-    }
-
-    init(state: State, provider: Provider, log: Log) {
+    init(state: State, provider: any Provider, log: Log) {
         self.state = state
         self.log = log
         service = provider.name
         settings = provider.settings
+        variables = provider.title.variables
     }
 
     /// Continues with a provider that may have other settings. Verdicts under the old settings are dropped:
     /// the next pushes to those devices get new ones.
-    mutating func follow(_ provider: Provider) {
+    mutating func follow(_ provider: any Provider) {
         guard provider.settings != settings else { return }
         recordRefusals()
         recordAcceptances()
@@ -107,7 +102,7 @@ struct CleanUp {
         }
         for fault in kept.sorted() {
             log.event(
-                "kept devices that failed: so many users failed for this reason that the key, the topic or the environment is probably wrong; check the APNS_ variables",
+                "kept devices that failed: so many users failed for this reason that our settings are probably wrong; check the \(variables) variables",
                 [
                     "reason": .string(fault),
                     "failed": .integer(Int64(failed(for: fault))),

@@ -1,5 +1,6 @@
 import Documents
 import Edge
+import PushServices
 import Spool
 import Store
 import Turnstone
@@ -10,8 +11,9 @@ import Unix
 /// Its loop takes notifications from the spool, decides about their pushes, hands the pushes to the provider,
 /// takes in the verdicts, makes them durable, and only then finishes the notifications or puts them off. Each
 /// of these steps is a type of its own.
-final class Drainer: RunPart {
+package final class Drainer: RunPart {
     let run: Run
+    private let alongside: () -> Void
     private let service: Service
     private let queue = PushQueue()
     private let locked = LockedDocuments()
@@ -23,18 +25,27 @@ final class Drainer: RunPart {
     /// The interrupted acceptances that cannot be completed, each reported once.
     private var reported: Set<String> = []
 
-    init(
-        _ configuration: Configuration, state: State, _ spool: Spool, provider: Provider, log: Log
+    /// - Parameters:
+    ///   - alongside: called about once a second while it delivers.
+    ///   - provider: called now, and again when the configuration has changed.
+    package init(
+        of service: PushService, _ schedule: Schedule, state: State,
+        alongside: @escaping () -> Void = {}, provider: @escaping ProviderSource
     ) throws(Failure) {
-        run = try Run(configuration, state: state, spool, log: log)
-        service = Service(run, provider)
+        run = try Run(schedule, state: state, service)
+        self.alongside = alongside
+        self.service = try Service(run, provider)
         decisions = Decisions(run, queue, locked)
         commits = Commits(run, decisions, locked)
-        settlement = Settlement(run, service, queue, locked, decisions.order, commits)
+        settlement = Settlement(run, self.service, queue, locked, decisions.order, commits)
     }
 
-    /// Delivers until no work has come for `linger`, or until this process is told to end.
-    func drain(linger: Interval) throws(Failure) -> JSONObject {
+    /// Delivers until no work has come for `DELIVER_LINGER_SECONDS`, or until this process is told to end.
+    ///
+    /// - Returns: the summary. Its members are 0 if another process delivers.
+    package func drain() throws(Failure) -> JSONObject {
+        let linger = try run.configuration.variables.lingerInterval()
+        completeInterrupted()
         repeat {
             guard let election = try spool.election() else {
                 try reportStuckDrainer()
@@ -119,13 +130,20 @@ final class Drainer: RunPart {
         return due - now <= near
     }
 
-    /// Looks for changes of the configuration and keeps the spool's log short, once a second.
+    /// Does once a second what need not be done in each turn.
     private func checkOncePerSecond() {
         let moment = Instant.now
         guard moment - lastCheck >= .seconds(1) else { return }
         lastCheck = moment
         run.configuration.look()
         run.orLog { () throws(Failure) in try run.spools.keepLogShort() }
+        completeInterrupted()
+        alongside()
+    }
+
+    /// Completes what other processes have begun to accept, or have accepted in a state folder of an earlier
+    /// version.
+    private func completeInterrupted() {
         run.orLog { () throws(Failure) in try state.adoptStragglers() }
         run.spools.completeJoints {
             if reported.insert($0.sentence).inserted { log.failure($0) }

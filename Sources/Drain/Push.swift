@@ -1,20 +1,19 @@
-import APNs
 import Crypto
 import Spool
 import Store
 import Turnstone
 
 /// One notification on its way to one device or channel.
-final class Push {
-    let job: Job
+package final class Push {
+    package let job: Job
     /// The delivery that it is sent for now.
     var target: Target
     /// The series of the messages in it, if it is a release.
     var brought: [Series] = []
     /// Its own content, if that differs from what the other devices get.
-    private(set) var own: Content?
+    package private(set) var own: Content?
     /// The environment in which it is tried once, because its own environment did not know the token.
-    var probe: APNsEnvironment?
+    package var probe: APNsEnvironment?
 
     struct Target {
         fileprivate(set) var delivery: Delivery
@@ -32,7 +31,7 @@ final class Push {
         }
     }
 
-    struct Content {
+    package struct Content {
         let push: PushContent
         let expires: Timestamp
     }
@@ -50,10 +49,10 @@ final class Push {
         }
     }
 
-    var delivery: Delivery { target.delivery }
+    package var delivery: Delivery { target.delivery }
 
     /// `apns-id`, the same at every attempt.
-    var id: String { target.id }
+    package var id: String { target.id }
 
     /// The delivery as it is in the notification's file.
     var original: Delivery { target.stored ?? target.delivery }
@@ -100,33 +99,16 @@ final class Push {
         own = Content(push: content, expires: expires)
     }
 
-    var content: PushContent { own?.push ?? job.notification.push }
+    package var content: PushContent { own?.push ?? job.notification.push }
 
-    var expires: Timestamp { own?.expires ?? job.notification.expires }
+    package var expires: Timestamp { own?.expires ?? job.notification.expires }
 
     /// The environment to send it to; `nil` for the configured one.
-    var environment: APNsEnvironment? { probe ?? delivery.environment }
+    package var environment: APNsEnvironment? { probe ?? delivery.environment }
 
     /// What the app receives.
-    var payload: Payload {
+    package var payload: Payload {
         let common = content.payload
         return delivery.badge.map { common.with(badge: Int64($0)) } ?? common
-    }
-
-    /// The payload encoded for APNs.
-    func encodedPayload() throws(Failure) -> APNsPayload {
-        let content = content
-        if own != nil { return try APNsPayload(content.payload, type: content.type) }
-        if let badge = delivery.badge {
-            let badged =
-                job.badgedPayload ?? APNsBadgedPayload(content.payload, type: content.type)
-            job.badgedPayload = badged
-            return try badged.payload(badge: badge)
-        }
-        if let common = job.payload { return common }
-        let limit = delivery.token == nil ? PushType.broadcastLimit : nil
-        let encoded = try APNsPayload(content.payload, type: content.type, limit: limit)
-        job.payload = encoded
-        return encoded
     }
 }

@@ -1,12 +1,15 @@
-import PushServices
 import Store
 import Turnstone
 import Unix
 
+/// Makes a provider by a configuration.
+package typealias ProviderSource = (Variables) throws(Failure) -> any Provider
+
 /// The push service as an operator sees it: whether it answers, and what stops its queue.
 final class Service: RunPart {
     let run: Run
-    private(set) var provider: Provider
+    private(set) var provider: any Provider
+    private let makeProvider: ProviderSource
     var cleanUp: CleanUp
     /// Whether the state folder may still name a stop of the queue.
     private var isStopRecorded = true
@@ -18,9 +21,10 @@ final class Service: RunPart {
     /// The device whose push the service last put off with `TooManyRequests`.
     private var throttledDevice: String?
 
-    init(_ run: Run, _ provider: Provider) {
+    init(_ run: Run, _ makeProvider: @escaping ProviderSource) throws(Failure) {
         self.run = run
-        self.provider = provider
+        self.makeProvider = makeProvider
+        provider = try makeProvider(run.configuration.variables)
         cleanUp = CleanUp(state: run.state, provider: provider, log: run.log)
     }
 
@@ -28,8 +32,7 @@ final class Service: RunPart {
     func reconfigure() {
         do throws(Failure) {
             try run.configuration.reload()
-            let variables = run.configuration.variables
-            let changed = try Provider(APNsSettings(variables), variables, state: state)
+            let changed = try makeProvider(run.configuration.variables)
             provider.close()
             provider = changed
             cleanUp.follow(changed)
@@ -93,21 +96,19 @@ final class Service: RunPart {
         run.end(
             Failure(
                 .later(seconds: 300),
-                "unable to deliver: APNs refused this installation (\(reason)): check the APNS_ variables; delivery stops for 5 minutes or until they change",
+                "unable to deliver: \(provider.title.service) refused this installation (\(reason)): check the \(provider.title.variables) variables; delivery stops for 5 minutes or until they change",
                 cause: reason))
         recordStop(reason, until: now + .minutes(5))
     }
 
     /// Ends the run if the service cannot be reached. The notifications wait in the spool.
     func stopIfUnreachable() {
-        guard run.obstacle == nil, let reason = provider.trouble else { return }
-        let isTokenRefused = reason == "ExpiredProviderToken"
-        let sentence =
-            isTokenRefused
-            ? "APNs refused our provider token (\(reason)): check this machine's clock and the key"
-            : "\(provider.noConnection(reason)). The next run tries again"
-        run.end(Failure(.later(seconds: 30), "unable to deliver: \(sentence)", cause: reason))
-        recordStop(reason, until: isTokenRefused ? now + .minutes(20) : nil)
+        guard run.obstacle == nil, let trouble = provider.trouble else { return }
+        run.end(
+            Failure(
+                .later(seconds: 30), "unable to deliver: \(trouble.sentence)",
+                cause: trouble.reason))
+        recordStop(trouble.reason, until: trouble.pause.map { now + $0 })
     }
 
     private func recordStop(_ reason: String, until moment: Timestamp?) {

@@ -1,13 +1,12 @@
-import APNs
 import Spool
 import Turnstone
 
 /// A notification that the drainer has in hand, for one pass over its devices.
-final class Job {
+package final class Job {
     let file: SpoolFile
     /// A copy of the file's notification: another module's getter would copy all of it for each member that
     /// is read.
-    private(set) var notification: Notification
+    package private(set) var notification: Notification
     let lane: Lane
     /// Deliveries that were taken out of the file and have no verdict yet.
     var open = 0
@@ -49,10 +48,8 @@ final class Job {
     /// For a large notification: the boxes in which an earlier drainer may have left it; `nil` until they are
     /// read.
     var heldBoxes: Set<String>?
-    /// The encoded payload for devices without a badge of their own.
-    var payload: APNsPayload?
-    /// The encoded payload for the other devices, which takes each badge.
-    var badgedPayload: APNsBadgedPayload?
+    /// What the provider has made of its content, to be used for all devices; `nil` once the content changes.
+    package var encoded: AnyObject?
 
     init(_ file: SpoolFile, _ lane: Lane) {
         self.file = file
@@ -77,8 +74,7 @@ final class Job {
     func load(_ content: PushContent, expires: Timestamp) {
         file.load(content, expires: expires)
         notification = file.notification
-        payload = nil
-        badgedPayload = nil
+        encoded = nil
     }
 
     /// Extends its expiration to that of messages held until a moment.

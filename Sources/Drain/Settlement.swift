@@ -51,13 +51,14 @@ final class Settlement: RunPart {
             if service.provider.isOwn(push) { service.didJudge() }
             append(verdict, of: push, nil, isSent: isSent)
             return willSend(push)
-        case .notSent:
+        case .notSent(let pause):
+            if verdict.status != nil { service.didPutOff(push, verdict) }
             intake.log.append(notSent: push.delivery, in: job.file)
             // The push stays in hand, unless only its own gateway is unreachable.
             if run.isEnding || service.provider.trouble != nil || run.configuration.isChanging {
                 return queue.putBack((job, push.original))
             }
-            job.retry(notBefore: now + .seconds(5), because: verdict.reason)
+            job.retry(notBefore: now + pause, because: verdict.reason)
         case .settled(let outcome): settle(push, verdict, outcome, isSent: isSent)
         case .later(let interval):
             if isSent, verdict.status != nil, service.provider.isOwn(push) {

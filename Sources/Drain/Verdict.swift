@@ -1,25 +1,25 @@
-import APNs
 import Spool
 import Turnstone
 import Unix
 
 /// The answer to a push: the push service's, or the drainer's own if the push is not sent.
-struct Verdict {
-    let status: Int?
-    let reason: String?
-    let meaning: Meaning
+package struct Verdict {
+    package let status: Int?
+    package let reason: String?
+    package let meaning: Meaning
     /// How the device's registration changes.
-    var change: CleanUp.Change?
+    package var change: RegistrationChange?
     /// Whether the other environment, which may know the token, refused to look it up.
-    var isUncertain = false
+    package var isUncertain = false
     /// The kind of failure, if the push failed and is tried again.
     private(set) var trouble: Trouble?
 
-    enum Meaning {
+    package enum Meaning {
         case settled(Outcome)
         case later(Interval)
-        /// It was not tried, so nothing new is known.
-        case notSent
+        /// It was not tried, so nothing new is known. It is tried again after this pause, or stays in hand
+        /// while nothing at all can be sent.
+        case notSent(Interval)
         /// It is now tried in the other environment. Another verdict follows.
         case probing
         /// It waits in hand until a newer push to the same device has its outcome.
@@ -31,72 +31,11 @@ struct Verdict {
 }
 
 extension Verdict {
-    init(_ verdict: APNsVerdict, of delivery: Delivery, at moment: Timestamp) {
-        let (status, reason) = (verdict.status, verdict.reason)
-        func with(_ meaning: Meaning, _ change: CleanUp.Change? = nil) -> Verdict {
-            var verdict = Verdict(status: status, reason: reason, meaning: meaning)
-            verdict.change = change
-            return verdict
-        }
-        switch verdict.outcome {
-        case .accepted: self = with(.settled(.accepted))
-        case .gone(let since): self = with(.settled(.gone), .remove(goneSince: since))
-        case .refused where reason == "DeviceTokenNotForTopic":
-            self = with(.settled(.refused), .refuse(isBad: false, at: moment))
-        case .refused: self = with(.settled(.refused))
-        case .quarantined:
-            self = with(.settled(.quarantined), .refuse(isBad: true, at: moment))
-        case .later where reason == "TooManyProviderTokenUpdates":
-            // APNs refuses new tokens until 20 minutes are over, and does not say how many are left.
-            self.init(status, reason, pause: .minutes(1))
-        case .laterAsAsked(let pause): self.init(status, reason, pause: pause)
-        case .later(let pause): self.init(status, reason, of: delivery, pause)
-        case .noVerdict, .renewToken: self.init(status, reason, of: delivery, .seconds(1))
-        case .notSent: self = with(.notSent)
-        case .stopQueue: self = with(.stop)
-        }
-    }
-
-    /// The verdict of a push's own environment, when the push is tried in the other one next.
-    static func probing(_ first: Verdict) -> Verdict {
-        Verdict(status: first.status, reason: first.reason, meaning: .probing)
-    }
-
-    /// The final verdict of a push that was tried in the other environment because its own did not know the
-    /// token. The own environment's answer stands, unless the other one accepted the push, may accept it
-    /// later, or says that the token is gone.
-    func ofProbe(in environment: APNsEnvironment, at moment: Timestamp) -> Verdict {
-        var verdict = self
-        switch meaning {
-        case .settled(.accepted): verdict.change = .move(to: environment)
-        case .settled(.gone), .later: break
-        case .notSent: verdict = Verdict(status: nil, reason: reason, meaning: .later(.minutes(5)))
-        case .settled, .probing, .behind, .busy, .stop:
-            verdict = Verdict(
-                status: 400, reason: "BadDeviceToken", meaning: .settled(.quarantined))
-            verdict.change = .refuse(isBad: true, at: moment)
-            if case .settled(.quarantined) = meaning { break }
-            verdict.isUncertain = true
-        }
-        return verdict
-    }
-
     /// A push that was refused before it was sent.
-    init(refused failure: Failure) {
+    package init(refused failure: Failure) {
         status = nil
         reason = failure.cause
         meaning = .settled(.refused)
-    }
-
-    /// The gateway of the environment that is not the installation's own refuses the installation's key,
-    /// topic or certificate. Only this delivery ends.
-    static func refused(elsewhere verdict: Verdict) -> Verdict {
-        Verdict(status: verdict.status, reason: verdict.reason, meaning: .settled(.refused))
-    }
-
-    /// The same without asking that gateway, because it has just refused another push.
-    static func refused(elsewhere reason: String) -> Verdict {
-        Verdict(status: nil, reason: reason, meaning: .settled(.refused))
     }
 
     static let expired = Verdict(status: nil, reason: nil, meaning: .settled(.expired))
@@ -165,15 +104,17 @@ extension Verdict {
     /// It waits in the device's box.
     static let held = Verdict(status: nil, reason: nil, meaning: .settled(.held))
 
-    static let notSent = Verdict(status: nil, reason: nil, meaning: .notSent)
+    package static func notSent(_ reason: String?, status: Int? = nil, for pause: Interval = .seconds(5)) -> Verdict {
+        Verdict(status: status, reason: reason, meaning: .notSent(pause))
+    }
 
-    static let written = Verdict(status: 200, reason: nil, meaning: .settled(.accepted))
+    package static let written = Verdict(status: 200, reason: nil, meaning: .settled(.accepted))
 
     /// The push has failed, and is tried again after a pause.
     ///
     /// - Parameter pause: the pause after the first failure. It doubles with each further failure of the same
     ///   kind.
-    private init(_ status: Int?, _ reason: String?, of delivery: Delivery, _ pause: Interval) {
+    package init(_ status: Int?, _ reason: String?, of delivery: Delivery, _ pause: Interval) {
         let trouble = Trouble(pause: pause)
         let interval = backOff(
             pause, attempt: delivery.failures(after: trouble).count,
@@ -183,14 +124,17 @@ extension Verdict {
     }
 
     /// The push has failed, and is tried again after a pause that neither grows nor lengthens other pauses.
-    private init(_ status: Int?, _ reason: String?, pause: Interval) {
+    package init(_ status: Int?, _ reason: String?, pause: Interval) {
         let interval = backOff(pause, attempt: 1, longest: pause, random: jitter())
         self.init(status: status, reason: reason, meaning: .later(interval))
     }
 
-    private init(status: Int?, reason: String?, meaning: Meaning) {
+    package init(
+        status: Int?, reason: String?, meaning: Meaning, change: RegistrationChange? = nil
+    ) {
         self.status = status
         self.reason = reason
         self.meaning = meaning
+        self.change = change
     }
 }

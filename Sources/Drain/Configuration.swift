@@ -28,9 +28,11 @@ struct Configuration {
     }
 
     private static func stamps(of variables: Variables) -> [Files.Stamp?] {
-        let key = variables.text("APNS_KEY_PATH")
-        let authorities = variables.text("APNS_CA_FILE")
-        return [variables.file, key, authorities].map { path in
+        let files = [
+            "APNS_KEY_PATH", "APNS_CA_FILE", "FCM_SERVICE_ACCOUNT", "FCM_CA_FILE",
+            "VAPID_PRIVATE_KEY_PATH", "WEBPUSH_CA_FILE",
+        ]
+        return ([variables.file] + files.map { variables.text($0) }).map { path in
             // A file that cannot be examined has no stamp. Reading it reports why.
             do throws(SystemError) {
                 return try path.flatMap { (path) throws(SystemError) in try Files.stamp(of: path) }

@@ -1,0 +1,103 @@
+import Crypto
+import Drain
+import Edge
+import PushServices
+import Signatures
+import Spool
+import Store
+import Turnstone
+import Unix
+import WebPush
+import WebPushCredentials
+
+/// The push services of browsers, with the VAPID key and tokens that all processes share.
+final class WebPushProvider: GatewayProvider {
+    private let configured: WebPushSettings
+    private let sender: WebPushSender
+    let settings: String
+
+    init(_ variables: Variables, state: State) throws(Failure) {
+        guard let settings = try WebPushSettings(variables) else {
+            throw variables.wrong(
+                "VAPID_SUBJECT",
+                "is not set, but notifications for browsers wait: set it to an address where you can be reached, such as mailto:push@example.org"
+            )
+        }
+        let key = try state.vapidKey(settings)
+        configured = settings
+        self.settings = hex(
+            Array(SHA256.hash(key.publicKey.point + Array(settings.subject.utf8)).prefix(8)))
+        sender = try WebPushSender(settings) { (origin, rejected) throws(Failure) in
+            try state.vapidToken(
+                settings, key: key, origin: origin, rejected: rejected,
+                now: Environment.now(variables))
+        }
+    }
+
+    let name = "web"
+
+    let title = (service: "the push service", variables: "VAPID_ and WEBPUSH_")
+
+    /// There is always an origin that may work.
+    var trouble: ProviderTrouble? { nil }
+
+    var room: Int { sender.room }
+
+    var backlog: Int { sender.backlog }
+
+    func wait(upTo pause: Interval) { sender.wait(upTo: pause) }
+
+    func settleAnswered(
+        at now: Timestamp, _ verdict: (Push, Verdict) -> Void
+    ) throws(Failure) -> Bool {
+        let settled = try sender.exchange()
+        for settled in settled {
+            guard let push = settled.push as? Push else { continue }
+            verdict(push, Verdict(settled.verdict, of: push.delivery, at: now))
+        }
+        return settled.isEmpty
+    }
+
+    func submit(_ push: Push, at now: Timestamp, _ verdict: (Push, Verdict) -> Void) {
+        do throws(Failure) {
+            guard let subscription = push.delivery.token?.subscription else {
+                return verdict(push, .noSubscription)
+            }
+            let request = WebPushRequest(
+                try message(of: push), to: subscription, expires: push.expires)
+            sender.submit(request, for: push)
+        } catch { verdict(push, Verdict(refused: error)) }
+    }
+
+    /// The message, made once for all devices that show the same number.
+    private func message(of push: Push) throws(Failure) -> WebPushMessage {
+        let badge = push.delivery.badge
+        if push.own == nil, let shared = push.job.encoded as? Shared, shared.badge == badge {
+            return shared.message
+        }
+        let content = push.content
+        let message = try WebPushMessage(
+            content, badge: badge.map { Int64($0) }, overrides: content.overrides.web,
+            home: configured.home)
+        if push.own == nil { push.job.encoded = Shared(message, badge: badge) }
+        return message
+    }
+
+    private final class Shared {
+        let message: WebPushMessage
+        let badge: Int?
+
+        init(_ message: WebPushMessage, badge: Int?) {
+            self.message = message
+            self.badge = badge
+        }
+    }
+
+    func giveBackUnsent() { sender.giveBackUnsent("the drainer ends") }
+
+    func close() {
+        sender.close()
+        // The answers that arrived meanwhile are lost with the process, as after a crash.
+        do throws(Failure) { _ = try sender.exchange() } catch {}
+    }
+}

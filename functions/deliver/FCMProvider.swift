@@ -1,0 +1,96 @@
+import Credentials
+import Drain
+import Edge
+import FCM
+import PushServices
+import Spool
+import Store
+import Turnstone
+import Unix
+
+/// Firebase Cloud Messaging, with the access token that all processes share.
+final class FCMProvider: GatewayProvider {
+    private let configured: FCMSettings
+    private let sender: FCMSender
+
+    init(_ variables: Variables, state: State) throws(Failure) {
+        guard let settings = try FCMSettings(variables) else {
+            throw variables.wrong(
+                "FCM_SERVICE_ACCOUNT",
+                "is not set, but notifications for Android phones wait: set it to the service account's JSON file"
+            )
+        }
+        configured = settings
+        // A test may stop the clock.
+        let stopped = variables.text("TURNSTONE_NOW") == nil ? nil : try Environment.now(variables)
+        sender = try FCMSender(
+            settings, store: state.accessTokens(settings) { stopped ?? .systemNow })
+    }
+
+    let name = "fcm"
+
+    let title = (service: "FCM", variables: "FCM_")
+
+    var settings: String { configured.fingerprint }
+
+    var trouble: ProviderTrouble? {
+        guard let reason = sender.trouble?.reason else { return nil }
+        return ProviderTrouble(
+            reason, sentence: "\(configured.noConnection(reason)). The next run tries again")
+    }
+
+    var room: Int { sender.room }
+
+    var backlog: Int { sender.backlog }
+
+    func wait(upTo pause: Interval) { sender.wait(upTo: pause) }
+
+    func settleAnswered(
+        at now: Timestamp, _ verdict: (Push, Verdict) -> Void
+    ) throws(Failure) -> Bool {
+        let settled = try sender.exchange()
+        for settled in settled {
+            guard let push = settled.push as? Push else { continue }
+            verdict(push, Verdict(settled.verdict, of: push.delivery, at: now))
+        }
+        return settled.isEmpty
+    }
+
+    func submit(_ push: Push, at now: Timestamp, _ verdict: (Push, Verdict) -> Void) {
+        do throws(Failure) {
+            guard let token = push.delivery.token else { return verdict(push, .refusedChannel) }
+            let request = FCMRequest(try message(of: push), to: token, now: now)
+            sender.submit(request, for: push)
+        } catch { verdict(push, Verdict(refused: error)) }
+    }
+
+    /// The message, encoded once for all devices that show the same number.
+    private func message(of push: Push) throws(Failure) -> FCMMessage {
+        if push.own == nil, let shared = push.job.encoded as? Shared,
+            shared.badge == push.delivery.badge
+        {
+            return shared.message
+        }
+        var content = push.content
+        content.payload = push.payload
+        let message = try FCMMessage(
+            content, id: push.job.notification.id, expires: push.expires,
+            overrides: nil)
+        if push.own == nil { push.job.encoded = Shared(message, badge: push.delivery.badge) }
+        return message
+    }
+
+    private final class Shared {
+        let message: FCMMessage
+        let badge: Int?
+
+        init(_ message: FCMMessage, badge: Int?) {
+            self.message = message
+            self.badge = badge
+        }
+    }
+
+    func giveBackUnsent() { sender.giveBackUnsent("the drainer ends") }
+
+    func close() { sender.close() }
+}

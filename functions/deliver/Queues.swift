@@ -1,0 +1,131 @@
+import Drain
+import Edge
+import PushServices
+import Spool
+import Store
+import Turnstone
+import Unix
+
+/// The queues that this process looks after. It drains one itself, and starts a process for each other one
+/// that has work, so that no push service can delay or stop another.
+final class Queues {
+    private let schedule: Schedule
+    private let state: State
+    private let spools: Spools
+    /// The queue that is drained here.
+    private let own: PushService?
+    private let companions: [Companion]
+    private var summary = JSONObject()
+    private var failure: Failure?
+
+    /// - Throws: misconfigured if `TURNSTONE_QUEUE` names no push service.
+    init(_ schedule: Schedule, _ state: State) throws(Failure) {
+        self.schedule = schedule
+        self.state = state
+        let spools = Spools(state: state.folder)
+        self.spools = spools
+        let services: [PushService]
+        switch try schedule.variables.queue {
+        case nil: (own, services) = (.apns, [.fcm, .web])
+        case .web: (own, services) = (nil, [.web])
+        case let service: (own, services) = (service, [])
+        }
+        companions = services.map { Companion($0, spools.spool(of: $0), schedule.log) }
+    }
+
+    /// Delivers until no queue has had work for a while, or until this process is told to end.
+    ///
+    /// - Returns: the summary of all queues.
+    /// - Throws: the first failure, once all others have ended.
+    func drain() throws(Failure) -> JSONObject {
+        do throws(Failure) { try state.adoptStragglers() } catch { schedule.log.failure(error) }
+        spools.completeJoints { schedule.log.failure($0) }
+        startCompanions()
+        drainOwn()
+        while !waitForCompanions() {
+            startCompanions()
+            // Programs that accept something start another process for it. A path unit does not while this
+            // one runs.
+            if hasOwnWork() { drainOwn() }
+        }
+        for companion in companions {
+            summary = summary.sum(with: companion.summary)
+            failure = failure ?? companion.failure
+        }
+        if let failure { throw failure }
+        return summary
+    }
+
+    private func drainOwn() {
+        guard let own, failure == nil else { return }
+        do throws(Failure) {
+            let drainer = try Drainer(
+                of: own, schedule, state: state, alongside: { [self] in startCompanions() },
+                provider: provider(of: own))
+            summary = summary.sum(with: try drainer.drain())
+        } catch { failure = error }
+    }
+
+    private func provider(of service: PushService) -> ProviderSource {
+        let state = state
+        return { (variables) throws(Failure) in
+            if service == .fcm { return try FCMProvider(variables, state: state) }
+            guard let settings = try APNsSettings(variables) else {
+                return FileProvider(state: state)
+            }
+            return try APNsProvider(settings, variables, state: state)
+        }
+    }
+
+    private func hasOwnWork() -> Bool {
+        guard let own, failure == nil, !ThisProcess.isTerminationRequested else { return false }
+        do throws(Failure) {
+            return try spools.spool(of: own).hasReady()
+        } catch {
+            failure = error
+            return false
+        }
+    }
+
+    private func startCompanions() {
+        guard !ThisProcess.isTerminationRequested else { return }
+        for companion in companions { companion.startIfDue() }
+    }
+
+    /// Waits for up to a second.
+    ///
+    /// - Returns: whether all have ended.
+    private func waitForCompanions() -> Bool {
+        let deadline = Instant.now + .seconds(1)
+        for companion in companions {
+            if ThisProcess.isTerminationRequested { companion.terminate() }
+            guard companion.hasEnded(by: deadline) else { return false }
+        }
+        return true
+    }
+}
+
+extension JSONObject {
+    /// The sums of two summaries' counts.
+    func sum(with other: JSONObject) -> JSONObject {
+        var sums = self
+        for member in other.members {
+            guard let count = member.value.integer else { continue }
+            sums[member.name] = .integer((sums[member.name]?.integer ?? 0).saturatingAdd(count))
+        }
+        return sums
+    }
+}
+
+extension Variables {
+    /// `TURNSTONE_QUEUE`: the only queue to drain; `nil` for all.
+    fileprivate var queue: PushService? {
+        get throws(Failure) {
+            guard let name = text("TURNSTONE_QUEUE") else { return nil }
+            guard let service = PushService(rawValue: name) else {
+                throw wrong("TURNSTONE_QUEUE", "must be apns, fcm or web")
+            }
+            return service
+        }
+    }
+}

@@ -1,0 +1,143 @@
+import Edge
+import PushServices
+import Spool
+import Store
+import Turnstone
+
+extension Examination {
+    /// The queue of a push service by the name under which its state is recorded; `nil` for files.
+    private func spool(of service: String) -> Spool? {
+        PushService(rawValue: service).map { spools.spool(of: $0) }
+    }
+
+    /// A push service that refuses our settings or cannot be reached.
+    func stops() throws(Failure) -> [Problem] {
+        var problems: [Problem] = []
+        for stop in try state.deliveryStops() {
+            // A failed connection is tried again when there is something to send.
+            if stop.until == nil, try spool(of: stop.service)?.hasReadyOrPutOff() == false {
+                continue
+            }
+            problems.append(
+                Problem(
+                    "delivery stopped",
+                    "Nothing is sent through \(stop.service): \(reason(of: stop)).",
+                    action: action(for: stop),
+                    [
+                        "service": .string(stop.service), "reason": .string(stop.reason),
+                        "since": .string(text(stop.since)),
+                    ]))
+        }
+        return problems
+    }
+
+    private func action(for stop: DeliveryStop) -> String {
+        let waits = "Accepted notifications wait."
+        let isFCM = PushService(rawValue: stop.service) == .fcm
+        if stop.until == nil {
+            let address = isFCM ? "FCM_BASE_URL" : "APNS_BASE_URL"
+            return "Check this machine's network and \(address). \(waits)"
+        }
+        return isFCM
+            ? "Correct the service account (FCM_SERVICE_ACCOUNT) or its project's rights. \(waits)"
+            : "Correct the key, the team or the topic. \(waits)"
+    }
+
+    /// Only a failed connection has no time for the next attempt.
+    private func reason(of stop: DeliveryStop) -> String {
+        guard stop.until == nil else { return stop.reason }
+        do throws(Failure) {
+            let sentence =
+                PushService(rawValue: stop.service) == .fcm
+                ? try FCMSettings(variables)?.noConnection(stop.reason)
+                : try APNsSettings(variables)?.noConnection(stop.reason)
+            return sentence ?? stop.reason
+        } catch { return stop.reason }  // another problem reports the configuration
+    }
+
+    /// A push service that judges no pushes.
+    func failures() throws(Failure) -> [Problem] {
+        var problems: [Problem] = []
+        for failure in try state.deliveryFailures() where now - failure.since > Self.patience {
+            // If nothing waits for the service any more, nobody has asked it again.
+            guard try spool(of: failure.service)?.hasPutOff() == true else { continue }
+            problems.append(
+                Problem(
+                    "delivery failing",
+                    """
+                    Since \(text(failure.since)), \(failure.service) has been asked and has answered no \
+                    push: \(failure.reason).
+                    """,
+                    action:
+                        """
+                        Accepted notifications wait and are tried again. If it lasts, check the push \
+                        service's status page.
+                        """,
+                    [
+                        "service": .string(failure.service), "reason": .string(failure.reason),
+                        "since": .string(text(failure.since)),
+                    ]))
+        }
+        return problems
+    }
+
+    /// A push service that has accepted nothing and refused many users.
+    func refusals() throws(Failure) -> [Problem] {
+        try state.refusals().filter {
+            $0.users >= State.Refusals.alarmThreshold && isWithPresentSettings($0)
+        }.map { refusals in
+            Problem(
+                "pushes refused",
+                """
+                With these settings, \(refusals.service) has accepted no push and refused those to \
+                \(refusals.users == State.Refusals.maximumUsers ? "at least " : "")\(refusals.users) \
+                users: \(refusals.reason).
+                """,
+                action: remedy(of: refusals),
+                [
+                    "service": .string(refusals.service), "reason": .string(refusals.reason),
+                    "since": .string(text(refusals.since)),
+                ])
+        }
+    }
+
+    private func isWithPresentSettings(_ refusals: State.Refusals) -> Bool {
+        // Another problem reports what is wrong with the configuration.
+        do throws(Failure) {
+            return switch PushService(rawValue: refusals.service) {
+            case .apns: try APNsSettings(variables)?.fingerprint == refusals.settings
+            case .fcm: try FCMSettings(variables)?.fingerprint == refusals.settings
+            case .web: true
+            case nil: false
+            }
+        } catch { return false }
+    }
+
+    private func remedy(of refusals: State.Refusals) -> String {
+        switch PushService(rawValue: refusals.service) {
+        case .fcm: "Correct the project of the service account (FCM_SERVICE_ACCOUNT)."
+        case .web:
+            "Restore the VAPID key that the browsers subscribed with (credentials/vapid.json, or VAPID_PRIVATE_KEY_PATH)."
+        case .apns, nil:
+            "Correct the topic (APNS_BUNDLE_ID), the key's team, or APNS_ENVIRONMENT."
+        }
+    }
+
+    /// A push service for which notifications wait, although it is no longer configured.
+    func unconfigured() throws(Failure) -> [Problem] {
+        var problems: [Problem] = []
+        for spool in try spools.all() where !state.services.contains(spool.service) {
+            guard try spool.hasReadyOrPutOff() else { continue }
+            let (devices, variable) =
+                spool.service == .fcm
+                ? ("Android phones", "FCM_SERVICE_ACCOUNT") : ("browsers", "VAPID_SUBJECT")
+            problems.append(
+                Problem(
+                    "push service missing",
+                    "Notifications for \(devices) wait, but \(variable) is not set.",
+                    action: "Set \(variable) again. README.md describes it.",
+                    ["service": .string(spool.service.rawValue)]))
+        }
+        return problems
+    }
+}
