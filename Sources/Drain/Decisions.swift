@@ -202,7 +202,8 @@ final class Decisions: RunPart {
     private func aim(_ push: Push, at document: User) throws(Failure) -> Device? {
         guard let token = push.delivery.token,
             let device = document.device(token, id: push.delivery.deviceID),
-            device.takesMessages || push.job.notification.push.type == .liveActivity
+            device.takesMessages(by: state.services)
+                || push.job.notification.push.type == .liveActivity
         else { return nil }
         push.redirect(to: device)
         return device

@@ -162,7 +162,7 @@ final class HeldBoxes: RunPart {
             let messages = try document.held.messages + lostReleases(of: document)
             for message in messages {
                 let devices = document.devices.filter {
-                    $0.takesMessages && (message.device ?? $0.id) == $0.id
+                    $0.takesMessages(by: state.services) && (message.device ?? $0.id) == $0.id
                 }
                 for device in devices { try hold(message, for: user, device) }
                 guard devices.isEmpty else { continue }

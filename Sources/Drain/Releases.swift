@@ -75,7 +75,7 @@ final class Releases: RunPart {
         let box = push.device == device.id ? nil : HeldBox(of: user, device.id)
         let fates = try fates(of: messages, by: push, on: device, document, besides: box, &pause)
         if pause != nil { return pause }
-        let isOnlyDevice = document.devices.count { $0.takesMessages } == 1
+        let isOnlyDevice = document.devices.count { $0.takesMessages(by: state.services) } == 1
         try drop(messages, fates, push, isOnlyDevice: isOnlyDevice)
         messages = zip(messages, fates).filter { $0.1.outcome == nil && !$0.1.isVoid }.map { $0.0 }
         return nil

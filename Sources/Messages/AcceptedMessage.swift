@@ -10,6 +10,8 @@ import Unix
 struct AcceptedMessage {
     let message: Message
     let now: Timestamp
+    /// The push services that this installation can reach.
+    let services: PushServiceSet
 
     /// The deliveries to a user's devices, or to one of them.
     ///
@@ -19,7 +21,7 @@ struct AcceptedMessage {
         to user: UserID, _ document: User, stamp: Int64?, only device: Device? = nil
     ) -> [Delivery] {
         let devices = document.devices.filter {
-            $0.takesMessages && (device == nil || $0.token == device?.token)
+            takes($0) && (device == nil || $0.token == device?.token)
         }
         guard !devices.isEmpty else { return [] }
         let passage = passage(of: document)
@@ -43,11 +45,23 @@ struct AcceptedMessage {
             WallClock.minute)
     }
 
-    /// The user's devices that would get the message if their platform had a push service here.
+    /// Whether the message may be pushed to a device.
+    private func takes(_ device: Device) -> Bool {
+        device.takesMessages(by: services) && message.push.suits(device.platform.service)
+    }
+
+    /// The user's devices that do not get the message because this installation does not reach their push
+    /// service, or because the message has nothing for it.
     func skipped(of document: User, only token: DeviceToken? = nil) -> [Device] {
         let devices = document.devices.filter {
-            $0.isSkipped && (token == nil || $0.token == token)
+            isSkipped($0) && (token == nil || $0.token == token)
         }
         return devices.isEmpty || passage(of: document) == .closed ? [] : devices
+    }
+
+    private func isSkipped(_ device: Device) -> Bool {
+        device.isSkipped(by: services)
+            || device.takesMessages(by: services)
+                && !message.push.suits(device.platform.service)
     }
 }

@@ -109,6 +109,7 @@ extension JSONObject {
     /// Whether the user sees or hears a push with this `aps`.
     var showsSomething: Bool {
         if self["badge"] != nil || self["sound"] != nil { return true }
+        if let text = self["alert"]?.string { return text.isVisible }
         let alert = self["alert"]?.object ?? [:]
         return alert.members.contains { member in
             switch member.name {

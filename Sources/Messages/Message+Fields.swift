@@ -42,30 +42,40 @@ extension Message {
             // Apple: *Updating widgets with WidgetKit push notifications*.
             aps["content-changed"] = true
         }
-        let payload = try Self.fitting(
-            Payload(aps: aps, data: try fields.data()), badge, type.payloadLimit)
+        let whole = Payload(aps: aps, data: try fields.data())
         sendAfter = try fields.sendAfter(now: now)
         let isKept: Bool
         (expires, isKept, hasOwnExpiration) = try fields.expires(
             after: sendAfter ?? now, isDelayed: sendAfter != nil)
-        push = PushContent(
-            type: type, priority: priority, collapseID: collapseID, payload: payload, isKept: isKept
-        )
+        var push = PushContent(
+            type: type, priority: priority, collapseID: collapseID, payload: whole, isKept: isKept)
+        push.overrides = try fields.overrides(type)
+        guard type != .alert || isSilent || push.apnsPayload.aps.showsSomething else {
+            throw .unacceptable("apns must not remove everything that the message shows")
+        }
+        push.payload = try Self.fitting(push, badge)
+        self.push = push
     }
 
     /// Cuts the alert's text so that the payload fits, whatever the user's badge will be.
     ///
     /// - Throws: too large if the payload does not fit even without the text.
     private static func fitting(
-        _ payload: Payload, _ badge: BadgeChange?, _ limit: Int
+        _ push: PushContent, _ badge: BadgeChange?
     ) throws(Failure) -> Payload {
-        var longest = payload
-        if case .add = badge { longest = payload.with(badge: BadgeChange.maximum) }
-        guard longest.cut(to: limit) != nil, let fitting = payload.cut(to: limit) else {
+        let limit = push.type.payloadLimit
+        func size(_ payload: Payload) -> Int {
+            max(payload.text.count, push.apnsPayload(of: payload).text.count)
+        }
+        var longest = push.payload
+        if case .add = badge { longest = longest.with(badge: BadgeChange.maximum) }
+        guard longest.cut(to: limit, size: size) != nil,
+            let fitting = push.payload.cut(to: limit, size: size)
+        else {
             let shortest = longest.alertText == nil ? longest : longest.with(alertText: "…")
             throw .refused(
                 .tooLarge,
-                "the payload has \(shortest.text.count) bytes without its body; the limit is \(limit)"
+                "the payload has \(size(shortest)) bytes without its body; the limit is \(limit)"
             )
         }
         return fitting
@@ -100,6 +110,23 @@ extension Fields {
             bytes.allSatisfy({ (0x20...0x7e).contains($0) })
         else { throw .unacceptable("collapse_id must have 1 to 64 bytes of printable ASCII") }
         return id
+    }
+
+    /// Takes `apns`, `android` and `web`.
+    fileprivate mutating func overrides(_ type: PushType) throws(Failure) -> PushOverrides {
+        let overrides = PushOverrides(
+            apns: try object("apns"), android: try object("android"), web: try object("web"))
+        try overrides.check(for: type)
+        let size = [overrides.apns, overrides.android, overrides.web].reduce(0) {
+            $0 + ($1.map { JSON.text(.object($0)).count } ?? 0)
+        }
+        guard size <= type.payloadLimit else {
+            throw .refused(
+                .tooLarge,
+                "apns, android and web have \(size) bytes together; the limit is \(type.payloadLimit)"
+            )
+        }
+        return overrides
     }
 
     fileprivate mutating func data() throws(Failure) -> JSONObject {

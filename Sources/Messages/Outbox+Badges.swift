@@ -13,7 +13,9 @@ extension Outbox {
     package func sendBadge(
         of document: inout User, to user: UserID, except: DeviceToken? = nil
     ) throws(Failure) {
-        var devices = document.devices.filter { $0.takesMessages && $0.token != except }
+        var devices = document.devices.filter {
+            $0.takesBadges(by: state.services) && $0.token != except
+        }
         guard !devices.isEmpty else { return }
         var except = except
         if let pending = document.badgePush, try spools.contains(pending.id) {
@@ -21,7 +23,7 @@ extension Outbox {
             // The new push goes to all devices. If it left one out again, two devices that change the badge
             // in turn would queue a push for each change.
             except = nil
-            devices = document.devices.filter { $0.takesMessages }
+            devices = document.devices.filter { $0.takesBadges(by: state.services) }
         }
         var notification = Notification(
             id: try newID(for: user), user: user, accepted: now,

@@ -64,7 +64,8 @@ package struct Outbox {
         record.fingerprint = fingerprint
         record.receipts = try spools.receiptsStart(notBefore: message.sendAfter, at: now).json
         var recipients = Recipients(
-            audience, AcceptedMessage(message: message, now: now), state: state)
+            audience, AcceptedMessage(message: message, now: now, services: state.services),
+            state: state)
         var prepared: PreparedNotification?
         if try recipients.hasNext() {
             prepared = try spools.prepare(

@@ -73,6 +73,9 @@ extension PushContent {
         self.init(
             type: type, priority: Int(priority), collapseID: members["collapse_id"]?.string,
             payload: payload, isKept: members["kept"]?.bool ?? true)
+        overrides = PushOverrides(
+            apns: members["apns"]?.object, android: members["android"]?.object,
+            web: members["web"]?.object)
     }
 
     fileprivate var members: JSONObject {
@@ -82,6 +85,9 @@ extension PushContent {
         members["collapse_id"] = collapseID.map { .string($0) }
         members["kept"] = isKept ? nil : false
         members["payload"] = payload.json
+        members["apns"] = overrides.apns.map { .object($0) }
+        members["android"] = overrides.android.map { .object($0) }
+        members["web"] = overrides.web.map { .object($0) }
         return members
     }
 }

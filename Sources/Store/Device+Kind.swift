@@ -15,17 +15,24 @@ extension Device {
     /// - Parameter user: its user, where the notification does not say.
     package func delivery(of user: UserID? = nil) -> Delivery {
         Delivery(
-            token: token, id: firstID, environment: environment, user: user,
+            token: token, of: platform.service, id: firstID, environment: environment, user: user,
             isProven: reached != nil)
     }
 
-    /// Whether messages to the app may be pushed to it.
-    package var takesMessages: Bool {
-        kind == .device && platform == .ios && quarantined == nil
+    /// Whether messages to the app may be pushed to it by one of these services.
+    package func takesMessages(by services: PushServiceSet) -> Bool {
+        kind == .device && quarantined == nil && services.contains(platform.service)
     }
 
-    /// Whether messages skip it because its platform has no push service yet.
-    package var isSkipped: Bool { kind == .device && platform != .ios && quarantined == nil }
+    /// Whether a number for the app's icon, and nothing else, may be pushed to it by one of these services.
+    package func takesBadges(by services: PushServiceSet) -> Bool {
+        takesMessages(by: services) && platform.takesSilentPushes
+    }
+
+    /// Whether messages skip it because its push service is none of these.
+    package func isSkipped(by services: PushServiceSet) -> Bool {
+        kind == .device && quarantined == nil && !services.contains(platform.service)
+    }
 
     /// The app's name for the Live Activity that the token updates.
     package var activityID: String? {

@@ -80,7 +80,8 @@ package struct PlayerIndex {
             guard let player = PlayerID(name) else { return }
             let isWatched: Bool
             do throws(Failure) {
-                isWatched = try state.users[player].read()?.isWatched == true
+                isWatched =
+                    try state.users[player].read()?.isWatched(with: state.services) == true
             } catch {
                 isWatched = true  // a damaged document must not hide the others, nor be forgotten
             }

@@ -32,11 +32,17 @@ package struct Registration {
         }
     }
 
-    /// Whether it replaces a device: the one with the previous token, or the one of the same Live Activity,
-    /// because an activity has one token at a time.
+    /// Whether it replaces a device: the one with the previous token, the browser with the same endpoint, or
+    /// the one of the same Live Activity, because an activity has one token at a time.
     fileprivate func replaces(_ device: Device) -> Bool {
         guard device.token != token else { return false }
         if device.token == previous { return true }
+        // A browser that renews its keys. The endpoint belongs to one subscription.
+        if platform == .web, device.platform == .web, let endpoint = token.endpoint,
+            device.token.endpoint.map({ isSame($0, endpoint) }) ?? false
+        {
+            return true
+        }
         guard case .liveActivity(let activity?, _) = kind else { return false }
         return device.activityID.map { isSame($0, activity) } ?? false
     }

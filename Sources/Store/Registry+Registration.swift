@@ -121,14 +121,18 @@ extension Registry {
         _ registration: Registration, to user: UserID, _ document: inout User, asPlayer: Bool,
         at time: Timestamp
     ) throws(Failure) -> Added {
-        let wasWatched = document.isWatched
+        let wasWatched = document.isWatched(with: state.services)
         if asPlayer {
             document.isPlayer = true
-        } else if user.player != nil, document.record == nil, !document.hasDevice {
+        } else if user.player != nil, document.record == nil,
+            !document.hasDevice(for: state.services)
+        {
             document.isPlayer = false
         }
         let added = try document.add(registration, within: state.quotas(), at: time)
-        guard document.isWatched, let player = user.player else { return added }
+        guard document.isWatched(with: state.services), let player = user.player else {
+            return added
+        }
         let index = try state.playerIndex()
         // Even if there was a device before: the index may have lost the player.
         let isWatched = try index.isWatching(player, hint: document.record)
@@ -212,11 +216,11 @@ extension Registry {
 
     func repair(_ player: PlayerID, in index: PlayerIndex) throws(Failure) -> Bool {
         let document = state.users[UserID(player)]
-        guard let user = try document.read(), user.isWatched,
+        guard let user = try document.read(), user.isWatched(with: state.services),
             try !index.isWatching(player, hint: user.record)
         else { return false }
         return try document.update { (document) throws(Failure) in
-            guard document.isWatched else { return false }
+            guard document.isWatched(with: state.services) else { return false }
             document.record = try index.watch(player, hint: document.record ?? 0)
             return true
         }

@@ -138,7 +138,9 @@ package struct Registry {
     /// removed user's games still count in that number, and nobody else knows about them.
     package func handOverBadges(of devices: [Device], from user: UserID) throws(Failure) {
         for device in devices {
-            guard let shown = device.shownTurns, shown > 0 else { continue }
+            guard let shown = device.shownTurns, shown > 0, device.platform.takesSilentPushes else {
+                continue
+            }
             try state.tokens[device.token].update {
                 $0.shownTurns = shown.saturatingAdd($0.shownTurns ?? 0)
             }
@@ -171,7 +173,9 @@ package struct Registry {
     ) throws(Failure) -> Bool {
         guard let player = user.player else { return false }
         return try state.users[user].update { (document) throws(Failure) in
-            let place = document.devices.firstIndex { $0.token == token && $0.takesMessages }
+            let place = document.devices.firstIndex {
+                $0.token == token && $0.takesBadges(by: state.services)
+            }
             guard let place else { return false }
             document.devices[place].shownTurns =
                 shown.saturatingAdd(document.devices[place].shownTurns ?? 0)

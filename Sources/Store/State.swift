@@ -7,6 +7,8 @@ import Unix
 package struct State {
     package let folder: String
     let variables: Variables
+    /// The push services that this installation can reach.
+    package let services: PushServiceSet
 
     /// The version of the folder's layout that this program knows.
     static let version: Int64 = 2
@@ -18,6 +20,7 @@ package struct State {
     package init(_ variables: Variables) throws(Failure) {
         folder = variables.stateFolder
         self.variables = variables
+        services = PushServiceSet(reachableWith: variables)
         guard folder.utf8.first == UInt8(ascii: "/") else {
             let name =
                 variables.text("TURNSTONE_STATE") == nil ? "STATE_DIRECTORY" : "TURNSTONE_STATE"

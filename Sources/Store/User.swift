@@ -38,11 +38,16 @@ package struct User: Document {
 
     package init() {}
 
-    /// Whether any device takes messages.
-    package var hasDevice: Bool { devices.contains { $0.takesMessages } }
+    /// Whether any device takes messages by one of these services.
+    package func hasDevice(for services: PushServiceSet) -> Bool {
+        devices.contains { $0.takesMessages(by: services) }
+    }
 
-    /// Whether `check-turns` looks at this user, who has a player's number.
-    package var isWatched: Bool { isPlayer && hasDevice }
+    /// Whether `check-turns` looks at this user, who has a player's number, where these services can be
+    /// reached.
+    package func isWatched(with services: PushServiceSet) -> Bool {
+        isPlayer && hasDevice(for: services)
+    }
 }
 
 extension User {

@@ -56,7 +56,7 @@ package struct TurnNotifier {
             try forgetLost(&user, player)
             var judged = user
             let judgement = judged.judge(found, of: player, includingLive: settings.includingLive)
-            guard user.isWatched else {
+            guard user.isWatched(with: state.services) else {
                 unwatch()
                 return Report(judgement: judgement, isWatched: false)
             }
@@ -70,7 +70,7 @@ package struct TurnNotifier {
                 // These turns are not sent later either.
                 user.ledger.mark(judgement.new, notice: 0)
                 report.isBadgeCorrected = try correctBadge(&user, player, notified: 0)
-                report.isHeld = user.needsCorrection(notified: 0) && !report.isBadgeCorrected
+                report.isHeld = needsCorrection(user, notified: 0) && !report.isBadgeCorrected
                 if !report.isHeld { settled() }
                 return report
             }
@@ -81,7 +81,7 @@ package struct TurnNotifier {
                 report.isBadgeCorrected = try correctBadge(&user, player, notified: known)
             }
             if judgement.new.isEmpty {
-                report.isHeld = user.needsCorrection(notified: known) && !report.isBadgeCorrected
+                report.isHeld = needsCorrection(user, notified: known) && !report.isBadgeCorrected
             }
             if !report.isHeld { settled() }
             return report
@@ -107,10 +107,10 @@ package struct TurnNotifier {
     private func correctBadge(
         _ user: inout User, _ player: PlayerID, notified: Int64
     ) throws(Failure) -> Bool {
-        guard user.needsCorrection(notified: notified) else { return false }
+        guard needsCorrection(user, notified: notified) else { return false }
         if let pending = user.turnBadge.correction, try spools.contains(pending) { return false }
         // If icons only show too few, the last notice corrects them when it is sent.
-        if !user.needsCorrection(notified: 0) {
+        if !needsCorrection(user, notified: 0) {
             if try spools.contains(id(player, user.notices)) { return false }
         }
         let due = user.turnBadge.nextCorrection(at: now)
@@ -121,7 +121,9 @@ package struct TurnNotifier {
             push: PushContent(
                 badge: user.turnBadge.waiting, collapseID: "turn-badge-\(player)"))
         notification.cargo = .turnBadge
-        let wrong = user.devices.filter { user.showsWrongNumber($0, notified: notified) }
+        let wrong = user.devices.filter {
+            user.showsWrongNumber($0, notified: notified, state.services)
+        }
         let tokens = wrong.map(\.token)
         let deliveries = deliveries(user).filter { $0.token.map(tokens.contains) ?? false }
         try spools.accept(
@@ -155,7 +157,8 @@ package struct TurnNotifier {
     private func hasNewDevice(_ user: User, since notice: String) throws(Failure) -> Bool {
         guard let putOff = try spools.putOff(notice) else { return false }
         return user.devices.contains { device in
-            device.takesMessages && device.created >= putOff.notification.accepted
+            device.takesMessages(by: state.services)
+                && device.created >= putOff.notification.accepted
                 && !putOff.devices.contains(device.id)
         }
     }
@@ -179,9 +182,14 @@ package struct TurnNotifier {
                 notice: number, turns: TurnLedger().marking(judgement.new, notice: number)))
     }
 
+    private func needsCorrection(_ user: User, notified: Int64) -> Bool {
+        user.needsCorrection(notified: notified, state.services)
+    }
+
     /// One delivery for each device that takes messages; devices that were reached before come first.
     private func deliveries(_ user: User) -> [Delivery] {
-        let deliveries = user.devices.filter(\.takesMessages).map { $0.delivery() }
+        let deliveries = user.devices.filter { $0.takesMessages(by: state.services) }
+            .map { $0.delivery() }
         return deliveries.filter(\.isProven) + deliveries.filter { !$0.isProven }
     }
 }
@@ -189,12 +197,14 @@ package struct TurnNotifier {
 extension User {
     /// Whether the device's icon shows more waiting games than there are, or fewer than the player was
     /// notified of.
-    fileprivate func showsWrongNumber(_ device: Device, notified: Int64) -> Bool {
-        guard device.takesMessages, let shown = device.shownTurns else { return false }
+    fileprivate func showsWrongNumber(
+        _ device: Device, notified: Int64, _ services: PushServiceSet
+    ) -> Bool {
+        guard device.takesBadges(by: services), let shown = device.shownTurns else { return false }
         return shown > turnBadge.waiting || shown < notified
     }
 
-    fileprivate func needsCorrection(notified: Int64) -> Bool {
-        devices.contains { showsWrongNumber($0, notified: notified) }
+    fileprivate func needsCorrection(notified: Int64, _ services: PushServiceSet) -> Bool {
+        devices.contains { showsWrongNumber($0, notified: notified, services) }
     }
 }

@@ -6,9 +6,11 @@ package struct PushContent: Equatable, Sendable {
     /// At most 64 bytes. A later push with the same id replaces this one on the screen.
     package var collapseID: String?
     package var payload: Payload
-    /// Whether APNs stores it for a device that is offline, until the notification expires. Otherwise APNs
-    /// tries once.
+    /// Whether the push service stores it for a device that is offline, until the notification expires.
+    /// Otherwise the service tries once.
     package var isKept: Bool
+    /// What is different on the devices of single push services.
+    package var overrides = PushOverrides()
 
     package init(
         type: PushType, priority: Int, collapseID: String?, payload: Payload, isKept: Bool = true

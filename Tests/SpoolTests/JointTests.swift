@@ -18,7 +18,11 @@ import Unix
     private func devices(_ count: Int = 2, of service: PushService) -> [Delivery] {
         (0..<count).map { number in
             let text =
-                service == .apns ? "ab\(100_000 + number)" : "\(service.rawValue):\"\(number)"
+                switch service {
+                case .apns: "ab\(100_000 + number)"
+                case .fcm: "fcm:\"\(number)\""
+                case .web: browserToken(number)
+                }
             return Delivery(
                 token: DeviceToken(text, of: service)!, of: service, environment: nil,
                 user: UserID("ann")!)

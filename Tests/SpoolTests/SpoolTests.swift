@@ -32,6 +32,25 @@ import Unix
         #expect(file.isExhausted)
     }
 
+    @Test("what is different for single services is stored too, and may be missing")
+    func overrides() throws {
+        var notification = Scratch.notification()
+        notification.push.overrides = PushOverrides(
+            apns: ["aps": ["sound": .null], "own": 1],
+            android: ["notification": ["color": "#aabbcc"]], web: [:])
+        try scratch.spools.accept(notification, to: Scratch.devices)
+        #expect(try scratch.spools.find("n1") == notification)
+        let push = try scratch.lines("spool/apns/ready/normal/n1.jsonl")[0]["push"]?.object
+        #expect(push?["apns"] == ["aps": ["sound": .null], "own": 1])
+        #expect(push?["android"] == ["notification": ["color": "#aabbcc"]])
+        #expect(push?["web"] == [:])
+        // As earlier versions wrote it.
+        try scratch.spools.accept(Scratch.notification("n2"), to: Scratch.devices)
+        let old = try scratch.lines("spool/apns/ready/normal/n2.jsonl")[0]["push"]?.object
+        #expect(old?["apns"] == nil && old?["android"] == nil && old?["web"] == nil)
+        #expect(try scratch.spools.find("n2")?.push.overrides.isEmpty == true)
+    }
+
     @Test("a channel is stored instead of devices, and named in the receipt")
     func channel() throws {
         let channel = try #require(ChannelID("++//AAAB/w=="))

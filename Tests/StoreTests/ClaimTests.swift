@@ -239,7 +239,7 @@ import Turnstone
         #expect(try due() == 1)
         // And stays one, whatever else registers.
         try claim("ef", number)
-        #expect(try scratch.state.users[scratch.user].read()?.isWatched == true)
+        #expect(try isWatched())
     }
 
     @Test("a taken over activity is found by its new user alone")
@@ -252,16 +252,22 @@ import Turnstone
                 == [bob])
     }
 
-    @Test("only messages to an iOS app make a player watched")
+    private func isWatched(with services: [PushService] = [.apns]) throws -> Bool {
+        let user = try scratch.state.users[scratch.user].read()
+        return user?.isWatched(with: PushServiceSet(services)) == true
+    }
+
+    @Test("only messages by services that can be reached make a player watched")
     func watched() throws {
         let player = UserID(Scratch.player)
         try registry.bind(Scratch.token, environment: nil, to: Scratch.player, at: time)
         #expect(try registry.unbind(Scratch.token, from: player))
         try claim("ab", player, activity("a1"))
         try claim("cd", player) { $0.platform = .android }
-        #expect(try scratch.state.users[scratch.user].read()?.isWatched == false)
+        #expect(try !isWatched())
+        #expect(try isWatched(with: [.apns, .fcm]))
         try claim("ef", player)
-        #expect(try scratch.state.users[scratch.user].read()?.isWatched == true)
+        #expect(try isWatched())
     }
 
     @Test("every kind of device is on disk as FORMAT.md says, and read again")
@@ -296,6 +302,54 @@ import Turnstone
         registration.name = "Pixel"
         registration.appVersion = "3"
         return registration
+    }
+
+    private func claim(
+        browser text: String, _ user: UserID, after: Interval = .seconds(0)
+    ) throws -> Device {
+        var registration = Registration(try #require(DeviceToken(text, on: .web)))
+        registration.platform = .web
+        return try registry.claim(registration, for: user, at: time + after)
+    }
+
+    @Test("a browser that renews its keys stays the same device")
+    func renewedKeys() throws {
+        let first = try claim(browser: browserToken(1), ann)
+        let other = try claim(browser: browserToken(2), ann)
+        let renewed = try claim(browser: browserToken(1, keys: 2), ann, after: .hours(1))
+        #expect(renewed.id == first.id && renewed.created == first.created)
+        #expect(try tokens(ann) == [browserToken(1, keys: 2), browserToken(2)])
+        #expect(try devices(ann).map(\.id) == [first.id, other.id])
+        let old = try #require(DeviceToken(browserToken(1), on: .web))
+        #expect(try registry.users(of: old).isEmpty)
+        #expect(try registry.users(of: renewed.token) == [ann])
+    }
+
+    @Test("who knows a browser's endpoint alone changes nothing of another user's")
+    func stranger() throws {
+        let device = try claim(browser: browserToken(1), ann)
+        let forged = try claim(browser: browserToken(1, keys: 2), bob)
+        #expect(forged.id != device.id)
+        #expect(try devices(ann) == [device])
+        #expect(try registry.users(of: device.token) == [ann])
+    }
+
+    @Test("a browser is pushed to by its own service, and is on disk with its platform")
+    func browsers() throws {
+        let device = try claim(browser: browserToken(1), ann)
+        #expect(device.delivery().service == .web)
+        #expect(try claim("ab", ann).delivery().service == .apns)
+        #expect(try registry.claim(android, for: ann, at: time).delivery().service == .fcm)
+        #expect(
+            try scratch.members("users/49/ann.json")?["devices"]?.array?.first == [
+                "token": .string(browserToken(1)), "platform": "web",
+                "registered_at": JSONValue(time),
+            ])
+        let (apns, all) = (PushServiceSet([.apns]), PushServiceSet(PushService.all))
+        #expect(!device.takesMessages(by: apns) && device.isSkipped(by: apns))
+        #expect(device.takesMessages(by: all) && !device.isSkipped(by: all))
+        #expect(!device.takesBadges(by: all))
+        #expect(try devices(ann).map { $0.takesBadges(by: all) } == [false, true, true])
     }
 
     @Test("of users who claim one token at the same time, one has it, and the index is right")

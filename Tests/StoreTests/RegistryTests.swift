@@ -55,7 +55,9 @@ import Unix
         try bind(environment: .production)
         try registry.recordRefusal("BadDeviceToken", of: token, of: id, isBad: true, at: time)
         #expect(try devices()[0].quarantined == time)
-        #expect(try scratch.state.users[scratch.user].read()?.hasDevice == false)
+        #expect(
+            try scratch.state.users[scratch.user].read()?.hasDevice(for: PushServiceSet([.apns]))
+                == false)
         try bind(at: time + .minutes(1))
         #expect(try devices()[0].quarantined == nil)
         #expect(try devices()[0].environment == .production)

@@ -1,0 +1,146 @@
+extension PushOverrides {
+    /// Checks the names and types of the members, as far as they are known before a push is sent.
+    ///
+    /// - Parameter type: the push's type.
+    /// - Throws: malformed or unacceptable, with the path of the member that is wrong.
+    package func check(for type: PushType) throws(Failure) {
+        if let apns { try Self.checkAPNs(apns, type) }
+        if let android { try Self.checkAndroid(android) }
+        if let web { try WebNotification.check(web) }
+    }
+
+    private typealias Rules = [(name: String, rule: OverrideRule)]
+
+    private static func check(
+        _ members: JSONObject, _ path: String, _ rules: Rules, choices: [(String, [String])] = []
+    ) throws(Failure) {
+        for member in members.members {
+            let place = "\(path).\(member.name)"
+            if let (_, names) = choices.first(where: { $0.0 == member.name }) {
+                guard
+                    member.value == .null || names.contains(where: { .string($0) == member.value })
+                else {
+                    throw .malformed("\(place) must be one of \(names.joined(separator: ", "))")
+                }
+                continue
+            }
+            guard let rule = rules.first(where: { $0.name == member.name })?.rule else {
+                let names = rules.map { $0.name } + choices.map { $0.0 }
+                throw .malformed(
+                    "\(place) is unknown: it must be one of \(names.joined(separator: ", "))")
+            }
+            guard member.value == .null || rule.accepts(member.value) else {
+                throw .malformed("\(place) must be \(rule.rawValue)")
+            }
+        }
+    }
+
+    // MARK: APNs
+
+    private static func checkAPNs(_ members: JSONObject, _ type: PushType) throws(Failure) {
+        guard let value = members["aps"] else { return }
+        guard let aps = value.object else { throw .malformed("apns.aps must be an object") }
+        guard aps["badge"] == nil else {
+            throw .unacceptable(
+                "apns.aps.badge is not allowed: use badge, which is each user's own")
+        }
+        try check(
+            aps, "apns.aps",
+            [
+                ("alert", .alert), ("sound", .alert), ("thread-id", .text), ("category", .text),
+                ("content-available", .bit), ("mutable-content", .bit),
+                ("target-content-id", .text), ("relevance-score", .number),
+                ("filter-criteria", .text), ("content-changed", .flag),
+            ],
+            choices: [
+                ("interruption-level", ["passive", "active", "time-sensitive", "critical"])
+            ])
+        guard type == .background else { return }
+        // Apple: *Pushing background updates to your App*.
+        if let shown = aps.members.first(where: { $0.value != .null && $0.name != contentAvailable }
+        ) {
+            throw .unacceptable(
+                "with push_type background, apns.aps.\(shown.name) is not allowed")
+        }
+        guard aps[contentAvailable] == nil || aps[contentAvailable]?.integer == 1 else {
+            throw .unacceptable("with push_type background, apns.aps.content-available must be 1")
+        }
+    }
+
+    private static let contentAvailable = "content-available"
+
+    // MARK: FCM
+
+    /// Google: *REST Resource: projects.messages*, AndroidConfig and AndroidNotification.
+    private static func checkAndroid(_ members: JSONObject) throws(Failure) {
+        try check(
+            members, "android",
+            [
+                ("collapse_key", .text), ("ttl", .timeToLive), ("restricted_package_name", .text),
+                ("data", .map), ("notification", .object), ("fcm_options", .object),
+                ("direct_boot_ok", .flag), ("bandwidth_constrained_ok", .flag),
+                ("restricted_satellite_ok", .flag),
+            ], choices: [("priority", ["NORMAL", "HIGH", "normal", "high"])])
+        for member in members["data"]?.object?.members ?? [] where isReserved(member.name) {
+            throw .unacceptable(
+                "android.data.\(member.name) is not allowed: FCM reserves from, message_type and names that begin with google or gcm"
+            )
+        }
+        if let options = members["fcm_options"]?.object {
+            try check(options, "android.fcm_options", [("analytics_label", .label)])
+        }
+        if let notification = members["notification"]?.object {
+            try checkAndroidNotification(notification, "android.notification")
+        }
+    }
+
+    private static func checkAndroidNotification(
+        _ members: JSONObject, _ path: String
+    ) throws(Failure) {
+        try check(
+            members, path,
+            [
+                ("title", .text), ("body", .text), ("icon", .text), ("color", .color),
+                ("sound", .text), ("tag", .text), ("click_action", .text),
+                ("body_loc_key", .text), ("body_loc_args", .texts), ("title_loc_key", .text),
+                ("title_loc_args", .texts), ("channel_id", .text), ("ticker", .text),
+                ("sticky", .flag), ("event_time", .moment), ("local_only", .flag),
+                ("default_sound", .flag), ("default_vibrate_timings", .flag),
+                ("default_light_settings", .flag), ("vibrate_timings", .allSeconds),
+                ("notification_count", .count), ("light_settings", .object), ("image", .url),
+                ("bypass_proxy_notification", .flag),
+            ],
+            choices: [
+                (
+                    "notification_priority",
+                    [
+                        "PRIORITY_UNSPECIFIED", "PRIORITY_MIN", "PRIORITY_LOW",
+                        "PRIORITY_DEFAULT", "PRIORITY_HIGH", "PRIORITY_MAX",
+                    ]
+                ),
+                ("visibility", ["VISIBILITY_UNSPECIFIED", "PRIVATE", "PUBLIC", "SECRET"]),
+                ("proxy", ["PROXY_UNSPECIFIED", "ALLOW", "DENY", "IF_PRIORITY_LOWERED"]),
+            ])
+        if let light = members["light_settings"]?.object {
+            let path = "\(path).light_settings"
+            try check(
+                light, path,
+                [
+                    ("color", .object), ("light_on_duration", .seconds),
+                    ("light_off_duration", .seconds),
+                ])
+            if let color = light["color"]?.object {
+                try check(
+                    color, "\(path).color",
+                    [("red", .number), ("green", .number), ("blue", .number), ("alpha", .number)])
+            }
+        }
+    }
+
+    /// Whether FCM refuses a name in `data`.
+    private static func isReserved(_ name: String) -> Bool {
+        let lower = lowercase(Array(name.utf8)[...])
+        return lower.elementsEqual("from".utf8) || lower.elementsEqual("message_type".utf8)
+            || lower.starts(with: "google".utf8) || lower.starts(with: "gcm".utf8)
+    }
+}

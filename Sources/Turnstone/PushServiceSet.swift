@@ -1,0 +1,28 @@
+/// Some of the push services, such as those that this installation can reach.
+package struct PushServiceSet: Equatable, Sendable {
+    private let hasAPNs: Bool
+    private let hasFCM: Bool
+    private let hasWeb: Bool
+
+    package init(_ services: [PushService]) {
+        hasAPNs = services.contains(.apns)
+        hasFCM = services.contains(.fcm)
+        hasWeb = services.contains(.web)
+    }
+
+    /// The services for which credentials are set: FCM with `FCM_SERVICE_ACCOUNT`, Web Push with
+    /// `VAPID_SUBJECT`, and APNs in any case, because without credentials its pushes become files.
+    package init(reachableWith variables: Variables) {
+        hasAPNs = true
+        hasFCM = variables.text("FCM_SERVICE_ACCOUNT") != nil
+        hasWeb = variables.text("VAPID_SUBJECT") != nil
+    }
+
+    package func contains(_ service: PushService) -> Bool {
+        switch service {
+        case .apns: hasAPNs
+        case .fcm: hasFCM
+        case .web: hasWeb
+        }
+    }
+}
