@@ -18,6 +18,8 @@ package struct DeliveryTrace: Equatable, Sendable {
     /// Whether the push may have arrived although the outcome is not `accepted`, because an attempt got no
     /// answer.
     package internal(set) var isInDoubt = false
+    /// Whether it is in a file that can be read, whatever became of other parts.
+    var isWaiting = false
 
     /// Whether a receipt or the notification's file names the device.
     package var isKnown: Bool { !device.isEmpty }

@@ -12,8 +12,6 @@ package struct NotificationTrace {
     package internal(set) var isFinished = false
     /// Whether its file is still in the spool.
     var isInSpool = false
-    /// The numbers of the deliveries in files that can be read: they wait, whatever became of other parts.
-    var waiting: Set<Int> = []
     /// Deliveries of the held message to devices that are not among `deliveries`, in the order of their first
     /// receipts.
     package internal(set) var released: [DeliveryTrace] = []
@@ -55,14 +53,14 @@ extension NotificationTrace {
 
     mutating func settleAsDamaged() {
         for number in deliveries.indices
-        where deliveries[number].outcome == nil && !waiting.contains(number) {
+        where deliveries[number].outcome == nil && !deliveries[number].isWaiting {
             deliveries[number].outcome = .damaged
         }
     }
 
     mutating func add(_ delivery: Delivery, user: UserID?) {
         guard deliveries.indices.contains(delivery.number) else { return }
-        waiting.insert(delivery.number)
+        deliveries[delivery.number].isWaiting = true
         deliveries[delivery.number].device =
             delivery.device ?? ""
         deliveries[delivery.number].user = user?.text

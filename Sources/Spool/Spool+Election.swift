@@ -2,6 +2,11 @@ import JSON
 import Turnstone
 import Unix
 
+extension PushService {
+    /// The program that drains its queue.
+    package var drainerProgram: String { self == .web ? "deliver-web" : "deliver" }
+}
+
 extension Spool {
     var lockPath: String { "\(folder)/drainer.lock" }
 

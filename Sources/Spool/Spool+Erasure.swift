@@ -35,8 +35,7 @@ extension Spool {
     /// The drainer that runs on this machine.
     func drainer() throws(Failure) -> OtherProcess? {
         guard let sign = try sign(), sign.isHere, !sign.hasEnded else { return nil }
-        let program = service == .web ? "deliver-web" : "deliver"
-        return sign.process.flatMap { OtherProcess($0, program: program) }
+        return sign.process.flatMap { OtherProcess($0, program: service.drainerProgram) }
     }
 
     /// Cancels everything that waits for the user. Removes the user from notifications that are for others as

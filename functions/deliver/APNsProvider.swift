@@ -133,7 +133,7 @@ final class APNsProvider: GatewayProvider {
 
     private func payload(of push: Push) throws(Failure) -> APNsPayload {
         let content = push.content
-        if push.own != nil { return try APNsPayload(content.payload, type: content.type) }
+        if push.own != nil { return try APNsPayload(content.apnsPayload, type: content.type) }
         let shared = push.job.encoded as? SharedPayload ?? SharedPayload()
         push.job.encoded = shared
         return try shared.encoded(content, badge: push.delivery.badge, to: push.delivery.aim)
@@ -155,14 +155,14 @@ private final class SharedPayload {
         _ content: PushContent, badge: Int?, to aim: Delivery.Aim
     ) throws(Failure) -> APNsPayload {
         if let badge {
-            let badged = badged ?? APNsBadgedPayload(content.payload, type: content.type)
+            let badged = badged ?? APNsBadgedPayload(content.apnsPayload, type: content.type)
             self.badged = badged
             return try badged.payload(badge: badge)
         }
         if let payload { return payload }
         var limit: Int?
         if case .channel = aim { limit = PushType.broadcastLimit }
-        let encoded = try APNsPayload(content.payload, type: content.type, limit: limit)
+        let encoded = try APNsPayload(content.apnsPayload, type: content.type, limit: limit)
         payload = encoded
         return encoded
     }

@@ -42,14 +42,13 @@ final class Companion {
 
     private func start() throws(Failure) {
         guard let executable = ThisProcess.executable else { return }
-        let program = service == .web ? "deliver-web" : "deliver"
         let environment =
             ThisProcess.environment.filter { $0.name != "TURNSTONE_QUEUE" }
             + [(name: "TURNSTONE_QUEUE", value: service.rawValue)]
         running = try systemCalls { () throws(SystemError) in
             let output = try FileDescriptor.inMemory(holding: [])
             let process = try ChildProcess.start(
-                "\(Files.parent(of: executable))/\(program)", environment: environment,
+                "\(Files.parent(of: executable))/\(service.drainerProgram)", environment: environment,
                 output: .open(output), errors: .inherited)
             return (process, output)
         }

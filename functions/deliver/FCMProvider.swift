@@ -75,7 +75,7 @@ final class FCMProvider: GatewayProvider {
         content.payload = push.payload
         let message = try FCMMessage(
             content, id: push.job.notification.id, expires: push.expires,
-            overrides: nil)
+            overrides: content.overrides.android)
         if push.own == nil { push.job.encoded = Shared(message, badge: push.delivery.badge) }
         return message
     }

@@ -358,5 +358,5 @@ struct Examination {
     /// At most ten names.
     private func list(_ names: [String]) -> String { names.prefix(10).joined(separator: ", ") }
 
-    private func text(_ moment: Timestamp) -> String { CalendarDate(moment).text }
+    func text(_ moment: Timestamp) -> String { CalendarDate(moment).text }
 }
