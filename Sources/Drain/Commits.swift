@@ -197,9 +197,8 @@ final class Commits: RunPart {
         let isHeld = job.file.count(.held) > 0
         guard let change = job.notification.badge, !job.file.isReached, !job.isInDoubt, !isHeld
         else { return }
-        for user in job.badgeUsers {
-            try Outbox(state, now: now).takeBackBadges([(job.notification.id, change)], of: user)
-        }
+        try Outbox(state, now: now).takeBackBadges(
+            change, by: job.notification.id, of: job.badgeUsers, unreachedBy: spool.service)
     }
 
     /// Ends a run. The next run continues with the jobs that were taken and not finished.

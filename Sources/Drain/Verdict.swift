@@ -104,7 +104,9 @@ extension Verdict {
     /// It waits in the device's box.
     static let held = Verdict(status: nil, reason: nil, meaning: .settled(.held))
 
-    package static func notSent(_ reason: String?, status: Int? = nil, for pause: Interval = .seconds(5)) -> Verdict {
+    package static func notSent(
+        _ reason: String?, status: Int? = nil, for pause: Interval = .seconds(5)
+    ) -> Verdict {
         Verdict(status: status, reason: reason, meaning: .notSent(pause))
     }
 

@@ -38,6 +38,43 @@ extension Outbox {
             to: devices.map { $0.delivery() })
     }
 
+    /// Takes back the change that a message made to users' badges, because it reached nobody through one push
+    /// service. If another one has reached somebody, or still may, the change stays.
+    package func takeBackBadges(
+        _ change: BadgeChange, by message: String, of users: Set<UserID>,
+        unreachedBy service: PushService
+    ) throws(Failure) {
+        let hasOthers = try spools.all().count > 1
+        var isReached: Bool?
+        for user in users {
+            if hasOthers {
+                let open = try spools.services(with: message, besides: service)
+                let document = state.users[user]
+                let isUnreached = try document.read()?.unreached.hasEntry(of: message) == true
+                if isUnreached || !open.isEmpty {
+                    let isLast = try document.update {
+                        $0.unreached.end(message, of: service, besides: open)
+                    }
+                    guard isLast else { continue }
+                }
+                if !isUnreached {
+                    if isReached == nil { isReached = try hasReachedAnybody(message) }
+                    if isReached == true { continue }
+                }
+            }
+            try takeBackBadges([(message, change)], of: user)
+        }
+    }
+
+    /// Whether the receipts say that a device accepted a message.
+    private func hasReachedAnybody(_ message: String) throws(Failure) -> Bool {
+        guard let record = try state.messages.find(message),
+            let start = ReceiptsStart(record.receipts)
+        else { return false }
+        let trace = try spools.trace(message, from: start, devices: record.devices)
+        return trace.deliveries.contains { $0.outcome == .accepted }
+    }
+
     /// Takes back the changes that messages made to a user's badge, because no device accepted the messages.
     /// Each change is taken back once, however often this is called. Other pushes may have shown the number
     /// since then, so the devices get the current one.

@@ -7,15 +7,18 @@ extension Spools {
     /// If drainers are running, waits up to 2 s for each to cancel them.
     ///
     /// - Parameter takeBack: called before a notification that has reached nobody ends, with the users whose
-    ///   deliveries are cancelled. After a crash it may be called again.
+    ///   deliveries by a push service are cancelled. After a crash it may be called again.
     /// - Returns: whether the receipts say what became of it. If not, they soon will.
     package func cancel(
         _ id: String, at now: Timestamp,
-        takeBack: (Notification, Set<UserID>) throws(Failure) -> Void
+        takeBack: (Notification, Set<UserID>, PushService) throws(Failure) -> Void
     ) throws(Failure) -> Bool {
         var isSettled = true
         for spool in try spools(with: id) {
-            if try !spool.cancel(id, at: now, takeBack: takeBack) { isSettled = false }
+            let isDone = try spool.cancel(id, at: now) { (message, users) throws(Failure) in
+                try takeBack(message, users, spool.service)
+            }
+            if !isDone { isSettled = false }
         }
         return isSettled
     }

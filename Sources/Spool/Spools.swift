@@ -63,6 +63,13 @@ package struct Spools {
         return found
     }
 
+    /// The push services, other than one, whose queues have a part of a notification.
+    package func services(with id: String, besides service: PushService) throws(Failure)
+        -> [PushService]
+    {
+        try spools(with: id).map { $0.service }.filter { $0 != service }
+    }
+
     /// Whether a notification waits for another attempt to reach a device, and cannot have reached it yet.
     ///
     /// - Parameter ids: the ids of the device in receipts.

@@ -29,6 +29,8 @@ package struct User: Document {
     package private(set) var badgeMessages: [String] = []
     /// The queued notification that sends the badge to the devices and has not been started.
     package var badgePush: BadgePush?
+    /// The notifications that reached the user through none of the push services that have ended their part.
+    package var unreached = UnreachedParts()
     /// Where the player's record is in the player index. A hint, checked when it is used.
     package var record: Int64?
     /// Whether a user with a player's number is that player. `/register` says so. A number in a JSON Web
@@ -83,6 +85,10 @@ extension User {
         badge = min(members.take("badge")?.count ?? 0, BadgeChange.maximum)
         badgeMessages = members.take("badge_by")?.texts ?? []
         badgePush = members.take("badge_push")?.object.flatMap(BadgePush.init)
+        if let json = members.take("unreached") {
+            guard let parts = UnreachedParts(json) else { return nil }
+            unreached = parts
+        }
         record = members.take("record")?.integer
         isPlayer = members.take("player")?.bool ?? true
         unknown = members.rest
@@ -102,6 +108,7 @@ extension User {
         members["badge"] = badge == 0 ? nil : .integer(badge)
         members["badge_by"] = badgeMessages.isEmpty ? nil : JSONValue(texts: badgeMessages)
         members["badge_push"] = badgePush.map { .object($0.members) }
+        members["unreached"] = unreached.isEmpty ? nil : unreached.json
         members["record"] = record.map { .integer($0) }
         members["player"] = isPlayer ? nil : false
         return members.adding(unknown)

@@ -80,7 +80,8 @@ package final class Simulator {
         try apns()["pushes"]?.array?.compactMap(\.object) ?? []
     }
 
-    private func report(_ part: String) throws -> JSONObject {
+    /// The requests to one of the services: `apns`, `fcm`, `web` or `ogs`.
+    package func report(_ part: String) throws -> JSONObject {
         guard let report = try perform(["do": "report"])[part]?.object else {
             throw TestFailure("the report has no \(part)")
         }

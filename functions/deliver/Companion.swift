@@ -30,12 +30,12 @@ final class Companion {
 
     /// Starts a process if the queue has work and nobody drains it. A process that could do nothing is
     /// followed by the next one after a pause that doubles up to a minute.
-    func startIfDue() {
+    func startIfDue(at now: Timestamp) {
         _ = hasEnded(by: .now)
         guard running == nil, failure == nil, nextStart <= Instant.now else { return }
         nextStart = Instant.now + pause
         do throws(Failure) {
-            guard try spool.hasWork(at: .systemNow), try !spool.isBeingDrained() else { return }
+            guard try spool.hasWork(at: now), try !spool.isBeingDrained() else { return }
             try start()
         } catch { failure = error }
     }
@@ -48,7 +48,8 @@ final class Companion {
         running = try systemCalls { () throws(SystemError) in
             let output = try FileDescriptor.inMemory(holding: [])
             let process = try ChildProcess.start(
-                "\(Files.parent(of: executable))/\(service.drainerProgram)", environment: environment,
+                "\(Files.parent(of: executable))/\(service.drainerProgram)",
+                environment: environment,
                 output: .open(output), errors: .inherited)
             return (process, output)
         }

@@ -89,7 +89,7 @@ final class Queues {
 
     private func startCompanions() {
         guard !ThisProcess.isTerminationRequested else { return }
-        for companion in companions { companion.startIfDue() }
+        for companion in companions { companion.startIfDue(at: schedule.now) }
     }
 
     /// Waits for up to a second.

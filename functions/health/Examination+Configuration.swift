@@ -13,7 +13,8 @@ extension Examination {
         if let sentence = variables.malformedLine { sentences.append(sentence) }
         // One by one: a wrong value must not hide another.
         for check in [
-            linger, apns, fcm, webPush, drainers, ogsCertificates, ogsAddress, ogsContact, ogsPace, turns, interval,
+            linger, apns, fcm, webPush, drainers, ogsCertificates, ogsAddress, ogsContact, ogsPace,
+            turns, interval,
             webTokens, serverKeys, origins, templates, quotas, requestLimit, logFormat,
         ] {
             do throws(Failure) { try check() } catch {

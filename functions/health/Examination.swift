@@ -34,7 +34,8 @@ struct Examination {
             problems.append(Problem(stateFault: error, of: state.folder))
         }
         for find in [
-            cycle, answers, oldest, stops, failures, refusals, unconfigured, drainer, pause, failed, setAside,
+            cycle, answers, oldest, stops, failures, refusals, unconfigured, drainer, pause, failed,
+            setAside,
             unusable, links,
         ] {
             do throws(Failure) { problems += try find() } catch {

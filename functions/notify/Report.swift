@@ -81,11 +81,11 @@ struct Report {
             // A killed drainer may have moved it to the held messages without recording that.
             let mayBeHeld = try spools.contains(id) ? try spools.holdsAnything() : false
             let isSettled = try spools.cancel(id, at: now) {
-                (notification, users) throws(Failure) in
+                (notification, users, service) throws(Failure) in
                 // The badge was counted when the message was first tried.
                 guard let change = notification.badge else { return }
-                let outbox = Outbox(state, now: now)
-                for user in users { try outbox.takeBackBadges([(id, change)], of: user) }
+                try Outbox(state, now: now).takeBackBadges(
+                    change, by: id, of: users, unreachedBy: service)
             }
             let report = try Report(id, record, spools, at: now)
             guard record.cancelled == nil, !isSettled || mayBeHeld || report.count(.held) > 0

@@ -1,0 +1,198 @@
+import JSON
+import TestSupport
+import Testing
+import Turnstone
+
+/// One user with an iPhone, an Android phone and a browser: each push service gets each notification once, and
+/// none depends on another.
+@Suite struct ServicesTests {
+    @Test func aTurnReachesEachKindOfDeviceOnce() throws {
+        let world = try World.withAllServices()
+        try world.registerAllKinds(of: 1)
+        try world.beginGame()
+        try world.cycle()
+        try world.move()
+        try world.cycle()
+        #expect(try world.accepted() == ["apns": 1, "fcm": 1, "web": 1])
+        for service in ["apns", "fcm", "web"] {
+            #expect(world.outcomes(of: service) == ["accepted"], "\(service)")
+        }
+        let android = try world.pushes(of: "fcm").first?["payload"]?.object
+        let texts = android?["notification"]?.object
+        let browser = try world.pushes(of: "web").first?["payload"]?.object?["notification"]?.object
+        #expect(texts?["title"]?.string != nil)
+        #expect(browser?["title"] == texts?["title"])
+        #expect(browser?["navigate"]?.string?.hasSuffix("/game/7") == true)
+
+        // Nothing is told again, and the next turn is told once more.
+        try world.cycle()
+        #expect(try world.accepted() == ["apns": 1, "fcm": 1, "web": 1])
+        try world.move()
+        try world.move()
+        try world.cycle()
+        #expect(try world.accepted() == ["apns": 2, "fcm": 2, "web": 2])
+        #expect(world.spooled().isEmpty)
+        #expect(try world.simulator.report("ogs")["violations"]?.array?.isEmpty == true)
+    }
+
+    @Test func aMessageHasOneReportForAllServices() throws {
+        let world = try World.withAllServices()
+        try world.registerAllKinds(of: 1)
+        let id = try world.sent([
+            "users": ["1"], "title": "Lunch", "body": "At noon", "badge": "+1", "data": ["a": "b"],
+        ])
+        #expect(try world.report(id)["devices"] == 3)
+        #expect(try world.run("deliver")["accepted"] == 3)
+        #expect(try world.accepted() == ["apns": 1, "fcm": 1, "web": 1])
+        let report = try world.report(id)
+        #expect(report["outcomes"] == ["accepted": 3], "\(report)")
+        // The number is the same everywhere.
+        let apns = try world.pushes(of: "apns").first?["payload"]?.object?["aps"]?.object
+        let fcm = try world.pushes(of: "fcm").first?["payload"]?.object?["android"]?.object
+        let web = try world.pushes(of: "web").first?["payload"]?.object
+        #expect(apns?["badge"] == 1)
+        #expect(fcm?["notification"]?.object?["notification_count"] == 1)
+        #expect(web?["app_badge"] == 1)
+    }
+
+    @Test func aServiceThatRefusesUsStopsNoOther() throws {
+        let world = try World.withAllServices()
+        try world.registerAllKinds(of: 1)
+        try world.simulator.perform(["do": "fcm-fault", "status": 403, "reason": "none"])
+        let id = try world.sent(["users": ["1"], "title": "Lunch"])
+        try world.run("deliver", exitCode: 111)
+        #expect(try world.accepted() == ["apns": 1, "fcm": 0, "web": 1])
+        #expect(try world.problems().contains("delivery stopped"))
+        #expect(try world.report(id)["outcomes"]?.object?["accepted"] == 2)
+
+        // It stays stopped for five minutes, and the others go on.
+        try world.simulator.perform(["do": "clear"])
+        _ = try world.sent(["users": ["1"], "title": "Dinner"])
+        try world.run("deliver")
+        #expect(try world.accepted() == ["apns": 2, "fcm": 0, "web": 2])
+        try world.advance(seconds: 301)
+        try world.run("deliver")
+        #expect(try world.accepted() == ["apns": 2, "fcm": 2, "web": 2])
+        #expect(try world.problems() == [])
+        #expect(world.spooled().isEmpty)
+    }
+
+    @Test func apnsKeyRefusedLeavesTheOthersAlone() throws {
+        let world = try World.withAllServices()
+        try world.registerAllKinds(of: 1)
+        try world.simulator.perform([
+            "do": "apns-fault", "status": 403, "reason": "InvalidProviderToken",
+        ])
+        _ = try world.sent(["users": ["1"], "title": "Lunch"])
+        try world.run("deliver", exitCode: 111)
+        #expect(try world.accepted() == ["apns": 0, "fcm": 1, "web": 1])
+        // A configuration that cannot be used at all neither.
+        world.variables["APNS_KEY_ID"] = "no"
+        _ = try world.sent(["users": ["1"], "title": "Dinner"])
+        try world.run("deliver", exitCode: 100)
+        #expect(try world.accepted() == ["apns": 0, "fcm": 2, "web": 2])
+    }
+
+    @Test func aTurnIsNewAgainOnlyIfNoServiceReachedThePlayer() throws {
+        let world = try World.withAllServices()
+        let browser = try world.registerAllKinds(of: 1)
+        try world.beginGame()
+        try world.cycle()
+        // The iPhone and the Android phone refuse everything, the browser does not.
+        try world.simulator.perform([
+            "do": "token", "token": .string(token(1)), "is": "other-topic",
+        ])
+        let fault: JSONObject = ["do": "fcm-fault", "status": 400, "reason": "none"]
+        try world.simulator.perform(fault)
+        try world.move()
+        try world.cycle()
+        #expect(try world.accepted() == ["apns": 0, "fcm": 0, "web": 1])
+        try world.advance(seconds: 86_400)
+        try world.cycle()
+        #expect(try world.accepted() == ["apns": 0, "fcm": 0, "web": 1], "told twice")
+
+        // Now nothing reaches the player, until the Android phone works again.
+        try world.simulator.perform([
+            "do": "web-fault", "status": 400, "token": .string(browser),
+        ])
+        try world.move()
+        try world.move()
+        try world.cycle()
+        #expect(try world.accepted() == ["apns": 0, "fcm": 0, "web": 1])
+        #expect(try world.document(1)["unreached"] == nil)
+        try world.simulator.perform(["do": "clear"])
+        try world.advance(seconds: 3600)
+        try world.cycle()
+        #expect(try world.accepted() == ["apns": 0, "fcm": 1, "web": 2])
+    }
+
+    @Test func aBadgeIsTakenBackOnlyIfNoServiceReachedTheUser() throws {
+        let world = try World.withAllServices()
+        try world.registerAllKinds(of: 1)
+        try world.simulator.perform(["do": "fcm-fault", "status": 400, "reason": "none"])
+        _ = try world.sent(["users": ["1"], "title": "Lunch", "badge": "+1"])
+        try world.run("deliver")
+        #expect(try world.document(1)["badge"] == 1)
+
+        try world.simulator.perform([
+            "do": "apns-fault", "status": 400, "reason": "BadCollapseId",
+        ])
+        try world.simulator.perform(["do": "web-fault", "status": 400])
+        _ = try world.sent(["users": ["1"], "title": "Dinner", "badge": "+1"])
+        try world.run("deliver")
+        #expect(try world.document(1)["badge"] == 1, "the message reached nobody")
+    }
+
+    @Test func deadDevicesAreRemoved() throws {
+        let world = try World.withAllServices()
+        let browser = try world.registerAllKinds(of: 1)
+        try world.simulator.perform([
+            "do": "fcm-token", "token": .string("\(World.androidToken)1"), "is": "gone",
+        ])
+        try world.simulator.perform(["do": "web-gone", "id": .string(browser)])
+        _ = try world.sent(["users": ["1"], "title": "Lunch"])
+        let summary = try world.run("deliver")
+        #expect(summary["accepted"] == 1)
+        #expect(summary["gone"] == 2)
+        #expect(try world.document(1)["devices"]?.array?.count == 1)
+    }
+
+    @Test func aLostAnswerRepeatsAMessageThatReplacesTheFirst() throws {
+        let world = try World.withAllServices()
+        try world.registerAllKinds(of: 1)
+        try world.simulator.perform([
+            "do": "fcm-fault", "kind": "drop", "accepted": true, "count": 1,
+        ])
+        try world.simulator.perform([
+            "do": "web-fault", "kind": "drop", "accepted": true, "count": 1,
+        ])
+        _ = try world.sent(["users": ["1"], "title": "Lunch", "collapse_id": "lunch"])
+        try world.run("deliver")
+        try world.advance(seconds: 5)
+        try world.run("deliver")
+        #expect(try world.accepted() == ["apns": 1, "fcm": 2, "web": 2])
+        let tags = try world.pushes(of: "fcm").map {
+            $0["payload"]?.object?["android"]?.object?["notification"]?.object?["tag"]
+        }
+        #expect(tags == ["lunch", "lunch"])
+        let topics = try world.pushes(of: "web").map { $0["headers"]?.object?["topic"] }
+        #expect(topics.count == 2)
+        #expect(topics.first == topics.last && topics.first != .some(nil))
+        #expect(world.spooled().isEmpty)
+    }
+
+    /// The queue waits for its push service, also if the service is not configured any more.
+    @Test func aServiceThatIsNoLongerConfiguredIsReported() throws {
+        let world = try World.withAllServices()
+        try world.registerAllKinds(of: 1)
+        _ = try world.sent(["users": ["1"], "title": "Lunch"])
+        world.hidden = ["FCM_SERVICE_ACCOUNT", "VAPID_SUBJECT"]
+        try world.run("deliver", exitCode: 100)
+        #expect(try world.accepted() == ["apns": 1, "fcm": 0, "web": 0])
+        #expect(try world.problems().filter { $0 == "push service missing" }.count == 2)
+        world.hidden = []
+        try world.run("deliver")
+        #expect(try world.accepted() == ["apns": 1, "fcm": 1, "web": 1])
+        #expect(try world.problems() == [])
+    }
+}
