@@ -15,11 +15,6 @@ extension Fields {
         return user
     }
 
-    /// Reads a member that holds a device token.
-    package mutating func deviceToken(_ name: String) throws(Failure) -> DeviceToken {
-        try token(requiredText(name), path(of: name))
-    }
-
     /// Reads the APNs environment from the member `environment`, which may be missing or empty.
     package mutating func environment() throws(Failure) -> APNsEnvironment? {
         try Edge.environment(optionalText("environment"))
@@ -32,9 +27,13 @@ extension Request {
         try Edge.player(self[parameter: name], name)
     }
 
-    /// The device token in the path.
-    package func deviceToken(_ name: String) throws(Failure) -> DeviceToken {
-        try token(self[parameter: name], name)
+    /// What the path names a device by: its token, as the app sent it, or its id.
+    package func deviceName(_ name: String) throws(Failure) -> String {
+        let text = self[parameter: name]
+        guard !DeviceToken.all(named: text).isEmpty else {
+            throw wrong(name, " must be a device's token or its id")
+        }
+        return text
     }
 
     /// The APNs environment in the query, if any.
@@ -48,13 +47,6 @@ private func player(_ text: String, _ name: String) throws(Failure) -> PlayerID 
         throw wrong(name, " must be a player's number on Online-Go.com")
     }
     return player
-}
-
-private func token(_ text: String, _ name: String) throws(Failure) -> DeviceToken {
-    guard let token = DeviceToken(text) else {
-        throw wrong(name, " must be 2 to 512 hex digits, an even number of them")
-    }
-    return token
 }
 
 private func environment(_ text: String?) throws(Failure) -> APNsEnvironment? {

@@ -4,23 +4,25 @@ import Turnstone
 /// The recipients of a message: users, on all of their devices, and devices by their tokens.
 package struct Audience {
     let users: [UserID]
-    let tokens: [DeviceToken]
+    /// The devices' tokens as the request has them.
+    let tokens: [String]
 
-    package init(_ fields: inout Fields) throws(Failure) {
+    /// - Parameter services: the push services that this installation can reach.
+    package init(
+        _ fields: inout Fields, reaching services: PushServiceSet
+    ) throws(Failure) {
         var users: [UserID] = []
-        var tokens: [DeviceToken] = []
         for text in try fields.texts("users") ?? [] {
             guard let user = UserID(text) else {
                 throw .malformed("users: \(UserID.rule)")
             }
             users.append(user)
         }
-        for text in try fields.texts("devices") ?? [] {
-            guard let token = DeviceToken(text) else {
-                throw .malformed(
-                    "each token in devices must be 2 to 512 hex digits, an even number of them")
+        let tokens = try fields.texts("devices") ?? []
+        for text in tokens {
+            guard let named = RawToken(text), services.contains(named.service) else {
+                throw .malformed("each token in devices must be \(RawToken.forms(for: services))")
             }
-            tokens.append(token)
         }
         guard !users.isEmpty || !tokens.isEmpty else {
             throw .malformed("users or devices is required")

@@ -11,15 +11,15 @@ struct Recipients: DeliverySource {
     private let state: State
     private let message: AcceptedMessage
     private var users: ArraySlice<UserID>
-    private var tokens: ArraySlice<DeviceToken>
+    private var tokens: ArraySlice<String>
     /// The users who get the message on all of their devices. Only needed for tokens, otherwise empty.
     private let namedUsers: Set<UserID>
     /// The remaining deliveries of the last user or token that was looked up.
     private var found: ArraySlice<Delivery> = []
     /// The next delivery, if ``hasNext()`` has looked it up.
     private var upcoming: Delivery?
-    /// The devices' numbers, by the first eight bytes of their tokens' SHA-256, which is enough to tell any
-    /// number of devices apart. `nil` for a skipped device.
+    /// The devices' numbers, by the first eight bytes of their tokens' SHA-256 and their services, which is
+    /// enough to tell any number of devices apart. `nil` for a skipped device.
     private var numbers: [UInt64: Int32?] = [:]
     private var count: Int32 = 0
     /// The user of all deliveries, if there is only one: then the deliveries do not name the user.
@@ -52,7 +52,7 @@ struct Recipients: DeliverySource {
         while true {
             if var delivery = found.popFirst() {
                 guard let token = delivery.token else { continue }
-                let key = digestPrefix(of: token)
+                let key = digestPrefix(of: token, delivery.service)
                 if let known = numbers[key] {
                     guard let number = known, delivery.user != nil else { continue }
                     delivery.setAlternate(to: Int(number))
@@ -67,8 +67,8 @@ struct Recipients: DeliverySource {
                 do throws(Failure) { found = try deliveries(to: user)[...] } catch {
                     missed.add(user, error)
                 }
-            } else if let token = tokens.popFirst() {
-                found = try deliveries(to: token)[...]
+            } else if let text = tokens.popFirst() {
+                found = try deliveries(toToken: text)[...]
             } else {
                 return nil
             }
@@ -84,22 +84,40 @@ struct Recipients: DeliverySource {
     }
 
     private mutating func skip(_ devices: [Device]) {
-        for device in devices {
-            let key = digestPrefix(of: device.token)
-            guard numbers[key] == nil else { continue }
-            numbers[key] = .some(nil)
-            skipped += 1
-        }
+        for device in devices { skip(device.token, device.platform.service) }
+    }
+
+    private mutating func skip(_ token: DeviceToken, _ service: PushService) {
+        let key = digestPrefix(of: token, service)
+        guard numbers[key] == nil else { return }
+        numbers[key] = .some(nil)
+        skipped += 1
     }
 
     /// A delivery to the device for each user who has registered it, or one without a user if nobody has.
-    private mutating func deliveries(to token: DeviceToken) throws(Failure) -> [Delivery] {
-        let tokenStamp = state.tokens[token].stamp
+    private mutating func deliveries(toToken text: String) throws(Failure) -> [Delivery] {
+        guard let raw = RawToken(text) else { return [] }
+        let tokenStamp = state.tokens[raw.token].stamp
+        for token in DeviceToken.all(named: text) {
+            if let deliveries = try deliveries(to: token) { return deliveries }
+        }
+        let content = message.message.push
+        guard content.suits(raw.service) else {
+            skip(raw.token, raw.service)
+            return []
+        }
+        var delivery = Delivery(token: raw.token, of: raw.service, environment: nil)
+        delivery.stamp = tokenStamp
+        return [delivery]
+    }
+
+    /// - Returns: `nil` if nobody has registered the token.
+    private mutating func deliveries(to token: DeviceToken) throws(Failure) -> [Delivery]? {
         var deliveries: [Delivery] = []
         var isRegistered = false
         // The index may name users who no longer have the token.
         for user in try state.tokens[token].read()?.users ?? [] {
-            if namedUsers.contains(user), numbers[digestPrefix(of: token)] != nil {
+            if namedUsers.contains(user), isNumbered(token) {
                 isRegistered = true
                 continue
             }
@@ -117,10 +135,11 @@ struct Recipients: DeliverySource {
                 missed.add(user, error)
             }
         }
-        guard !isRegistered else { return deliveries }
-        var delivery = Delivery(token: token, environment: nil)
-        delivery.stamp = tokenStamp
-        return [delivery]
+        return isRegistered ? deliveries : nil
+    }
+
+    private func isNumbered(_ token: DeviceToken) -> Bool {
+        PushService.all.contains { numbers[digestPrefix(of: token, $0)] != nil }
     }
 }
 
@@ -130,6 +149,14 @@ private func distinct<Element: Hashable>(_ elements: [Element]) -> [Element] {
     return elements.filter { seen.insert($0).inserted }
 }
 
-private func digestPrefix(of token: DeviceToken) -> UInt64 {
-    SHA256.hash(Array(token.text.utf8)).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+/// The same text may be a token of two services; these are two devices.
+private func digestPrefix(of token: DeviceToken, _ service: PushService) -> UInt64 {
+    let digest = SHA256.hash(Array(token.text.utf8)).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+    let mark: UInt64 =
+        switch service {
+        case .apns: 0
+        case .fcm: 1
+        case .web: 2
+        }
+    return digest ^ mark
 }

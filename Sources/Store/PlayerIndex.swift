@@ -195,7 +195,8 @@ extension PlayerIndex {
     /// Makes sure that every player with a device is looked at, even if the index is older than the users'
     /// documents, as in a copy of a live folder.
     ///
-    /// If neither the index nor the users' folders have changed since the last time, it reads nothing else.
+    /// If neither the index nor the users' folders nor the push services that can be reached have changed since
+    /// the last time, it reads nothing else.
     ///
     /// - Parameter report: gets each error that keeps a player from being checked; that player is checked the
     ///   next time.
@@ -204,10 +205,12 @@ extension PlayerIndex {
         let records = try records()
         let folders = try state.users.folderStamps()
         let sign = folders.reduce(records.sign) { mixed($0, $1.sign) }
-        guard records.comparedSign != sign else { return 0 }
+        let hasSameServices = records.comparedServices == state.services.bits
+        guard records.comparedSign != sign || !hasSameServices else { return 0 }
         let known = records.players()
         // A document's time may be earlier than its folder's by as long as the disk took.
-        let edge = records.comparedUntil.saturatingSubtract(60_000)
+        // Another push service may reach devices that could not be reached before.
+        let edge = hasSameServices ? records.comparedUntil.saturatingSubtract(60_000) : .min
         var doubtful: [PlayerID] = []
         var isComplete = true
         try state.users.forEachName(
@@ -240,7 +243,7 @@ extension PlayerIndex {
         // A change in the instant of the comparison may leave a folder's time as it was.
         let newest = folders.reduce(0) { max($0, $1.changed) }
         if isComplete, newest < Timestamp.systemNow.milliseconds - 1000 {
-            records.recordComparison(sign, until: newest)
+            records.recordComparison(sign, until: newest, with: state.services)
         }
         return count
     }

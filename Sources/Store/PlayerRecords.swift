@@ -36,6 +36,8 @@ package struct PlayerRecords {
         case comparedSign = 8
         /// The newest change to a users' folder at that time.
         case comparedUntil = 16
+        /// The push services that could be reached at that time: ``PushServiceSet/bits``.
+        case comparedServices = 24
     }
 
     private static let tagSize = 56
@@ -241,11 +243,13 @@ extension PlayerRecords {
 
     var comparedSign: Int64 { file[HeaderField.comparedSign.rawValue] }
     var comparedUntil: Int64 { file[HeaderField.comparedUntil.rawValue] }
+    var comparedServices: Int64 { file[HeaderField.comparedServices.rawValue] }
 
     /// Records that the index was compared with the users' folders.
-    func recordComparison(_ sign: Int64, until moment: Int64) {
+    func recordComparison(_ sign: Int64, until moment: Int64, with services: PushServiceSet) {
         file[HeaderField.comparedSign.rawValue] = 0
         file[HeaderField.comparedUntil.rawValue] = moment
+        file[HeaderField.comparedServices.rawValue] = services.bits
         file[HeaderField.comparedSign.rawValue] = sign
     }
 }

@@ -6,17 +6,27 @@ extension Registry {
     /// Calling it again renews the registration.
     ///
     /// - Parameter environment: the APNs environment that has the token; `nil` leaves the known value.
+    @discardableResult
     package func bind(
         _ token: DeviceToken, environment: APNsEnvironment?, to player: PlayerID, at time: Timestamp
-    ) throws(Failure) {
-        let user = UserID(player)
+    ) throws(Failure) -> Device {
         var registration = Registration(token)
         registration.environment = environment
+        return try bind(registration, to: player, at: time)
+    }
+
+    /// Registers a token as one of the player's devices, as of `time`. Other users who have it keep it. Calling
+    /// it again renews the registration.
+    package func bind(
+        _ registration: Registration, to player: PlayerID, at time: Timestamp
+    ) throws(Failure) -> Device {
+        let user = UserID(player)
+        let token = registration.token
         let known = try state.tokens[token].read()?.users
         if known?.contains(user) == true,
-            try renew(registration, of: user, asPlayer: true, at: time) != nil
+            let renewed = try renew(registration, of: user, asPlayer: true, at: time)
         {
-            return
+            return renewed
         }
         try checkQuota(registration, for: user, at: time)
         let added = try indexing(user, under: [.token(token)], of: token) { (_) throws(Failure) in
@@ -24,6 +34,7 @@ extension Registry {
         }
         try forget(added.left, of: user)
         if known != nil { try takeOverBadge(of: token, by: user) }
+        return added.device
     }
 
     /// Registers a token for this user alone, as of `time`. Calling it again renews the registration.

@@ -16,19 +16,31 @@ package struct Registry {
         try remove(token, of: user) { _ in true }
     }
 
-    /// Removes a token, as the app sent it, from the user.
-    /// - Throws: forbidden if only other users have it, not found if nobody has it.
+    /// Removes a device from the user.
+    ///
+    /// - Parameter text: its token, as the app sent it, or its id.
+    /// - Throws: forbidden if only other users have the token, not found if nobody has it.
     package func unregister(_ text: String, by user: UserID) throws(Failure) {
-        let tokens = DeviceToken.all(named: text)
-        for token in tokens {
-            if try unbind(token, from: user) { return }
-        }
-        for token in tokens {
+        if try unbind(named: text, from: user) { return }
+        for token in DeviceToken.all(named: text) {
             guard try users(of: token).isEmpty else {
                 throw .refused(.forbidden, "Not authorized")
             }
         }
         throw .refused(.notFound, "Token not found")
+    }
+
+    /// Removes a device from the user.
+    ///
+    /// - Parameter text: its token, as the app sent it, or its id.
+    /// - Returns: whether the device was the user's.
+    package func unbind(named text: String, from user: UserID) throws(Failure) -> Bool {
+        // The index may name a user who no longer has the token; `unbind` mends nothing then.
+        for token in DeviceToken.all(named: text) {
+            if try unbind(token, from: user) { return true }
+        }
+        guard let device = try state.users[user].read()?.device(named: text) else { return false }
+        return try unbind(device.token, from: user)
     }
 
     /// Removes a device that its push service reports as gone since `moment`, unless it registered later.

@@ -126,6 +126,15 @@ extension User {
             ?? devices.first { $0.token == token }
     }
 
+    /// The device that an app names by its token or by its id.
+    package func device(named text: String) -> Device? {
+        let tokens = DeviceToken.all(named: text)
+        return devices.first { tokens.contains($0.token) }
+            ?? devices.first { device in
+                device.ids.contains { isSame($0, text) }
+            }
+    }
+
     /// Adopts a notice that is in the spool but was not recorded because of a crash.
     package mutating func adopt(_ turns: TurnLedger, notice: Int64) {
         guard notice > notices else { return }

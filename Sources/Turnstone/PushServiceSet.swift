@@ -18,6 +18,9 @@ package struct PushServiceSet: Equatable, Sendable {
         hasWeb = variables.text("VAPID_SUBJECT") != nil
     }
 
+    /// The set as a number of its own; 0 for APNs alone.
+    package var bits: Int64 { (hasAPNs ? 0 : 4) + (hasFCM ? 1 : 0) + (hasWeb ? 2 : 0) }
+
     package func contains(_ service: PushService) -> Bool {
         switch service {
         case .apns: hasAPNs

@@ -192,6 +192,7 @@ struct AppDocumentsTests {
         func status(_ isRegistered: Bool, _ activities: [JSONValue]) -> JSONValue {
             [
                 "deviceTokenRegistered": .bool(isRegistered),
+                "devices": isRegistered ? [["id": "…", "platform": "ios"]] : [],
                 "liveActivityTokens": .array(activities),
             ]
         }
@@ -203,7 +204,8 @@ struct AppDocumentsTests {
                 "token": .string(token), "platform": "ios", "environment": "development",
             ]
             for member in more.members { body[member.name] = member.value }
-            try ann.expect(200, done, "POST", "/api/push/register", .object(body))
+            try ann.expect(
+                200, ["success": true, "id": "…"], "POST", "/api/push/register", .object(body))
         }
         let names: JSONObject = [
             "tokenType": "live_activity", "activityId": "a-1", "sessionId": "s-1",
@@ -254,7 +256,7 @@ struct AppDocumentsTests {
         nameless["deviceName"] = .null
 
         try key.expect(
-            200, ["status": "registered"], "POST", "/register",
+            200, ["status": "registered", "id": "…"], "POST", "/register",
             ["user_id": "1783478", "device_token": .string(Self.phone)])
         try list([.object(nameless)])
         try player.expect(
@@ -262,14 +264,14 @@ struct AppDocumentsTests {
             Self.registration(Self.tablet, "iPad Pro"))
         try holders(of: Self.tablet, ["1783478"])
         try ann.expect(
-            200, ["success": true], "POST", "/api/push/register",
+            200, ["success": true, "id": "…"], "POST", "/api/push/register",
             ["token": .string(Self.phone), "tokenType": "device"])
         try list([Self.device("iPad Pro")])
         try key.expect(
             200, ["status": "unregistered"], "DELETE", "/register/\(Self.tablet)")
         try list([])
         try key.expect(
-            200, ["status": "registered"], "POST", "/register",
+            200, ["status": "registered", "id": "…"], "POST", "/register",
             ["user_id": "1783478", "device_token": .string(Self.phone)])
         try holders(of: Self.phone, ["ann", "1783478"])
     }

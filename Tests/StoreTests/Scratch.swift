@@ -70,6 +70,7 @@ func cause(_ work: () throws -> Void) -> String? {
 }
 
 /// Does something again while a lock is busy: many writers on a slow disk are no fault.
+@discardableResult
 func patiently<Result>(_ work: () throws -> Result) throws -> Result {
     while true {
         do { return try work() } catch let failure as Failure where failure.cause == "busy" {}

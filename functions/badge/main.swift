@@ -3,7 +3,7 @@
 //
 //   in    a JSON Web Token, or Authorization: Key <TURNSTONE_SERVER_KEY> and the user: GET ?userId=ann,
 //         PUT "userId"
-//         PUT {"badge": 5, "+1" or "-1", "deviceToken"?: of the device that shows it already}
+//         PUT {"badge": 5, "+1" or "-1", "deviceToken"?: the token or id of the device that shows it already}
 //   out   200 {"success": true, "badge": 6}
 //   else  400 malformed, 401 unknown caller, 403 a page of another site, 422 not a badge, 503 busy
 
@@ -26,13 +26,14 @@ serve(
         let user = try user(request, named: fields.optionalText("userId"))
         guard let change = try fields.badgeChange() else { throw .malformed("badge is required") }
         let state = try state(request, for: user)
-        let except = try fields.optionalText("deviceToken").flatMap { DeviceToken($0) }
+        let device = try fields.optionalText("deviceToken")
         let badge = try state.users[user].update { (document) throws(Failure) in
             let badge = change.applied(to: document.badge)
             guard badge != document.badge else { return badge }
             document.badge = badge
             let outbox = Outbox(state, now: request.time)
-            try outbox.sendBadge(of: &document, to: user, except: except)
+            let except = device.flatMap { document.device(named: $0) }
+            try outbox.sendBadge(of: &document, to: user, except: except?.token)
             return badge
         }
         Spools(state: state.folder).startDrainer(request.variables) { Log().failure($0) }

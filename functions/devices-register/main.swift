@@ -1,10 +1,11 @@
 // POST /api/devices/register: registers a device for the caller alone.
 //
-//   in    a JSON Web Token, {"deviceToken", "platform": "ios" or "android", "deviceName"?, "appVersion"?}
+//   in    a JSON Web Token, {"deviceToken", "platform": "ios" or "android", "deviceName"?, "appVersion"?}; with
+//         "platform": "web", "subscription" instead of the token
 //   out   200 {"success": true, "message",
 //         "data": {"id", "platform", "deviceName", "createdAt", "updatedAt"}}
 //   else  400 malformed, 401 unknown caller, 403 by cookie from another site, 409 the user has
-//         as many devices as allowed, 503 the store is busy
+//         as many devices as allowed, 422 an unknown push service, 503 the store is busy
 
 import Callers
 import Edge
@@ -15,7 +16,7 @@ serve(
     Route("POST", "/api/devices/register") { (request) throws(Failure) in
         let caller = try request.user()
         var fields = try request.fields()
-        let registration = try registration(&fields)
+        let registration = try registration(&fields, request.variables)
         let device = try State(request.variables, admitting: caller).registry.claim(
             registration, for: caller, at: request.time)
         Log().registered(registration.token, of: caller)
@@ -25,24 +26,38 @@ serve(
         ])
     })
 
-func registration(_ fields: inout Fields) throws(Failure) -> Registration {
+func registration(
+    _ fields: inout Fields, _ variables: Variables
+) throws(Failure) -> Registration {
     // The app's documents have these beginnings.
-    guard let text = fields.take("deviceToken")?.string, !text.isEmpty else {
-        throw .malformed("Invalid device token: deviceToken is required and must be a string")
+    let text = fields.rest["deviceToken"]?.string
+    let name = fields.take("platform")?.string ?? ""
+    if name != Platform.web.rawValue {
+        guard let text, !text.isEmpty else {
+            throw .malformed("Invalid device token: deviceToken is required and must be a string")
+        }
+        guard text.utf8.count >= 32 else {
+            throw .malformed("Invalid device token: deviceToken must have at least 32 characters")
+        }
     }
-    guard text.utf8.count >= 32 else {
-        throw .malformed("Invalid device token: deviceToken must have at least 32 characters")
+    guard let platform = Platform(rawValue: name) else {
+        throw .malformed("Invalid platform: platform must be \(Platform.names)")
     }
-    guard let platform = Platform(rawValue: fields.take("platform")?.string ?? "") else {
-        throw .malformed("Invalid platform: platform must be ios or android")
-    }
-    guard let token = DeviceToken(text, on: platform) else {
-        throw .malformed(
-            "Invalid device token: deviceToken must be \(DeviceToken.form(on: platform))")
-    }
-    var registration = Registration(token)
+    var registration = Registration(
+        try token(on: platform, &fields, hosts: try PushHosts(variables)))
     registration.platform = platform
     registration.name = try fields.optionalText("deviceName", atMost: 256)
     registration.appVersion = try fields.optionalText("appVersion", atMost: 256)
     return registration
+}
+
+func token(
+    on platform: Platform, _ fields: inout Fields, hosts: PushHosts
+) throws(Failure) -> DeviceToken {
+    do throws(Failure) {
+        return try fields.newDevice(on: platform, token: "deviceToken", hosts: hosts)
+    } catch {
+        guard platform != .web else { throw error }
+        throw .malformed("Invalid device token: \(error.sentence)")
+    }
 }

@@ -1,7 +1,7 @@
 // GET /diagnostics/{user_id}: shows what this installation knows about a player, for a screen in the app.
 //
 //   in    X-API-Key
-//   out   200 {"user_id", "device_token_registered", "device_token_preview"?,
+//   out   200 {"user_id", "device_token_registered", "device_token_preview"?, "device_platform"?,
 //         "device_stale"?: true if the app has not registered it for 270 days,
 //         "last_notification_time": ms, 0 for never, "monitored_games":
 //         [{"game_id", "last_move_timestamp": ms, "current_player", "is_your_turn", "game_name"}],
@@ -39,6 +39,7 @@ serve(
             "device_token_registered": .bool(!devices.isEmpty),
         ]
         answer["device_token_preview"] = devices.first.map { .string($0.token.preview) }
+        answer["device_platform"] = devices.first.map { .string($0.platform.rawValue) }
         answer["device_stale"] =
             devices.first?.isStale(at: request.time) == true ? .bool(true) : nil
         answer["last_notification_time"] = .integer(user.lastNotification?.milliseconds ?? 0)

@@ -22,7 +22,8 @@ serve(
         var fields = try request.fields()
         let key = try IdempotencyKey(request, &fields)
         let template = try Templates(request.variables).template(of: fields.requiredText("event"))
-        let audience = try Audience(&fields)
+        let audience = try Audience(
+            &fields, reaching: PushServiceSet(reachableWith: request.variables))
         let message = try message(template, &fields, now: request.time)
         try fields.finish()
         let state = try State(request.variables)

@@ -24,7 +24,8 @@ serve(
         try request.requireServerKey()
         var fields = try request.fields()
         let key = try IdempotencyKey(request, &fields)
-        let audience = try Audience(&fields)
+        let audience = try Audience(
+            &fields, reaching: PushServiceSet(reachableWith: request.variables))
         let message = try Message(&fields, kind: "message", now: request.time)
         try fields.finish()
         let state = try State(request.variables)

@@ -1,6 +1,6 @@
 // DELETE /api/push/invalidate: removes one of the caller's tokens.
 //
-//   in    a JSON Web Token, {"token"}
+//   in    a JSON Web Token, {"token"}, {"subscription"} or {"id"}
 //   out   200 {"success": true}
 //   else  400 malformed, 401 unknown caller, 403 another user's token, or by cookie from another site,
 //         404 unknown token, 503 the store is busy
@@ -14,7 +14,7 @@ serve(
     Route("DELETE", "/api/push/invalidate") { (request) throws(Failure) in
         let caller = try request.user()
         var fields = try request.fields()
-        let token = try fields.requiredText("token")
-        try State(request.variables, admitting: caller).registry.unregister(token, by: caller)
+        let device = try fields.knownDevice(token: "token")
+        try State(request.variables, admitting: caller).registry.unregister(device, by: caller)
         return .ok(["success": true])
     })

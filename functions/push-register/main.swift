@@ -2,10 +2,12 @@
 //
 //   in    a JSON Web Token, {"token", "tokenType": "device", "live_activity" or "live_activity_start",
 //         "platform"?, "environment"?, "previousToken"?}; a live_activity has "activityId" or "sessionId" or
-//         both, a live_activity_start "attributesType"
-//   out   200 {"success": true}
+//         both, a live_activity_start "attributesType"; with "platform": "web", "subscription" and
+//         "previousSubscription"? instead of the tokens
+//   out   200 {"success": true, "id"}
 //   else  400 malformed, 401 unknown caller, 403 by cookie from another site, 409 the user has as many
-//         tokens as allowed, or the activityId is another user's, 503 the store is busy
+//         tokens as allowed, or the activityId is another user's, 422 an unknown push service, 503 the store
+//         is busy
 
 import Callers
 import Edge
@@ -17,36 +19,47 @@ serve(
     Route("POST", "/api/push/register") { (request) throws(Failure) in
         let caller = try request.user()
         var fields = try request.fields()
-        let registration = try registration(&fields)
+        let registration = try registration(&fields, request.variables)
         let state = try State(request.variables, admitting: caller)
         let spools = Spools(state: state.folder)
-        _ = try state.registry.claim(registration, for: caller, at: request.time) {
+        let device = try state.registry.claim(registration, for: caller, at: request.time) {
             (carrier, device) throws(Failure) in try spools.isMissed(carrier, by: device.ids)
         }
         Log().registered(registration.token, of: caller)
-        return .ok(["success": true])
+        return .ok(["success": true, "id": .string(device.id)])
     })
 
-func registration(_ fields: inout Fields) throws(Failure) -> Registration {
+func registration(
+    _ fields: inout Fields, _ variables: Variables
+) throws(Failure) -> Registration {
     let kind = try kind(&fields)
-    guard let platform = Platform(rawValue: try fields.optionalText("platform") ?? "ios"),
-        platform == .ios || kind == .device
-    else {
-        throw .malformed(
-            kind == .device
-                ? "platform must be ios or android" : "platform must be ios for a Live Activity")
+    let platform = try fields.platform() ?? .ios
+    guard platform == .ios || kind == .device else {
+        throw .malformed("platform must be ios for a Live Activity")
     }
-    guard let token = DeviceToken(try fields.requiredText("token"), on: platform) else {
-        throw .malformed("token must be \(DeviceToken.form(on: platform))")
-    }
-    var registration = Registration(token)
+    var registration = Registration(
+        try fields.newDevice(on: platform, token: "token", hosts: try PushHosts(variables)))
     registration.kind = kind
     registration.platform = platform
-    registration.environment = try fields.environment()
-    registration.previous = try fields.optionalText("previousToken").flatMap {
-        DeviceToken($0, on: platform)
-    }
+    registration.environment = try fields.environment(on: platform)
+    registration.previous = try previous(&fields, on: platform)
     return registration
+}
+
+func previous(
+    _ fields: inout Fields, on platform: Platform
+) throws(Failure) -> DeviceToken? {
+    let name = "previousSubscription"
+    let subscription = fields.take(name)
+    guard platform == .web else {
+        guard subscription == nil else { throw .malformed("\(name) requires platform web") }
+        return try fields.optionalText("previousToken").flatMap { DeviceToken($0, on: platform) }
+    }
+    guard try fields.optionalText("previousToken") == nil else {
+        throw .malformed("platform web requires \(name) instead of previousToken")
+    }
+    guard let subscription else { return nil }
+    return DeviceToken(try PushSubscription(subscription, name: name))
 }
 
 func kind(_ fields: inout Fields) throws(Failure) -> TokenKind {

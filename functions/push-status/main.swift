@@ -1,7 +1,8 @@
 // GET /api/push/status: which of the caller's tokens can receive pushes.
 //
 //   in    a JSON Web Token
-//   out   200 {"deviceTokenRegistered", "liveActivityTokens": [{"activityId", "sessionId", "registeredAt"}]}
+//   out   200 {"deviceTokenRegistered", "devices": [{"id", "platform"}],
+//         "liveActivityTokens": [{"activityId", "sessionId", "registeredAt"}]}
 //   else  401 unknown caller
 
 import Callers
@@ -19,6 +20,10 @@ serve(
         let usable = user.devices.filter { $0.quarantined == nil }
         return .ok([
             "deviceTokenRegistered": .bool(usable.contains { $0.kind == .device }),
+            "devices": .array(
+                usable.filter { $0.kind == .device }.map { device in
+                    ["id": .string(device.id), "platform": .string(device.platform.rawValue)]
+                }),
             "liveActivityTokens": .array(usable.compactMap { activity($0) }),
         ])
     })

@@ -1,5 +1,3 @@
-import Turnstone
-
 /// The hosts that Web Push messages may go to. An endpoint comes from a client, which could otherwise name
 /// any server for us to call.
 package struct PushHosts: Equatable, Sendable {
