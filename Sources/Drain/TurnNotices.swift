@@ -165,6 +165,7 @@ final class TurnNotices: RunPart {
         try state.users[user].update { (document) throws(Failure) in
             document.adopt(turns.turns, notice: turns.notice)
             if job.file.isReached {
+                document.unreached.forget(job.notification.id)
                 document.recordAccepted(
                     turns.notice, badge: job.waitingGames, on: job.reached, at: now)
             } else if isOver {

@@ -20,6 +20,9 @@ package struct UnreachedParts: Equatable, Sendable {
     /// Whether an entry says that a part of the notification reached nobody.
     package func hasEntry(of id: String) -> Bool { entries.contains { $0.id == id } }
 
+    /// Removes what is known of a notification: it reached somebody.
+    package mutating func forget(_ id: String) { entries.removeAll { $0.id == id } }
+
     /// Records that a part reached nobody.
     ///
     /// - Parameter open: the other push services whose queues have a part.

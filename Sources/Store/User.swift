@@ -227,7 +227,10 @@ extension User {
         _ notice: Int64, isRefused: Bool, at moment: Timestamp
     ) {
         ledger.forget(notice)
-        if isRefused { silence = Silence(after: silence, at: moment) }
+        // Another push service's part of it may have been accepted before this one ended.
+        if isRefused, !devices.contains(where: { $0.notice >= notice }) {
+            silence = Silence(after: silence, at: moment)
+        }
     }
 }
 

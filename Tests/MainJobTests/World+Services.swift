@@ -49,7 +49,7 @@ extension World {
     }
 
     /// The outcomes in the receipts of each service, in their order.
-    func outcomes(of service: String) -> [String] {
+    func outcomes(inQueue service: String) -> [String] {
         let files = state.files().filter {
             $0.key.hasPrefix("receipts/") && $0.key.contains(".\(service).")
         }
