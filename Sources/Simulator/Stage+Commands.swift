@@ -44,7 +44,9 @@ extension Stage {
     }
 
     private var shownPushes: String {
-        gateway.journal.entries.filter(\.isAccepted).map(phonePicture).joined(separator: "\n")
+        let phones = gateway.journal.entries + (fcm?.journal.entries ?? [])
+        let browsers = (web?.entries ?? []).filter(\.isAccepted).map(browserPicture)
+        return (phones.filter(\.isAccepted).map(phonePicture) + browsers).joined(separator: "\n")
     }
 
     private func report(withIDs: Bool) -> JSONObject {
