@@ -51,7 +51,7 @@ struct Stored<Content: Document> {
 
     private var text: [UInt8] {
         var all: JSONObject = [
-            "version": .integer(Content.version), "revision": .integer(revision),
+            "version": .integer(content.format), "revision": .integer(revision),
         ]
         for member in content.members.members { all.append(member.name, member.value) }
         return JSON.text(.object(all)) + [UInt8(ascii: "\n")]

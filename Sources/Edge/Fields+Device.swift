@@ -14,9 +14,9 @@ extension Fields {
     ///
     /// - Parameters:
     ///   - name: the member with the token.
-    ///   - hosts: the push services that a browser may name.
+    ///   - variables: the configuration, which may name more push services that a browser may use.
     package mutating func newDevice(
-        on platform: Platform, token name: String, hosts: PushHosts
+        on platform: Platform, token name: String, _ variables: Variables
     ) throws(Failure) -> DeviceToken {
         guard platform == .web else {
             guard take("subscription") == nil else {
@@ -31,7 +31,7 @@ extension Fields {
             throw .malformed("subscription is required: what PushSubscription.toJSON() gives")
         }
         let read = try PushSubscription(subscription)
-        try hosts.check(read.endpoint)
+        try PushHosts(variables).check(read.endpoint)
         return DeviceToken(read)
     }
 

@@ -20,7 +20,7 @@ package struct Outbox {
         package let id: String
         /// The number of devices that the message is for, now or later.
         package let devices: Int
-        /// The number of the users' devices whose platform has no push service here.
+        /// The number of the users' devices that do not get it: ``AcceptedMessage/skipped(of:only:)``.
         package let skipped: Int
         /// The users for whom it was not accepted. It may be accepted for those in `later` soon; the
         /// documents of those in `failed` have to be repaired first.

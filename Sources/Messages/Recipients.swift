@@ -24,7 +24,7 @@ struct Recipients: DeliverySource {
     private var count: Int32 = 0
     /// The user of all deliveries, if there is only one: then the deliveries do not name the user.
     private let onlyUser: UserID?
-    /// The number of the users' devices whose platform has no push service here.
+    /// The number of the users' devices that do not get it: ``AcceptedMessage/skipped(of:only:)``.
     private(set) var skipped = 0
     /// The users whose documents could not be used. The others get the message nevertheless.
     private(set) var missed = MissedUsers()

@@ -4,7 +4,9 @@ import Turnstone
 
 /// A user's document: the truth about the user's devices, and about the turns that a player was notified of.
 package struct User: Document {
-    package static var version: Int64 { 1 }
+    package static var version: Int64 { 2 }
+    /// Programs that know version 1 take a document with a browser for damaged.
+    package var format: Int64 { devices.contains { $0.platform == .web } ? 2 : 1 }
 
     package var devices: [Device] = []
     /// The turns that the player was notified of or will be.

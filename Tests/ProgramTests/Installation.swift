@@ -51,7 +51,7 @@ extension JSON {
 /// In small letters.
 private let secretMembers = [
     "x-api-key", "authorization", "cookie", "master_key", "device_token", "devicetoken", "token",
-    "previoustoken",
+    "previoustoken", "endpoint", "p256dh", "auth",
 ]
 
 private let secretVariables = [

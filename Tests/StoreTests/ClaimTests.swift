@@ -345,6 +345,8 @@ import Turnstone
                 "token": .string(browserToken(1)), "platform": "web",
                 "registered_at": JSONValue(time),
             ])
+        // Programs that know no browsers must not touch it.
+        #expect(try scratch.members("users/49/ann.json")?["version"] == 2)
         let (apns, all) = (PushServiceSet([.apns]), PushServiceSet(PushService.all))
         #expect(!device.takesMessages(by: apns) && device.isSkipped(by: apns))
         #expect(device.takesMessages(by: all) && !device.isSkipped(by: all))

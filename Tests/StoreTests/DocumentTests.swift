@@ -95,7 +95,7 @@ import Unix
 
     @Test("a document of a newer version is refused and left alone")
     func newer() throws {
-        try scratch.write(["version": 2, "revision": 1, "gadgets": []], to: file)
+        try scratch.write(["version": 3, "revision": 1, "gadgets": []], to: file)
         let before = scratch.folder.read(file)
         #expect(cause { try update() } == "newer")
         #expect(cause { _ = try scratch.state.users[scratch.user].read() } == "newer")

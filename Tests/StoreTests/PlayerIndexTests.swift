@@ -1,4 +1,5 @@
 import Documents
+import Foundation
 import Store
 import TestSupport
 import Testing
@@ -52,6 +53,47 @@ import Unix
             #expect(try due(at: run + .seconds(1)).isEmpty, "slot \(slot)")
             // The cycle takes long: the player's turn in it comes just before its end.
             try records().recordUnchanged(1, lookBegan: run + .seconds(29))
+        }
+    }
+
+    @Test("players of a push service are looked at once the service can be reached, and not before")
+    func anotherService() throws {
+        let player = PlayerID(number: 9)!
+        func state(_ services: String...) throws -> State {
+            var variables = Variables()
+            variables.offer("TURNSTONE_STATE", scratch.folder.path)
+            for name in services { variables.offer(name, "x") }
+            return try State(variables)
+        }
+        func repaired(_ state: State) throws -> Int {
+            let count = try state.playerIndex().repair { Issue.record("\($0.sentence)") }
+            #expect(try state.playerIndex().repair { _ in } == 0)
+            return count
+        }
+        try bind(7)
+        var browser = Registration(DeviceToken(browserToken(1), on: .web)!)
+        browser.platform = .web
+        _ = try scratch.state.registry.bind(browser, to: player, at: time)
+        // Long ago, so that only the services have changed.
+        for folder in try Files.names(in: "\(scratch.folder.path)/users") {
+            try age("\(scratch.folder.path)/users/\(folder)")
+        }
+        #expect(try repaired(scratch.state) == 0)
+        #expect(try due(at: time) == [7])
+        #expect(try repaired(state("FCM_SERVICE_ACCOUNT")) == 0)
+        #expect(try repaired(state("FCM_SERVICE_ACCOUNT", "VAPID_SUBJECT")) == 1)
+        #expect(try due(at: time + .seconds(30)) == [7, 9])
+    }
+
+    /// Sets the times of a folder and of its files to a day ago.
+    private func age(_ folder: String) throws {
+        let names = try Files.names(in: folder).map { "\(folder)/\($0)" }
+        for path in names + [folder] {
+            let day = timespec(tv_sec: Int(Timestamp.systemNow.seconds) - 86_400, tv_nsec: 0)
+            let result = [day, day].withUnsafeBufferPointer {
+                utimensat(AT_FDCWD, path, $0.baseAddress, 0)
+            }
+            #expect(result == 0)
         }
     }
 

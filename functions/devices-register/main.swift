@@ -44,7 +44,7 @@ func registration(
         throw .malformed("Invalid platform: platform must be \(Platform.names)")
     }
     var registration = Registration(
-        try token(on: platform, &fields, hosts: try PushHosts(variables)))
+        try token(on: platform, &fields, variables))
     registration.platform = platform
     registration.name = try fields.optionalText("deviceName", atMost: 256)
     registration.appVersion = try fields.optionalText("appVersion", atMost: 256)
@@ -52,10 +52,10 @@ func registration(
 }
 
 func token(
-    on platform: Platform, _ fields: inout Fields, hosts: PushHosts
+    on platform: Platform, _ fields: inout Fields, _ variables: Variables
 ) throws(Failure) -> DeviceToken {
     do throws(Failure) {
-        return try fields.newDevice(on: platform, token: "deviceToken", hosts: hosts)
+        return try fields.newDevice(on: platform, token: "deviceToken", variables)
     } catch {
         guard platform != .web else { throw error }
         throw .malformed("Invalid device token: \(error.sentence)")

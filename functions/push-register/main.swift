@@ -38,7 +38,7 @@ func registration(
         throw .malformed("platform must be ios for a Live Activity")
     }
     var registration = Registration(
-        try fields.newDevice(on: platform, token: "token", hosts: try PushHosts(variables)))
+        try fields.newDevice(on: platform, token: "token", variables))
     registration.kind = kind
     registration.platform = platform
     registration.environment = try fields.environment(on: platform)

@@ -44,7 +44,7 @@ func registration(
     let platform = try fields.platform() ?? .ios
     var registration = Registration(
         try fields.newDevice(
-            on: platform, token: "device_token", hosts: try PushHosts(variables)))
+            on: platform, token: "device_token", variables))
     registration.platform = platform
     registration.environment = try fields.environment(on: platform)
     return registration

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import urllib.error
 import urllib.request
 
@@ -40,14 +41,18 @@ def own_key(case):
 
 def registered(case):
     token = case.path_parameters.get("device_token")
-    ask("/register", {"user_id": PLAYER, "device_token": token}, X_API_Key=KEY)
+    platform = "ios" if re.fullmatch("([0-9A-Fa-f]{2}){1,256}", token or "") else "android"
+    ask("/register", {"user_id": PLAYER, "device_token": token, "platform": platform}, X_API_Key=KEY)
 
 
 def device(case):
     token = (case.path_parameters or {}).get("device_token")
     if token is None and isinstance(case.body, dict):
         token = case.body.get("token")
-    ask("/api/devices/register", {"deviceToken": token, "platform": "ios"}, Authorization=f"Bearer {TOKEN}")
+    body = {"deviceToken": token, "platform": "ios"}
+    if isinstance(case.body, dict) and case.body.get("subscription"):
+        body = {"platform": "web", "subscription": case.body["subscription"]}
+    ask("/api/devices/register", body, Authorization=f"Bearer {TOKEN}")
 
 
 def activity(case):
