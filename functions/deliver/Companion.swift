@@ -42,6 +42,9 @@ final class Companion {
 
     private func start() throws(Failure) {
         guard let executable = ThisProcess.executable else { return }
+        let program = "\(Files.parent(of: executable))/\(service.drainerProgram)"
+        // A host that has one program in each package starts this one on a schedule of its own.
+        guard try systemCalls(Files.exists(program)) else { return }
         let environment =
             ThisProcess.environment.filter { $0.name != "TURNSTONE_QUEUE" }
             + [(name: "TURNSTONE_QUEUE", value: service.rawValue)]

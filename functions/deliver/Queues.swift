@@ -25,7 +25,7 @@ final class Queues {
         let spools = Spools(state: state.folder)
         self.spools = spools
         let services: [PushService]
-        switch try schedule.variables.queue {
+        switch try schedule.variables.queue() {
         case nil: (own, services) = (.apns, [.fcm, .web])
         case .web: (own, services) = (nil, [.web])
         case let service: (own, services) = (service, [])
@@ -80,7 +80,8 @@ final class Queues {
     private func hasOwnWork() -> Bool {
         guard let own, failure == nil, !ThisProcess.isTerminationRequested else { return false }
         do throws(Failure) {
-            return try spools.spool(of: own).hasReady()
+            let spool = spools.spool(of: own)
+            return try spool.hasReady() && !spool.isBeingDrained()
         } catch {
             failure = error
             return false
@@ -88,8 +89,13 @@ final class Queues {
     }
 
     private func startCompanions() {
-        guard !ThisProcess.isTerminationRequested else { return }
-        for companion in companions { companion.startIfDue(at: schedule.now) }
+        for companion in companions {
+            if ThisProcess.isTerminationRequested {
+                companion.terminate()
+            } else {
+                companion.startIfDue(at: schedule.now)
+            }
+        }
     }
 
     /// Waits for up to a second.
@@ -98,7 +104,6 @@ final class Queues {
     private func waitForCompanions() -> Bool {
         let deadline = Instant.now + .seconds(1)
         for companion in companions {
-            if ThisProcess.isTerminationRequested { companion.terminate() }
             guard companion.hasEnded(by: deadline) else { return false }
         }
         return true
@@ -114,18 +119,5 @@ extension JSONObject {
             sums[member.name] = .integer((sums[member.name]?.integer ?? 0).saturatingAdd(count))
         }
         return sums
-    }
-}
-
-extension Variables {
-    /// `TURNSTONE_QUEUE`: the only queue to drain; `nil` for all.
-    fileprivate var queue: PushService? {
-        get throws(Failure) {
-            guard let name = text("TURNSTONE_QUEUE") else { return nil }
-            guard let service = PushService(rawValue: name) else {
-                throw wrong("TURNSTONE_QUEUE", "must be apns, fcm or web")
-            }
-            return service
-        }
     }
 }

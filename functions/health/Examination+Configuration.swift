@@ -13,7 +13,8 @@ extension Examination {
         if let sentence = variables.malformedLine { sentences.append(sentence) }
         // One by one: a wrong value must not hide another.
         for check in [
-            linger, apns, fcm, webPush, drainers, ogsCertificates, ogsAddress, ogsContact, ogsPace,
+            linger, queue, apns, fcm, webPush, drainers, ogsCertificates, ogsAddress, ogsContact,
+            ogsPace,
             turns, interval,
             webTokens, serverKeys, origins, templates, quotas, requestLimit, logFormat,
         ] {
@@ -26,6 +27,8 @@ extension Examination {
     }
 
     private func linger() throws(Failure) { _ = try variables.lingerInterval() }
+
+    private func queue() throws(Failure) { _ = try variables.queue() }
 
     private func apns() throws(Failure) { _ = try APNsSettings(variables) }
 
