@@ -105,7 +105,7 @@ let endpoints: [Target] = [
     program("rotate-api-key", links: ["Store"]),
     program("api-keys", links: ["Store"]),
     program("register", links: ["Store"]),
-    program("users-by-token", links: ["Store"]),
+    program("users-by-token", links: ["Documents", "Store"]),
     program("devices-register", links: ["Store", "Callers"]),
     program("devices-list", links: ["Documents", "Store", "Callers"]),
     program("devices-unregister", links: ["Store", "Callers"]),
@@ -265,7 +265,7 @@ let checks: [Target] = [
     tests("Edge", and: ["JSON", "Crypto"]),
     tests("Callers", and: ["Edge", "JWT", "JSON", "Crypto"]),
     tests("Store", and: ["TestSupport", "JSON", "Unix"]),
-    tests("Messages", and: ["JSON"]),
+    tests("Messages", and: ["TestSupport", "Edge", "JSON"]),
     tests("Spool", and: ["TestSupport", "JSON", "Unix"]),
 ]
 

@@ -85,12 +85,13 @@ import Unix
         #expect(try due(at: time + .seconds(30)) == [7, 9])
     }
 
-    /// Sets the times of a folder and of its files to a day ago.
+    /// Sets the time of a folder to a day ago and those of its files to an hour before.
     private func age(_ folder: String) throws {
         let names = try Files.names(in: folder).map { "\(folder)/\($0)" }
         for path in names + [folder] {
-            let day = timespec(tv_sec: Int(Timestamp.systemNow.seconds) - 86_400, tv_nsec: 0)
-            let result = [day, day].withUnsafeBufferPointer {
+            let age = path == folder ? 86_400 : 90_000
+            let time = timespec(tv_sec: Int(Timestamp.systemNow.seconds) - age, tv_nsec: 0)
+            let result = [time, time].withUnsafeBufferPointer {
                 utimensat(AT_FDCWD, path, $0.baseAddress, 0)
             }
             #expect(result == 0)

@@ -5,6 +5,7 @@
 //         not one of them: an app asks on launch, before it registers
 //   else  400 malformed, 401 unknown key, 503 the store is busy
 
+import Documents
 import Edge
 import Store
 import Turnstone
