@@ -21,11 +21,13 @@ extension Device {
 
     /// Whether messages to the app may be pushed to it.
     package var takesMessages: Bool {
-        kind == .device && platform == .ios && quarantined == nil
+        kind == .device && platform == .ios && quarantined == nil && isEnabled
     }
 
     /// Whether messages skip it because its platform has no push service yet.
-    package var isSkipped: Bool { kind == .device && platform != .ios && quarantined == nil }
+    package var isSkipped: Bool {
+        kind == .device && platform != .ios && quarantined == nil && isEnabled
+    }
 
     /// The app's name for the Live Activity that the token updates.
     package var activityID: String? {

@@ -91,6 +91,13 @@ extension State {
         try eraseUser(user, from: tokens, &erased, &unreadable)
         try eraseUser(user, from: activities, &erased, &unreadable)
         try eraseUser(user, from: sessions, &erased, &unreadable)
+        // The name of an alias' document is made from the alias.
+        try eraseFiles(aliasDocuments.folder, naming: user, &erased, &unreadable) {
+            (name) throws(Failure) in
+            let index = aliasDocuments[named: DocumentName(hash: name)]
+            try index.update { $0.remove(user) }
+            _ = try index.remove { $0.users.isEmpty }
+        }
         var keys = 0
         try eraseFiles(keyDocuments.folder, naming: user, &erased, &unreadable) {
             (name) throws(Failure) in

@@ -32,8 +32,11 @@ let routes = [
     ProgramRoute("GET", "/api/events", "events"),
     ProgramRoute("GET", "/api/preferences", "preferences"),
     ProgramRoute("PUT", "/api/preferences", "preferences"),
+    ProgramRoute("GET", "/api/profile", "profile"),
+    ProgramRoute("PATCH", "/api/profile", "profile"),
     ProgramRoute("GET", "/api/badge", "badge"),
     ProgramRoute("PUT", "/api/badge", "badge"),
     ProgramRoute("GET", "/api/users/{id}", "users"),
+    ProgramRoute("PATCH", "/api/users/{id}", "users"),
     ProgramRoute("DELETE", "/api/users/{id}", "users"),
 ]
