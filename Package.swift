@@ -98,7 +98,9 @@ let foundation: [Target] = [
     module("Profiles", on: ["Edge", "Documents", "Store", "Unix"]),
     // Pure: who is meant by a filter.
     module("Audiences", on: []),
-    module("Messages", on: ["Edge", "Documents", "Store", "Spool", "Unix", "JSON", "Crypto"]),
+    module(
+        "Messages",
+        on: ["Audiences", "Edge", "Documents", "Store", "Spool", "Unix", "JSON", "Crypto"]),
 ]
 
 let endpoints: [Target] = [
@@ -121,6 +123,7 @@ let endpoints: [Target] = [
     program(
         "push-config", links: ["Store", "PushServices", "WebPushCredentials", "Signatures"]),
     program("profile", links: ["Callers", "Profiles", "Documents", "Store"]),
+    program("segments", links: ["Audiences", "Store"]),
     program("users", links: ["Profiles", "Documents", "Store", "Spool"]),
     program("notify", links: ["Messages", "Store", "Spool"]),
     program(

@@ -31,7 +31,7 @@ package struct Filter: Equatable, Sendable {
             var members = try ConditionMembers(element, "\(name)[\(place)]")
             if let isOr = try members.operator() {
                 guard !expectsCondition else {
-                    throw .malformed("\(name)[\(place)]: an operator must follow a condition")
+                    throw .unacceptable("\(name)[\(place)]: an operator must follow a condition")
                 }
                 expectsCondition = true
                 if isOr { alternatives.append([]) }
@@ -41,7 +41,9 @@ package struct Filter: Equatable, Sendable {
             }
             try members.finish()
         }
-        guard !expectsCondition else { throw .malformed("\(name) must not end with an operator") }
+        guard !expectsCondition else {
+            throw .unacceptable("\(name) must not end with an operator")
+        }
         self.alternatives = alternatives
         self.json = json
     }

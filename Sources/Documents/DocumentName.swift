@@ -22,7 +22,7 @@ package struct DocumentName {
         self.init(file: single, shard: nil)
     }
 
-    init(file: String, shard: String?) {
+    package init(file: String, shard: String?) {
         self.file = file
         self.shard = shard
     }

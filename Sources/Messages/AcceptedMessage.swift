@@ -1,3 +1,4 @@
+import Audiences
 import Documents
 import Spool
 import Store
@@ -9,6 +10,8 @@ import Unix
 /// Quiet hours and the badge may change before the message is sent, so they are applied then.
 struct AcceptedMessage {
     let message: Message
+    /// Whom it may go to.
+    let selection: Selection
     let now: Timestamp
 
     /// The deliveries to a user's devices, or to one of them.
@@ -20,6 +23,7 @@ struct AcceptedMessage {
     ) -> [Delivery] {
         let devices = document.devices.filter {
             $0.takesMessages && (device == nil || $0.token == device?.token)
+                && isSelected($0, of: document)
         }
         guard !devices.isEmpty else { return [] }
         let passage = passage(of: document)
@@ -27,7 +31,7 @@ struct AcceptedMessage {
         // Deliveries without a stamp are decided again when they are sent: quiet hours begin without a change
         // of the document.
         let keepsStamp =
-            passage == .free && message.badge == nil
+            passage == .free && message.badge == nil && !selection.dependsOnTime
             && (message.push.isExempt || document.preferences.quietHours == nil)
         return devices.map { device in
             var delivery = device.delivery(of: user)
@@ -43,10 +47,14 @@ struct AcceptedMessage {
             WallClock.minute)
     }
 
+    private func isSelected(_ device: Device, of document: User) -> Bool {
+        selection.isOpen || selection.admits(Facts(document, device), at: now)
+    }
+
     /// The user's devices that would get the message if their platform had a push service here.
     func skipped(of document: User, only token: DeviceToken? = nil) -> [Device] {
         let devices = document.devices.filter {
-            $0.isSkipped && (token == nil || $0.token == token)
+            $0.isSkipped && (token == nil || $0.token == token) && isSelected($0, of: document)
         }
         return devices.isEmpty || passage(of: document) == .closed ? [] : devices
     }

@@ -1,3 +1,5 @@
+import Audiences
+import Documents
 import Spool
 import Store
 import Turnstone
@@ -37,13 +39,15 @@ package struct Outbox {
         _ message: Message, to audience: Audience, once: IdempotencyKey?
     ) throws(Failure) -> Sent {
         guard let once else {
+            let audience = try audience.resolved(in: state)
             return try accept(
                 message, audience, id: try newID(for: audience.onlyUser), nil)
         }
         return try state.messages.holding(once.text) { () throws(Failure) in
             let (id, record) = try state.messages.lookUp(key: once.text, at: now)
             guard let record else {
-                return try accept(message, audience, id: id, once.fingerprint)
+                return try accept(
+                    message, audience.resolved(in: state), id: id, once.fingerprint)
             }
             guard record.fingerprint == once.fingerprint else {
                 throw .unacceptable("this idempotency key was used with a different request")
@@ -54,7 +58,7 @@ package struct Outbox {
     }
 
     private func accept(
-        _ message: Message, _ audience: Audience, id: String, _ fingerprint: String?
+        _ message: Message, _ audience: ResolvedAudience, id: String, _ fingerprint: String?
     ) throws(Failure) -> Sent {
         let erasures = try spools.erasures()
         var record = MessageRecord()
@@ -63,12 +67,13 @@ package struct Outbox {
         record.kind = message.kind
         record.fingerprint = fingerprint
         record.receipts = try spools.receiptsStart(notBefore: message.sendAfter, at: now).json
-        var recipients = Recipients(
-            audience, AcceptedMessage(message: message, now: now), state: state)
+        let accepted = AcceptedMessage(
+            message: message, selection: audience.selection, now: now)
+        var recipients = try Recipients(audience, accepted, state: state)
         var prepared: PreparedNotification?
         if try recipients.hasNext() {
             prepared = try spools.prepare(
-                try notification(message, id: id, user: audience.onlyUser), to: &recipients,
+                try notification(message, id: id, audience), to: &recipients,
                 notBefore: message.sendAfter.map { .requested($0) }, since: erasures)
             try prepared?.makeFindable()
         } else if let failure = recipients.missed.first {
@@ -85,12 +90,41 @@ package struct Outbox {
         return record.sent(id)
     }
 
+    /// Estimates whom a message would reach: a phone of several users counts for each of them.
+    package func count(
+        _ audience: Audience
+    ) throws(Failure) -> (users: Int, devices: Int, skipped: Int) {
+        let audience = try audience.resolved(in: state)
+        var count = (users: 0, devices: audience.tokens.count, skipped: 0)
+        var users: UserSource =
+            audience.isOpen ? .all(try UserList(state)) : .listed(audience.users[...])
+        while let user = try users.next() {
+            do throws(Failure) {
+                guard let document = try state.users[user].read() else { continue }
+                let devices = document.devices.filter {
+                    ($0.takesMessages || $0.isSkipped)
+                        && audience.selection.admits(Facts(document, $0), at: now)
+                }
+                let reached = devices.count { $0.takesMessages }
+                count.devices += reached
+                count.skipped += devices.count - reached
+                count.users += reached > 0 ? 1 : 0
+            } catch {
+                guard error.isDocumentSpecific else { throw error }
+                error.recordFile()
+            }
+        }
+        return count
+    }
+
     private func notification(
-        _ message: Message, id: String, user: UserID?
+        _ message: Message, id: String, _ audience: ResolvedAudience
     ) throws(Failure) -> Notification {
+        let user = audience.onlyUser
         var notification = Notification(
             id: id, user: user, accepted: now, expires: message.expires, push: message.push)
         notification.kind = message.kind
+        notification.audience = audience.selection.isOpen ? nil : audience.selection.json
         notification.order = Timestamp.systemNanoseconds
         notification.badge = message.badge
         notification.notBefore = message.sendAfter

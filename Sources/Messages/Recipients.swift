@@ -10,7 +10,7 @@ import Turnstone
 struct Recipients: DeliverySource {
     private let state: State
     private let message: AcceptedMessage
-    private var users: ArraySlice<UserID>
+    private var users: UserSource
     private var tokens: ArraySlice<DeviceToken>
     /// The users who get the message on all of their devices. Only needed for tokens, otherwise empty.
     private let namedUsers: Set<UserID>
@@ -29,10 +29,14 @@ struct Recipients: DeliverySource {
     /// The users whose documents could not be used. The others get the message nevertheless.
     private(set) var missed = MissedUsers()
 
-    init(_ audience: Audience, _ message: AcceptedMessage, state: State) {
+    init(
+        _ audience: ResolvedAudience, _ message: AcceptedMessage, state: State
+    ) throws(Failure) {
         self.state = state
         self.message = message
-        users = distinct(audience.users)[...]
+        users =
+            audience.isOpen
+            ? .all(try UserList(state)) : .listed(distinct(audience.users)[...])
         tokens = distinct(audience.tokens)[...]
         namedUsers = tokens.isEmpty ? [] : Set(audience.users)
         onlyUser = audience.onlyUser
@@ -63,7 +67,7 @@ struct Recipients: DeliverySource {
                 if onlyUser != nil { delivery.user = nil }
                 return delivery
             }
-            if let user = users.popFirst() {
+            if let user = try users.next() {
                 do throws(Failure) { found = try deliveries(to: user)[...] } catch {
                     missed.add(user, error)
                 }
