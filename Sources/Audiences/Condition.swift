@@ -16,6 +16,17 @@ enum Condition: Equatable, Sendable {
         if case .session = self { true } else { false }
     }
 
+    /// The tag that a user must have for it to hold, and the text that is its only possible value; `nil` if it
+    /// may hold without.
+    var necessaryTag: (name: String, text: String?)? {
+        guard case .tag(let name, let comparison) = self else { return nil }
+        switch comparison {
+        case .equals(let value): return (name, value.onlyText)
+        case .exceeds, .isBelow, .isOneOf, .exists: return (name, nil)
+        case .differs, .isMissing: return nil
+        }
+    }
+
     func holds(for facts: Facts, at now: Timestamp) -> Bool {
         let profile = facts.profile
         switch self {

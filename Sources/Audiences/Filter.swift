@@ -58,6 +58,12 @@ package struct Filter: Equatable, Sendable {
         alternatives.contains { $0.contains { $0.dependsOnTime } }
     }
 
+    /// For each alternative, the tags that a user must have for it: a quick look at a text shows that most
+    /// users do not have them.
+    package var necessaryTags: [[(name: String, text: String?)]] {
+        alternatives.map { $0.compactMap { $0.necessaryTag } }
+    }
+
     package static func == (left: Filter, right: Filter) -> Bool {
         left.alternatives == right.alternatives
     }

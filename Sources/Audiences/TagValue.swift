@@ -8,6 +8,9 @@ struct TagValue: Comparand {
     /// The number, if it is one or a text that looks like one.
     private let number: Decimal?
 
+    /// The text, if only the same text fits.
+    var onlyText: String? { number == nil ? text : nil }
+
     /// - Returns: `nil` for a value that is neither a string nor a number.
     init?(_ json: JSONValue) {
         switch json {

@@ -47,6 +47,14 @@ struct AcceptedMessage {
             WallClock.minute)
     }
 
+    /// Those of a user's devices that the message may go to, by the audience index. Nothing else is known
+    /// now: the user's document decides when the message is sent.
+    func selected(_ user: IndexedUser, _ devices: [Device]) -> [Device] {
+        selection.isOpen
+            ? devices
+            : devices.filter { selection.admits(Facts(user.profile, $0), at: now) }
+    }
+
     private func isSelected(_ device: Device, of document: User) -> Bool {
         selection.isOpen || selection.admits(Facts(document, device), at: now)
     }

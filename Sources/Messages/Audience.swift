@@ -88,9 +88,10 @@ struct ResolvedAudience {
 
 extension Facts {
     /// What a user's document says about the user and one of the devices.
-    package init(_ document: User, _ device: Device) {
-        self.init(
-            document.profile, platform: device.platform, appVersion: device.appVersion)
+    package init(_ document: User, _ device: Device) { self.init(document.profile, device) }
+
+    init(_ profile: Profile, _ device: Device) {
+        self.init(profile, platform: device.platform, appVersion: device.appVersion)
     }
 }
 

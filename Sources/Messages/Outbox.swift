@@ -1,5 +1,6 @@
 import Audiences
 import Documents
+import Edge
 import Spool
 import Store
 import Turnstone
@@ -60,6 +61,7 @@ package struct Outbox {
     private func accept(
         _ message: Message, _ audience: ResolvedAudience, id: String, _ fingerprint: String?
     ) throws(Failure) -> Sent {
+        try prepare(audience)
         let erasures = try spools.erasures()
         var record = MessageRecord()
         record.accepted = now
@@ -69,7 +71,7 @@ package struct Outbox {
         record.receipts = try spools.receiptsStart(notBefore: message.sendAfter, at: now).json
         let accepted = AcceptedMessage(
             message: message, selection: audience.selection, now: now)
-        var recipients = try Recipients(audience, accepted, state: state)
+        var recipients = Recipients(audience, accepted, state: state)
         var prepared: PreparedNotification?
         if try recipients.hasNext() {
             prepared = try spools.prepare(
@@ -95,26 +97,44 @@ package struct Outbox {
         _ audience: Audience
     ) throws(Failure) -> (users: Int, devices: Int, skipped: Int) {
         let audience = try audience.resolved(in: state)
+        try prepare(audience)
         var count = (users: 0, devices: audience.tokens.count, skipped: 0)
-        var users: UserSource =
-            audience.isOpen ? .all(try UserList(state)) : .listed(audience.users[...])
-        while let user = try users.next() {
-            do throws(Failure) {
-                guard let document = try state.users[user].read() else { continue }
-                let devices = document.devices.filter {
-                    ($0.takesMessages || $0.isSkipped)
-                        && audience.selection.admits(Facts(document, $0), at: now)
+        func add(_ devices: [Device], _ profile: Profile) {
+            let selected = devices.filter {
+                ($0.takesMessages || $0.isSkipped)
+                    && audience.selection.admits(Facts(profile, $0), at: now)
+            }
+            let reached = selected.count { $0.takesMessages }
+            count.devices += reached
+            count.skipped += selected.count - reached
+            count.users += reached > 0 ? 1 : 0
+        }
+        var users = UserSource(audience, audience.users, in: state)
+        while let next = try users.next() {
+            switch next {
+            case .indexed(let user, let devices): add(devices, user.profile)
+            case .listed(let user):
+                do throws(Failure) {
+                    guard let document = try state.users[user].read() else { continue }
+                    add(document.devices, document.profile)
+                } catch {
+                    guard error.isDocumentSpecific else { throw error }
+                    error.recordFile()
                 }
-                let reached = devices.count { $0.takesMessages }
-                count.devices += reached
-                count.skipped += devices.count - reached
-                count.users += reached > 0 ? 1 : 0
-            } catch {
-                guard error.isDocumentSpecific else { throw error }
-                error.recordFile()
             }
         }
         return count
+    }
+
+    /// Makes the audience index if it is needed and not there.
+    private func prepare(_ audience: ResolvedAudience) throws(Failure) {
+        guard audience.isOpen else { return }
+        var reported = Instant.now
+        try state.audience.prepare { done in
+            guard Instant.now - reported > .seconds(5) else { return }
+            reported = .now
+            Log().event("audience_index", ["parts": .integer(Int64(done)), "of": 256])
+        }
     }
 
     private func notification(

@@ -31,12 +31,10 @@ struct Recipients: DeliverySource {
 
     init(
         _ audience: ResolvedAudience, _ message: AcceptedMessage, state: State
-    ) throws(Failure) {
+    ) {
         self.state = state
         self.message = message
-        users =
-            audience.isOpen
-            ? .all(try UserList(state)) : .listed(distinct(audience.users)[...])
+        users = UserSource(audience, distinct(audience.users), in: state)
         tokens = distinct(audience.tokens)[...]
         namedUsers = tokens.isEmpty ? [] : Set(audience.users)
         onlyUser = audience.onlyUser
@@ -67,9 +65,18 @@ struct Recipients: DeliverySource {
                 if onlyUser != nil { delivery.user = nil }
                 return delivery
             }
-            if let user = try users.next() {
-                do throws(Failure) { found = try deliveries(to: user)[...] } catch {
-                    missed.add(user, error)
+            if let next = try users.next() {
+                switch next {
+                case .indexed(let user, let devices):
+                    let selected = message.selected(user, devices)
+                    skip(selected.filter { $0.isSkipped })
+                    found =
+                        selected.filter { $0.takesMessages }.map { $0.delivery(of: user.user) }[
+                            ...]
+                case .listed(let user):
+                    do throws(Failure) { found = try deliveries(to: user)[...] } catch {
+                        missed.add(user, error)
+                    }
                 }
             } else if let token = tokens.popFirst() {
                 found = try deliveries(to: token)[...]

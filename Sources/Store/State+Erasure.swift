@@ -112,6 +112,9 @@ extension State {
             erased.files += try looks[named: user.documentName].erase()
         }
         try unreadable.attempt { () throws(Failure) in erased.files += try eraseRecords(of: user) }
+        try unreadable.attempt { () throws(Failure) in
+            erased.files += try audience.erase(user) ? 1 : 0
+        }
         try unreadable.attempt { () throws(Failure) in erased.files += try eraseRefusals(of: user) }
         erased.files += try eraseOutgoing(of: user, devices, &unreadable)
         erased.files += try eraseLogs(of: user, &unreadable)

@@ -89,7 +89,11 @@ package struct State {
         "segments",
     ]
 
-    package var users: Shelf<UserID, User> { Shelf(folder: "\(folder)/users") }
+    package var users: Shelf<UserID, User> {
+        Shelf(folder: "\(folder)/users") { (user, before, after, commit) throws(Failure) in
+            try audience.recording(user, before, after, commit)
+        }
+    }
     package var tokens: Shelf<DeviceToken, Holders> { Shelf(folder: "\(folder)/tokens") }
     /// Named `aliasDocuments` because ``aliases`` looks users up.
     var aliasDocuments: Shelf<Alias, Holders> { Shelf(folder: "\(folder)/aliases") }

@@ -15,6 +15,12 @@ package struct UserList {
         shards = try systemCalls(Files.names(in: state.users.folder)).sorted(by: >)
     }
 
+    /// The users whose documents are in one folder of `users/`.
+    init(_ state: State, folder: String) {
+        self.state = state
+        shards = [folder]
+    }
+
     /// The next user; `nil` at the end. A document that was made since may be missing.
     package mutating func next() throws(Failure) -> UserID? {
         while true {
