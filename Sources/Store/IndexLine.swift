@@ -14,7 +14,7 @@ package struct IndexedUser {
 }
 
 enum IndexLine {
-    private static let start = Array(#"{"u":"#.utf8)
+    private static let start = Array(#"{"u":""#.utf8)
     private static let alsoMark = Array(#","also":true"#.utf8)
 
     /// The line of a user, with the newline.
@@ -44,11 +44,11 @@ enum IndexLine {
     }
 
     /// The end of the part of a line that names the user; `nil` if it is no such line.
-    static func endOfUser(in line: ArraySlice<UInt8>) -> Int? {
-        guard line.starts(with: start) else { return nil }
-        var place = line.startIndex + start.count + 1
-        while place < line.endIndex {
-            switch line[place] {
+    static func endOfUser(in bytes: borrowing Span<UInt8>, _ line: Range<Int>) -> Int? {
+        guard begins(bytes, line, at: line.lowerBound, with: start) else { return nil }
+        var place = line.lowerBound + start.count
+        while place < line.upperBound {
+            switch bytes[place] {
             case UInt8(ascii: "\\"): place += 2
             case UInt8(ascii: "\""): return place + 1
             default: place += 1
@@ -59,9 +59,19 @@ enum IndexLine {
 
     /// Whether the lines before it stay valid.
     ///
-    /// - Parameter end: the result of ``endOfUser(in:)``.
-    static func isTentative(_ line: ArraySlice<UInt8>, after end: Int) -> Bool {
-        line[end...].starts(with: alsoMark)
+    /// - Parameter end: the result of ``endOfUser(in:_:)``.
+    static func isTentative(
+        in bytes: borrowing Span<UInt8>, _ line: Range<Int>, after end: Int
+    ) -> Bool {
+        begins(bytes, line, at: end, with: alsoMark)
+    }
+
+    private static func begins(
+        _ bytes: borrowing Span<UInt8>, _ line: Range<Int>, at place: Int, with text: [UInt8]
+    ) -> Bool {
+        guard line.upperBound - place >= text.count else { return false }
+        for offset in text.indices where bytes[place + offset] != text[offset] { return false }
+        return true
     }
 
     /// Reads a line; `nil` if it is none.
@@ -88,12 +98,12 @@ enum IndexLine {
 }
 
 extension Device {
-    /// `[token, platform, version, environment, id]`, without what is missing at the end. A token of iOS is
+    /// `[token, version, platform, environment, id]`, without what is missing at the end. A token of iOS is
     /// base64url of its bytes.
     fileprivate var indexed: JSONValue {
         var elements: [String] = [
             platform == .ios ? base64URL(bytes(ofHex: token.text)) : token.text,
-            platform == .ios ? "" : platform.rawValue, appVersion ?? "",
+            appVersion ?? "", platform == .ios ? "" : platform.rawValue,
             environment?.rawValue ?? "", firstID ?? "",
         ]
         while elements.last == "" { elements.removeLast() }
@@ -105,7 +115,7 @@ extension Device {
         func element(_ place: Int) -> String? {
             place < elements.count && !elements[place].isEmpty ? elements[place] : nil
         }
-        guard let platform = Platform(rawValue: element(1) ?? Platform.ios.rawValue) else {
+        guard let platform = Platform(rawValue: element(2) ?? Platform.ios.rawValue) else {
             return nil
         }
         let name = platform == .ios ? base64URLDecoded(text).map { hex($0) } : text
@@ -114,7 +124,7 @@ extension Device {
             token, environment: element(3).flatMap { APNsEnvironment(rawValue: $0) },
             registered: Timestamp(milliseconds: 0))
         self.platform = platform
-        appVersion = element(2)
+        appVersion = element(1)
         firstID = element(4)
     }
 }

@@ -11,30 +11,35 @@ package struct IndexShard {
     package struct Entry {
         /// The hash of the user's name as the lines have it.
         fileprivate let key: UInt64
-        /// Newest first.
-        package fileprivate(set) var lines: [Range<Int>]
+        package let newest: Range<Int>
+        /// The valid lines before it.
+        package fileprivate(set) var others: [Range<Int>] = []
+
+        package var lines: [Range<Int>] { [newest] + others }
     }
 
-    /// Calls `body` with each line, the last one first, and whether a newer line of the same user is valid.
+    /// Calls `body` with each valid line, the last one first.
     ///
     /// A hash of 64 bits stands for the user: two users of a file with the same one would have to be looked
     /// for.
     private func forEachValidLine(
         _ body: (_ line: Range<Int>, _ key: UInt64, _ isTentative: Bool) -> Void
     ) {
-        var closed = Set<UInt64>()
+        let bytes = bytes.span
+        let newline = UInt8(ascii: "\n")
+        var closed = HashTable(capacity: bytes.count / 64)
         var end = bytes.count
         // Bytes after the last newline are a line that was not finished.
-        while end > 0, bytes[end - 1] != UInt8(ascii: "\n") { end -= 1 }
+        while end > 0, bytes[end - 1] != newline { end -= 1 }
         while end > 0 {
             var start = end - 1
-            while start > 0, bytes[start - 1] != UInt8(ascii: "\n") { start -= 1 }
+            while start > 0, bytes[start - 1] != newline { start -= 1 }
             let line = start..<end - 1
             end = start
-            guard let name = IndexLine.endOfUser(in: bytes[line]) else { continue }
-            let key = hash(line.lowerBound..<name)
+            guard let name = IndexLine.endOfUser(in: bytes, line) else { continue }
+            let key = Self.hash(bytes, line.lowerBound..<name)
             guard !closed.contains(key) else { continue }
-            let isTentative = IndexLine.isTentative(bytes[line], after: name)
+            let isTentative = IndexLine.isTentative(in: bytes, line, after: name)
             if !isTentative { closed.insert(key) }
             body(line, key, isTentative)
         }
@@ -45,11 +50,11 @@ package struct IndexShard {
         var entries: [Entry] = []
         var tentative: [UInt64: Int] = [:]
         forEachValidLine { line, key, isTentative in
-            if let place = tentative[key] {
-                entries[place].lines.append(line)
+            if !tentative.isEmpty, let place = tentative[key] {
+                entries[place].others.append(line)
             } else {
                 if isTentative { tentative[key] = entries.count }
-                entries.append(Entry(key: key, lines: [line]))
+                entries.append(Entry(key: key, newest: line))
             }
         }
         return entries
@@ -68,8 +73,8 @@ package struct IndexShard {
 
     /// Whether the only valid line of a user says the same as `line`.
     func says(_ line: [UInt8], _ known: [UInt64: Range<Int>]) -> Bool {
-        guard let name = IndexLine.endOfUser(in: line[...]),
-            let found = known[Self.hash(line, 0..<name)]
+        guard let name = IndexLine.endOfUser(in: line.span, line.indices),
+            let found = known[Self.hash(line.span, 0..<name)]
         else { return false }
         return bytes[found.lowerBound...found.upperBound].elementsEqual(line)
     }
@@ -77,7 +82,7 @@ package struct IndexShard {
     /// The users with one valid line, and those lines.
     func certainLines() -> [UInt64: Range<Int>] {
         var lines: [UInt64: Range<Int>] = [:]
-        for entry in entries() where entry.lines.count == 1 { lines[entry.key] = entry.lines[0] }
+        for entry in entries() where entry.others.isEmpty { lines[entry.key] = entry.newest }
         return lines
     }
 
@@ -89,14 +94,46 @@ package struct IndexShard {
     /// The user of a line; `nil` if the line is damaged.
     package func user(of line: Range<Int>) -> IndexedUser? { IndexLine.read(Array(bytes[line])) }
 
-    private func hash(_ range: Range<Int>) -> UInt64 { Self.hash(bytes, range) }
-
     /// FNV-1a.
-    private static func hash(_ bytes: [UInt8], _ range: Range<Int>) -> UInt64 {
-        bytes.withUnsafeBufferPointer { bytes in
-            var sum: UInt64 = 0xcbf2_9ce4_8422_2325
-            for place in range { sum = (sum ^ UInt64(bytes[place])) &* 0x100_0000_01b3 }
-            return sum
+    private static func hash(_ bytes: borrowing Span<UInt8>, _ range: Range<Int>) -> UInt64 {
+        var sum: UInt64 = 0xcbf2_9ce4_8422_2325
+        for place in range { sum = (sum ^ UInt64(bytes[place])) &* 0x100_0000_01b3 }
+        return sum
+    }
+}
+
+/// A set of hashes, much faster than `Set` because they need no further hashing.
+private struct HashTable {
+    /// 0 for a free place.
+    private var places: [UInt64]
+    private var count = 0
+
+    init(capacity: Int) {
+        var size = 64
+        while size < capacity * 2 { size *= 2 }
+        places = [UInt64](repeating: 0, count: size)
+    }
+
+    private func place(of hash: UInt64) -> Int {
+        // FNV's upper bits depend on all of the text, its lower bits less so.
+        var place = Int(truncatingIfNeeded: hash ^ hash >> 32) & (places.count - 1)
+        while places[place] != 0, places[place] != hash {
+            place = (place + 1) & (places.count - 1)
         }
+        return place
+    }
+
+    func contains(_ hash: UInt64) -> Bool { places[place(of: max(hash, 1))] != 0 }
+
+    mutating func insert(_ hash: UInt64) {
+        let hash = max(hash, 1)
+        let place = place(of: hash)
+        guard places[place] == 0 else { return }
+        places[place] = hash
+        count += 1
+        guard count * 2 > places.count else { return }
+        let known = places
+        places = [UInt64](repeating: 0, count: known.count * 2)
+        for hash in known where hash != 0 { places[self.place(of: hash)] = hash }
     }
 }
