@@ -95,7 +95,12 @@ let foundation: [Target] = [
     // Shared by all processes in the state folder; `push-config` shows the public half of the key.
     module(
         "WebPushCredentials", on: ["Documents", "Store", "PushServices", "Signatures", "Crypto"]),
-    module("Messages", on: ["Edge", "Documents", "Store", "Spool", "Unix", "JSON", "Crypto"]),
+    module("Profiles", on: ["Edge", "Documents", "Store", "Unix"]),
+    // Pure: who is meant by a filter.
+    module("Audiences", on: []),
+    module(
+        "Messages",
+        on: ["Audiences", "Edge", "Documents", "Store", "Spool", "Unix", "JSON", "Crypto"]),
 ]
 
 let endpoints: [Target] = [
@@ -117,7 +122,9 @@ let endpoints: [Target] = [
     program("preferences", links: ["Callers", "Documents", "Store", "Spool", "Unix"]),
     program(
         "push-config", links: ["Store", "PushServices", "WebPushCredentials", "Signatures"]),
-    program("users", links: ["Documents", "Store", "Spool"]),
+    program("profile", links: ["Callers", "Profiles", "Documents", "Store"]),
+    program("segments", links: ["Audiences", "Store"]),
+    program("users", links: ["Profiles", "Documents", "Store", "Spool"]),
     program("notify", links: ["Messages", "Store", "Spool"]),
     program(
         "events", links: ["Messages", "Store", "Spool", "JSON", "Unix"],
@@ -265,6 +272,7 @@ let checks: [Target] = [
     tests("Edge", and: ["JSON", "Crypto"]),
     tests("Callers", and: ["Edge", "JWT", "JSON", "Crypto"]),
     tests("Store", and: ["TestSupport", "JSON", "Unix"]),
+    tests("Audiences", and: ["JSON"]),
     tests("Messages", and: ["TestSupport", "Edge", "JSON"]),
     tests("Spool", and: ["TestSupport", "JSON", "Unix"]),
 ]

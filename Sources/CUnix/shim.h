@@ -54,6 +54,8 @@ int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions
 // So is fallocate(2), with its flag.
 enum { cunix_keep_size = 1 };
 int fallocate(int descriptor, int mode, off_t offset, off_t length);
+// So is memmem(3).
+void *memmem(const void *bytes, size_t count, const void *needle, size_t length);
 // And statx(2), which alone tells when a file was made; 0 where the file system does not know. In nanoseconds.
 int statx(int folder, const char *path, int flags, unsigned int mask, struct statx *result);
 static inline long long cunix_birth(int descriptor) {

@@ -5,7 +5,7 @@ import Turnstone
 package struct DocumentName {
     package let file: String
     /// The folder within the shelf: two hex digits of a SHA-256. `nil` on shelves with few documents.
-    let shard: String?
+    package let shard: String?
 
     /// - Parameter text: any text of any length.
     package init(hashOf text: String) {
@@ -22,7 +22,7 @@ package struct DocumentName {
         self.init(file: single, shard: nil)
     }
 
-    init(file: String, shard: String?) {
+    package init(file: String, shard: String?) {
         self.file = file
         self.shard = shard
     }

@@ -5,16 +5,33 @@ import Unix
 package struct Shelf<Key: DocumentKey, Content: Document> {
     package let folder: String
     private let options: ShelfOptions
+    private let recording: Recording?
+
+    /// Runs a commit of a document, before and after which it may write elsewhere. It holds the document's
+    /// lock.
+    package typealias Recording = (
+        _ key: Key, _ before: Content, _ after: Content, _ commit: () throws(Failure) -> Void
+    ) throws(Failure) -> Void
 
     package init(
-        folder: String, durable: Bool = true, isCache: Bool = false, mayVanish: Bool = false
+        folder: String, durable: Bool = true, isCache: Bool = false, mayVanish: Bool = false,
+        recording: Recording? = nil
     ) {
         self.folder = folder
+        self.recording = recording
         options = ShelfOptions(durable: durable, isCache: isCache, mayVanish: mayVanish)
     }
 
     /// The document of a key, which may not exist.
-    package subscript(key: Key) -> StoredDocument<Content> { self[named: key.documentName] }
+    package subscript(key: Key) -> StoredDocument<Content> {
+        var document = self[named: key.documentName]
+        if let recording {
+            document.recording = { (before, after, commit) throws(Failure) in
+                try recording(key, before, after, commit)
+            }
+        }
+        return document
+    }
 
     /// The document of that name, which may not exist.
     package subscript(named name: DocumentName) -> StoredDocument<Content> {

@@ -6,6 +6,16 @@ import Unix
 package struct StoredDocument<Content: Document> {
     package let path: String
     let options: ShelfOptions
+    /// Runs each commit, if something has to be written before and after it.
+    var recording:
+        (
+            (Content, Content, _ commit: () throws(Failure) -> Void) throws(Failure) -> Void
+        )?
+
+    init(path: String, options: ShelfOptions) {
+        self.path = path
+        self.options = options
+    }
 
     /// Reads the last committed content; `nil` if there is none. Takes no lock.
     package func read() throws(Failure) -> Content? {
@@ -112,10 +122,22 @@ package struct StoredDocument<Content: Document> {
                 guard content != stored.content else { return }
                 let next = Stored(content: content, revision: stored.revision.saturatingAdd(1))
                 let text = try next.checkedText()
-                try systemCalls(Files.replace(path, with: text, durably: options.durable))
+                try replace(stored.content, by: content, text)
                 lock.remember(next.revision)
                 stored = next
             }
+        }
+    }
+
+    /// Commits the document's text.
+    private func replace(
+        _ before: Content, by after: Content, _ text: [UInt8]
+    ) throws(Failure) {
+        guard let recording else {
+            return try systemCalls(Files.replace(path, with: text, durably: options.durable))
+        }
+        try recording(before, after) { () throws(Failure) in
+            try systemCalls(Files.replace(path, with: text, durably: options.durable))
         }
     }
 

@@ -1,5 +1,6 @@
 import Crypto
 import Documents
+import Messages
 import Spool
 import Store
 import Turnstone
@@ -19,6 +20,7 @@ final class Decisions: RunPart {
     private let activities: ActivityStates
     private let badges: Badges
     private let releases: Releases
+    private let selection = SelectionCheck()
 
     init(_ run: Run, _ queue: PushQueue, _ locked: LockedDocuments) {
         self.run = run
@@ -172,7 +174,10 @@ final class Decisions: RunPart {
     ) throws(Failure) -> Verdict? {
         if documents.isAsAccepted(push.delivery, of: user) { return nil }
         let document = try documents.user(user)
-        guard try aim(push, at: document) != nil else { return .superseded("unregistered") }
+        guard let device = try aim(push, at: document) else { return .superseded("unregistered") }
+        guard try selection.admits(push.job.notification, document, device, at: now) else {
+            return .superseded("unselected")
+        }
         return try isRepeated(push) ? .superseded("delivered") : unwanted(push, by: document)
     }
 

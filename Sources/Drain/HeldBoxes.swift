@@ -35,6 +35,7 @@ final class HeldBoxes: RunPart {
             id: notification.id, user: user, accepted: notification.accepted,
             expires: notification.end(heldUntil: moment), push: notification.push)
         message.kind = notification.kind
+        message.audience = notification.audience
         message.order = notification.order
         message.series = notification.series
         message.badge = notification.badge

@@ -14,6 +14,7 @@ final class Releases: RunPart {
     private let order: SeriesOrder
     private let boxes: HeldBoxes
     private let badges: Badges
+    private let selection = SelectionCheck()
     /// By message, the devices that its notification in the spool was still for when it was read: at most a
     /// hundred thousand in all, unless one message has more.
     private var openDevices: [String: Set<String>] = [:]
@@ -186,6 +187,8 @@ final class Releases: RunPart {
                 document.preferences.kinds[kind] == .bool(false)
             {
                 fate = Fate(outcome: .superseded, reason: "unwanted")
+            } else if try !selection.admits(notification, document, device, at: now) {
+                fate = Fate(outcome: .superseded, reason: "unselected")
             } else if let series = notification.series {
                 let known = try order.newer(than: series, on: device)
                 if case .taken = known {

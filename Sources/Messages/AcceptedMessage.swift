@@ -1,3 +1,4 @@
+import Audiences
 import Documents
 import Spool
 import Store
@@ -9,6 +10,8 @@ import Unix
 /// Quiet hours and the badge may change before the message is sent, so they are applied then.
 struct AcceptedMessage {
     let message: Message
+    /// Whom it may go to.
+    let selection: Selection
     let now: Timestamp
     /// The push services that this installation can reach.
     let services: PushServiceSet
@@ -22,6 +25,7 @@ struct AcceptedMessage {
     ) -> [Delivery] {
         let devices = document.devices.filter {
             takes($0) && (device == nil || $0.token == device?.token)
+                && isSelected($0, of: document)
         }
         guard !devices.isEmpty else { return [] }
         let passage = passage(of: document)
@@ -29,7 +33,7 @@ struct AcceptedMessage {
         // Deliveries without a stamp are decided again when they are sent: quiet hours begin without a change
         // of the document.
         let keepsStamp =
-            passage == .free && message.badge == nil
+            passage == .free && message.badge == nil && !selection.dependsOnTime
             && (message.push.isExempt || document.preferences.quietHours == nil)
         return devices.map { device in
             var delivery = device.delivery(of: user)
@@ -46,15 +50,27 @@ struct AcceptedMessage {
     }
 
     /// Whether the message may be pushed to a device.
-    private func takes(_ device: Device) -> Bool {
+    func takes(_ device: Device) -> Bool {
         device.takesMessages(by: services) && message.push.suits(device.platform.service)
+    }
+
+    /// Those of a user's devices that the message may go to, by the audience index. Nothing else is known
+    /// now: the user's document decides when the message is sent.
+    func selected(_ user: IndexedUser, _ devices: [Device]) -> [Device] {
+        selection.isOpen
+            ? devices
+            : devices.filter { selection.admits(Facts(user.profile, $0), at: now) }
+    }
+
+    private func isSelected(_ device: Device, of document: User) -> Bool {
+        selection.isOpen || selection.admits(Facts(document, device), at: now)
     }
 
     /// The user's devices that do not get the message because this installation does not reach their push
     /// service, or because the message has nothing for it.
     func skipped(of document: User, only token: DeviceToken? = nil) -> [Device] {
         let devices = document.devices.filter {
-            isSkipped($0) && (token == nil || $0.token == token)
+            isSkipped($0) && (token == nil || $0.token == token) && isSelected($0, of: document)
         }
         return devices.isEmpty || passage(of: document) == .closed ? [] : devices
     }

@@ -1,3 +1,6 @@
+import Audiences
+import Documents
+import Edge
 import Spool
 import Store
 import Turnstone
@@ -37,13 +40,15 @@ package struct Outbox {
         _ message: Message, to audience: Audience, once: IdempotencyKey?
     ) throws(Failure) -> Sent {
         guard let once else {
+            let audience = try audience.resolved(in: state)
             return try accept(
                 message, audience, id: try newID(for: audience.onlyUser), nil)
         }
         return try state.messages.holding(once.text) { () throws(Failure) in
             let (id, record) = try state.messages.lookUp(key: once.text, at: now)
             guard let record else {
-                return try accept(message, audience, id: id, once.fingerprint)
+                return try accept(
+                    message, audience.resolved(in: state), id: id, once.fingerprint)
             }
             guard record.fingerprint == once.fingerprint else {
                 throw .unacceptable("this idempotency key was used with a different request")
@@ -54,8 +59,9 @@ package struct Outbox {
     }
 
     private func accept(
-        _ message: Message, _ audience: Audience, id: String, _ fingerprint: String?
+        _ message: Message, _ audience: ResolvedAudience, id: String, _ fingerprint: String?
     ) throws(Failure) -> Sent {
+        try prepare(audience)
         let erasures = try spools.erasures()
         var record = MessageRecord()
         record.accepted = now
@@ -63,13 +69,13 @@ package struct Outbox {
         record.kind = message.kind
         record.fingerprint = fingerprint
         record.receipts = try spools.receiptsStart(notBefore: message.sendAfter, at: now).json
-        var recipients = Recipients(
-            audience, AcceptedMessage(message: message, now: now, services: state.services),
-            state: state)
+        let accepted = AcceptedMessage(
+            message: message, selection: audience.selection, now: now, services: state.services)
+        var recipients = Recipients(audience, accepted, state: state)
         var prepared: PreparedNotification?
         if try recipients.hasNext() {
             prepared = try spools.prepare(
-                try notification(message, id: id, user: audience.onlyUser), to: &recipients,
+                try notification(message, id: id, audience), to: &recipients,
                 notBefore: message.sendAfter.map { .requested($0) }, since: erasures)
             try prepared?.makeFindable()
         } else if let failure = recipients.missed.first {
@@ -86,12 +92,59 @@ package struct Outbox {
         return record.sent(id)
     }
 
+    /// Estimates whom a message would reach: a phone of several users counts for each of them.
+    package func count(
+        _ audience: Audience
+    ) throws(Failure) -> (users: Int, devices: Int, skipped: Int) {
+        let audience = try audience.resolved(in: state)
+        try prepare(audience)
+        var count = (users: 0, devices: audience.tokens.count, skipped: 0)
+        func add(_ devices: [Device], _ profile: Profile) {
+            let selected = devices.filter {
+                $0.isOpenToMessages
+                    && audience.selection.admits(Facts(profile, $0), at: now)
+            }
+            let reached = selected.count { $0.takesMessages(by: state.services) }
+            count.devices += reached
+            count.skipped += selected.count - reached
+            count.users += reached > 0 ? 1 : 0
+        }
+        var users = UserSource(audience, audience.users, in: state)
+        while let next = try users.next() {
+            switch next {
+            case .indexed(let user, let devices): add(devices, user.profile)
+            case .listed(let user):
+                do throws(Failure) {
+                    guard let document = try state.users[user].read() else { continue }
+                    add(document.devices, document.profile)
+                } catch {
+                    guard error.isDocumentSpecific else { throw error }
+                    error.recordFile()
+                }
+            }
+        }
+        return count
+    }
+
+    /// Makes the audience index if it is needed and not there.
+    private func prepare(_ audience: ResolvedAudience) throws(Failure) {
+        guard audience.isOpen else { return }
+        var reported = Instant.now
+        try state.audience.prepare { done in
+            guard Instant.now - reported > .seconds(5) else { return }
+            reported = .now
+            Log().event("audience_index", ["parts": .integer(Int64(done)), "of": 256])
+        }
+    }
+
     private func notification(
-        _ message: Message, id: String, user: UserID?
+        _ message: Message, id: String, _ audience: ResolvedAudience
     ) throws(Failure) -> Notification {
+        let user = audience.onlyUser
         var notification = Notification(
             id: id, user: user, accepted: now, expires: message.expires, push: message.push)
         notification.kind = message.kind
+        notification.audience = audience.selection.isOpen ? nil : audience.selection.json
         notification.order = Timestamp.systemNanoseconds
         notification.badge = message.badge
         notification.notBefore = message.sendAfter

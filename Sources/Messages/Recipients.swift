@@ -10,7 +10,7 @@ import Turnstone
 struct Recipients: DeliverySource {
     private let state: State
     private let message: AcceptedMessage
-    private var users: ArraySlice<UserID>
+    private var users: UserSource
     private var tokens: ArraySlice<String>
     /// The users who get the message on all of their devices. Only needed for tokens, otherwise empty.
     private let namedUsers: Set<UserID>
@@ -29,10 +29,12 @@ struct Recipients: DeliverySource {
     /// The users whose documents could not be used. The others get the message nevertheless.
     private(set) var missed = MissedUsers()
 
-    init(_ audience: Audience, _ message: AcceptedMessage, state: State) {
+    init(
+        _ audience: ResolvedAudience, _ message: AcceptedMessage, state: State
+    ) {
         self.state = state
         self.message = message
-        users = distinct(audience.users)[...]
+        users = UserSource(audience, distinct(audience.users), in: state)
         tokens = distinct(audience.tokens)[...]
         namedUsers = tokens.isEmpty ? [] : Set(audience.users)
         onlyUser = audience.onlyUser
@@ -63,9 +65,17 @@ struct Recipients: DeliverySource {
                 if onlyUser != nil { delivery.user = nil }
                 return delivery
             }
-            if let user = users.popFirst() {
-                do throws(Failure) { found = try deliveries(to: user)[...] } catch {
-                    missed.add(user, error)
+            if let next = try users.next() {
+                switch next {
+                case .indexed(let user, let devices):
+                    let selected = message.selected(user, devices)
+                    skip(selected.filter { message.isSkipped($0) })
+                    found =
+                        selected.filter { message.takes($0) }.map { $0.delivery(of: user.user) }[...]
+                case .listed(let user):
+                    do throws(Failure) { found = try deliveries(to: user)[...] } catch {
+                        missed.add(user, error)
+                    }
                 }
             } else if let text = tokens.popFirst() {
                 found = try deliveries(toToken: text)[...]

@@ -33,6 +33,7 @@ extension Notification {
         messageIDs = members["messages"]?.texts ?? []
         order = members["order"]?.integer
         badge = members["badge"].flatMap(BadgeChange.init)
+        audience = members["audience"]
         notBefore = members["not_before"]?.timestamp
         hasOwnExpiration = members["own_life"]?.bool ?? false
         if let json = members["series"] {
@@ -57,6 +58,7 @@ extension Notification {
         members["series"] = series.map { $0.json }
         members["order"] = order.map { .integer($0) }
         members["badge"] = badge.map { $0.json }
+        members["audience"] = audience
         members["not_before"] = notBefore.map { JSONValue($0) }
         members["own_life"] = hasOwnExpiration ? true : nil
         members["messages"] = messageIDs.isEmpty ? nil : JSONValue(texts: messageIDs)

@@ -33,6 +33,8 @@ package struct Notification: Equatable, Sendable {
     /// The content that replaces ``push`` when it is sent, taken from the user's or the channel's document at
     /// that moment.
     package var cargo: Cargo?
+    /// Whom a message may go to, beyond its devices, when it is sent: JSON that the module `Audiences` reads.
+    package var audience: JSONValue?
     /// For an activity's state: the session to all of whose listeners it was sent.
     package var session: String?
 

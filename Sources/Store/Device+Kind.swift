@@ -19,9 +19,12 @@ extension Device {
             isProven: reached != nil)
     }
 
+    /// Whether it gets messages where its push service can be reached.
+    package var isOpenToMessages: Bool { kind == .device && quarantined == nil && isEnabled }
+
     /// Whether messages to the app may be pushed to it by one of these services.
     package func takesMessages(by services: PushServiceSet) -> Bool {
-        kind == .device && quarantined == nil && services.contains(platform.service)
+        isOpenToMessages && services.contains(platform.service)
     }
 
     /// Whether a number for the app's icon, and nothing else, may be pushed to it by one of these services.
@@ -31,7 +34,7 @@ extension Device {
 
     /// Whether messages skip it because its push service is none of these.
     package func isSkipped(by services: PushServiceSet) -> Bool {
-        kind == .device && quarantined == nil && !services.contains(platform.service)
+        isOpenToMessages && !services.contains(platform.service)
     }
 
     /// The app's name for the Live Activity that the token updates.

@@ -15,6 +15,11 @@ package struct Device: Equatable {
     /// What the user calls it.
     package var name: String?
     package var appVersion: String?
+    /// The model and the operating system as the app names them, such as `iPhone15,2` and `iOS 19.1`.
+    package var model: String?
+    package var system: String?
+    /// Whether the app or the backend allows messages to it.
+    package var isEnabled = true
     /// The APNs environment that has the token; `nil` for the installation's setting.
     package var environment: APNsEnvironment?
     /// When the app first registered it; `nil` if there was only one registration.
@@ -84,6 +89,9 @@ extension Device {
         formerIDs = members.take("former_ids")?.texts ?? []
         name = members.take("name")?.string
         appVersion = members.take("app_version")?.string
+        model = members.take("model")?.string
+        system = members.take("os")?.string
+        isEnabled = members.take("enabled")?.bool ?? true
         firstRegistered = members.take("first_registered_at")?.timestamp
         if let name = members.take("environment")?.string {
             guard let environment = APNsEnvironment(rawValue: name) else { return nil }
@@ -115,6 +123,9 @@ extension Device {
         if platform != .ios { members["platform"] = .string(platform.rawValue) }
         members["name"] = name.map { .string($0) }
         members["app_version"] = appVersion.map { .string($0) }
+        members["model"] = model.map { .string($0) }
+        members["os"] = system.map { .string($0) }
+        members["enabled"] = isEnabled ? nil : false
         members["environment"] = environment.map { .string($0.rawValue) }
         members["first_registered_at"] = firstRegistered.map { JSONValue($0) }
         members["registered_at"] = JSONValue(registered)

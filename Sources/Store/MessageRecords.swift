@@ -122,7 +122,7 @@ package struct MessageRecords {
 }
 
 /// Whether the text looks like a lower-case UUID, and so is safe in a path.
-private func isID(_ text: String) -> Bool {
+func isID(_ text: String) -> Bool {
     text.utf8.count == 36
         && text.utf8.allSatisfy {
             (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)

@@ -91,6 +91,13 @@ extension State {
         try eraseUser(user, from: tokens, &erased, &unreadable)
         try eraseUser(user, from: activities, &erased, &unreadable)
         try eraseUser(user, from: sessions, &erased, &unreadable)
+        // The name of an alias' document is made from the alias.
+        try eraseFiles(aliasDocuments.folder, naming: user, &erased, &unreadable) {
+            (name) throws(Failure) in
+            let index = aliasDocuments[named: DocumentName(hash: name)]
+            try index.update { $0.remove(user) }
+            _ = try index.remove { $0.users.isEmpty }
+        }
         var keys = 0
         try eraseFiles(keyDocuments.folder, naming: user, &erased, &unreadable) {
             (name) throws(Failure) in
@@ -105,6 +112,9 @@ extension State {
             erased.files += try looks[named: user.documentName].erase()
         }
         try unreadable.attempt { () throws(Failure) in erased.files += try eraseRecords(of: user) }
+        try unreadable.attempt { () throws(Failure) in
+            erased.files += try audience.erase(user) ? 1 : 0
+        }
         try unreadable.attempt { () throws(Failure) in erased.files += try eraseRefusals(of: user) }
         erased.files += try eraseOutgoing(of: user, devices, &unreadable)
         erased.files += try eraseLogs(of: user, &unreadable)

@@ -88,11 +88,18 @@ package struct State {
 
     /// The folders of documents that programs look up by name.
     package static let shelves = [
-        "users", "tokens", "keys", "activities", "sessions", "channels", "looks",
+        "users", "tokens", "aliases", "keys", "activities", "sessions", "channels", "looks",
+        "segments",
     ]
 
-    package var users: Shelf<UserID, User> { Shelf(folder: "\(folder)/users") }
+    package var users: Shelf<UserID, User> {
+        Shelf(folder: "\(folder)/users") { (user, before, after, commit) throws(Failure) in
+            try audience.recording(user, before, after, commit)
+        }
+    }
     package var tokens: Shelf<DeviceToken, Holders> { Shelf(folder: "\(folder)/tokens") }
+    /// Named `aliasDocuments` because ``aliases`` looks users up.
+    var aliasDocuments: Shelf<Alias, Holders> { Shelf(folder: "\(folder)/aliases") }
     /// By the apps' names of Live Activities and of sessions.
     package var activities: Shelf<String, Holders> { Shelf(folder: "\(folder)/activities") }
     package var sessions: Shelf<String, Holders> { Shelf(folder: "\(folder)/sessions") }

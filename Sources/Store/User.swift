@@ -23,6 +23,8 @@ package struct User: Document {
     package var keys: [String] = []
     /// Which notifications the user wants, and when.
     package var preferences = Preferences()
+    /// What is known of the user, by which a backend chooses recipients.
+    package var profile = Profile()
     /// Messages that wait for the end of quiet hours or a mute.
     package var held = HeldMessages()
     /// The number on the app's icon.
@@ -80,6 +82,10 @@ extension User {
             guard let preferences = Preferences(json) else { return nil }
             self.preferences = preferences
         }
+        if let json = members.take("profile") {
+            guard let profile = Profile(json) else { return nil }
+            self.profile = profile
+        }
         if let json = members.take("held") {
             guard let held = HeldMessages(json) else { return nil }
             self.held = held
@@ -106,6 +112,7 @@ extension User {
         members["silence"] = silence.map { .object($0.members) }
         members["keys"] = keys.isEmpty ? nil : JSONValue(texts: keys)
         members["preferences"] = preferences == Preferences() ? nil : preferences.json
+        members["profile"] = profile == Profile() ? nil : profile.json
         members["held"] = held == HeldMessages() ? nil : held.json
         members["badge"] = badge == 0 ? nil : .integer(badge)
         members["badge_by"] = badgeMessages.isEmpty ? nil : JSONValue(texts: badgeMessages)

@@ -89,6 +89,8 @@ struct Endpoint: CustomTestStringConvertible, Sendable {
             caller: .server, bodyLimit: 1 << 20),
         Endpoint(
             program: "preferences", method: "GET", path: "/api/preferences", caller: .token),
+        Endpoint(program: "segments", method: "GET", path: "/api/segments", caller: .server),
+        Endpoint(program: "profile", method: "GET", path: "/api/profile", caller: .token),
         Endpoint(program: "badge", method: "GET", path: "/api/badge", caller: .token),
         Endpoint(
             program: "users", method: "GET", path: "/api/users/1783478", caller: .server),

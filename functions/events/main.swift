@@ -3,7 +3,7 @@
 //
 //   in    Authorization: Key <TURNSTONE_SERVER_KEY>, Idempotency-Key?
 //         {"event": "task_assignment", "values": {…}, "users": ["ann"] and/or "devices": ["80ab…"],
-//         "send_after"?, "expiration"? or "expires_in"?}
+//         or "segments", "filters" or "everyone"; "send_after"?, "expiration"? or "expires_in"?}
 //   out   202 {"success": true, "id", "devices": how many, "skipped"?}; `notify` reports on the id
 //         GET: 200 {"success": true, "events": [{"event", "kind", "required", "optional"}], "problems": […]}
 //   else  400 malformed, or a value is missing or unknown; 401 missing or unknown server key; 413 too large;

@@ -1,11 +1,14 @@
 // POST /api/notify: pushes a message to users and devices.
+// POST /api/notify/count: estimates whom a message would reach.
 // GET /api/notify/{id}: reports on the message, device by device.
 // DELETE /api/notify/{id}: cancels deliveries that have not been sent.
 //
 //   in    Authorization: Key <TURNSTONE_SERVER_KEY>, Idempotency-Key?
-//         {"users": ["ann"] and/or "devices": ["80ab…"], "title", "body", …: README.md has them all}
+//         {"users": ["ann"] and/or "devices": ["80ab…"], or "segments", "filters" or "everyone"; "title",
+//         "body", …: README.md has them all}
 //   out   202 {"success": true, "id", "devices": how many, "skipped"?: how many cannot be reached,
 //         "later"?: users whose documents were busy, "failed"?: users whose documents cannot be used}
+//         count: 200 {"success": true, "users": how many, "devices", "skipped"}
 //         GET, DELETE: 200 {"success", "id", "state", "counts", "devices": [{"id", "user", "state", …}]};
 //         DELETE: 202 if a push is being sent at this moment
 //   else  400 malformed or unknown member, 401 missing or unknown server key, 404 unknown id, 409 the message
@@ -34,6 +37,18 @@ serve(
             Spools(state: state.folder).startDrainer(request.variables) { Log().failure($0) }
         }
         return sent.response
+    },
+    Route("POST", "/api/notify/count") { (request) throws(Failure) in
+        try request.requireServerKey()
+        var fields = try request.fields()
+        let audience = try Audience(&fields)
+        try fields.finish()
+        let state = try State(request.variables)
+        let count = try Outbox(state, now: request.time).count(audience)
+        return .ok([
+            "success": true, "users": .integer(Int64(count.users)),
+            "devices": .integer(Int64(count.devices)), "skipped": .integer(Int64(count.skipped)),
+        ])
     },
     Route("GET", "/api/notify/{id}") { (request) throws(Failure) in
         try request.requireServerKey()

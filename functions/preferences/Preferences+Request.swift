@@ -60,23 +60,3 @@ extension QuietHours {
         self = hours
     }
 }
-
-extension Preferences {
-    /// The revision as an entity tag (RFC 9110 section 8.8.3).
-    var entityTag: String { "\"\(revision)\"" }
-}
-
-extension Request {
-    /// Refuses a change if the preferences are no longer those that the caller has read (RFC 9110 section
-    /// 13.1.1).
-    func checkMatch(_ preferences: Preferences) throws(Failure) {
-        guard let condition = headers["if-match"] else { return }
-        let tags = condition.utf8.split(separator: UInt8(ascii: ",")).map { tag in
-            String(decoding: tag.filter { $0 != 32 && $0 != 9 }, as: UTF8.self)
-        }
-        guard tags.contains(preferences.entityTag) || tags == ["*"] else {
-            throw .refused(
-                .changedMeanwhile, "the preferences have changed since; read them again")
-        }
-    }
-}

@@ -29,7 +29,9 @@ serve(
         let spools = Spools(state: state.folder)
         let preferences = try state.users[user].update {
             (document) throws(Failure) in
-            try request.checkMatch(document.preferences)
+            try request.checkMatch(
+                document.preferences.revision,
+                else: "the preferences have changed since; read them again")
             var changed = wanted
             changed.revision = document.preferences.revision
             if changed != document.preferences {
@@ -60,6 +62,6 @@ func caller(_ request: Request, _ state: State) throws(Failure) -> UserID {
 
 func answer(_ preferences: Preferences) -> Response {
     var response = Response.ok(["success": true, "preferences": preferences.listing])
-    response.headers.append(("ETag", preferences.entityTag))
+    response.setEntityTag(preferences.revision)
     return response
 }

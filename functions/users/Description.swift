@@ -8,7 +8,7 @@ func description(of user: UserID, _ document: User) -> JSONValue {
     [
         "id": .string(user.text),
         "devices": .array(document.devices.map { description(of: $0) }),
-        "preferences": document.preferences.listing,
+        "preferences": document.preferences.listing, "profile": document.profile.listing,
         "badge": .integer(document.badge), "apiKeys": .integer(Int64(document.keys.count)),
     ]
 }
@@ -16,6 +16,10 @@ func description(of user: UserID, _ document: User) -> JSONValue {
 private func description(of device: Device) -> JSONValue {
     var members = device.listing.object ?? [:]
     members["tokenType"] = .string(device.kind.name)
+    members["appVersion"] = device.appVersion.map { .string($0) }
+    members["model"] = device.model.map { .string($0) }
+    members["os"] = device.system.map { .string($0) }
+    members["enabled"] = device.isEnabled ? nil : false
     members["environment"] = device.environment.map { .string($0.rawValue) }
     members["quarantinedAt"] = device.quarantined.map {
         .string(CalendarDate($0).millisecondText)

@@ -1,0 +1,78 @@
+import Audiences
+import JSON
+import Store
+import Turnstone
+
+/// The users who may get a message: a list, or all whom the audience index shows.
+enum UserSource {
+    case listed(ArraySlice<UserID>)
+    case indexed(Candidates)
+
+    /// A user whose document says what is known, or one of whom the index knows enough.
+    enum Found {
+        case listed(UserID)
+        case indexed(IndexedUser, [Device])
+    }
+
+    init(_ audience: ResolvedAudience, _ users: [UserID], in state: State) {
+        self =
+            audience.isOpen
+            ? .indexed(Candidates(audience.selection, state)) : .listed(users[...])
+    }
+
+    mutating func next() throws(Failure) -> Found? {
+        switch self {
+        case .listed(var users):
+            let user = users.popFirst()
+            self = .listed(users)
+            return user.map { .listed($0) }
+        case .indexed(let candidates): return try candidates.next()
+        }
+    }
+}
+
+/// The users of the audience index who may match a selection.
+final class Candidates {
+    private var reader: AudienceIndex.Reader
+    private var shard: IndexShard?
+    private var entries: ArraySlice<IndexShard.Entry> = []
+    /// Texts that a line must contain: all of one list. `nil` if any line may match.
+    private let needles: [[[UInt8]]]?
+
+    init(_ selection: Selection, _ state: State) {
+        reader = state.audience.reader
+        needles = selection.included.map { filters in
+            filters.flatMap { $0.necessaryTags }.map { tags in
+                tags.map { tag in
+                    JSON.text(.string(tag.name)) + [UInt8(ascii: ":")]
+                        + (tag.text.map { JSON.text(.string($0)) } ?? [])
+                }
+            }
+        }
+    }
+
+    /// The next user; `nil` at the end. Some do not match.
+    func next() throws(Failure) -> UserSource.Found? {
+        while true {
+            guard let shard, let entry = entries.popFirst() else {
+                guard let next = try reader.next() else { return nil }
+                shard = next
+                entries = next.entries()[...]
+                continue
+            }
+            guard entry.lines.contains(where: { mayMatch($0, in: shard) }),
+                let known = shard.user(of: entry.lines[0])
+            else { continue }
+            // Of several lines it is not known which is true.
+            guard entry.lines.count == 1, let devices = known.devices else {
+                return .listed(known.user)
+            }
+            if !devices.isEmpty { return .indexed(known, devices) }
+        }
+    }
+
+    private func mayMatch(_ line: Range<Int>, in shard: IndexShard) -> Bool {
+        guard let needles else { return true }
+        return needles.contains { $0.allSatisfy { shard.contains($0, in: line) } }
+    }
+}

@@ -1,0 +1,34 @@
+import Edge
+import Store
+import Turnstone
+
+/// A change of what is known of one device.
+struct DeviceChange {
+    /// As `/api/devices` shows it.
+    let id: String
+    private let appVersion: Setting<String>
+    private let model: Setting<String>
+    private let system: Setting<String>
+    private let isEnabled: Bool?
+
+    /// - Parameter members: the members to change. `null` removes a member; a missing one stays.
+    init(_ id: String, _ members: JSONObject) throws(Failure) {
+        self.id = id
+        var fields = Fields(members, of: "devices.\(id)")
+        appVersion = try fields.textSetting("appVersion")
+        model = try fields.textSetting("model")
+        system = try fields.textSetting("os")
+        isEnabled = try fields.boolean("enabled")
+        try fields.finish()
+    }
+
+    func apply(to devices: inout [Device]) throws(Failure) {
+        guard let place = devices.firstIndex(where: { $0.id == id && $0.kind == .device }) else {
+            throw .unacceptable("devices.\(id): the user has no such device")
+        }
+        appVersion.apply(to: &devices[place].appVersion)
+        model.apply(to: &devices[place].model)
+        system.apply(to: &devices[place].system)
+        devices[place].isEnabled = isEnabled ?? devices[place].isEnabled
+    }
+}

@@ -1,0 +1,26 @@
+import Documents
+import Edge
+import Store
+import Turnstone
+
+extension State {
+    /// Changes what is known of a user, as a request says.
+    ///
+    /// - Returns: the user's document afterwards.
+    /// - Throws: a conflict if another user has one of the aliases; changed meanwhile if the request's
+    ///   `If-Match` names another revision.
+    package func change(
+        _ user: UserID, by change: ProfileChange, as request: Request
+    ) throws(Failure) -> User {
+        let document = try aliases.update(user, claiming: change.claimed) {
+            (document) throws(Failure) in
+            try request.checkMatch(
+                document.profile.revision, else: "the profile has changed since; read it again")
+            try change.apply(to: &document, at: request.time)
+            return document
+        }
+        // A player whose only device was disabled is looked at again once it is enabled.
+        if let player = user.player, document.isWatched { try registry.repair(player) }
+        return document
+    }
+}

@@ -1,0 +1,147 @@
+import JSON
+import Turnstone
+
+// The lines of the audience index: FORMAT.md.
+
+/// A user as a line of the audience index shows it.
+package struct IndexedUser {
+    package let user: UserID
+    /// What conditions need; without aliases and time zone.
+    package let profile: Profile
+    /// Those that messages go to, or would if their platform had a push service; `nil` if this program does
+    /// not know one of them.
+    package let devices: [Device]?
+}
+
+enum IndexLine {
+    private static let start = Array(#"{"u":""#.utf8)
+    private static let alsoMark = Array(#","also":true"#.utf8)
+
+    /// The line of a user, with the newline.
+    ///
+    /// - Parameter isTentative: whether the document has not been committed yet, so that the lines before
+    ///   it stay valid.
+    static func text(of user: UserID, _ content: JSONObject, isTentative: Bool) -> [UInt8] {
+        var members: JSONObject = ["u": .string(user.text)]
+        if isTentative { members.append("also", true) }
+        for member in content.members { members.append(member.name, member.value) }
+        return JSON.text(.object(members)) + [UInt8(ascii: "\n")]
+    }
+
+    /// What the index keeps of a user.
+    static func content(of document: User) -> JSONObject {
+        var members = JSONObject()
+        let profile = document.profile
+        members["t"] = profile.tags.members.isEmpty ? nil : .object(profile.tags)
+        members["l"] = profile.language.map { .string($0.text) }
+        members["c"] = profile.country.map { .string($0.text) }
+        members["f"] = profile.firstSession.map { JSONValue($0) }
+        members["s"] = profile.lastSession.map { JSONValue($0) }
+        members["n"] = profile.sessionCount == 0 ? nil : .integer(profile.sessionCount)
+        let devices = document.devices.filter { $0.isOpenToMessages }
+        members["d"] = devices.isEmpty ? nil : .array(devices.map { $0.indexed })
+        return members
+    }
+
+    /// The end of the part of a line that names the user; `nil` if it is no such line.
+    static func endOfUser(in bytes: borrowing Span<UInt8>, _ line: Range<Int>) -> Int? {
+        guard begins(bytes, line, at: line.lowerBound, with: start) else { return nil }
+        var place = line.lowerBound + start.count
+        while place < line.upperBound {
+            switch bytes[place] {
+            case UInt8(ascii: "\\"): place += 2
+            case UInt8(ascii: "\""): return place + 1
+            default: place += 1
+            }
+        }
+        return nil
+    }
+
+    /// Whether the lines before it stay valid.
+    ///
+    /// - Parameter end: the result of ``endOfUser(in:_:)``.
+    static func isTentative(
+        in bytes: borrowing Span<UInt8>, _ line: Range<Int>, after end: Int
+    ) -> Bool {
+        begins(bytes, line, at: end, with: alsoMark)
+    }
+
+    private static func begins(
+        _ bytes: borrowing Span<UInt8>, _ line: Range<Int>, at place: Int, with text: [UInt8]
+    ) -> Bool {
+        guard line.upperBound - place >= text.count else { return false }
+        for offset in text.indices where bytes[place + offset] != text[offset] { return false }
+        return true
+    }
+
+    /// Reads a line; `nil` if it is none.
+    static func read(_ line: [UInt8]) -> IndexedUser? {
+        let members: JSONObject
+        do throws(JSONError) {
+            guard let object = try JSON.parse(line).object else { return nil }
+            members = object
+        } catch { return nil }
+        guard let user = members["u"]?.string.flatMap({ UserID($0) }) else { return nil }
+        var profile = Profile()
+        profile.tags = members["t"]?.object ?? [:]
+        profile.language = members["l"]?.string.flatMap { LanguageTag($0) }
+        profile.country = members["c"]?.string.flatMap { CountryCode($0) }
+        profile.firstSession = members["f"]?.timestamp
+        profile.lastSession = members["s"]?.timestamp
+        profile.sessionCount = members["n"]?.count ?? 0
+        let elements = members["d"]?.array ?? []
+        let devices = elements.compactMap { Device(indexed: $0) }
+        return IndexedUser(
+            user: user, profile: profile,
+            devices: devices.count == elements.count ? devices : nil)
+    }
+}
+
+extension Device {
+    /// `[token, version, platform, environment, id]`, without what is missing at the end. A token of iOS is
+    /// base64url of its bytes.
+    fileprivate var indexed: JSONValue {
+        var elements: [String] = [
+            platform == .ios ? base64URL(bytes(ofHex: token.text)) : token.text,
+            appVersion ?? "", platform == .ios ? "" : platform.rawValue,
+            environment?.rawValue ?? "", firstID ?? "",
+        ]
+        while elements.last == "" { elements.removeLast() }
+        return JSONValue(texts: elements)
+    }
+
+    fileprivate init?(indexed json: JSONValue) {
+        guard let elements = json.texts, let text = elements.first else { return nil }
+        func element(_ place: Int) -> String? {
+            place < elements.count && !elements[place].isEmpty ? elements[place] : nil
+        }
+        guard let platform = Platform(rawValue: element(2) ?? Platform.ios.rawValue) else {
+            return nil
+        }
+        let name = platform == .ios ? base64URLDecoded(text).map { hex($0) } : text
+        guard let token = name.flatMap({ DeviceToken($0, on: platform) }) else { return nil }
+        self.init(
+            token, environment: element(3).flatMap { APNsEnvironment(rawValue: $0) },
+            registered: Timestamp(milliseconds: 0))
+        self.platform = platform
+        appVersion = element(1)
+        firstID = element(4)
+    }
+}
+
+/// The bytes that lower-case hex digits stand for.
+private func bytes(ofHex text: String) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(text.utf8.count / 2)
+    var high: UInt8?
+    for digit in text.utf8 {
+        let value = digit < 58 ? digit &- 48 : digit &- 87
+        if let first = high {
+            bytes.append(first << 4 | value)
+            high = nil
+        } else {
+            high = value
+        }
+    }
+    return bytes
+}

@@ -1,0 +1,98 @@
+import Crypto
+import Documents
+import Turnstone
+import Unix
+
+/// All segments. There are few, so they are found by reading them all.
+package struct Segments {
+    let state: State
+
+    /// The most that may exist.
+    package static let most = 1000
+
+    package typealias Entry = (id: String, segment: Segment)
+
+    private var shelf: Shelf<DocumentName, Segment> { Shelf(folder: "\(state.folder)/segments") }
+
+    private func document(_ id: String) -> StoredDocument<Segment> {
+        shelf[DocumentName(single: id)]
+    }
+
+    /// All segments, oldest first.
+    package func all() throws(Failure) -> [Entry] {
+        var entries: [Entry] = []
+        for name in try systemCalls(Files.names(in: shelf.folder))
+        where name.utf8.suffix(5).elementsEqual(".json".utf8) {
+            let id = String(decoding: Array(name.utf8.dropLast(5)), as: UTF8.self)
+            guard let segment = try document(id).read() else { continue }
+            entries.append((id, segment))
+        }
+        return entries.sorted {
+            ($0.segment.created, $0.id) < ($1.segment.created, $1.id)
+        }
+    }
+
+    /// The segment with an id; `nil` if there is none.
+    package func find(_ id: String) throws(Failure) -> Segment? {
+        isID(id) ? try document(id).read() : nil
+    }
+
+    /// Makes a segment.
+    ///
+    /// - Throws: a conflict if there is one of that name, or as many as there may be.
+    package func make(_ segment: Segment) throws(Failure) -> String {
+        try holdingNames { () throws(Failure) in
+            let entries = try all()
+            try check(segment.name, besides: nil, entries)
+            guard entries.count < Self.most else {
+                throw .refused(.conflict, "there are as many segments as allowed (\(Self.most))")
+            }
+            let random = try randomBytes(16)
+            let id = stableUUID("segment \(hex(random))")
+            try document(id).update { $0 = segment }
+            return id
+        }
+    }
+
+    /// Changes a segment.
+    ///
+    /// - Returns: the segment afterwards; `nil` if there is none with this id.
+    package func update(
+        _ id: String, _ change: (inout Segment) throws(Failure) -> Void
+    ) throws(Failure) -> Segment? {
+        guard isID(id) else { return nil }
+        return try holdingNames { () throws(Failure) in
+            guard var segment = try document(id).read() else { return nil }
+            try change(&segment)
+            try check(segment.name, besides: id, all())
+            try document(id).update { $0 = segment }
+            return segment
+        }
+    }
+
+    /// Removes a segment.
+    ///
+    /// - Returns: whether it was there.
+    package func remove(_ id: String) throws(Failure) -> Bool {
+        guard isID(id) else { return false }
+        return try document(id).remove { _ in true }
+    }
+
+    private func check(_ name: String, besides id: String?, _ entries: [Entry]) throws(Failure) {
+        let isTaken = entries.contains {
+            $0.id != id && $0.segment.name.utf8.elementsEqual(name.utf8)
+        }
+        guard !isTaken else { throw .refused(.conflict, "there is a segment named \(name)") }
+    }
+
+    /// Runs `body` while nobody else makes or renames a segment.
+    private func holdingNames<Result>(
+        _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try Lock.holding(shelf.folder) { (_) throws(Failure) in try body() }
+    }
+}
+
+extension State {
+    package var segments: Segments { Segments(state: self) }
+}

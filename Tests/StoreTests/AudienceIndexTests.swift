@@ -1,0 +1,214 @@
+import Documents
+import Foundation
+import JSON
+import Store
+import TestSupport
+import Testing
+import Turnstone
+import Unix
+
+/// The index names every user whose document says so, whatever happens. It may name more.
+@Suite struct AudienceIndexTests {
+    private let scratch: Scratch
+    private let ann = UserID("ann")!
+
+    init() throws {
+        scratch = try Scratch()
+        try scratch.state.audience.prepare { _ in }
+    }
+
+    private func setRole(_ role: String, of user: UserID, in state: State? = nil) throws {
+        try (state ?? scratch.state).users[user].update { document in
+            document.profile.tags["role"] = .string(role)
+            if document.devices.isEmpty {
+                document.devices = [Device(Scratch.token, registered: Scratch.time)]
+            }
+        }
+    }
+
+    /// The roles that each user may have, by the index.
+    private func roles(in state: State? = nil) throws -> [String: Set<String>] {
+        var roles: [String: Set<String>] = [:]
+        var reader = (state ?? scratch.state).audience.reader
+        while let shard = try reader.next() {
+            for entry in shard.entries() {
+                for line in entry.lines {
+                    guard let user = shard.user(of: line) else { continue }
+                    let role = user.profile.tags["role"]?.string
+                    roles[user.user.text, default: []].insert(role ?? "-")
+                }
+            }
+        }
+        return roles
+    }
+
+    private let file = "audience/49.jsonl"
+
+    private var lines: [String] {
+        String(decoding: scratch.folder.read(file) ?? [], as: UTF8.self)
+            .split(separator: "\n").map(String.init).filter { $0.hasPrefix(#"{"u""#) }
+    }
+
+    @Test("a change leaves one valid line")
+    func change() throws {
+        try setRole("admin", of: ann)
+        try setRole("guest", of: ann)
+        #expect(try roles() == ["ann": ["guest"]])
+    }
+
+    @Test("a line has everything that a filter needs")
+    func content() throws {
+        try scratch.state.users[ann].update { document in
+            document.profile.tags = ["a\"é": .number(JSONNumber("1.50", value: 1.5)), "b": "x"]
+            document.profile.language = LanguageTag("pt-BR")
+            document.profile.country = CountryCode("BR")
+            document.profile.beginSession(at: Scratch.time)
+            var phone = Device(Scratch.token, environment: .production, registered: Scratch.time)
+            phone.appVersion = "3.1"
+            var other = Device(
+                DeviceToken("fcm:token_of-1", on: .android)!, registered: Scratch.time)
+            other.platform = .android
+            var off = Device(Scratch.secondToken, registered: Scratch.time)
+            off.isEnabled = false
+            document.devices = [phone, other, off]
+        }
+        var reader = scratch.state.audience.reader
+        var found: [IndexedUser] = []
+        while let shard = try reader.next() {
+            found += shard.entries().compactMap { shard.user(of: $0.lines[0]) }
+        }
+        let user = try #require(found.first)
+        #expect(found.count == 1 && user.user == ann)
+        #expect(user.profile.tags == ["a\"é": .number(JSONNumber("1.50", value: 1.5)), "b": "x"])
+        #expect(user.profile.language?.text == "pt-BR" && user.profile.country?.text == "BR")
+        #expect(user.profile.lastSession == Scratch.time && user.profile.sessionCount == 1)
+        let devices = try #require(user.devices)
+        #expect(devices.map(\.token.text) == ["a1b2c3d4", "fcm:token_of-1"])
+        #expect(devices.map(\.platform) == [.ios, .android])
+        #expect(devices[0].appVersion == "3.1" && devices[0].environment == .production)
+    }
+
+    @Test("what no filter asks for adds no line")
+    func otherChange() throws {
+        try setRole("admin", of: ann)
+        let before = lines
+        try scratch.state.users[ann].update { $0.notices = 7 }
+        #expect(lines == before && !before.isEmpty)
+    }
+
+    @Test("a tentative line adds to those before it")
+    func tentative() throws {
+        try setRole("admin", of: ann)
+        let last = try #require(lines.last)
+        let tentative = last.replacing(#""u":"ann""#, with: #""u":"ann","also":true"#)
+            .replacing("admin", with: "guest")
+        try append(tentative + "\n")
+        #expect(try roles() == ["ann": ["admin", "guest"]])
+        try setRole("chief", of: ann)
+        #expect(try roles() == ["ann": ["chief"]])
+    }
+
+    private func append(_ text: String) throws {
+        let known = scratch.folder.read(file) ?? []
+        try scratch.folder.write(known + Array(text.utf8), to: file)
+    }
+
+    @Test("half a line is ignored, and the next one is whole")
+    func halfLine() throws {
+        try setRole("admin", of: ann)
+        try append(#"{"u":"ann","t":{"ro"#)
+        #expect(try roles() == ["ann": ["admin"]])
+        try setRole("guest", of: ann)
+        #expect(try roles() == ["ann": ["guest"]])
+    }
+
+    @Test("a file full of old lines is written anew")
+    func compaction() throws {
+        let tag = String(repeating: "x", count: 250)
+        for round in 0..<4000 {
+            try scratch.state.users[ann].update { $0.profile.tags["t"] = .string("\(tag)\(round)") }
+        }
+        #expect((scratch.folder.read(file)?.count ?? 0) < 2 << 20)
+        try setRole("admin", of: ann)
+        #expect(try roles() == ["ann": ["admin"]])
+    }
+
+    @Test("an index that was removed, or that is a copy, is made of the documents")
+    func remade() throws {
+        try setRole("admin", of: ann)
+        try FileManager.default.removeItem(atPath: "\(scratch.folder.path)/audience")
+        try setRole("guest", of: ann)
+        #expect(try roles().isEmpty)
+        try scratch.state.audience.prepare { _ in }
+        #expect(try roles() == ["ann": ["guest"]])
+
+        let statement = "audience/index.json"
+        let text = try #require(scratch.folder.read(statement))
+        // A copy has another inode.
+        try scratch.folder.write(text, to: "audience/copy")
+        try FileManager.default.removeItem(atPath: "\(scratch.folder.path)/\(statement)")
+        try FileManager.default.moveItem(
+            atPath: "\(scratch.folder.path)/audience/copy",
+            toPath: "\(scratch.folder.path)/\(statement)")
+        try scratch.folder.write("", to: file)
+        var parts = 0
+        try scratch.state.audience.prepare { parts = $0 }
+        #expect(parts == 256)
+        #expect(try roles() == ["ann": ["guest"]])
+        try scratch.state.audience.prepare { _ in Issue.record("it was valid") }
+    }
+
+    @Test("an erased user is in no line")
+    func erased() throws {
+        try setRole("admin", of: ann)
+        let anna = UserID("anna")!
+        try setRole("admin", of: anna)
+        let erased = try scratch.state.eraseTraces(of: ann, []) { Issue.record($0) }
+        #expect(erased.files == 1)
+        #expect(try roles() == ["anna": ["admin"]])
+        #expect(!lines.contains { $0.contains(#""ann""#) })
+    }
+
+    @Test("whoever matches throughout is found while others change, and while it is made again")
+    func race() throws {
+        let folder = scratch.folder.path
+        // All in one folder of users/, where the lines of all meet.
+        let names = (0..<9999).map { UserID("u\($0)")! }
+        let users = Array(names.filter { $0.documentName.shard == "49" }.prefix(12))
+        let steady = try #require(users.first)
+        try setRole("admin", of: steady)
+        atOnce(12) { number in
+            guard let state = try? Scratch.open(folder) else { return }
+            if number < 3 {
+                for round in 0..<60 {
+                    if number == 0, round % 15 == 0 {
+                        try? FileManager.default.removeItem(atPath: "\(folder)/audience/index.json")
+                    }
+                    _ = try? patiently { try state.audience.prepare { _ in } }
+                    let found = (try? roles(in: state))?[steady.text]
+                    #expect(found?.contains("admin") == true)
+                }
+            } else {
+                for round in 0..<40 {
+                    let user = users[number]
+                    _ = try? patiently {
+                        try state.users[user].update { document in
+                            document.profile.tags["role"] = .string("r\(round)")
+                            document.devices = [Device(Scratch.token, registered: Scratch.time)]
+                        }
+                    }
+                    // Steady as to the role, but not as to the rest.
+                    _ = try? patiently {
+                        try state.users[steady].update { $0.profile.sessionCount += 1 }
+                    }
+                }
+            }
+        }
+        let found = try roles()
+        for user in users {
+            guard let role = try scratch.state.users[user].read()?.profile.tags["role"]?.string
+            else { continue }
+            #expect(found[user.text]?.contains(role) == true, "\(user)")
+        }
+    }
+}

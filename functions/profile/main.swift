@@ -1,0 +1,45 @@
+// GET /api/profile: what is known of the caller, by which the backend chooses the recipients of messages.
+// PATCH /api/profile: changes the members that the request names; null removes.
+//
+//   in    a JSON Web Token
+//         PATCH {"aliases"?: {LABEL: ID}, "tags"?: {NAME: text or number}, "language"?, "timeZone"?,
+//         "country"?, "firstSession"?, "lastSession"?, "sessionCount"?, "session"?: true, "devices"?: {ID:
+//         {"appVersion"?, "model"?, "os"?, "enabled"?}}}, If-Match?
+//   out   200 {"success": true, "profile": {"aliases", "tags", …, "devices": […]}}, ETag
+//   else  400 malformed or unknown member, 401 unknown caller, 403 a page of another site, 409 another user
+//         has the alias, 412 changed since If-Match, 422 a value is not allowed, 503 busy
+
+import Callers
+import Documents
+import Edge
+import Profiles
+import Store
+import Turnstone
+
+serve(
+    Route("GET", "/api/profile") { (request) throws(Failure) in
+        let state = try State(request.variables)
+        let user = try caller(request, state)
+        return answer(try state.users[user].read() ?? User())
+    },
+    Route("PATCH", "/api/profile") { (request) throws(Failure) in
+        let state = try State(request.variables)
+        let user = try caller(request, state)
+        let change = try ProfileChange(request.fields())
+        return answer(try state.change(user, by: change, as: request))
+    })
+
+func caller(_ request: Request, _ state: State) throws(Failure) -> UserID {
+    let user = try request.user()
+    try state.admit(user)
+    return user
+}
+
+func answer(_ document: User) -> Response {
+    var profile = document.profile.listing.object ?? [:]
+    profile["devices"] = .array(
+        document.devices.filter { $0.kind == .device }.map { $0.profile })
+    var response = Response.ok(["success": true, "profile": .object(profile)])
+    response.setEntityTag(document.profile.revision)
+    return response
+}
