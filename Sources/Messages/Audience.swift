@@ -20,9 +20,10 @@ package struct Audience {
         }
         let tokens = try fields.texts("devices") ?? []
         for text in tokens {
-            guard let named = RawToken(text), services.contains(named.service) else {
-                throw .malformed("each token in devices must be \(RawToken.forms(for: services))")
+            guard let named = RawToken(text) else {
+                throw .malformed("each token in devices must be \(RawToken.forms)")
             }
+            guard services.contains(named.service) else { throw named.unreachable }
         }
         guard !users.isEmpty || !tokens.isEmpty else {
             throw .malformed("users or devices is required")
