@@ -143,7 +143,7 @@ final class Decisions: RunPart {
         }
         guard let known = try index.read() else { return try order.overtaken(push) }
         // The index may name users who no longer have the token. Their documents decide.
-        let holders = known.users.map { Delivery(token: token, environment: nil, user: $0) }
+        let holders = known.users.map { Delivery(token: token, of: spool.service, environment: nil, user: $0) }
         return try decide(push, else: .superseded("unregistered"), among: holders)
     }
 
@@ -207,6 +207,7 @@ final class Decisions: RunPart {
     private func aim(_ push: Push, at document: User) throws(Failure) -> Device? {
         guard let token = push.delivery.token,
             let device = document.device(token, id: push.delivery.deviceID),
+            device.platform.service == spool.service,
             device.takesMessages(by: state.services)
                 || push.job.notification.push.type == .liveActivity
         else { return nil }

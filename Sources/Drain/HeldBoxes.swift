@@ -42,8 +42,8 @@ final class HeldBoxes: RunPart {
         message.notBefore = notification.notBefore
         message.hasOwnExpiration = notification.hasOwnExpiration
         let delivery = Delivery(
-            token: token, id: push.delivery.deviceID, environment: push.delivery.environment,
-            isProven: push.delivery.isProven)
+            token: token, of: push.delivery.service, id: push.delivery.deviceID,
+            environment: push.delivery.environment, isProven: push.delivery.isProven)
         try spool.hold(
             message, delivery, in: HeldBox(of: user, device),
             until: moment, now: now)
@@ -163,7 +163,8 @@ final class HeldBoxes: RunPart {
             let messages = try document.held.messages + lostReleases(of: document)
             for message in messages {
                 let devices = document.devices.filter {
-                    $0.takesMessages(by: state.services) && (message.device ?? $0.id) == $0.id
+                    $0.takesMessages(by: state.services) && $0.platform.service == spool.service
+                        && (message.device ?? $0.id) == $0.id
                 }
                 for device in devices { try hold(message, for: user, device) }
                 guard devices.isEmpty else { continue }

@@ -246,7 +246,8 @@ final class Releases: RunPart {
         if messages.count > 1 {
             let payloads = messages.map(\.notification.push.payload)
             content.payload = MergedMessages.payload(payloads)
-            if !fits(content.payload) {
+            content.overrides = content.overrides.withoutTexts
+            if !fits(content.apnsPayload) {
                 content.payload = MergedMessages.payload(payloads, keepsData: false)
             }
             content.priority = messages.map { $0.notification.push.priority }.max() ?? 10
@@ -262,9 +263,13 @@ final class Releases: RunPart {
         message.end(within: release.notification.expires)
     }
 
-    /// Whether a payload is small enough for APNs, with any badge and with its text cut if necessary.
+    /// Whether a payload is small enough, with any badge and with its text cut if necessary. Its form for FCM
+    /// and for browsers is at most a quarter longer than that for APNs.
     private func fits(_ payload: Payload) -> Bool {
-        let room = PushType.alert.payloadLimit - #""badge":-9223372036854775808,"#.utf8.count
+        let limit = PushType.alert.payloadLimit
+        let room =
+            (spool.service == .apns ? limit : limit * 3 / 4)
+            - #""badge":-9223372036854775808,"#.utf8.count
         return payload.cut(to: room) != nil
     }
 }

@@ -114,9 +114,10 @@ extension Fields {
     ) throws(Failure) -> [String] {
         let tokens = try texts("devices") ?? []
         for text in tokens {
-            guard let named = RawToken(text), services.contains(named.service) else {
-                throw .malformed("each token in devices must be \(RawToken.forms(for: services))")
+            guard let named = RawToken(text) else {
+                throw .malformed("each token in devices must be \(RawToken.forms)")
             }
+            guard services.contains(named.service) else { throw named.unreachable }
         }
         return tokens
     }

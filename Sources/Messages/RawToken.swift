@@ -20,10 +20,19 @@ struct RawToken {
     }
 
     /// What tokens look like, for messages.
-    static func forms(for services: PushServiceSet) -> String {
-        var forms = DeviceToken.form(on: .ios)
-        if services.contains(.web) { forms += ", or a browser's \(DeviceToken.form(on: .web))" }
-        if services.contains(.fcm) { forms += ", or a token of FCM" }
-        return forms
+    static var forms: String {
+        "\(DeviceToken.form(on: .ios)) (APNs), \(DeviceToken.form(on: .web)) (a browser), or a token of FCM"
+    }
+
+    /// The refusal of a token whose service this installation does not reach.
+    var unreachable: Failure {
+        let forms = "tokens of APNs are \(DeviceToken.form(on: .ios))"
+        return switch service {
+        case .apns, .fcm:
+            .unacceptable(
+                "a token in devices belongs to FCM, which needs FCM_SERVICE_ACCOUNT; \(forms)")
+        case .web:
+            .unacceptable("a token in devices is a browser's, and Web Push needs VAPID_SUBJECT")
+        }
     }
 }

@@ -195,4 +195,30 @@ import Turnstone
         #expect(try world.accepted() == ["apns": 1, "fcm": 1, "web": 1])
         #expect(try world.problems() == [])
     }
+
+    /// Held messages come out of the queue of their own push service, and the merged text is not hidden by the
+    /// newest one's own text for a service.
+    @Test func heldMessagesAreReleasedThroughTheirOwnService() throws {
+        let world = try World.withAllServices()
+        try world.registerAllKinds(of: 1)
+        let end = Timestamp(milliseconds: world.now + 3_600_000)
+        try world.change("1") { $0.preferences.mutedUntil = end }
+        _ = try world.sent(["users": ["1"], "title": "One"])
+        _ = try world.sent([
+            "users": ["1"], "title": "Two", "android": ["notification": ["title": "Zwei"]],
+            "web": ["title": "Deux"], "apns": ["aps": ["alert": ["title": "Dos"]]],
+        ])
+        try world.run("deliver")
+        #expect(try world.accepted() == ["apns": 0, "fcm": 0, "web": 0])
+        try world.advance(seconds: 3700)
+        try world.run("deliver")
+        #expect(try world.accepted() == ["apns": 1, "fcm": 1, "web": 1])
+        for service in ["apns", "fcm", "web"] {
+            let text = JSON.text(try world.pushes(of: service).first?["payload"] ?? .null)
+            let shown = String(decoding: text, as: UTF8.self)
+            for own in ["Zwei", "Deux", "Dos"] { #expect(!shown.contains(own), "\(shown)") }
+            #expect(world.outcomes(inQueue: service).filter { $0 == "accepted" }.count >= 1)
+        }
+        #expect(world.spooled().isEmpty)
+    }
 }

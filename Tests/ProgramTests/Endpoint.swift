@@ -108,7 +108,7 @@ struct Endpoint: CustomTestStringConvertible, Sendable {
     }
 
     /// The programs that a timer starts.
-    static let scheduled = ["check-turns", "deliver"]
+    static let scheduled = ["check-turns", "deliver", "deliver-web"]
 
     static let withBody = all.filter { $0.body != nil }
     static let withCredential = all.filter { $0.caller != .anyone }

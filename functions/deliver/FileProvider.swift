@@ -75,7 +75,7 @@ final class FileProvider: Provider {
         let expiration = content.isKept ? push.expires.seconds : 0
         document["apns-expiration"] = .integer(expiration)
         document["apns-collapse-id"] = content.collapseID.map { .string($0) }
-        document["payload"] = push.payload.json
+        document["payload"] = content.apnsPayload(of: push.payload).json
         return .object(document)
     }
 }

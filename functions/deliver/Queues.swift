@@ -81,7 +81,8 @@ final class Queues {
         guard let own, failure == nil, !ThisProcess.isTerminationRequested else { return false }
         do throws(Failure) {
             let spool = spools.spool(of: own)
-            return try spool.hasReady() && !spool.isBeingDrained()
+            guard try spool.hasReady() else { return false }
+            return try !spool.isBeingDrained()
         } catch {
             failure = error
             return false
