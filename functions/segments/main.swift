@@ -78,7 +78,9 @@ func number(
     _ name: String, in request: Request, _ range: ClosedRange<Int>
 ) throws(Failure) -> Int? {
     guard let text = try request.query(name) else { return nil }
-    guard let number = Int(text), range.contains(number) else {
+    guard text.utf8.allSatisfy({ (48...57).contains($0) }), let number = Int(text),
+        range.contains(number)
+    else {
         throw .malformed("\(name) must be \(range.lowerBound) to \(range.upperBound)")
     }
     return number
