@@ -74,7 +74,7 @@ struct Variant: Sendable {
         },
         Variant(name: "an encoded slash", .refused) { request in
             // The token of an Android phone may have one.
-            guard !request.path.contains("/users-by-token/") else { return nil }
+            guard !request.target.contains("/users-by-token/") else { return nil }
             return request.changed { $0.extendPath(by: "%2Fx") }.bytes
         },
         Variant(name: "a slash more", .refused) { $0.changed { $0.extendPath(by: "/") }.bytes },
