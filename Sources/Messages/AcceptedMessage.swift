@@ -75,7 +75,7 @@ struct AcceptedMessage {
         return devices.isEmpty || passage(of: document) == .closed ? [] : devices
     }
 
-    private func isSkipped(_ device: Device) -> Bool {
+    func isSkipped(_ device: Device) -> Bool {
         device.isSkipped(by: services)
             || device.takesMessages(by: services)
                 && !message.push.suits(device.platform.service)

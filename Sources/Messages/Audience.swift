@@ -81,7 +81,8 @@ package struct Audience {
 /// The recipients of a message, with the filters instead of the segments.
 struct ResolvedAudience {
     let users: [UserID]
-    let tokens: [DeviceToken]
+    /// The devices' tokens as the request has them.
+    let tokens: [String]
     let selection: Selection
     /// Whether all users are candidates, rather than ``users``.
     let isOpen: Bool

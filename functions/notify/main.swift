@@ -41,7 +41,8 @@ serve(
     Route("POST", "/api/notify/count") { (request) throws(Failure) in
         try request.requireServerKey()
         var fields = try request.fields()
-        let audience = try Audience(&fields)
+        let audience = try Audience(
+            &fields, reaching: PushServiceSet(reachableWith: request.variables))
         try fields.finish()
         let state = try State(request.variables)
         let count = try Outbox(state, now: request.time).count(audience)
