@@ -143,7 +143,9 @@ final class Decisions: RunPart {
         }
         guard let known = try index.read() else { return try order.overtaken(push) }
         // The index may name users who no longer have the token. Their documents decide.
-        let holders = known.users.map { Delivery(token: token, of: spool.service, environment: nil, user: $0) }
+        let holders = known.users.map {
+            Delivery(token: token, of: spool.service, environment: nil, user: $0)
+        }
         return try decide(push, else: .superseded("unregistered"), among: holders)
     }
 

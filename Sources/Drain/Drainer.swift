@@ -14,6 +14,8 @@ import Unix
 package final class Drainer: RunPart {
     let run: Run
     private let alongside: () -> Void
+    /// How long it waits for more work: `DELIVER_LINGER_SECONDS`.
+    private let linger: Interval
     private let service: Service
     private let queue = PushQueue()
     private let locked = LockedDocuments()
@@ -32,6 +34,7 @@ package final class Drainer: RunPart {
         of service: PushService, _ schedule: Schedule, state: State,
         alongside: @escaping () -> Void = {}, provider: @escaping ProviderSource
     ) throws(Failure) {
+        linger = try schedule.variables.lingerInterval()
         run = try Run(schedule, state: state, service)
         self.alongside = alongside
         self.service = try Service(run, provider)
@@ -40,11 +43,10 @@ package final class Drainer: RunPart {
         settlement = Settlement(run, self.service, queue, locked, decisions.order, commits)
     }
 
-    /// Delivers until no work has come for `DELIVER_LINGER_SECONDS`, or until this process is told to end.
+    /// Delivers until no work has come for a while, or until this process is told to end.
     ///
     /// - Returns: the summary. Its members are 0 if another process delivers.
     package func drain() throws(Failure) -> JSONObject {
-        let linger = try run.configuration.variables.lingerInterval()
         completeInterrupted()
         repeat {
             guard let election = try spool.election() else {

@@ -71,7 +71,8 @@ struct Recipients: DeliverySource {
                     let selected = message.selected(user, devices)
                     skip(selected.filter { message.isSkipped($0) })
                     found =
-                        selected.filter { message.takes($0) }.map { $0.delivery(of: user.user) }[...]
+                        selected.filter { message.takes($0) }.map { $0.delivery(of: user.user) }[
+                            ...]
                 case .listed(let user):
                     do throws(Failure) { found = try deliveries(to: user)[...] } catch {
                         missed.add(user, error)

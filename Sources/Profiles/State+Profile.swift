@@ -20,7 +20,9 @@ extension State {
             return document
         }
         // A player whose only device was disabled is looked at again once it is enabled.
-        if let player = user.player, document.isWatched(with: services) { try registry.repair(player) }
+        if let player = user.player, document.isWatched(with: services) {
+            try registry.repair(player)
+        }
         return document
     }
 }

@@ -6,7 +6,9 @@ import Turnstone
 /// `--help` and `--version`, of every program, and arguments that no program has.
 @Suite struct ArgumentTests {
     static let programs =
-        Endpoint.alone.map { $0.program } + ["check-turns", "deliver", "deliver-web", "front", "bootstrap"]
+        Endpoint.alone.map { $0.program } + [
+            "check-turns", "deliver", "deliver-web", "front", "bootstrap",
+        ]
 
     /// A state folder in which every program has something to do.
     private func run(

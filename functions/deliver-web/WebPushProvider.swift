@@ -20,7 +20,7 @@ final class WebPushProvider: GatewayProvider {
         guard let settings = try WebPushSettings(variables) else {
             throw variables.wrong(
                 "VAPID_SUBJECT",
-                "is not set, but notifications for browsers wait: set it to an address where you can be reached, such as mailto:push@example.org"
+                "notifications for browsers wait; set it to an address where you can be reached, such as mailto:push@example.org"
             )
         }
         let key = try state.vapidKey(settings)

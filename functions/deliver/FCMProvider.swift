@@ -17,7 +17,7 @@ final class FCMProvider: GatewayProvider {
         guard let settings = try FCMSettings(variables) else {
             throw variables.wrong(
                 "FCM_SERVICE_ACCOUNT",
-                "is not set, but notifications for Android phones wait: set it to the service account's JSON file"
+                "notifications for Android phones wait; set it to the service account's JSON file"
             )
         }
         configured = settings
