@@ -54,7 +54,7 @@ package final class Drainer: RunPart {
                 break
             }
             try election.beat(at: now)
-            let delivered = Result { () throws(Failure) in try deliver(election, linger: linger) }
+            let delivered = Result { () throws(Failure) in try deliver(election) }
             // Before another process can tell that this run is over.
             if election.isCurrent { service.cleanUp.carryOut() }
             election.end()
@@ -87,7 +87,7 @@ package final class Drainer: RunPart {
 
     // MARK: The loop
 
-    private func deliver(_ election: Election, linger: Interval) throws(Failure) {
+    private func deliver(_ election: Election) throws(Failure) {
         if try service.isStopped() { return }
         intake.log.begin(election)
         try intake.recover(at: now)
@@ -115,7 +115,7 @@ package final class Drainer: RunPart {
                 idleSince = Instant.now
             } else {
                 let idle = Instant.now - idleSince
-                if idle >= linger, try !isSomethingDueSoon(idle, linger) { break }
+                if idle >= linger, try !isSomethingDueSoon(idle) { break }
             }
         }
         if !queue.isEmpty { service.stopIfUnreachable() }
@@ -124,7 +124,7 @@ package final class Drainer: RunPart {
 
     /// Whether something is due so soon that no other process would be there in time. A run that does not
     /// linger relies on the program or timer that started it to come back.
-    private func isSomethingDueSoon(_ idle: Interval, _ linger: Interval) throws(Failure) -> Bool {
+    private func isSomethingDueSoon(_ idle: Interval) throws(Failure) -> Bool {
         let near = ActivityFeed.window + .seconds(1)
         guard linger > .seconds(0), idle < linger + near, service.provider.trouble == nil,
             let due = try spool.nextDue(at: now)
