@@ -110,7 +110,7 @@ import Turnstone
 }
 
 /// The same numbers in each run (SplitMix64).
-private struct Dice {
+struct Dice {
     private var state: UInt64
 
     init(seed: UInt64) { state = seed }

@@ -1,0 +1,68 @@
+import Glibc
+import JSON
+import TestSupport
+import Testing
+import Turnstone
+import Unix
+
+/// Drainers of three queues are killed at random: each message reaches each device, and its report says so.
+@Suite struct KilledQueuesTests {
+    @Test func nothingIsLost() throws {
+        let seed = UInt64.random(in: 0...99_999)
+        var dice = Dice(seed: seed)
+        let world = try World.withAllServices()
+        let players = (1...8).map(Int64.init)
+        for player in players { try world.registerAllKinds(of: player, Int(player)) }
+        var messages: [(id: String, count: Int)] = []
+        for number in 0..<12 {
+            let chosen = players.filter { _ in dice.next(below: 2) == 0 } + [players[0]]
+            let users = Set(chosen).sorted().map { JSONValue.string("\($0)") }
+            let id = try world.sent([
+                "users": .array(users), "title": .string("message \(number)"),
+                "collapse_id": .string("m\(number)"),
+            ])
+            messages.append((id, users.count))
+            let drainer = try world.start("deliver")
+            usleep(UInt32(2_000 + dice.next(below: 60_000)))
+            for service in ["apns", "fcm", "web"] where dice.next(below: 3) > 0 {
+                if let process = drainerProcess(of: service, in: world) { kill(process, SIGKILL) }
+            }
+            _ = try drainer.end()
+        }
+        for _ in 0..<60 where !world.spooled().isEmpty {
+            try world.advance(seconds: 5)
+            _ = try world.start("deliver").end()
+        }
+        let note: Comment = "seed \(seed)"
+        #expect(world.spooled().isEmpty, note)
+        let total = messages.reduce(0) { $0 + $1.count }
+        for service in ["apns", "fcm"] {
+            #expect(
+                try world.simulator.report(service)["distinct_ids"] == .integer(Int64(total)), note)
+        }
+        let shown = try world.pushes(of: "web").map {
+            [
+                $0["subscription"]?.string,
+                $0["payload"]?.object?["notification"]?.object?["title"]?.string,
+            ]
+        }
+        #expect(Set(shown).count == total, note)
+        for (id, count) in messages {
+            let report = try world.report(id)
+            #expect(report["state"] == "done", note)
+            #expect(report["counts"] == ["accepted": .integer(Int64(count * 3))], note)
+        }
+    }
+
+    /// The process that drains a queue, by the queue's lock file.
+    private func drainerProcess(of service: String, in world: World) -> pid_t? {
+        guard let bytes = world.state.read("spool/\(service)/drainer.lock"),
+            let sign = try? JSON.parse(bytes.filter { $0 != UInt8(ascii: " ") }).object,
+            sign["ended"] != true, let process = sign["pid"]?.integer,
+            // Another process may have its number by now.
+            let drainer = OtherProcess(
+                process, program: service == "web" ? "deliver-web" : "deliver")
+        else { return nil }
+        return drainer.id
+    }
+}
