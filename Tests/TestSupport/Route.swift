@@ -46,5 +46,6 @@ package struct Route: Hashable {
             at: URL(fileURLWithPath: "\(repository)/functions"), includingPropertiesForKeys: nil
         )
         .filter(\.hasDirectoryPath).map(\.lastPathComponent)
+        .filter { FileManager.default.fileExists(atPath: "\(repository)/functions/\($0)/main.swift") }
     }
 }
