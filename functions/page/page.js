@@ -24,16 +24,18 @@ function tell(status, problem = "") {
     the("problem").textContent = problem
 }
 
-/// Runs a button's work with the button disabled, and shows the text it answers, or why it failed.
+/// Runs a button's work, and shows the text it answers, or why it failed. Meanwhile further presses do nothing;
+/// a button that is really disabled would lose the keyboard's focus.
 async function run(button, work) {
+    if (button.ariaDisabled === "true") return
     tell("")
-    button.disabled = true
+    button.ariaDisabled = "true"
     try {
         tell(await work() ?? "")
     } catch (error) {
         tell("", words(error))
     } finally {
-        button.disabled = false
+        button.ariaDisabled = null
     }
 }
 

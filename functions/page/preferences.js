@@ -7,10 +7,11 @@ let current = null
 
 export async function showPreferences(client) {
     current = await client.preferences()
-    show()
+    showForm()
+    showMute()
 }
 
-/// Answers once saved. Throws Failure; with status 412 the form shows what is stored now.
+/// Answers once saved. Throws Failure; with status 412 everything shows what is stored now.
 async function save(client, changes) {
     try {
         current = await client.setPreferences({...current.preferences, ...changes}, current.etag)
@@ -18,7 +19,6 @@ async function save(client, changes) {
         if (failure.status === 412) await showPreferences(client)
         throw failure
     }
-    show()
 }
 
 /// client: a function that gives the client. run: runs a button's work and shows how it went.
@@ -29,11 +29,13 @@ export function preparePreferences(client, run) {
         event.preventDefault()
         run(event.submitter, async () => {
             await save(client(), {kinds: chosenKinds(), quietHours: the("quiet").checked ? chosenTimes() : null})
+            showForm()
             return text("preferences.saved")
         })
     })
     const mute = (id, until) => the(id).addEventListener("click", event => run(event.target, async () => {
         await save(client(), {mutedUntil: until()})
+        showMute()  // what is being changed in the form stays
         return the("mute-state").textContent
     }))
     mute("mute-hour", () => isoSeconds(new Date(Date.now() + 3600_000)))
@@ -51,8 +53,8 @@ function morning() {
 
 const isoSeconds = date => date.toISOString().replace(/\.\d+Z$/, "Z")
 
-function show() {
-    const {kinds = {}, quietHours, mutedUntil} = current.preferences
+function showForm() {
+    const {kinds = {}, quietHours} = current.preferences
     the("kinds").replaceChildren(...["turn", ...Object.keys(kinds).filter(kind => kind !== "turn").sort()].map(kind => {
         const box = make("input", {type: "checkbox", name: kind, checked: kinds[kind] !== false})
         return make("p", {}, make("label", {}, box, " ", kind === "turn" ? text("preferences.turn") : kind))
@@ -62,9 +64,15 @@ function show() {
     the("quiet-to").value = quietHours?.to ?? "07:00"
     the("quiet-zone").value = quietHours?.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone
     enableTimes()
+}
+
+function showMute() {
+    const {mutedUntil} = current.preferences
     const until = mutedUntil ? new Date(mutedUntil) : null
     const isMuted = until !== null && until > new Date()
     the("mute-state").textContent = isMuted ? text("preferences.muted", {until: moment(until)}) : text("preferences.notMuted")
+    // A hidden button loses the keyboard's focus.
+    if (!isMuted && document.activeElement === the("unmute")) the("mute-hour").focus()
     the("unmute").hidden = !isMuted
 }
 
