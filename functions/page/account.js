@@ -13,6 +13,7 @@ export function account() {
     }
 }
 
+/// Throws if the browser keeps nothing for this page.
 export function keepAccount({key, player}) {
     localStorage.setItem("account", JSON.stringify({key, player}))
 }

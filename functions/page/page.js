@@ -6,7 +6,7 @@ import {showDevices} from "./devices.js"
 import {make, the} from "./elements.js"
 import {showGames} from "./games.js"
 import {preparePreferences, showPreferences} from "./preferences.js"
-import {failureText, language, languages, loadTexts, text} from "./texts.js"
+import {failureText, language, languages, loadTexts, text, want} from "./texts.js"
 import {Client} from "./turnstone.js"
 
 /// How often a visible page looks at the games. The server asks Online-Go.com as often.
@@ -99,7 +99,11 @@ async function signIn() {
         await turnOff(new Client(former)).catch(() => {})
         diagnostics = null
     }
-    keepAccount(found)
+    try {
+        keepAccount(found)
+    } catch {
+        tell("", text("noStorage"))
+    }
 }
 
 async function signOut() {
@@ -122,7 +126,7 @@ async function start() {
     the("language").replaceChildren(...Object.entries(languages).map(([value, name]) =>
         make("option", {value, textContent: name, lang: value, selected: value === language})))
     the("language").addEventListener("change", async () => {
-        localStorage.setItem("language", the("language").value)
+        want(the("language").value)
         await loadTexts()
         tell("")
         await show()

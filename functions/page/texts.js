@@ -5,9 +5,29 @@ export const languages = {en: "English", de: "Deutsch", fr: "FranÃ§ais", ja: "æ—
 let texts = {}
 export let language = "en"
 
+/// Sets the language from now on, or for this visit only if the browser keeps nothing.
+export function want(name) {
+    wantedNow = name
+    try {
+        localStorage.setItem("language", name)
+    } catch {
+        // It holds until the page is closed.
+    }
+}
+
+let wantedNow = null
+
+function kept() {
+    try {
+        return localStorage.getItem("language")
+    } catch {
+        return null
+    }
+}
+
 /// The wanted language if there is one, else the first of the browser's that is known.
 function choose() {
-    const wanted = [localStorage.getItem("language"), ...navigator.languages]
+    const wanted = [wantedNow ?? kept(), ...navigator.languages]
     for (const name of wanted) {
         if (!name) continue
         if (name in languages) return name

@@ -338,6 +338,18 @@ with sync_playwright() as playwright:
         expect("account" not in page.evaluate("caches.keys()"), "the worker still has the key")
         expect(remove(registered) == 404, "it is still registered")
 
+    @check("a browser that keeps nothing is told so in words")
+    def _():
+        other = browser.new_context(locale="de-DE")
+        other.add_init_script("""Object.defineProperty(window, "localStorage", {get() { throw new DOMException("no", "SecurityError") }})""")
+        strict = other.new_page()
+        strict.goto(link)
+        strict.locator("#signed-out").wait_for()
+        expect("Websitedaten" in strict.locator("#problem").inner_text(), strict.locator("#problem").inner_text())
+        strict.select_option("#language", "fr")
+        strict.get_by_text("Ouvrez le lien de connexion").wait_for()
+        other.close()
+
     @check("nothing foreign was asked, and nothing broke a policy")
     def _():
         foreign = [address for address in asked if not address.startswith((home, "about:", "data:"))]
