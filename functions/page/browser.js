@@ -60,7 +60,7 @@ export async function subscribe(client) {
         subscription = null
     }
     try {
-        subscription ??= await pushManager.subscribe({userVisibleOnly: true, applicationServerKey: key})
+        subscription ??= await inTime(pushManager.subscribe({userVisibleOnly: true, applicationServerKey: key}))
     } catch (error) {
         // AbortError: the browser could not reach its push service, or has none.
         throw new Obstacle(error.name === "NotAllowedError" ? "denied" : error.name === "AbortError" ? "noService" : "unsupported")
@@ -70,6 +70,12 @@ export async function subscribe(client) {
     await keepRegistration({id, ...client.account, title: text("push.title"), body: text("push.body")})
     // A renewal has the same id. Another id names a subscription that this browser no longer has.
     if (earlier && earlier.id !== id && earlier.player === client.account.player) await client.unregister(earlier.id)
+}
+
+/// Chromium may wait for its push service for minutes. A subscription that comes later is used the next time.
+function inTime(promise) {
+    const late = new Promise((_, reject) => setTimeout(() => reject(new DOMException("no answer", "AbortError")), 20_000))
+    return Promise.race([promise, late])
 }
 
 /// Removes the registration and the subscription. The browser forgets its own even if the server cannot be

@@ -132,7 +132,9 @@ async function start() {
         await show()
     })
     the("turn-on").addEventListener("click", event => run(event.target, async () => {
-        await turnOn(client)
+        const done = turnOn(client)
+        tell(text("browser.asking"))
+        await done
         await Promise.all([showBrowser(), look()])
         return text("browser.turnedOn")
     }))

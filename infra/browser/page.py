@@ -37,6 +37,7 @@ FAKE = """
     }
     PushManager.prototype.getSubscription = async () => subscription() || null
     PushManager.prototype.subscribe = async options => {
+        if (window.pushFails === "hangs") await new Promise(() => {})
         if (window.pushFails) throw new DOMException("no push service", window.pushFails)
         window.subscribedWith = options
         localStorage.setItem("fake", SUBSCRIPTION)
@@ -164,7 +165,16 @@ with sync_playwright() as playwright:
         page.evaluate("window.pushFails = 'AbortError'")
         page.click("#turn-on")
         until(lambda: "could not reach its push service" in text("#problem"), text("#problem"))
-        page.evaluate("window.pushFails = undefined")
+        page.evaluate("""() => {
+            const wait = window.setTimeout
+            window.setTimeout = (work, ms) => wait(work, ms / 20)
+            window.pushFails = "hangs"
+        }""")
+        page.click("#turn-on")
+        until(lambda: "Asking" in text("#status"), text("#status"))
+        until(lambda: "could not reach its push service" in text("#problem"), "no answer is no problem", 5)
+        page.reload()
+        page.locator("#turn-on").wait_for()
 
     @check("notifications are turned on by the keyboard")
     def _():
