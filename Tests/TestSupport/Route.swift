@@ -46,5 +46,8 @@ package struct Route: Hashable {
             at: URL(fileURLWithPath: "\(repository)/functions"), includingPropertiesForKeys: nil
         )
         .filter(\.hasDirectoryPath).map(\.lastPathComponent)
+        .filter { name in
+            FileManager.default.fileExists(atPath: "\(repository)/functions/\(name)/main.swift")
+        }
     }
 }

@@ -1,0 +1,105 @@
+// Notifications in this browser: whether they are on, on and off, and why not.
+
+import {forgetRegistration, keepRegistration, registration} from "./account.js"
+import {text} from "./texts.js"
+
+/// A reason why there can be no notifications: the name of a text.
+export class Obstacle extends Error {}
+
+/// Why this browser cannot show pushes, or null.
+export function obstacle() {
+    if (!window.isSecureContext) return "insecure"
+    const isApple = /iPhone|iPad|iPod/.test(navigator.userAgent) || (/Mac/.test(navigator.platform) && navigator.maxTouchPoints > 1)
+    if (isApple && !navigator.standalone && !("PushManager" in window)) return "homeScreen"
+    // Firefox hides service workers in private windows.
+    if (!("serviceWorker" in navigator)) return "private"
+    if (!("PushManager" in window) || !("Notification" in window)) return "unsupported"
+    if (Notification.permission === "denied") return "denied"
+    return null
+}
+
+async function worker() {
+    try {
+        await navigator.serviceWorker.register("worker.js", {updateViaCache: "none"})
+    } catch (error) {
+        throw new Obstacle(error.name === "SecurityError" ? "private" : "unsupported")
+    }
+    return navigator.serviceWorker.ready
+}
+
+/// Whether notifications are on: the browser has a subscription, and it is registered.
+export async function isOn() {
+    if (obstacle() !== null) return false
+    const found = await navigator.serviceWorker.getRegistration()
+    return Boolean(await found?.pushManager.getSubscription()) && (await registration()) !== null
+}
+
+/// Asks for permission, so it must be called first thing in a click.
+export async function turnOn(client) {
+    const reason = obstacle()
+    if (reason) throw new Obstacle(reason)
+    const permission = await Notification.requestPermission()
+    if (permission !== "granted") throw new Obstacle(permission === "denied" ? "denied" : "dismissed")
+    await subscribe(client)
+}
+
+/// Subscribes and registers. Registering again renews, so the page calls it at each start.
+export async function subscribe(client) {
+    let key
+    try {
+        key = bytes(await client.pushKey())
+    } catch (failure) {
+        if (failure.status === 404) throw new Obstacle("serverOff")
+        throw failure
+    }
+    const {pushManager} = await worker()
+    let subscription = await pushManager.getSubscription()
+    const former = subscription?.options?.applicationServerKey
+    if (former && !isSame(new Uint8Array(former), key)) {
+        await subscription.unsubscribe()
+        subscription = null
+    }
+    try {
+        subscription ??= await inTime(pushManager.subscribe({userVisibleOnly: true, applicationServerKey: key}))
+    } catch (error) {
+        // AbortError: the browser could not reach its push service, or has none.
+        throw new Obstacle(error.name === "NotAllowedError" ? "denied" : error.name === "AbortError" ? "noService" : "unsupported")
+    }
+    const earlier = await registration()
+    const id = await client.register(subscription)
+    await keepRegistration({id, ...client.account, title: text("push.title"), body: text("push.body")})
+    // A renewal has the same id. Another id names a subscription that this browser no longer has.
+    if (earlier && earlier.id !== id && earlier.player === client.account.player) await client.unregister(earlier.id)
+}
+
+/// Chromium may wait for its push service for minutes. A subscription that comes later is used the next time.
+function inTime(promise) {
+    const late = new Promise((_, reject) => setTimeout(() => reject(new DOMException("no answer", "AbortError")), 20_000))
+    return Promise.race([promise, late])
+}
+
+/// Removes the registration and the subscription. The browser forgets its own even if the server cannot be
+/// reached: the push service then tells the server that it is gone.
+export async function turnOff(client) {
+    const record = await registration()
+    const found = "serviceWorker" in navigator ? await navigator.serviceWorker.getRegistration() : undefined
+    const subscription = await found?.pushManager?.getSubscription()
+    await subscription?.unsubscribe()
+    await forgetRegistration()
+    await navigator.clearAppBadge?.().catch(() => {})
+    if (record) await client.unregister(record.id)
+}
+
+/// Starts the service worker without subscribing, so that the page opens offline.
+export async function prepare() {
+    if (window.isSecureContext && "serviceWorker" in navigator) await worker()
+}
+
+function bytes(base64url) {
+    const plain = atob(base64url.replaceAll("-", "+").replaceAll("_", "/"))
+    return Uint8Array.from(plain, character => character.charCodeAt(0))
+}
+
+function isSame(one, other) {
+    return one.length === other.length && one.every((byte, index) => byte === other[index])
+}

@@ -1,0 +1,162 @@
+// The player's page: signs in by the link, shows the parts, and says what went wrong.
+
+import {account, accountInAddress, forgetAccount, forgetRegistration, keepAccount} from "./account.js"
+import {isOn, obstacle, Obstacle, prepare, subscribe, turnOff, turnOn} from "./browser.js"
+import {showDevices} from "./devices.js"
+import {make, the} from "./elements.js"
+import {showGames} from "./games.js"
+import {preparePreferences, showPreferences} from "./preferences.js"
+import {failureText, language, languages, loadTexts, text, want} from "./texts.js"
+import {Client} from "./turnstone.js"
+
+/// How often a visible page looks at the games. The server asks Online-Go.com as often.
+const lookEvery = 30_000
+
+let client = null
+let diagnostics = null
+
+function words(error) {
+    return error instanceof Obstacle ? text(`browser.${error.message}`) : failureText(error)
+}
+
+function tell(status, problem = "") {
+    the("status").textContent = status
+    the("problem").textContent = problem
+}
+
+/// Runs a button's work, and shows the text it answers, or why it failed. Meanwhile further presses do nothing;
+/// a button that is really disabled would lose the keyboard's focus.
+async function run(button, work) {
+    if (button.ariaDisabled === "true") return
+    tell("")
+    button.ariaDisabled = "true"
+    try {
+        tell(await work() ?? "")
+    } catch (error) {
+        tell("", words(error))
+    } finally {
+        button.ariaDisabled = null
+    }
+}
+
+async function showBrowser() {
+    const on = await isOn()
+    const reason = obstacle()
+    the("browser-state").textContent = text(on ? "browser.on" : reason ? `browser.${reason}` : "browser.off")
+    const focused = document.activeElement
+    the("turn-on").hidden = on || reason !== null
+    the("turn-off").hidden = !on
+    // A hidden button loses the keyboard's focus: its counterpart takes it.
+    if (focused === the("turn-on") && on) the("turn-off").focus()
+    if (focused === the("turn-off") && !on) the("turn-on").focus()
+}
+
+async function look() {
+    try {
+        diagnostics = await client.diagnostics()
+        showGames(diagnostics)
+        if (the("problem").dataset.of === "look") tell(the("status").textContent)
+        delete the("problem").dataset.of
+    } catch (error) {
+        tell("", words(error))
+        the("problem").dataset.of = "look"
+    }
+    await showDevices(diagnostics, removeHere)
+}
+
+const removeHere = button => run(button, async () => {
+    await turnOff(client)
+    await Promise.all([showBrowser(), look()])
+    the("main").focus()
+    return text("browser.turnedOff")
+})
+
+async function show() {
+    const kept = account()
+    client = kept ? new Client(kept) : null
+    the("signed-in").hidden = client === null
+    the("signed-out").hidden = client !== null
+    the("who").textContent = client ? text("who", {player: kept.player}) : ""
+    if (client === null) return
+    const renewal = async () => {
+        if (await isOn()) await subscribe(client)
+        await showBrowser()
+    }
+    const parts = await Promise.allSettled([look(), showPreferences(client), showBrowser().then(renewal)])
+    const failed = parts.find(part => part.status === "rejected")
+    if (failed && the("problem").textContent === "") tell("", words(failed.reason))
+}
+
+/// Takes the account of a sign-in link. Whoever made the link learns nothing, but the pushes would be theirs:
+/// so a browser that is signed in asks first.
+async function signIn() {
+    const found = accountInAddress()
+    if (found === undefined) tell("", text("badLink"))
+    if (!found) return
+    const former = account()
+    if (former && former.player !== found.player) {
+        if (!confirm(text("switch", {from: former.player, to: found.player}))) return
+        await turnOff(new Client(former)).catch(() => {})
+        diagnostics = null
+    }
+    try {
+        keepAccount(found)
+    } catch {
+        tell("", text("noStorage"))
+    }
+}
+
+async function signOut() {
+    let failure
+    try {
+        await turnOff(client)
+    } catch (error) {
+        failure = error
+    }
+    await forgetRegistration()
+    forgetAccount()
+    diagnostics = null
+    await show()
+    tell(text("signedOut.done"), failure ? text("signedOut.left", {why: words(failure)}) : "")
+    the("main").focus()
+}
+
+async function start() {
+    await loadTexts()
+    the("language").replaceChildren(...Object.entries(languages).map(([value, name]) =>
+        make("option", {value, textContent: name, lang: value, selected: value === language})))
+    the("language").addEventListener("change", async () => {
+        want(the("language").value)
+        await loadTexts()
+        tell("")
+        await show()
+    })
+    the("turn-on").addEventListener("click", event => run(event.target, async () => {
+        const done = turnOn(client)
+        tell(text("browser.asking"))
+        await done
+        await Promise.all([showBrowser(), look()])
+        return text("browser.turnedOn")
+    }))
+    the("turn-off").addEventListener("click", event => run(event.target, async () => {
+        await turnOff(client).finally(showBrowser)
+        await look()
+        return text("browser.turnedOff")
+    }))
+    the("sign-out").addEventListener("click", event => run(event.target, async () => {
+        await signOut()
+        return the("status").textContent
+    }))
+    preparePreferences(() => client, run)
+    addEventListener("hashchange", async () => {
+        await signIn()
+        await show()
+    })
+    navigator.serviceWorker?.addEventListener("message", () => client && look())
+    document.addEventListener("visibilitychange", () => client && !document.hidden && look())
+    setInterval(() => client && !document.hidden && look(), lookEvery)
+    await signIn()
+    await Promise.all([show(), prepare().catch(() => {})])
+}
+
+start()

@@ -1,0 +1,70 @@
+// The page's texts: one file for each language, NAME.json.
+
+export const languages = {en: "English", de: "Deutsch", fr: "Français", ja: "日本語", ko: "한국어", "zh-Hans": "简体中文"}
+
+let texts = {}
+export let language = "en"
+
+/// Sets the language from now on, or for this visit only if the browser keeps nothing.
+export function want(name) {
+    wantedNow = name
+    try {
+        localStorage.setItem("language", name)
+    } catch {
+        // It holds until the page is closed.
+    }
+}
+
+let wantedNow = null
+
+function kept() {
+    try {
+        return localStorage.getItem("language")
+    } catch {
+        return null
+    }
+}
+
+/// The wanted language if there is one, else the first of the browser's that is known.
+function choose() {
+    const wanted = [wantedNow ?? kept(), ...navigator.languages]
+    for (const name of wanted) {
+        if (!name) continue
+        if (name in languages) return name
+        const base = name.split("-")[0]
+        if (base === "zh") return "zh-Hans"
+        if (base in languages) return base
+    }
+    return "en"
+}
+
+export async function loadTexts() {
+    language = choose()
+    texts = await (await fetch(`text-${language.toLowerCase()}.json`)).json()
+    document.documentElement.lang = language
+    for (const element of document.querySelectorAll("[data-text]")) element.textContent = text(element.dataset.text)
+}
+
+/// A text, with `{name}` replaced by the value of that name.
+export function text(name, values = {}) {
+    return texts[name].replace(/\{(\w+)\}/g, (_, value) => values[value])
+}
+
+/// "3 hours ago", for milliseconds since 1970.
+export function ago(milliseconds) {
+    const seconds = Math.max(0, (Date.now() - milliseconds) / 1000)
+    const [size, unit] = [[86400, "day"], [3600, "hour"], [60, "minute"], [1, "second"]].find(([size]) => seconds >= size) ?? [1, "second"]
+    return new Intl.RelativeTimeFormat(language, {numeric: "auto"}).format(-Math.floor(seconds / size), unit)
+}
+
+export function moment(date) {
+    return new Intl.DateTimeFormat(language, {dateStyle: "medium", timeStyle: "short"}).format(date)
+}
+
+/// A failure of the client in words, with the server's own sentence where it says more.
+export function failureText(failure) {
+    const known = {0: "offline", 401: "key", 403: "key", 409: "tooMany", 412: "changed", 422: "refused", 429: "tooOften", 503: "busy"}
+    if (failure.status === undefined) return text("failure.other", {why: failure.message})
+    const name = known[failure.status]
+    return name ? text(`failure.${name}`, {why: failure.message}) : text("failure.other", {why: `${failure.status} ${failure.message}`})
+}

@@ -1,0 +1,78 @@
+// A client of the routes that a player's API key may use. It is relative to the page, so it works below a
+// prefix too.
+
+/// A request that was refused (`status`), or that got no answer (`status` 0).
+export class Failure extends Error {
+    constructor(status, sentence, retryAfter) {
+        super(sentence)
+        this.status = status
+        this.retryAfter = retryAfter
+    }
+}
+
+export class Client {
+    /// account: {key, player}: an API key and the number of the player to whom it belongs.
+    constructor(account) {
+        this.account = account
+    }
+
+    /// Answers {body, etag}. Throws Failure.
+    async ask(method, path, body, headers = {}) {
+        const request = {method, headers: {"X-API-Key": this.account.key, ...headers}, cache: "no-store", credentials: "omit"}
+        if (body !== undefined) {
+            request.headers["Content-Type"] = "application/json"
+            request.body = JSON.stringify(body)
+        }
+        let response
+        try {
+            response = await fetch(path, request)
+        } catch {
+            throw new Failure(0, "")
+        }
+        let answer = {}
+        try {
+            answer = await response.json()
+        } catch {
+            // An answer of something in between has no JSON. Its status says enough.
+        }
+        if (!response.ok) throw new Failure(response.status, String(answer?.error ?? ""), response.headers.get("Retry-After"))
+        return {body: answer, etag: response.headers.get("ETag")}
+    }
+
+    async diagnostics() {
+        return (await this.ask("GET", `diagnostics/${this.account.player}`)).body
+    }
+
+    /// Answers {preferences, etag}.
+    async preferences() {
+        const {body, etag} = await this.ask("GET", "api/preferences")
+        return {preferences: body.preferences, etag}
+    }
+
+    /// Replaces the preferences, unless they have changed since `etag` (Failure with status 412).
+    async setPreferences(preferences, etag) {
+        const answer = await this.ask("PUT", "api/preferences", preferences, etag ? {"If-Match": etag} : {})
+        return {preferences: answer.body.preferences, etag: answer.etag}
+    }
+
+    /// The key with which a browser subscribes.
+    async pushKey() {
+        return (await this.ask("GET", "api/push/config")).body.vapid_public_key
+    }
+
+    /// Registers this browser's subscription, and answers its id.
+    async register(subscription) {
+        const {body} = await this.ask("POST", "register",
+            {user_id: this.account.player, platform: "web", subscription: subscription.toJSON()})
+        return body.id
+    }
+
+    /// Removes a device. One that is not there is fine.
+    async unregister(id) {
+        try {
+            await this.ask("DELETE", `register/${encodeURIComponent(id)}`)
+        } catch (failure) {
+            if (failure.status !== 404) throw failure
+        }
+    }
+}

@@ -1,0 +1,371 @@
+"""Drives the player's page in a headless Chromium, for infra/checks/browser.
+
+    page.py LINK SIMULATOR [SCREENSHOTS]
+
+LINK signs in. SIMULATOR is the folder of the stand-ins. The page's own PushManager is replaced by one whose
+subscription the stand-in for a push service holds, because a real one needs the network. Everything behind it is
+real: registration, check-turns, deliver, encryption. What the stand-in decrypts is handed to the page's service
+worker as the browser does it.
+"""
+
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import sync_playwright
+
+link, simulator = sys.argv[1], pathlib.Path(sys.argv[2])
+pictures = pathlib.Path(sys.argv[3]) if sys.argv[3:] and sys.argv[3] else None
+home = link.split("#")[0]
+origin = home.rstrip("/")
+key = re.search(r"key=(\w+)", link).group(1)
+environment = dict(line.split("=", 1) for line in (simulator / "simulator.env").read_text().splitlines() if "=" in line)
+
+FAKE = """
+(() => {
+    if (!location.protocol.startsWith("http")) return
+    const kept = localStorage.getItem.bind(localStorage)
+    const subscription = () => kept("fake") && {
+        endpoint: JSON.parse(kept("fake")).endpoint, options: {applicationServerKey: null}, toJSON: () => JSON.parse(kept("fake")),
+        unsubscribe: async () => { localStorage.removeItem("fake"); return true },
+    }
+    PushManager.prototype.getSubscription = async () => subscription() || null
+    PushManager.prototype.subscribe = async options => {
+        if (window.pushFails === "hangs") await new Promise(() => {})
+        if (window.pushFails) throw new DOMException("no push service", window.pushFails)
+        window.subscribedWith = options
+        localStorage.setItem("fake", SUBSCRIPTION)
+        return subscription()
+    }
+})()
+"""
+
+
+def tell(command):
+    """Gives the stand-ins a command. They speak HTTP/2, which Python does not."""
+    return json.loads(subprocess.run(
+        ["/usr/bin/curl", "--silent", "--fail", "--max-time", "10", "--cacert", simulator / "ca.pem", "--data", json.dumps(command),
+         f"{environment['OGS_BASE_URL']}/simulator/command"], check=True, capture_output=True).stdout)
+
+
+def check(what):
+    """Runs a step at once, and prints whether it holds."""
+    def run(step):
+        try:
+            step()
+            print(f"ok {what}", flush=True)
+        except Exception as error:
+            print(f"not ok {what}: {' '.join(str(error).split())[:400]}", flush=True)
+    return run
+
+
+def expect(holds, why):
+    if not holds:
+        raise AssertionError(why)
+
+
+def until(holds, why, seconds=15):
+    end = time.monotonic() + seconds
+    while not holds():
+        expect(time.monotonic() < end, why)
+        page.wait_for_timeout(100)
+
+
+def picture(name):
+    if pictures:
+        pictures.mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=str(pictures / f"{name}.png"), full_page=True)
+
+
+def accessible(name):
+    found = Axe().run(page).response["violations"]
+    expect(not found, f"axe-core, {name}: " + "; ".join(f"{one['id']} at {one['nodes'][0]['target']}" for one in found))
+
+
+def notifications():
+    return page.evaluate("""async () => (await (await navigator.serviceWorker.ready).getNotifications())
+        .map(one => ({title: one.title, body: one.body, tag: one.tag, data: one.data}))""")
+
+
+def kept():
+    """This browser's registration, as the worker has it."""
+    return page.evaluate("async () => (await (await caches.open('account')).match(new URL('registration', location.href).href)).json()")
+
+
+def remove(identifier):
+    """Removes a device. Returns the answer's status."""
+    request = urllib.request.Request(f"{home}register/{identifier}", headers={"X-API-Key": key}, method="DELETE")
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return answer.status
+    except urllib.error.HTTPError as answer:
+        return answer.code
+
+
+def text(selector):
+    return page.locator(selector).inner_text()
+
+
+with sync_playwright() as playwright:
+    browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+    print(f"# Chromium {browser.version}")
+    context = browser.new_context(locale="en-GB", timezone_id="Europe/Berlin", viewport={"width": 1100, "height": 800})
+    subscription = tell({"do": "web-subscription"})
+    context.add_init_script(FAKE.replace("SUBSCRIPTION", json.dumps(json.dumps(subscription["subscription"]))))
+    page = context.new_page()
+    said = []
+    page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: said.append(str(error)))
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+
+    @check("without a link the page asks for one")
+    def _():
+        page.goto(home)
+        page.locator("#signed-out").wait_for()
+        expect(page.locator("#signed-in").is_hidden(), "it shows more")
+        accessible("signed out")
+        picture("signed-out")
+
+    @check("an incomplete link is refused in words")
+    def _():
+        page.goto(f"{home}#key=abc&player=1")
+        until(lambda: "incomplete" in text("#problem"), text("#problem"))
+        expect("key" not in page.url, page.url)
+
+    @check("a link signs in and leaves the address")
+    def _():
+        page.goto("about:blank")
+        page.goto(link)
+        page.locator("#waiting li").first.wait_for()
+        expect(page.url == home, page.url)
+        expect("A quiet game" in text("#waiting"), text("#waiting"))
+        expect("A long game" in text("#others"), text("#others"))
+        expect(text("#problem") == "", text("#problem"))
+
+    @check("a permission that is denied is said in words")
+    def _():
+        page.evaluate("Notification.requestPermission = async () => 'denied'")
+        page.click("#turn-on")
+        until(lambda: "blocks notifications" in text("#problem"), text("#problem"))
+        page.reload()
+
+    context.grant_permissions(["notifications"], origin=origin)
+
+    @check("a push service that cannot be reached is said in words")
+    def _():
+        page.reload()
+        page.locator("#turn-on").wait_for()
+        page.evaluate("window.pushFails = 'AbortError'")
+        page.click("#turn-on")
+        until(lambda: "could not reach its push service" in text("#problem"), text("#problem"))
+        page.evaluate("""() => {
+            const wait = window.setTimeout
+            window.setTimeout = (work, ms) => wait(work, ms / 20)
+            window.pushFails = "hangs"
+        }""")
+        page.click("#turn-on")
+        until(lambda: "Asking" in text("#status"), text("#status"))
+        until(lambda: "could not reach its push service" in text("#problem"), "no answer is no problem", 5)
+        page.reload()
+        page.locator("#turn-on").wait_for()
+
+    @check("notifications are turned on by the keyboard")
+    def _():
+        page.focus("#turn-on")
+        page.keyboard.press("Enter")
+        until(lambda: "are on" in text("#browser-state"), text("#problem") or text("#browser-state"))
+        expect(page.evaluate("document.activeElement.id") == "turn-off", "the focus is lost")
+        expect("This browser" in text("#devices"), text("#devices"))
+
+    @check("accessible when signed in: light, dark, narrow")
+    def _():
+        picture("light")
+        accessible("light")
+        page.emulate_media(color_scheme="dark")
+        picture("dark")
+        accessible("dark")
+        page.set_viewport_size({"width": 340, "height": 740})
+        picture("narrow")
+        expect(page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "it scrolls sideways")
+        accessible("narrow")
+        page.emulate_media(color_scheme="light")
+        page.set_viewport_size({"width": 1100, "height": 800})
+
+    session = context.new_cdp_session(page)
+    registrations = []
+    session.on("ServiceWorker.workerRegistrationUpdated", lambda event: registrations.extend(event["registrations"]))
+    session.send("ServiceWorker.enable")
+
+    def deliver(data):
+        until(lambda: registrations, "there is no service worker")
+        session.send("ServiceWorker.deliverPushMessage", {
+            "origin": origin, "registrationId": registrations[-1]["registrationId"], "data": data})
+
+    @check("a turn becomes a push, and the push a notification")
+    def _():
+        pushes = lambda: [push for push in tell({"do": "report"})["web"]["pushes"]
+                          if push["subscription"] == subscription["id"] and push["accepted"]]
+        until(pushes, "no push arrived at the push service", 75)
+        payload = pushes()[-1]["payload"]
+        deliver(payload if isinstance(payload, str) else json.dumps(payload))
+        until(notifications, "nothing is shown")
+        shown = notifications()[0]
+        expect(shown["title"] == "Your turn in Go!", shown)
+        expect("A quiet game" in shown["body"] and shown["tag"], shown)
+        expect(shown["data"]["navigate"].endswith("/game/1001"), shown)
+
+    @check("malformed pushes show a notification too")
+    def _():
+        for data in ["", "{", "[]", "null", '{"notification": 7}', '{"notification": {"title": 7}}',
+                     '{"notification": {"title": "T", "body": 1, "tag": [], "actions": [1, null, {}], "timestamp": "x", "renotify": true, "vibrate": "y"}}']:
+            before = len(notifications())
+            deliver(data)
+            until(lambda: len(notifications()) == before + 1, f"nothing is shown for {data}", 5)
+        expect(any(one["body"] == "There is news about your games." for one in notifications()), "not the page's own text")
+
+    worker = context.service_workers[0]
+
+    @check("a push sets the badge")
+    def _():
+        worker.evaluate("() => { navigator.setAppBadge = async badge => { self.badge = badge } }")
+        deliver('{"web_push": 8030, "app_badge": 7, "notification": {"title": "T", "tag": "t", "app_badge": 7}}')
+        until(lambda: worker.evaluate("self.badge") == 7, "no badge")
+
+    @check("a push with the same tag replaces the notification")
+    def _():
+        before = len(notifications())
+        deliver('{"notification": {"title": "U", "tag": "t"}}')
+        until(lambda: any(one["title"] == "U" for one in notifications()), "nothing is shown")
+        expect(len(notifications()) == before, "there are two")
+
+    @check("a click opens the game, an action its own address, and the page only if nothing else fits")
+    def _():
+        def opened(members, action=""):
+            return worker.evaluate("""async ([members, action]) => {
+                for (const one of await registration.getNotifications()) one.close()
+                const opened = []
+                clients.openWindow = async address => { opened.push(address) }
+                WindowClient.prototype.focus = async function () { opened.push("focus " + this.url) }
+                await registration.showNotification("T", {data: options(members).data})
+                const [notification] = await registration.getNotifications()
+                const waited = []
+                const event = new NotificationEvent("notificationclick", {notification, action})
+                event.waitUntil = promise => waited.push(promise)
+                dispatchEvent(event)
+                await Promise.all(waited)
+                return opened.join()
+            }""", [members, action])
+
+        actions = [{"action": "a", "title": "A", "navigate": "https://b.example/2"}]
+        for members, action, wanted in [
+                ({"navigate": "https://a.example/1"}, "", "https://a.example/1"),
+                ({"navigate": "https://a.example/1", "actions": actions}, "a", "https://b.example/2"),
+                ({"navigate": "https://a.example/1", "actions": actions}, "c", "https://a.example/1"),
+                ({"navigate": home}, "", f"focus {home}"), ({}, "", f"focus {home}"), ({"navigate": 7}, "", f"focus {home}"),
+                ({"navigate": "javascript:alert(1)"}, "", f"focus {home}"), ({"navigate": "http://a.example/"}, "", f"focus {home}"),
+                ({"navigate": "https://"}, "", f"focus {home}")]:
+            found = opened(members, action)
+            expect(found == wanted, f"{members} {action} opened {found}")
+
+    @check("a subscription that the browser changed is registered, and the former one removed")
+    def _():
+        former = kept()["id"]
+        other = tell({"do": "web-subscription"})["subscription"]
+        worker.evaluate("""async other => {
+            const waited = []
+            const event = new ExtendableEvent("pushsubscriptionchange")
+            event.waitUntil = promise => waited.push(promise)
+            event.newSubscription = {toJSON: () => other}
+            dispatchEvent(event)
+            await Promise.all(waited)
+        }""", other)
+        expect(kept()["id"] != former, "it is the former one")
+        expect(remove(former) == 404, "the former one is still registered")
+        page.reload()
+        until(lambda: "are on" in text("#browser-state"), text("#browser-state"))
+
+    @check("preferences are saved")
+    def _():
+        page.locator("#quiet").check()
+        expect(page.input_value("#quiet-zone") == "Europe/Berlin", "another time zone than the browser's")
+        page.click("#preferences button[type=submit]")
+        until(lambda: "saved" in text("#status"), text("#problem"))
+        page.click("#mute-hour")
+        until(lambda: "Muted until" in text("#mute-state"), text("#problem"))
+        page.reload()
+        until(lambda: page.locator("#quiet").is_checked() and "Muted until" in text("#mute-state"), "forgotten")
+        page.click("#unmute")
+        until(lambda: "Not muted" in text("#mute-state"), text("#problem"))
+
+    @check("a wrong time zone is refused in words")
+    def _():
+        page.fill("#quiet-zone", "Europe/Nowhere")
+        page.click("#preferences button[type=submit]")
+        until(lambda: "refused" in text("#problem"), text("#problem"))
+
+    @check("preferences that changed elsewhere are shown instead")
+    def _():
+        page.reload()
+        until(lambda: page.locator("#quiet").is_checked(), "forgotten")
+        request = urllib.request.Request(f"{home}api/preferences", b'{"kinds": {"comment": false}}',
+                                         {"X-API-Key": key, "Content-Type": "application/json"}, method="PUT")
+        urllib.request.urlopen(request, timeout=10).close()
+        page.click("#preferences button[type=submit]")
+        until(lambda: "changed elsewhere" in text("#problem"), text("#problem"))
+        expect(not page.locator("#quiet").is_checked() and "comment" in text("#kinds"), "not what is stored")
+
+    @check("each language is shown")
+    def _():
+        for language in ["de", "fr", "ja", "ko", "zh-Hans", "en"]:
+            page.select_option("#language", language)
+            until(lambda: page.evaluate("document.documentElement.lang") == language, language)
+            expect("undefined" not in text("body") and "{" not in text("body"), text("body"))
+            picture(f"language-{language}")
+
+    @check("the page opens offline, and says so")
+    def _():
+        context.set_offline(True)
+        page.reload()
+        until(lambda: "cannot be reached" in text("#problem"), text("#problem"))
+        until(lambda: "are on" in text("#browser-state"), "the browser has forgotten")
+        context.set_offline(False)
+        page.reload()
+        until(lambda: page.locator("#waiting li").count() > 0, "no games")
+
+    @check("signing out removes the registration and the key")
+    def _():
+        registered = kept()["id"]
+        page.click("#sign-out")
+        page.locator("#signed-out").wait_for()
+        expect(page.evaluate("Object.keys(localStorage).join()") == "language", page.evaluate("Object.keys(localStorage).join()"))
+        expect("account" not in page.evaluate("caches.keys()"), "the worker still has the key")
+        expect(remove(registered) == 404, "it is still registered")
+
+    @check("a browser that keeps nothing is told so in words")
+    def _():
+        other = browser.new_context(locale="de-DE")
+        other.add_init_script("""Object.defineProperty(window, "localStorage", {get() { throw new DOMException("no", "SecurityError") }})""")
+        strict = other.new_page()
+        strict.goto(link)
+        strict.locator("#signed-out").wait_for()
+        expect("Websitedaten" in strict.locator("#problem").inner_text(), strict.locator("#problem").inner_text())
+        strict.select_option("#language", "fr")
+        strict.get_by_text("Ouvrez le lien de connexion").wait_for()
+        other.close()
+
+    @check("nothing foreign was asked, and nothing broke a policy")
+    def _():
+        foreign = [address for address in asked if not address.startswith((home, "about:", "data:"))]
+        expect(not foreign, foreign)
+        broken = [line for line in said if not re.search(r"Failed to load resource|status of (4|5)\d\d|ERR_", line)]
+        expect(not broken, broken)
+
+    browser.close()
+print("ok everything was tried")
