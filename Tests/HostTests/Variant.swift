@@ -73,8 +73,9 @@ struct Variant: Sendable {
             request.changed { $0.method = "BREW" }.bytes
         },
         Variant(name: "an encoded slash", .refused) { request in
-            // The token of an Android phone may have one.
-            guard !request.target.contains("/users-by-token/") else { return nil }
+            // The token of an Android phone and a user's id may have one.
+            let open = ["/users-by-token/", "/api/users/"]
+            guard !open.contains(where: { request.target.contains($0) }) else { return nil }
             return request.changed { $0.extendPath(by: "%2Fx") }.bytes
         },
         Variant(name: "a slash more", .refused) { $0.changed { $0.extendPath(by: "/") }.bytes },

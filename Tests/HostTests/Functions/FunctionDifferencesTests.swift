@@ -64,12 +64,12 @@ private struct Row {
             "a key beside the key", "GET", asking, [key, ("X_API_Key", "no key")], is: 200,
             except: [.watchdog: 400]),
         Row(
-            "an encoded slash", "GET", "/users-by-token/8086%2F8086", is: 400,
+            "an encoded slash", "GET", "/diagnostics/8086%2F8086", is: 400,
             except: [.watchdog: 404]),
         Row(
             "an encoded slash between segments", "GET", "/users-by-token%2F\(Installed.token)",
             is: 404, except: [.watchdog: 200]),
-        Row("a slash encoded twice", "GET", "/users-by-token/8086%252F8086", is: 400),
+        Row("a slash encoded twice", "GET", "/diagnostics/8086%252F8086", is: 400),
         Row("an encoded NUL", "GET", "/users-by-token/80%00", is: 400, except: [.watchdog: nil]),
         Row("a way up", "GET", "/x/../health", is: 400, except: [.watchdog: nil]),
         Row("two slashes", "GET", "/api-keys//", is: 404, except: [.watchdog: nil]),
