@@ -48,9 +48,13 @@ struct ConditionMembers {
         guard let relation = try text("relation") else {
             throw .malformed("\(name).relation is required")
         }
+        let key = try text("key")
+        guard field == "tag" || key == nil else {
+            throw .malformed("\(name).key is only for tags")
+        }
         switch field {
         case "tag":
-            guard let key = try text("key"),
+            guard let key,
                 (1...Profile.longestTagName).contains(key.utf8.count)
             else {
                 throw .malformed(

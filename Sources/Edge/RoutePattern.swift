@@ -18,6 +18,9 @@ struct RoutePattern {
     /// The number of segments.
     var length: Int { segments.count }
 
+    /// The number of segments that are words, not `{names}`.
+    var words: Int { segments.count { $0.utf8.first != UInt8(ascii: "{") } }
+
     /// Whether the route accepts a method. `GET` also accepts `HEAD`.
     func accepts(_ other: String) -> Bool {
         other == method || (other == "HEAD" && method == "GET")

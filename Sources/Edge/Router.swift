@@ -3,7 +3,8 @@ import Turnstone
 /// Finds the route of a request, for programs and for `front`.
 ///
 /// The longest pattern that matches the end of the path wins: `/check/health` is a player's although
-/// `/health` matches too. Among patterns of the same length the method decides.
+/// `/health` matches too. Among patterns of the same length, the one with more words wins: `/api/notify/count`
+/// is no message's. Then the method decides.
 struct Router {
     private let routes: [RoutePattern]
 
@@ -39,15 +40,18 @@ struct Router {
         return isAPI.some && (isAPI.all || sent.contains(apiPrefix))
     }
 
-    /// The routes with the longest matching pattern.
+    /// The routes with the longest matching pattern, and the most words in it.
     private func fitting(_ path: [String]) -> [PathRoutes.Element] {
         var found: [PathRoutes.Element] = []
         for index in routes.indices {
             let route = routes[index]
             guard let parameters = route.parameters(in: path) else { continue }
-            let longest = found.first?.pattern.length ?? 0
-            guard route.length >= longest else { continue }
-            if route.length > longest { found = [] }
+            if let best = found.first?.pattern {
+                let rank = (route.length, route.words)
+                let highest = (best.length, best.words)
+                guard rank >= highest else { continue }
+                if rank > highest { found = [] }
+            }
             found.append(
                 PathRoutes.Element(index: index, pattern: route, parameters: parameters))
         }

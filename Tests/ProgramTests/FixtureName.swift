@@ -21,8 +21,9 @@ struct FixtureName: CustomTestStringConvertible, CustomStringConvertible, Sendab
     }
 
     /// Every program, by the name of its folder.
-    static let programs = names(in: functions).filter(\.hasDirectoryPath)
-        .map(\.lastPathComponent)
+    static let programs = names(in: functions).filter {
+        FileManager.default.fileExists(atPath: $0.appendingPathComponent("main.swift").path)
+    }.map(\.lastPathComponent)
 
     private static func names(in folder: URL) -> [URL] {
         let names = try? FileManager.default.contentsOfDirectory(

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 
 /// The results that a script under `infra/checks` printed.
 package struct CheckScript {
@@ -22,6 +23,12 @@ package struct CheckScript {
         let pipe = Pipe()
         check.standardInput = FileHandle(forReadingAtPath: "\(folder.path)/input")
         check.standardOutput = pipe
+        // The threads of tests block all signals, and a script that inherits this cannot be asked to end.
+        var none = sigset_t()
+        var before = sigset_t()
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
         try check.run()
         output = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         check.waitUntilExit()
