@@ -12,9 +12,11 @@ struct ConditionMembers {
         self.name = name
     }
 
-    /// Refuses members that have not been read.
+    /// Refuses members that have not been read. One of ours that is `null` counts as missing.
     func finish() throws(Failure) {
-        if let member = rest.members.first {
+        let names = ["operator", "field", "key", "relation", "value"]
+        let member = rest.members.first { $0.value != .null || !names.contains($0.name) }
+        if let member {
             throw .malformed("unknown member \(name).\(member.name)")
         }
     }
@@ -48,13 +50,9 @@ struct ConditionMembers {
         guard let relation = try text("relation") else {
             throw .malformed("\(name).relation is required")
         }
-        let key = try text("key")
-        guard field == "tag" || key == nil else {
-            throw .malformed("\(name).key is only for tags")
-        }
         switch field {
         case "tag":
-            guard let key,
+            guard let key = try text("key"),
                 (1...Profile.longestTagName).contains(key.utf8.count)
             else {
                 throw .malformed(
