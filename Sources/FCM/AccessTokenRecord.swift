@@ -1,19 +1,26 @@
 import Turnstone
+import Unix
 
 /// The document that all processes share: the access token, who is fetching the next one, and the failures
 /// to fetch one.
 ///
 /// No lock is held while a token is fetched. Instead, a process writes a claim with a deadline, and the others
-/// leave the fetch to it until then.
+/// leave the fetch to it until then, or until they see that it was killed.
 package struct AccessTokenRecord: Equatable, Sendable {
     package var token: AccessToken?
     var claim: Claim?
     var failure: FailedFetch?
 
     struct Claim: Equatable, Sendable {
-        /// The process, by a random name.
-        let holder: String
+        let holder: Holder
         let until: Timestamp
+    }
+
+    /// A process that fetches a token.
+    package struct Holder: Equatable, Sendable {
+        /// A random name: a machine may give a process's id to another one.
+        let name: String
+        let address: ProcessAddress
     }
 
     /// The failures since the last successful fetch.
@@ -47,9 +54,9 @@ package struct AccessTokenRecord: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - rejected: the text of a token that FCM refused, if any.
-    ///   - holder: this process's name.
+    ///   - holder: this process.
     package mutating func decide(
-        rejected: String?, holder: String, now: Timestamp
+        rejected: String?, holder: Holder, now: Timestamp
     ) -> Decision {
         let usable = token.flatMap { $0.isValid(at: now) && $0.text != rejected ? $0 : nil }
         if let usable, now < usable.renewal {
@@ -67,7 +74,7 @@ package struct AccessTokenRecord: Equatable, Sendable {
             return .use(usable, min(failure.until - now, .minutes(1)))
         }
         if let claim, claim.holder != holder, now < claim.until,
-            claim.until <= now + Self.claimLife
+            claim.until <= now + Self.claimLife, !claim.holder.address.isGone
         {
             return .wait(usable)
         }
@@ -85,7 +92,7 @@ package struct AccessTokenRecord: Equatable, Sendable {
     }
 
     /// Records a failed fetch, unless another process has claimed the fetch since.
-    mutating func fail(_ failed: TokenFailure, holder: String, now: Timestamp) {
+    mutating func fail(_ failed: TokenFailure, holder: Holder, now: Timestamp) {
         guard claim?.holder == holder else { return }
         claim = nil
         let count = (failure?.count ?? 0).saturatingAdd(1)
@@ -110,10 +117,11 @@ extension AccessTokenRecord {
     /// Reads a document's members. What is missing or cannot be read counts as absent.
     package init(_ members: JSONObject) {
         token = members["token"]?.object.flatMap { AccessToken($0) }
-        if let claim = members["claim"]?.object, let holder = claim["holder"]?.string,
+        if let claim = members["claim"]?.object, let name = claim["holder"]?.string,
             let until = claim["until"]?.timestamp
         {
-            self.claim = Claim(holder: holder, until: until)
+            let address = ProcessAddress(host: claim["host"]?.string, id: claim["pid"]?.integer)
+            self.claim = Claim(holder: Holder(name: name, address: address), until: until)
         }
         if let failure = members["failure"]?.object, let until = failure["until"]?.timestamp {
             self.failure = FailedFetch(
@@ -127,7 +135,12 @@ extension AccessTokenRecord {
     package func write(to members: inout JSONObject) {
         members["token"] = token.map { .object($0.members) }
         members["claim"] = claim.map {
-            ["holder": .string($0.holder), "until": JSONValue($0.until)]
+            var claim: JSONObject = [
+                "holder": .string($0.holder.name), "until": JSONValue($0.until),
+            ]
+            claim["host"] = $0.holder.address.host.map { .string($0) }
+            claim["pid"] = $0.holder.address.id.map { .integer($0) }
+            return .object(claim)
         }
         members["failure"] = failure.map {
             [

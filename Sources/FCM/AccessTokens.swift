@@ -10,8 +10,8 @@ package final class AccessTokens {
     private let account: ServiceAccount
     private let context: TLSContext
     private let store: AccessTokenStore
-    /// This process's name in the record.
-    private let holder: String
+    /// This process in the record.
+    private let holder: AccessTokenRecord.Holder
     private var token: AccessToken?
     /// The text of the token that FCM refused.
     private var rejected: String?
@@ -34,7 +34,7 @@ package final class AccessTokens {
         self.account = account
         self.context = context
         self.store = store
-        holder = hex(try randomBytes(8))
+        holder = AccessTokenRecord.Holder(name: hex(try randomBytes(8)), address: .own)
     }
 
     /// The connection of the fetch that is under way, to be waited for together with the others.

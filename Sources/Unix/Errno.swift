@@ -29,6 +29,7 @@ package struct Errno: Equatable, Sendable {
     package static let tooLarge = Errno(rawValue: EFBIG)
     package static let badDescriptor = Errno(rawValue: EBADF)
     package static let timedOut = Errno(rawValue: ETIMEDOUT)
+    package static let noProcess = Errno(rawValue: ESRCH)
     /// Not a file that can be read again, such as a FIFO.
     package static let notAFile = Errno(rawValue: ESPIPE)
 
