@@ -7,6 +7,8 @@ static inline CURLcode ccurl_setopt_long(CURL *easy, CURLoption option, long val
 static inline CURLcode ccurl_setopt_text(CURL *easy, CURLoption option, const char *value) { return curl_easy_setopt(easy, option, value); }
 static inline CURLcode ccurl_setopt_pointer(CURL *easy, CURLoption option, void *value) { return curl_easy_setopt(easy, option, value); }
 static inline CURLcode ccurl_setopt_write(CURL *easy, CURLoption option, curl_write_callback value) { return curl_easy_setopt(easy, option, value); }
+static inline CURLcode ccurl_setopt_read(CURL *easy, curl_read_callback value) { return curl_easy_setopt(easy, CURLOPT_READFUNCTION, value); }
+static inline CURLcode ccurl_setopt_seek(CURL *easy, curl_seek_callback value) { return curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, value); }
 static inline CURLcode ccurl_setopt_opener(CURL *easy, curl_opensocket_callback value) { return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, value); }
 static inline CURLcode ccurl_getinfo_long(CURL *easy, CURLINFO info, long *value) { return curl_easy_getinfo(easy, info, value); }
 static inline CURLcode ccurl_getinfo_pointer(CURL *easy, CURLINFO info, void **value) { return curl_easy_getinfo(easy, info, value); }

@@ -121,7 +121,7 @@ final class WebService {
     }
 
     func reset() {
-        browsers = [:]
+        for browser in browsers.values { browser.goneStatus = nil }
         vapid.reset()
         faults = []
         isDeaf = false

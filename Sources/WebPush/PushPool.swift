@@ -74,6 +74,8 @@ final class PushPool {
                 easy, CURLOPT_CONNECTTIMEOUT_MS, Int(connectPatience.milliseconds)),
             ccurl_setopt_long(easy, CURLOPT_TIMEOUT_MS, Int(patience.milliseconds)),
             ccurl_setopt_write(easy, CURLOPT_WRITEFUNCTION, takeAnswer),
+            ccurl_setopt_read(easy, giveBody),
+            ccurl_setopt_seek(easy, refuseToRewind),
             ccurl_setopt_opener(easy, openSocket),
             // OpenSSL looks up single certificates in the folder. Reading the whole bundle would take 16 ms.
             ccurl_setopt_text(easy, CURLOPT_CAINFO, authorities),

@@ -11,6 +11,8 @@ final class PushTransfer {
     /// Whether the connection ends with it.
     private let endsConnection: Bool
     private let body: UnsafeMutableRawBufferPointer
+    /// How much of the body libcurl has taken.
+    private var given = 0
     private var headers: UnsafeMutablePointer<curl_slist>?
     private var answer: [UInt8] = []
     private var answerLength = 0
@@ -29,7 +31,7 @@ final class PushTransfer {
         self.origin = origin
         bearer = origin.bearer
         endsConnection = origin.endsConnection
-        body = .allocate(byteCount: max(1, bytes.count), alignment: 1)
+        body = .allocate(byteCount: bytes.count, alignment: 1)
         body.copyBytes(from: bytes)
         let message = item.request.message
         var lines = [
@@ -55,13 +57,21 @@ final class PushTransfer {
         let codes = [
             ccurl_setopt_text(easy, CURLOPT_URL, item.request.subscription.endpoint.text),
             ccurl_setopt_long(easy, CURLOPT_POSTFIELDSIZE, body.count),
-            ccurl_setopt_pointer(easy, CURLOPT_POSTFIELDS, body.baseAddress),
+            ccurl_setopt_pointer(easy, CURLOPT_READDATA, pointer),
             ccurl_setopt_pointer(easy, CURLOPT_HTTPHEADER, headers),
             ccurl_setopt_long(easy, CURLOPT_FORBID_REUSE, endsConnection ? 1 : 0),
             ccurl_setopt_pointer(easy, CURLOPT_WRITEDATA, pointer),
             ccurl_setopt_pointer(easy, CURLOPT_OPENSOCKETDATA, pointer),
         ]
         return codes.allSatisfy { $0 == CURLE_OK }
+    }
+
+    /// - Returns: the number of bytes; 0 at the end.
+    fileprivate func give(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
+        let piece = body[given...].prefix(buffer.count)
+        buffer.copyBytes(from: piece)
+        given += piece.count
+        return piece.count
     }
 
     /// - Returns: `false` if the answer is too long.
@@ -110,7 +120,9 @@ final class PushTransfer {
         if isForbidden { return .failed("its address is not public (WEBPUSH_PRIVATE_HOSTS)") }
         var sent = 0
         ccurl_getinfo_long(easy, CURLINFO_REQUEST_SIZE, &sent)
-        let reason = String(cString: curl_easy_strerror(code))
+        let reason =
+            code == CURLE_SEND_FAIL_REWIND
+            ? "the connection ended without an answer" : String(cString: curl_easy_strerror(code))
         return sent == 0 ? .failed(reason) : .lost(reason)
     }
 
@@ -122,7 +134,24 @@ final class PushTransfer {
     }
 }
 
-/// Receives each piece of a body from libcurl. Returning less than `size * count` ends the request.
+/// Gives libcurl the next piece of a body. C: `CURLOPT_READFUNCTION`.
+func giveBody(
+    _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int,
+    _ data: UnsafeMutableRawPointer?
+) -> Int {
+    guard let buffer, let data else { return 0 }
+    let transfer = Unmanaged<PushTransfer>.fromOpaque(data).takeUnretainedValue()
+    return transfer.give(UnsafeMutableRawBufferPointer(start: buffer, count: size * count))
+}
+
+/// Keeps libcurl from sending a body again by itself. It does so when a connection that it has used before ends
+/// without an answer, although the push service may have accepted the message, and nobody would know that it
+/// may arrive twice. C: `CURLOPT_SEEKFUNCTION`.
+func refuseToRewind(
+    _ data: UnsafeMutableRawPointer?, _ offset: curl_off_t, _ origin: Int32
+) -> Int32 { CURL_SEEKFUNC_FAIL }
+
+/// Receives each piece of an answer's body from libcurl. Returning less than `size * count` ends the request.
 /// C: `CURLOPT_WRITEFUNCTION`.
 func takeAnswer(
     _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int,

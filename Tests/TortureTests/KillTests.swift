@@ -1,5 +1,7 @@
+import JSON
 import TestSupport
 import Testing
+import Turnstone
 
 /// `kill -9` before each system call of a program, and then undisturbed runs.
 @Suite(.enabled(if: Fault.isPossible, "strace is not installed"))
@@ -53,14 +55,55 @@ struct KillTests {
         try killAtEachCall(ground, "deliver", row)
     }
 
+    @Test("a drainer of FCM killed at any system call loses nothing")
+    func killFcm() throws {
+        let ground = try Ground(players: 4, devices: 0, and: [.fcm], .queued)
+        let row = Row("`kill -9` at each system call of the `deliver` for FCM")
+        try killAtEachCall(ground, "deliver", row, queue: "fcm")
+    }
+
+    @Test("a drainer of Web Push killed at any system call loses nothing")
+    func killWebPush() throws {
+        let ground = try Ground(players: 4, devices: 0, and: [.web], .queued)
+        let row = Row("`kill -9` at each system call of `deliver-web`")
+        try killAtEachCall(ground, "deliver-web", row)
+    }
+
+    @Test("a drainer killed while it puts off what FCM was too busy for")
+    func killFcmPuttingOff() throws {
+        let ground = try Ground(players: 4, devices: 0, and: [.fcm], .queued)
+        let row = Row("`kill -9` at each system call of a `deliver` that FCM answers 503 for half")
+        try killAtEachCall(ground, "deliver", row, .busyGateway, queue: "fcm")
+    }
+
+    @Test("a cycle for three kinds of devices killed at any system call loses no part of a notice")
+    func killParts() throws {
+        let ground = try Ground(players: 2, devices: 1, and: [.fcm, .web], .registered)
+        let row = Row(
+            "`kill -9` at each system call of `check-turns`, notices for three push services")
+        try killAtEachCall(ground, "check-turns", row)
+    }
+
+    @Test("an accepted message for three kinds of devices loses no part, wherever it was killed")
+    func killNotify() throws {
+        let ground = try Ground(
+            players: 2, devices: 1, and: [.fcm, .web], .registered, hasGames: false)
+        let row = Row(
+            "`kill -9` at each system call of `notify`, a message for three push services")
+        try killAtEachCall(ground, "notify", row)
+    }
+
     private func killAtEachCall(
-        _ ground: Ground, _ program: String, _ row: Row, _ prelude: Prelude = .none
+        _ ground: Ground, _ program: String, _ row: Row, _ prelude: Prelude = .none,
+        queue: String? = nil
     ) throws {
-        let calls = try ground.calls(of: program, after: prelude)
+        let calls = try ground.calls(of: program, after: prelude, queue: queue)
         for call in Length.isLong ? calls : Length.sample(calls.filter(\.isWriting), few: 8) {
             let trial = try ground.trial()
             try prelude.play(trial)
+            trial.variables["TURNSTONE_QUEUE"] = queue
             let isKilled = try trial.run(program, under: .kill(before: call)) == -9
+            trial.variables["TURNSTONE_QUEUE"] = nil
             row.count(
                 try trial.verdict(), "killed before \(call)",
                 hasStruck: isKilled || prelude == .killedDrainer)
@@ -71,24 +114,36 @@ struct KillTests {
 
 extension Ground {
     /// The system calls of a program that nothing hinders.
-    func calls(of program: String, after prelude: Prelude = .none) throws -> [Fault.Call] {
+    func calls(
+        of program: String, after prelude: Prelude = .none, queue: String? = nil
+    ) throws -> [Fault.Call] {
         let trial = try trial()
         try prelude.play(trial)
-        return try Fault.calls(
-            of: program, program == "register" ? trial.registration : nil, in: trial)
+        trial.variables["TURNSTONE_QUEUE"] = queue
+        return try Fault.calls(of: program, trial.request(to: program), in: trial)
     }
 }
 
 extension Trial {
-    /// Runs a program under a fault. A client whose registration was not answered makes it again.
+    /// The request that a program is to answer; `nil` for one that a schedule starts.
+    func request(to program: String) -> JSONValue? {
+        switch program {
+        case "register": registration
+        case "notify": message("Hello", idempotencyKey: "the first one")
+        default: nil
+        }
+    }
+
+    /// Runs a program under a fault. A client whose request was not answered makes it again.
     ///
     /// - Returns: how the program ended.
     func run(_ program: String, under fault: Fault) throws -> Int32 {
-        guard program == "register" else {
+        guard let request = request(to: program) else {
             return try start(program, fault: fault).end().exitCode
         }
-        let ended = try start(program, registration, fault: fault).end()
-        if (try? Answer(event: ended.stdout))?.status != 200 { try run(program, registration) }
+        let ended = try start(program, request, fault: fault).end()
+        let status = (try? Answer(event: ended.stdout))?.status ?? 0
+        if !(200...299).contains(status) { try run(program, request) }
         return ended.exitCode
     }
 }

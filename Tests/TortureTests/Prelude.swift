@@ -39,6 +39,10 @@ enum Prelude {
     }
 
     private func refuse(_ trial: Trial) throws {
-        try trial.ground.simulator.perform(["do": "apns-fault", "status": 503, "every": 2])
+        for service in Set(trial.ground.targets.map(\.service)) {
+            try trial.ground.simulator.perform([
+                "do": .string("\(service.rawValue)-fault"), "status": 503, "every": 2,
+            ])
+        }
     }
 }

@@ -7,6 +7,7 @@ struct Receipts {
     /// One line about one device.
     struct Line {
         let place: String
+        /// As in ``Target/receiptName``.
         let device: String
         let pushID: String
         let status: Int64?
@@ -21,14 +22,21 @@ struct Receipts {
 
     init(_ state: TemporaryFolder) {
         for (name, bytes) in state.files() where name.hasPrefix("receipts/") {
+            // "receipts/2026-11-21.apns.1.jsonl"
+            let service = name.split(separator: ".").dropFirst().first.map(String.init) ?? ""
             for text in bytes.split(separator: UInt8(ascii: "\n")) {
                 guard let members = try? JSON.parse(Array(text)).object else {
                     damaged.append("\(name): \(String(decoding: text.prefix(80), as: UTF8.self))")
                     continue
                 }
-                if let line = Line(members) { lines.append(line) }
+                if let line = Line(members, of: service) { lines.append(line) }
             }
         }
+    }
+
+    /// The devices whose push has its outcome, as in ``Target/receiptName``.
+    var settledDevices: Set<String> {
+        Set(lines.filter { $0.outcome != nil && $0.outcome != "held" }.map(\.device))
     }
 
     /// The ids of the pushes that have their outcome.
@@ -47,12 +55,14 @@ extension [Receipts.Line] {
 extension Receipts.Line {
     /// - Returns: `nil` where the line is about a notification as a whole, or one that only reminded of
     ///   others.
-    fileprivate init?(_ members: JSONObject) {
+    fileprivate init?(_ members: JSONObject, of service: String) {
         guard let id = members["id"]?.string, let number = members["n"]?.integer,
             let device = members["device"]?.string, members["outcome"] != "superseded"
         else { return nil }
         place = "\(id)/\(number)"
-        self.device = String(device.prefix(8))
+        self.device =
+            service == "apns"
+            ? String(device.prefix(8)) : "\(service)/\(members["user"]?.string ?? "")"
         pushID = members["apns_id"]?.string ?? ""
         status = members["status"]?.integer
         outcome = members["outcome"]?.string

@@ -78,6 +78,19 @@ final class Trial {
         ]
     }
 
+    /// A request to send a message to all players.
+    func message(_ title: String, idempotencyKey: String? = nil) -> JSONValue {
+        var body: JSONObject = [
+            "users": JSONValue(texts: (1...ground.players).map(String.init)),
+            "title": .string(title),
+        ]
+        body["idempotency_key"] = idempotencyKey.map { .string($0) }
+        return [
+            "method": "POST", "path": "/api/notify",
+            "headers": ["Authorization": .string("Key \(Self.serverKey)")], "body": .object(body),
+        ]
+    }
+
     /// Runs both programs as a timer starts them until nothing waits, and then once more.
     func finish() throws {
         ground.simulator.clear()
@@ -85,7 +98,7 @@ final class Trial {
             try advance(seconds: 601)
             try run("check-turns")
             try run("deliver")
-            if spooled().isEmpty, Receipts(state).settled.count >= ground.tokens.count { break }
+            if spooled().isEmpty, Receipts(state).settled.count >= ground.targets.count { break }
         }
         try advance(seconds: 601)
         try run("check-turns")
@@ -94,11 +107,15 @@ final class Trial {
 
     /// Finishes and judges. Pushes that had their outcome before must not be sent again.
     func verdict() throws -> Verdict {
-        let settled = Receipts(state).settled
-        let before = try ground.simulator.acceptances()
+        let settled = Receipts(state).settledDevices
+        let before = try ground.simulator.taken()
         try finish()
-        let after = try ground.simulator.acceptances()
-        for id in settled where after[id] != before[id] { complaints.append("sent again: \(id)") }
+        let after = try ground.simulator.taken()
+        for target in ground.targets where settled.contains(target.receiptName) {
+            if after[target.name]?.count != before[target.name]?.count {
+                complaints.append("sent again: \(target.name)")
+            }
+        }
         return try Verdict(of: self)
     }
 
@@ -128,11 +145,15 @@ final class Trial {
 }
 
 extension Simulator {
-    /// How often each push was taken, by its id.
-    fileprivate func acceptances() throws -> [String: Int64] {
-        let report = try perform(["do": "report", "ids": true])["apns"]?.object
-        let ids = report?["ids"]?.object?.members ?? []
-        return Dictionary(uniqueKeysWithValues: ids.map { ($0.name, $0.value.integer ?? 0) })
+    /// The pushes that were taken, by ``Target/name``.
+    func taken() throws -> [String: [JSONObject]] {
+        let report = try perform(["do": "report"])
+        let pushes = ["apns", "fcm", "web"].flatMap {
+            report[$0]?.object?["pushes"]?.array?.compactMap(\.object) ?? []
+        }
+        return Dictionary(grouping: pushes.filter { $0["accepted"] == true }) {
+            ($0["token"] ?? $0["subscription"])?.string ?? ""
+        }
     }
 
     /// Ends all trouble, and takes up to a thousand streams again.

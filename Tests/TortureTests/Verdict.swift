@@ -22,16 +22,16 @@ struct Verdict {
     }
 
     init(of trial: Trial) throws {
-        expected = trial.ground.tokens.count
+        expected = trial.ground.targets.count
         let receipts = Receipts(trial.state)
-        let taken = try trial.ground.simulator.pushes().filter { $0["accepted"] == true }
-        let byDevice = Dictionary(grouping: taken) { $0["token"]?.string ?? "" }
+        let taken = try trial.ground.simulator.taken()
         let lines = Dictionary(grouping: receipts.lines, by: \.device)
-        for token in trial.ground.tokens {
-            check(token, byDevice[token] ?? [], lines[String(token.prefix(8))] ?? [])
+        for target in trial.ground.targets {
+            check(target, taken[target.name] ?? [], lines[target.receiptName] ?? [])
         }
-        for token in byDevice.keys where !trial.ground.tokens.contains(token) {
-            wrong.append("a push to nobody's device \(token)")
+        let names = Set(trial.ground.targets.map(\.name))
+        for name in taken.keys where !names.contains(name) {
+            wrong.append("a push to nobody's device \(name)")
         }
         wrong += receipts.damaged + trial.damagedDocuments()
         wrong += trial.spooled().map { "left in the spool: \($0)" }
@@ -39,24 +39,26 @@ struct Verdict {
     }
 
     private mutating func check(
-        _ token: String, _ taken: [JSONObject], _ lines: [Receipts.Line]
+        _ target: Target, _ taken: [JSONObject], _ lines: [Receipts.Line]
     ) {
+        let token = target.name
         // A held push has another line later.
         let lines = lines.filter { $0.outcome != "held" }
         let outcomes = lines.compactMap(\.outcome)
-        let ids = Set(taken.compactMap { $0["apns_id"]?.string })
-        guard let id = ids.first, outcomes.contains("accepted") else {
+        // Some only put it off, without asking the push service.
+        let asked = Set(
+            lines.filter { $0.outcome != nil || !$0.pushID.isEmpty }.map(\.pushID))
+        // Only APNs is told the id of a push.
+        let ids =
+            target.service == .apns ? Set(taken.compactMap { $0["apns_id"]?.string }) : asked
+        guard !taken.isEmpty, let id = ids.first, outcomes.contains("accepted") else {
             lost.append("\(token): taken \(taken.count) times, outcomes \(outcomes)")
             return
         }
         if ids.count > 1 { repeatedForNothing.append("\(token) under \(ids.sorted())") }
         if outcomes.count > 1 { wrong.append("\(token): outcomes \(outcomes)") }
-        // Some only put it off, without asking the push service.
-        let asked = lines.filter { $0.outcome != nil || !$0.pushID.isEmpty }
-        if Set(asked.map(\.pushID)) != ids {
-            wrong.append("\(token): not under \(ids) in the receipts: \(asked)")
-        }
-        let collapsed = Set(taken.map { $0["headers"]?.object?["apns-collapse-id"]?.string })
+        if asked != ids { wrong.append("\(token): not under \(ids) in the receipts: \(asked)") }
+        let collapsed = Set(taken.map { target.collapseID(of: $0) })
         if collapsed.count > 1 { wrong.append("\(token): collapse ids \(collapsed)") }
         guard taken.count > 1 else { return }
         if lines.tell(of: id, sent: taken.count) {

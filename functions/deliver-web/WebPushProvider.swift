@@ -69,27 +69,11 @@ final class WebPushProvider: GatewayProvider {
         } catch { verdict(push, Verdict(refused: error)) }
     }
 
-    /// The message, made once for all devices that show the same number.
     private func message(of push: Push) throws(Failure) -> WebPushMessage {
-        let badge = push.delivery.badge
-        if push.own == nil, let shared = push.job.encoded as? Shared, shared.badge == badge {
-            return shared.message
-        }
-        let content = push.content
-        let message = try WebPushMessage(
-            content, badge: badge.map { Int64($0) }, overrides: content.overrides.web,
-            home: configured.home)
-        if push.own == nil { push.job.encoded = Shared(message, badge: badge) }
-        return message
-    }
-
-    private final class Shared {
-        let message: WebPushMessage
-        let badge: Int?
-
-        init(_ message: WebPushMessage, badge: Int?) {
-            self.message = message
-            self.badge = badge
+        try push.encoded { () throws(Failure) in
+            try WebPushMessage(
+                push.content, badge: push.delivery.badge.map { Int64($0) },
+                overrides: push.content.overrides.web, home: configured.home)
         }
     }
 

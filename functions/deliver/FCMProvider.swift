@@ -64,29 +64,13 @@ final class FCMProvider: GatewayProvider {
         } catch { verdict(push, Verdict(refused: error)) }
     }
 
-    /// The message, encoded once for all devices that show the same number.
     private func message(of push: Push) throws(Failure) -> FCMMessage {
-        if push.own == nil, let shared = push.job.encoded as? Shared,
-            shared.badge == push.delivery.badge
-        {
-            return shared.message
-        }
-        var content = push.content
-        content.payload = push.payload
-        let message = try FCMMessage(
-            content, id: push.job.notification.id, expires: push.expires,
-            overrides: content.overrides.android)
-        if push.own == nil { push.job.encoded = Shared(message, badge: push.delivery.badge) }
-        return message
-    }
-
-    private final class Shared {
-        let message: FCMMessage
-        let badge: Int?
-
-        init(_ message: FCMMessage, badge: Int?) {
-            self.message = message
-            self.badge = badge
+        try push.encoded { () throws(Failure) in
+            var content = push.content
+            content.payload = push.payload
+            return try FCMMessage(
+                content, id: push.job.notification.id, expires: push.expires,
+                overrides: content.overrides.android)
         }
     }
 

@@ -1,0 +1,28 @@
+import Turnstone
+
+extension Push {
+    /// What a push service gets of its content, encoded once for all devices that show the same number.
+    ///
+    /// - Parameter encode: encodes it for this device.
+    package func encoded<Message>(_ encode: () throws(Failure) -> Message) throws(Failure)
+        -> Message
+    {
+        guard own == nil else { return try encode() }
+        if let shared = job.encoded as? Encoded<Message>, shared.badge == delivery.badge {
+            return shared.message
+        }
+        let message = try encode()
+        job.encoded = Encoded(message, badge: delivery.badge)
+        return message
+    }
+}
+
+private final class Encoded<Message> {
+    let message: Message
+    let badge: Int?
+
+    init(_ message: Message, badge: Int?) {
+        self.message = message
+        self.badge = badge
+    }
+}
