@@ -105,7 +105,11 @@ let foundation: [Target] = [
 
 let endpoints: [Target] = [
     program("front", links: [], exclude: []),
-    program("health", links: ["Messages", "Store", "Spool", "PushServices", "JWT", "Unix"]),
+    program(
+        "health",
+        links: [
+            "Messages", "Store", "Spool", "PushServices", "WebPushCredentials", "JWT", "Unix",
+        ]),
     program("generate-api-key", links: ["Store", "Crypto"]),
     program("rotate-api-key", links: ["Store"]),
     program("api-keys", links: ["Store"]),

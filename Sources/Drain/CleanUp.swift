@@ -85,7 +85,11 @@ struct CleanUp {
         let reason = verdict.reason ?? ""
         let fault = verdict.isUncertain ? "\(reason), in one environment" : reason
         if verdict.reason != nil { failures[fault, default: UserCount()].insert(user) }
-        if case .refuse(_, let moment) = change { countRefusal(reason, to: user, at: moment) }
+        switch change {
+        case .refuse(_, let moment), .remove(let moment, mayBeOurFault: true):
+            countRefusal(reason, to: user, at: moment)
+        case .remove, .move: break
+        }
         items.append(
             Item(
                 user: user, token: token, reason: reason, fault: fault, environment: environment,
@@ -102,7 +106,7 @@ struct CleanUp {
         }
         for fault in kept.sorted() {
             log.event(
-                "kept devices that failed: so many users failed for this reason that our settings are probably wrong; check the \(variables) variables",
+                "kept devices that failed, because our settings may be the reason; check the \(variables) variables",
                 [
                     "reason": .string(fault),
                     "failed": .integer(Int64(failed(for: fault))),
@@ -190,7 +194,7 @@ struct CleanUp {
         let event: String
         let registry = state.registry
         switch item.change {
-        case .remove(let since):
+        case .remove(let since, _):
             let removed = try registry.remove(item.token, of: item.user, goneSince: since)
             event = removed ? "removed a device" : "kept a device that registered again"
         case .refuse(let isBad, let moment):
@@ -211,10 +215,15 @@ struct CleanUp {
 
     /// Whether a failure seems to be our fault: more than 20 % of at least 20 users failed for the same
     /// reason and were reached on no other device, and no earlier acceptance shows that key and topic are
-    /// right. Before any push was accepted, refusals to three users are enough, in one run or in several.
+    /// right. Before any push was accepted, refusals to three users are enough, in one run or in several, and
+    /// one answer that wrong settings would explain.
     private mutating func isOurFault(_ item: Item) -> Bool {
-        if case .refuse = item.change, isUnproven, refusedUsers >= State.Refusals.alarmThreshold {
-            return true
+        switch item.change {
+        case .remove(_, mayBeOurFault: true):
+            if isUnproven { return true }
+        case .refuse:
+            if isUnproven, refusedUsers >= State.Refusals.alarmThreshold { return true }
+        case .remove, .move: break
         }
         guard users.count >= 20, failed(for: item.fault) * 5 > users.count else { return false }
         guard item.isCertain, let environment = item.environment else { return true }

@@ -78,8 +78,9 @@ package final class Drainer: RunPart {
     private func reportStuckDrainer() throws(Failure) {
         guard let stuck = try spool.stuckDrainer(at: now) else { return }
         log.event(
-            "another drainer holds the spool but gives no sign of life: end its process if it hangs",
+            "another drainer holds the queue but gives no sign of life: end its process if it hangs",
             [
+                "queue": .string(spool.service.rawValue),
                 "process": .integer(Int64(stuck.process)),
                 "since": .string(CalendarDate(stuck.since).text),
             ])

@@ -171,11 +171,12 @@ final class TurnNotices: RunPart {
             } else if isOver {
                 let id = job.notification.id
                 let open = try run.spools.services(with: id, besides: spool.service)
-                guard document.unreached.end(id, of: spool.service, besides: open) else { return }
-                document.recordUndelivered(turns.notice, isRefused: job.isRefused, at: now)
-                // Under the user's lock: a cycle that judges the player now must not record its judgement as
-                // the last one.
-                try state.forgetJudgement(of: player, hint: document.record)
+                if document.unreached.end(id, of: spool.service, besides: open) {
+                    document.recordUndelivered(turns.notice, isRefused: job.isRefused, at: now)
+                    // Under the user's lock: a cycle that judges the player now must not record its judgement
+                    // as the last one.
+                    try state.forgetJudgement(of: player, hint: document.record)
+                }
             }
             try recordDoubt(of: job, in: &document)
         }

@@ -44,35 +44,37 @@ extension Outbox {
         _ change: BadgeChange, by message: String, of users: Set<UserID>,
         unreachedBy service: PushService
     ) throws(Failure) {
-        let hasOthers = try spools.all().count > 1
-        var isReached: Bool?
+        let parts =
+            try spools.all().count > 1
+            ? try spools.services(with: message, besides: service) : []
+        var reached: Set<String>?
         for user in users {
-            if hasOthers {
-                let open = try spools.services(with: message, besides: service)
-                let document = state.users[user]
-                let isUnreached = try document.read()?.unreached.hasEntry(of: message) == true
-                if isUnreached || !open.isEmpty {
-                    let isLast = try document.update {
-                        $0.unreached.end(message, of: service, besides: open)
-                    }
-                    guard isLast else { continue }
-                }
-                if !isUnreached {
-                    if isReached == nil { isReached = try hasReachedAnybody(message) }
-                    if isReached == true { continue }
-                }
+            let document = state.users[user]
+            guard let known = try document.read(), known.badgeMessages.contains(message) else {
+                continue
             }
+            let open = parts.filter { part in
+                known.devices.contains { $0.platform.service == part }
+            }
+            if !open.isEmpty || known.unreached.hasEntry(of: message) {
+                let isLast = try document.update {
+                    $0.unreached.end(message, of: service, besides: open)
+                }
+                guard isLast else { continue }
+            }
+            if reached == nil { reached = try usersReached(by: message) }
+            if reached?.contains(user.text) == true { continue }
             try takeBackBadges([(message, change)], of: user)
         }
     }
 
-    /// Whether the receipts say that a device accepted a message.
-    private func hasReachedAnybody(_ message: String) throws(Failure) -> Bool {
-        guard let record = try state.messages.find(message),
+    /// The users of whom a device accepted a message, according to the receipts.
+    private func usersReached(by message: String) throws(Failure) -> Set<String> {
+        guard try spools.all().count > 1, let record = try state.messages.find(message),
             let start = ReceiptsStart(record.receipts)
-        else { return false }
+        else { return [] }
         let trace = try spools.trace(message, from: start, devices: record.devices)
-        return trace.deliveries.contains { $0.outcome == .accepted }
+        return Set(trace.deliveries.filter { $0.outcome == .accepted }.compactMap(\.user))
     }
 
     /// Takes back the changes that messages made to a user's badge, because no device accepted the messages.

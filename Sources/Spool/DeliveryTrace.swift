@@ -36,4 +36,14 @@ extension DeliveryTrace {
         isInDoubt = line["in_doubt"]?.bool ?? false
         if line["apns_id"] != nil { attempts += 1 }
     }
+
+    /// Adds what the receipts say of its release.
+    mutating func goOn(as released: DeliveryTrace) {
+        last = released.last
+        status = released.status
+        reason = released.reason
+        outcome = released.outcome ?? outcome
+        isInDoubt = released.isInDoubt
+        attempts += released.attempts
+    }
 }

@@ -76,7 +76,16 @@ extension NotificationTrace {
             deliveries.indices.contains(number), line["at"] != nil
         else { return }
         add(line, of: number)
-        if deliveries[number].outcome == .held { heldPlaces[name(of: line)] = number }
+        if deliveries[number].outcome == .held { addHeld(number, name(of: line)) }
+    }
+
+    /// Remembers a held delivery. If the clock was set back by days in between, the receipts of its release may
+    /// have been read before.
+    private mutating func addHeld(_ number: Int, _ name: String) {
+        heldPlaces[name] = number
+        guard let place = releasedPlaces.removeValue(forKey: name) else { return }
+        deliveries[number].goOn(as: released.remove(at: place))
+        for (name, other) in releasedPlaces where other > place { releasedPlaces[name] = other - 1 }
     }
 
     private func name(of line: JSONObject) -> String {

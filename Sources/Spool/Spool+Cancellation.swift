@@ -14,8 +14,17 @@ extension Spool {
         try systemCalls(Files.names(in: cancelled))
     }
 
-    /// Cancels a notification's deliveries that have not been sent. A push whose answer was lost counts as
-    /// sent, because it may have arrived.
+    /// Tells the queue's drainer that a notification is cancelled.
+    func markCancelled(_ id: String) throws(Failure) {
+        try systemCalls { () throws(SystemError) in
+            try Files.makeFolder(cancelled)
+            _ = try FileDescriptor.open(cancellationPath(of: id), .append)
+            try Files.synchronizeFolder(cancelled)
+        }
+    }
+
+    /// Cancels a notification's deliveries that have not been sent, after ``markCancelled(_:)``. A push whose
+    /// answer was lost counts as sent, because it may have arrived.
     ///
     /// If a drainer is running, waits up to 2 s for it to cancel them.
     ///
@@ -27,11 +36,6 @@ extension Spool {
         takeBack: (Notification, Set<UserID>) throws(Failure) -> Void
     ) throws(Failure) -> Bool {
         guard try contains(id) else { return true }
-        try systemCalls { () throws(SystemError) in
-            try Files.makeFolder(cancelled)
-            _ = try FileDescriptor.open(cancellationPath(of: id), .append)
-            try Files.synchronizeFolder(cancelled)
-        }
         let start = Instant.now
         while Instant.now - start < .milliseconds(2000), try contains(id) {
             if let election = try election() {

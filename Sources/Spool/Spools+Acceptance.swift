@@ -153,7 +153,12 @@ extension Spools {
         // Its name alone accepts them, so a damaged file does too.
         var places = members(of: bytes[...])?["places"]?.texts ?? []
         if places.isEmpty { places = try unnamedParts(of: id) }
-        for place in places { try complete(id, in: place) }
+        // One queue that cannot be used holds up no other.
+        var failure: Failure?
+        for place in places {
+            do throws(Failure) { try complete(id, in: place) } catch { failure = failure ?? error }
+        }
+        if let failure { throw failure }
         Files.remove(path)
         return true
     }

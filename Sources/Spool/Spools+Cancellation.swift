@@ -14,7 +14,10 @@ extension Spools {
         takeBack: (Notification, Set<UserID>, PushService) throws(Failure) -> Void
     ) throws(Failure) -> Bool {
         var isSettled = true
-        for spool in try spools(with: id) {
+        let spools = try spools(with: id)
+        // All queues are told before any drainer is waited for.
+        for spool in spools { try spool.markCancelled(id) }
+        for spool in spools {
             let isDone = try spool.cancel(id, at: now) { (message, users) throws(Failure) in
                 try takeBack(message, users, spool.service)
             }

@@ -57,9 +57,11 @@ extension Spools {
     private var log: String { "\(state)/deliver.log" }
 
     /// Starts a new log file when the log has become long, if this process writes it: a drainer may run for
-    /// months.
+    /// months. If another drainer has started one, this process goes on in that.
     package func keepLogShort() throws(Failure) {
-        guard StandardStreams.errorsGo(to: log) else { return }
+        guard StandardStreams.errorsGo(to: log) || StandardStreams.errorsGo(to: "\(log).1") else {
+            return
+        }
         try systemCalls { () throws(SystemError) in
             try shorten(log)
             try StandardStreams.sendErrors(to: log)

@@ -1,8 +1,8 @@
 import Turnstone
 
 /// The notifications that reached no device of a user through one push service while the queue of another one
-/// had them too. Whoever ends the last part needs this: two drainers that look at each other's queues at the
-/// same moment would otherwise both leave the end to the other.
+/// had them too. Two drainers may end their parts at the same moment, and each would leave the rest to the
+/// other. This record tells which one is the last.
 package struct UnreachedParts: Equatable, Sendable {
     private var entries: [(id: String, services: [PushService])] = []
 

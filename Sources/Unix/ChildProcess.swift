@@ -27,6 +27,8 @@ package struct ChildProcess {
         environment: [(name: String, value: String)] = ThisProcess.environment,
         input: Stream = .null, output: Stream, errors: Stream
     ) throws(SystemError) -> ChildProcess {
+        // A parent may have left it ignored, which execve(2) keeps: then nobody could wait for a child.
+        cunix_restore(SIGCHLD)
         // The actions hold only the numbers of the descriptors.
         defer { withExtendedLifetime((input, output, errors)) {} }
         var actions = posix_spawn_file_actions_t()

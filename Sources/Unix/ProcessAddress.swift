@@ -23,7 +23,7 @@ package struct ProcessAddress: Equatable, Sendable {
             host == ThisMachine.name
         else { return false }
         guard kill(id, 0) == 0 else { return Errno.current == .noProcess }
-        // It may wait for its parent to take note of its end.
-        return Files.target(ofLink: "/proc/\(id)/exe") == nil
+        // It may wait for its parent to take note of its end. The link of a living one may be unreadable.
+        return Files.target(ofLink: "/proc/\(id)/exe") == nil && Errno.current == .noEntry
     }
 }

@@ -1,3 +1,4 @@
+import Crypto
 import Documents
 import PushServices
 import Signatures
@@ -25,6 +26,14 @@ extension State {
         }
     }
 
+    /// What tells whether browsers were pushed to with the present key and subject; `nil` before there is a key.
+    package func vapidFingerprint(_ settings: WebPushSettings) throws(Failure) -> String? {
+        if let key = settings.key { return settings.fingerprint(with: key) }
+        return try vapidDocument.read()?.content["private_key"].map { (known) throws(Failure) in
+            settings.fingerprint(with: try storedVAPIDKey(known))
+        }
+    }
+
     private var vapidDocument: StoredDocument<Opaque> {
         let shelf = Shelf<DocumentName, Opaque>(folder: "\(folder)/credentials")
         return shelf[DocumentName(single: "vapid")]
@@ -40,5 +49,12 @@ extension State {
                 "unable to read \(path): private_key is not a P-256 key; restore the file from a backup",
                 cause: "corrupt", file: path)
         }
+    }
+}
+
+extension WebPushSettings {
+    /// The beginning of the SHA-256 of the public key and the subject.
+    package func fingerprint(with key: ES256PrivateKey) -> String {
+        hex(Array(SHA256.hash(key.publicKey.point + Array(subject.utf8)).prefix(8)))
     }
 }

@@ -25,8 +25,9 @@ run("Looks for players whose turn it is on Online-Go.com, and queues a notificat
     } catch { schedule.log.failure(error) }
     var fault: Failure?
     if try spools.hasWork(at: schedule.time) {
-        // Without a push service the drainer prints the pushes, so wait for it.
-        let isPrinting = !schedule.variables.namesPushService
+        // Without any push service the drainer prints the pushes, so wait for it.
+        let isPrinting =
+            !schedule.variables.namesPushService && state.services == PushServiceSet([.apns])
         let drainer = spools.startDrainer(
             schedule.variables, output: isPrinting ? .inherited : .null
         ) { fault = $0 }

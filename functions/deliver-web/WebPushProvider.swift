@@ -1,4 +1,3 @@
-import Crypto
 import Drain
 import Edge
 import PushServices
@@ -25,8 +24,7 @@ final class WebPushProvider: GatewayProvider {
         }
         let key = try state.vapidKey(settings)
         configured = settings
-        self.settings = hex(
-            Array(SHA256.hash(key.publicKey.point + Array(settings.subject.utf8)).prefix(8)))
+        self.settings = settings.fingerprint(with: key)
         sender = try WebPushSender(settings) { (origin, rejected) throws(Failure) in
             try state.vapidToken(
                 settings, key: key, origin: origin, rejected: rejected,

@@ -16,7 +16,7 @@ final class Queues {
     private let own: PushService?
     private let companions: [Companion]
     private var summary = JSONObject()
-    private var failure: Failure?
+    private var restarts = Restarts()
 
     /// - Throws: misconfigured if `TURNSTONE_QUEUE` names no push service.
     init(_ schedule: Schedule, _ state: State) throws(Failure) {
@@ -46,8 +46,14 @@ final class Queues {
             startCompanions()
             // Programs that accept something start another process for it. A path unit does not while this
             // one runs.
-            if hasOwnWork() { drainOwn() }
+            if isOwnDue() { drainOwn() }
         }
+        if own == nil, let missing = companions.first(where: { $0.isMissing }) {
+            throw .misconfigured(
+                "unable to deliver: TURNSTONE_QUEUE is \(missing.service.rawValue), but \(missing.service.drainerProgram) is not beside deliver; install it there, or start it by itself"
+            )
+        }
+        var failure = restarts.failure
         for companion in companions {
             summary = summary.sum(with: companion.summary)
             failure = failure ?? companion.failure
@@ -57,13 +63,17 @@ final class Queues {
     }
 
     private func drainOwn() {
-        guard let own, failure == nil else { return }
+        guard let own else { return }
         do throws(Failure) {
+            // Only APNs has a provider without any settings.
+            if own != .apns, try !spools.spool(of: own).hasWork(at: schedule.now) { return }
             let drainer = try Drainer(
                 of: own, schedule, state: state, alongside: { [self] in startCompanions() },
                 provider: provider(of: own))
-            summary = summary.sum(with: try drainer.drain())
-        } catch { failure = error }
+            let printed = try drainer.drain()
+            summary = summary.sum(with: printed)
+            restarts.ended(doingNothing: !printed.members.contains { $0.value != 0 })
+        } catch { restarts.ended(doingNothing: true, error) }
     }
 
     private func provider(of service: PushService) -> ProviderSource {
@@ -77,14 +87,16 @@ final class Queues {
         }
     }
 
-    private func hasOwnWork() -> Bool {
-        guard let own, failure == nil, !ThisProcess.isTerminationRequested else { return false }
+    private func isOwnDue() -> Bool {
+        guard let own, restarts.next <= .now, !ThisProcess.isTerminationRequested else {
+            return false
+        }
         do throws(Failure) {
             let spool = spools.spool(of: own)
-            guard try spool.hasReady() else { return false }
+            guard try spool.hasWork(at: schedule.now) else { return false }
             return try !spool.isBeingDrained()
         } catch {
-            failure = error
+            restarts.ended(doingNothing: true, error)
             return false
         }
     }

@@ -12,7 +12,8 @@ extension Verdict {
         switch verdict.outcome {
         case .accepted: self = with(.settled(.accepted))
         case .gone(let since): self = with(.settled(.gone), .remove(goneSince: since))
-        case .mismatched: self = with(.settled(.gone), .remove(goneSince: moment))
+        case .mismatched:
+            self = with(.settled(.gone), .remove(goneSince: moment, mayBeOurFault: true))
         case .badToken:
             self = with(.settled(.quarantined), .refuse(isBad: true, at: moment))
         case .refused: self = with(.settled(.refused))

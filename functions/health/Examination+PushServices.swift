@@ -3,6 +3,7 @@ import PushServices
 import Spool
 import Store
 import Turnstone
+import WebPushCredentials
 
 extension Examination {
     /// The queue of a push service by the name under which its state is recorded; `nil` for files.
@@ -107,7 +108,10 @@ extension Examination {
             return switch PushService(rawValue: refusals.service) {
             case .apns: try APNsSettings(variables)?.fingerprint == refusals.settings
             case .fcm: try FCMSettings(variables)?.fingerprint == refusals.settings
-            case .web: true
+            case .web:
+                try WebPushSettings(variables).map { (settings) throws(Failure) in
+                    try state.vapidFingerprint(settings) == refusals.settings
+                } ?? false
             case nil: false
             }
         } catch { return false }

@@ -250,8 +250,8 @@ struct Examination {
                 Problem(
                     "drainer stuck",
                     """
-                    deliver (process \(stuck.process)) holds its lock and has done nothing since \
-                    \(text(stuck.since)).
+                    \(spool.service.drainerProgram) (process \(stuck.process)) holds the lock of \
+                    \(spool.name) and has done nothing since \(text(stuck.since)).
                     """,
                     action: "Find out what it waits for, and end it. Nothing is lost.",
                     [
