@@ -85,6 +85,15 @@ package struct Spools {
             ?? false
     }
 
+    /// Whether the drainer of a push service would find something to do, once interrupted acceptances are
+    /// complete.
+    package func hasWork(
+        for service: PushService, at now: Timestamp, report: (Failure) -> Void
+    ) throws(Failure) -> Bool {
+        completeJoints(report: report)
+        return try spool(of: service).hasWork(at: now)
+    }
+
     /// Since when the oldest notification that could be sent now has waited: ``Spool/oldestDue(at:)``.
     package func oldestDue(at now: Timestamp) throws(Failure) -> Timestamp? {
         var oldest: Timestamp?

@@ -66,7 +66,7 @@ final class Queues {
         guard let own else { return }
         do throws(Failure) {
             // Only APNs has a provider without any settings.
-            if own != .apns, try !spools.spool(of: own).hasWork(at: schedule.now) { return }
+            if own == .fcm, try !spools.spool(of: own).hasWork(at: schedule.now) { return }
             let drainer = try Drainer(
                 of: own, schedule, state: state, alongside: { [self] in startCompanions() },
                 provider: provider(of: own))

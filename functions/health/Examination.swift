@@ -135,13 +135,18 @@ struct Examination {
         guard let oldest = try spools.oldestDue(at: now), now - oldest > Self.patience else {
             return []
         }
+        var service = PushService.apns
+        for spool in try spools.all() {
+            if try spool.oldestDue(at: now) == oldest { service = spool.service }
+        }
+        let unit = service == .apns ? "turnstone-deliver" : "turnstone-deliver-\(service.rawValue)"
         return [
             Problem(
                 "delivery late", "A notification has been ready to be sent since \(text(oldest)).",
                 action:
                     """
-                    Start deliver: systemctl enable --now turnstone-deliver@APP.path \
-                    turnstone-deliver@APP.timer. If it runs, its log says why it fails.
+                    Start \(service.drainerProgram): systemctl enable --now \(unit)@APP.path \
+                    \(unit)@APP.timer. If it runs, its log says why it fails.
                     """,
                 ["since": .string(text(oldest))])
         ]
