@@ -19,11 +19,13 @@ run("Sends what waits for browsers to their push services, unless another proces
     (schedule) throws(Failure) in
     ThisProcess.deferTermination()
     let state = try State(schedule.variables)
-    // A timer starts it also where no browser has ever been registered.
-    let hasWork = try Spools(state: state.folder).hasWork(for: .web, at: schedule.now) {
-        schedule.log.failure($0)
+    // A timer starts it also where nobody uses a browser.
+    if !state.services.contains(.web),
+        try !Spools(state: state.folder).hasWork(
+            for: .web, at: schedule.now, report: { schedule.log.failure($0) })
+    {
+        return [:]
     }
-    guard hasWork else { return [:] }
     return try Drainer(of: .web, schedule, state: state) { (variables) throws(Failure) in
         try WebPushProvider(variables, state: state)
     }.drain()

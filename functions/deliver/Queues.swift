@@ -65,8 +65,12 @@ final class Queues {
     private func drainOwn() {
         guard let own else { return }
         do throws(Failure) {
-            // Only APNs has a provider without any settings.
-            if own == .fcm, try !spools.spool(of: own).hasWork(at: schedule.now) { return }
+            // A timer starts it also where nobody has an Android phone.
+            if !state.services.contains(own),
+                try !spools.spool(of: own).hasWork(at: schedule.now)
+            {
+                return
+            }
             let drainer = try Drainer(
                 of: own, schedule, state: state, alongside: { [self] in startCompanions() },
                 provider: provider(of: own))
