@@ -170,8 +170,8 @@ let modules: [Target] = [
     module(
         "Drain",
         on: [
-            "Edge", "Messages", "Documents", "Store", "Spool", "PushServices", "Crypto", "JSON",
-            "Unix", deque,
+            "Edge", "Gateways", "Messages", "Documents", "Store", "Spool", "PushServices", "Crypto",
+            "JSON", "Unix", deque,
         ]),
 ]
 

@@ -1,3 +1,4 @@
+import Gateways
 import HTTP2
 import PushServices
 import Turnstone
@@ -12,7 +13,7 @@ import Unix
 ///
 /// To end: submit no more pushes, continue until ``backlog`` is 0, then ``close()``. To end quickly, call
 /// ``giveBackUnsent(_:)`` first: pushes in flight still get their verdicts.
-package final class APNsSender {
+package final class APNsSender: PushSender {
     private let settings: APNsSettings
     private let context: TLSContext
     private let limits: ClientLimits

@@ -1,30 +1,24 @@
 import Edge
+import Gateways
 import Turnstone
 import Unix
 
 /// A provider that submits pushes to a sender, which sends and receives without waiting.
 package protocol GatewayProvider: Provider {
-    /// The number of pushes that should be submitted now.
-    var room: Int { get }
+    associatedtype Sender: PushSender
 
-    /// The number of pushes without a verdict.
-    var backlog: Int { get }
+    var sender: Sender { get }
 
     /// Hands a push to the sender, or gives its verdict if it cannot be sent.
     func submit(_ push: Push, at now: Timestamp, _ verdict: (Push, Verdict) -> Void)
 
-    /// Sends and receives without waiting.
-    ///
-    /// - Returns: whether no verdict came.
-    func settleAnswered(
-        at now: Timestamp, _ verdict: (Push, Verdict) -> Void
-    ) throws(Failure) -> Bool
+    /// Gives the verdict of a push that the push service has answered.
+    func settle(
+        _ push: Push, _ answer: Sender.ServiceVerdict, at now: Timestamp,
+        _ verdict: (Push, Verdict) -> Void)
 
     /// Submits what must go before the pushes that come next.
     func submitAgain(at now: Timestamp, _ verdict: (Push, Verdict) -> Void)
-
-    /// Waits until something arrives.
-    func wait(upTo pause: Interval)
 }
 
 extension GatewayProvider {
@@ -37,9 +31,9 @@ extension GatewayProvider {
         var isIdle = try settleAnswered(at: now, verdict)
         submitAgain(at: now, verdict)
         // The gateway's limit on pushes is known only after the exchange.
-        var room = room
+        var room = sender.room
         // Pushes are sent in batches, so that the gateway works on one while the next is made.
-        let batch = max(32, (backlog + room) / 8)
+        let batch = max(32, (sender.backlog + room) / 8)
         repeat {
             var count = 0
             while count < batch, room > 0, let push = next() {
@@ -53,8 +47,26 @@ extension GatewayProvider {
                 throw error
             }
             isIdle = try settleAnswered(at: now, verdict) && isIdle
-            room = count < batch ? 0 : min(room, self.room)
+            room = count < batch ? 0 : min(room, sender.room)
         } while room > 0
-        if isIdle { wait(upTo: pause) }
+        if isIdle { sender.wait(upTo: pause) }
     }
+
+    /// Sends and receives.
+    ///
+    /// - Returns: whether no verdict came.
+    private func settleAnswered(
+        at now: Timestamp, _ verdict: (Push, Verdict) -> Void
+    ) throws(Failure) -> Bool {
+        let settled = try sender.exchange()
+        for settled in settled {
+            guard let push = settled.push as? Push else { continue }
+            settle(push, settled.verdict, at: now, verdict)
+        }
+        return settled.isEmpty
+    }
+
+    package func giveBackUnsent() { sender.giveBackUnsent("the drainer ends") }
+
+    package func close() { sender.close() }
 }

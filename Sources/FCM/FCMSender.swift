@@ -16,7 +16,7 @@ import Unix
 ///
 /// Only the resolver may make a call wait, when a connection is opened. The access token is fetched step by
 /// step with everything else.
-package final class FCMSender {
+package final class FCMSender: PushSender {
     /// A push with its verdict. `push` is the object that was passed to ``submit(_:for:)``.
     package typealias Settled = SettledPush<FCMVerdict>
     package typealias Trouble = GatewayTrouble

@@ -11,7 +11,7 @@ import Unix
 ///
 /// To end: submit no more, continue until ``backlog`` is 0, then ``close()``. To end quickly, call
 /// ``giveBackUnsent(_:)`` first: messages in flight still get their verdicts.
-package final class WebPushSender {
+package final class WebPushSender: PushSender {
     /// Returns the token for an origin that all processes share. `rejected` is the header that the push
     /// service refused, if any.
     package typealias TokenSource =

@@ -12,7 +12,7 @@ import WebPushCredentials
 /// The push services of browsers, with the VAPID key and tokens that all processes share.
 final class WebPushProvider: GatewayProvider {
     private let configured: WebPushSettings
-    private let sender: WebPushSender
+    let sender: WebPushSender
     let settings: String
 
     init(_ variables: Variables, state: State) throws(Failure) {
@@ -39,22 +39,10 @@ final class WebPushProvider: GatewayProvider {
     /// There is always an origin that may work.
     var trouble: ProviderTrouble? { nil }
 
-    var room: Int { sender.room }
-
-    var backlog: Int { sender.backlog }
-
-    func wait(upTo pause: Interval) { sender.wait(upTo: pause) }
-
-    func settleAnswered(
-        at now: Timestamp, _ verdict: (Push, Verdict) -> Void
-    ) throws(Failure) -> Bool {
-        let settled = try sender.exchange()
-        for settled in settled {
-            guard let push = settled.push as? Push else { continue }
-            verdict(push, Verdict(settled.verdict, of: push.delivery, at: now))
-        }
-        return settled.isEmpty
-    }
+    func settle(
+        _ push: Push, _ answer: WebPushVerdict, at now: Timestamp,
+        _ verdict: (Push, Verdict) -> Void
+    ) { verdict(push, Verdict(answer, of: push.delivery, at: now)) }
 
     func submit(_ push: Push, at now: Timestamp, _ verdict: (Push, Verdict) -> Void) {
         do throws(Failure) {
@@ -74,8 +62,6 @@ final class WebPushProvider: GatewayProvider {
                 overrides: push.content.overrides.web, home: configured.home)
         }
     }
-
-    func giveBackUnsent() { sender.giveBackUnsent("the drainer ends") }
 
     func close() {
         sender.close()

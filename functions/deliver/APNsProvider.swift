@@ -11,7 +11,7 @@ import Unix
 /// Apple's push service, with the provider token that all processes share.
 final class APNsProvider: GatewayProvider {
     private let configured: APNsSettings
-    private let sender: APNsSender
+    let sender: APNsSender
     /// Pushes to try in the other environment.
     private var probes: [Push] = []
     /// Why the other environment's gateway refuses every push of this installation, and when it last said so.
@@ -54,12 +54,6 @@ final class APNsProvider: GatewayProvider {
         push.delivery.environment ?? configured.environment
     }
 
-    var room: Int { sender.room }
-
-    var backlog: Int { sender.backlog }
-
-    func wait(upTo pause: Interval) { sender.wait(upTo: pause) }
-
     func submitAgain(at now: Timestamp, _ verdict: (Push, Verdict) -> Void) {
         let probes = probes
         self.probes = []
@@ -67,23 +61,14 @@ final class APNsProvider: GatewayProvider {
         for probe in probes { submit(probe, at: now, verdict) }
     }
 
-    func settleAnswered(
-        at now: Timestamp, _ verdict: (Push, Verdict) -> Void
-    ) throws(Failure) -> Bool {
-        let settled = try sender.exchange()
-        for settled in settled { settle(settled, at: now, verdict) }
-        return settled.isEmpty
-    }
-
-    private func settle(
-        _ settled: APNsGateway.Settled, at now: Timestamp, _ verdict: (Push, Verdict) -> Void
+    func settle(
+        _ push: Push, _ told: APNsVerdict, at now: Timestamp, _ verdict: (Push, Verdict) -> Void
     ) {
-        guard let push = settled.push as? Push else { return }
-        var answer = Verdict(settled.verdict, of: push.delivery, at: now)
+        var answer = Verdict(told, of: push.delivery, at: now)
         if !isOwn(push) {
-            switch settled.verdict.outcome {
+            switch told.outcome {
             case .stopQueue:
-                refusal = (settled.verdict.reason ?? "unknown", now)
+                refusal = (told.reason ?? "unknown", now)
                 answer = .refused(elsewhere: answer)
             case .notSent:
                 // This push waited behind the one that was refused.
@@ -93,7 +78,7 @@ final class APNsProvider: GatewayProvider {
         }
         if let probe = push.probe { return verdict(push, answer.ofProbe(in: probe, at: now)) }
         let other = (push.delivery.environment ?? configured.environment).other
-        guard settled.verdict.outcome == .quarantined,
+        guard told.outcome == .quarantined,
             configured.address(of: other) != configured.address(of: other.other)
         else { return verdict(push, answer) }
         verdict(push, .probing(answer))
@@ -139,9 +124,6 @@ final class APNsProvider: GatewayProvider {
         return try shared.encoded(content, badge: push.delivery.badge, to: push.delivery.aim)
     }
 
-    func giveBackUnsent() { sender.giveBackUnsent("the drainer ends") }
-
-    func close() { sender.close() }
 }
 
 /// A job's payload, encoded once for all devices.

@@ -11,7 +11,7 @@ import Unix
 /// Firebase Cloud Messaging, with the access token that all processes share.
 final class FCMProvider: GatewayProvider {
     private let configured: FCMSettings
-    private let sender: FCMSender
+    let sender: FCMSender
 
     init(_ variables: Variables, state: State) throws(Failure) {
         guard let settings = try FCMSettings(variables) else {
@@ -39,22 +39,10 @@ final class FCMProvider: GatewayProvider {
             reason, sentence: "\(configured.noConnection(reason)). The next run tries again")
     }
 
-    var room: Int { sender.room }
-
-    var backlog: Int { sender.backlog }
-
-    func wait(upTo pause: Interval) { sender.wait(upTo: pause) }
-
-    func settleAnswered(
-        at now: Timestamp, _ verdict: (Push, Verdict) -> Void
-    ) throws(Failure) -> Bool {
-        let settled = try sender.exchange()
-        for settled in settled {
-            guard let push = settled.push as? Push else { continue }
-            verdict(push, Verdict(settled.verdict, of: push.delivery, at: now))
-        }
-        return settled.isEmpty
-    }
+    func settle(
+        _ push: Push, _ answer: FCMVerdict, at now: Timestamp,
+        _ verdict: (Push, Verdict) -> Void
+    ) { verdict(push, Verdict(answer, of: push.delivery, at: now)) }
 
     func submit(_ push: Push, at now: Timestamp, _ verdict: (Push, Verdict) -> Void) {
         do throws(Failure) {
@@ -74,7 +62,4 @@ final class FCMProvider: GatewayProvider {
         }
     }
 
-    func giveBackUnsent() { sender.giveBackUnsent("the drainer ends") }
-
-    func close() { sender.close() }
 }
