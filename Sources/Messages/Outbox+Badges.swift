@@ -74,7 +74,7 @@ extension Outbox {
             let start = ReceiptsStart(record.receipts)
         else { return [] }
         let trace = try spools.trace(message, from: start, devices: record.devices)
-        return Set(trace.deliveries.filter { $0.outcome == .accepted }.compactMap(\.user))
+        return Set(trace.deliveries.filter { $0.outcome == .accepted }.compactMap { $0.user })
     }
 
     /// Takes back the changes that messages made to a user's badge, because no device accepted the messages.
