@@ -76,6 +76,7 @@ class Listener:
     new_in: int = 0  # the group in which the user came to have it; nobody may have had it in between
     doubtful: bool = False  # what is known of it, and whether it is pushed to, is not checked
     rivals: set = field(default_factory=set)  # users who registered the token at the same time: one of them may have it
+    others: set = field(default_factory=set)  # tokens registered for it at the same time: one of them may be the present one
     is_gone: bool = False  # APNs has said so just now
     states: list = field(default_factory=list)
     shown: list = field(default_factory=list)
@@ -129,7 +130,8 @@ class Activities:
                 state.excused = state.excused or now >= state.expires
 
     def holder(self, token):
-        return next((listener for listener in self.listeners if listener.token == token), None)
+        return next((listener for listener in self.listeners if listener.token == token),
+                    next((listener for listener in self.listeners if token in listener.others), None))
 
     def doubt_old(self, user, now):
         """The user registers something, perhaps, or (None) check-turns runs: tokens that are a day old may go."""
@@ -179,6 +181,7 @@ class Activities:
             if same.doubtful:
                 # It may have gone before, and be another one now.
                 same.states, same.shown = [], []
+            same.others = (same.others | {same.token}) - {token} if same.group == group else set()
             same.token, same.registered, same.group = token, now, group
         self.end_old(user, now)
         return {200}

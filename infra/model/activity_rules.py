@@ -165,6 +165,7 @@ def record(world, push):
         listener.doubtful = True
         listener.is_gone = push.answer == "410"
     if push.taken:
+        listener.token, listener.others = NAME_OF[push.token], set()
         listener.shown.append(shown_by(push, world.now))
 
 

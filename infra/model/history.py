@@ -351,7 +351,6 @@ class History:
         listed = self.listing()
         self.world.learn_names(listed)
         refused = {PHONE_OF.get(push.token) for push in self.gateway.pushes[self.seen:] if push.answer == "410"}
-        gone = {device.name for user in USERS for device in self.world.devices[user] if device.phone in refused}
         wishes = self.wishes() if any(step["do"] == "preferences" for step in steps) else None
         candidates, first = [], None
         for order in itertools.permutations(range(len(steps))):
@@ -375,6 +374,7 @@ class History:
         candidates.sort(key=lambda candidate: candidate[0].misses([step.get("name") for step in steps]))
         for world, passed, fits, how in candidates:
             world.learn_names(listed)
+            gone = {device.name for user in USERS for device in world.devices[user] if device.phone in refused}
             if fits and is_explained(listed, world.listing(), gone) and (wishes is None or self.are_wishes(world, wishes)):
                 self.world = world
                 if ended is not None:

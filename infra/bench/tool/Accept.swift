@@ -17,15 +17,24 @@ enum Crowd: String {
     case singly
     /// One notification to the same device again and again.
     case same
+    /// One notification to many Android phones.
+    case phones
+    /// One notification to the same browser again and again.
+    case browser
 }
 
 /// A notification of some 300 bytes, whose badge is each device's own, so that no payload is like another.
-func accept(in folder: String, count: Int64, _ crowd: Crowd) throws(Failure) {
+///
+/// - Parameter browser: the browser's token, for ``Crowd/browser``.
+func accept(
+    in folder: String, count: Int64, _ crowd: Crowd, browser: String = ""
+) throws(Failure) {
     let state = try state(in: folder)
     let spools = Spools(state: state.folder)
     let users: Int64 =
         switch crowd {
         case .devices, .singly: count
+        case .phones, .browser: 0
         case .ones: min(count, 1000)
         case .user, .same: 1
         }
@@ -45,6 +54,23 @@ func accept(in folder: String, count: Int64, _ crowd: Crowd) throws(Failure) {
         try spools.accept(
             notification(-1, at: now),
             to: (0..<count).lazy.map { delivery(0, of: state, badge: $0) })
+    case .phones:
+        try spools.accept(
+            notification(-1, at: now),
+            to: (0..<count).lazy.compactMap { number in
+                DeviceToken("bench:\(token(number))", on: .android).map {
+                    Delivery(token: $0, of: .fcm, environment: nil, badge: Int(number % 90 + 1))
+                }
+            })
+    case .browser:
+        guard let browser = DeviceToken(browser, on: .web) else {
+            throw .malformed("no browser's token: \(browser)")
+        }
+        try spools.accept(
+            notification(-1, at: now),
+            to: (0..<count).lazy.map {
+                Delivery(token: browser, of: .web, environment: nil, badge: Int($0 % 90 + 1))
+            })
     }
     let gone = (Instant.now - start).milliseconds
     let line = Array("\(gone) \(ThisProcess.peakMemory)\n".utf8)

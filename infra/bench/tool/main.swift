@@ -3,10 +3,11 @@
 //   commit FOLDER COUNT NUMBER        commits COUNT times to the document of user NUMBER, of some 800 bytes
 //   players FOLDER COUNT SECONDS      makes a state folder with players who were looked at SECONDS ago
 //   discard ADDRESS COUNT AUTHORITY   fetches as many players' games as check-turns would, and throws them away
-//   accept FOLDER COUNT [CROWD]       accepts one notification to COUNT devices, or what else Crowd has; prints the milliseconds
-//                                     and the most memory, in KiB
+//   accept FOLDER COUNT [CROWD [TOKEN]]   accepts one notification to COUNT devices, or what else Crowd has; prints the
+//                                     milliseconds and the most memory, in KiB
 //   listeners FOLDER COUNT            makes a state folder with COUNT users who listen to the session "final"
 //   trickle FOLDER COUNT MS           accepts an urgent and an ordinary notification every MS milliseconds, COUNT times
+//   trickle FOLDER COUNT MS TOKEN     accepts one to an iPhone, an Android phone and this browser every MS milliseconds
 //   answers FOLDER COUNT              writes made-up answers of 70 to 300 KB, named 00.json and on
 
 import Turnstone
@@ -24,10 +25,15 @@ do throws(Failure) {
     case "accept" where words.count >= 4:
         try accept(
             in: words[2], count: number(words[3]),
-            words.count > 4 ? Crowd(rawValue: words[4]) ?? .devices : .devices)
+            words.count > 4 ? Crowd(rawValue: words[4]) ?? .devices : .devices,
+            browser: words.count > 5 ? words[5] : "")
     case "listeners" where words.count >= 4:
         try makeListeners(in: words[2], count: number(words[3]))
-    case "trickle" where words.count >= 5:
+    case "trickle" where words.count == 6:
+        try trickle(
+            into: words[2], count: number(words[3]), milliseconds: number(words[4]),
+            browser: words[5])
+    case "trickle" where words.count == 5:
         try trickle(
             into: words[2], count: number(words[3]), milliseconds: number(words[4]))
     case "answers" where words.count >= 4: try writeAnswers(in: words[2], count: number(words[3]))
