@@ -76,6 +76,13 @@ package final class Drainer: RunPart {
     }
 
     private func reportStuckDrainer() throws(Failure) {
+        try Self.reportStuckDrainer(of: spool, at: now, to: log)
+    }
+
+    /// Logs that a queue's drainer gives no sign of life, if that is so.
+    package static func reportStuckDrainer(
+        of spool: Spool, at now: Timestamp, to log: Log
+    ) throws(Failure) {
         guard let stuck = try spool.stuckDrainer(at: now) else { return }
         log.event(
             "another drainer holds the queue but gives no sign of life: end its process if it hangs",

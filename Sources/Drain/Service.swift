@@ -20,6 +20,8 @@ final class Service: RunPart {
     private var nextFailureRecord = Instant.first
     /// The device whose push the service last put off with `TooManyRequests`.
     private var throttledDevice: String?
+    /// The first user whose push went to an address that may not exist.
+    private var strandedUser: UserID?
 
     init(_ run: Run, _ makeProvider: @escaping ProviderSource) throws(Failure) {
         self.run = run
@@ -66,6 +68,11 @@ final class Service: RunPart {
             // One device causes this by itself. It is reported only if a second device is affected.
             defer { throttledDevice = push.device }
             guard let throttledDevice, throttledDevice != push.device else { return }
+        }
+        if verdict.obstacle == .perhapsAddress, let user = push.job.file.user(of: push.delivery) {
+            // One user may have made up any number of addresses. It is reported if a second user is affected.
+            defer { strandedUser = strandedUser ?? user }
+            guard let strandedUser, strandedUser != user else { return }
         }
         guard Instant.now >= nextFailureRecord else { return }
         nextFailureRecord = Instant.now + .minutes(1)

@@ -52,7 +52,7 @@ final class Settlement: RunPart {
             append(verdict, of: push, nil, isSent: isSent)
             return willSend(push)
         case .notSent(let pause):
-            if verdict.status != nil { service.didPutOff(push, verdict) }
+            if verdict.status != nil || verdict.obstacle != nil { service.didPutOff(push, verdict) }
             intake.log.append(notSent: push.delivery, in: job.file)
             // The push stays in hand, unless only its own gateway is unreachable.
             if run.isEnding || service.provider.trouble != nil || run.configuration.isChanging {

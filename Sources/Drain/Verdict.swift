@@ -11,6 +11,8 @@ package struct Verdict {
     package var change: RegistrationChange?
     /// Whether the other environment, which may know the token, refused to look it up.
     package var isUncertain = false
+    /// Why the push could not be sent at all; `nil` if it was, or if it is only too early.
+    private(set) var obstacle: Obstacle?
     /// The kind of failure, if the push failed and is tried again.
     private(set) var trouble: Trouble?
 
@@ -105,9 +107,20 @@ extension Verdict {
     static let held = Verdict(status: nil, reason: nil, meaning: .settled(.held))
 
     package static func notSent(
-        _ reason: String?, status: Int? = nil, for pause: Interval = .seconds(5)
+        _ reason: String?, status: Int? = nil, for pause: Interval = .seconds(5),
+        obstacle: Obstacle? = nil
     ) -> Verdict {
-        Verdict(status: status, reason: reason, meaning: .notSent(pause))
+        var verdict = Verdict(status: status, reason: reason, meaning: .notSent(pause))
+        verdict.obstacle = obstacle
+        return verdict
+    }
+
+    /// What is in the way of a push that is not sent.
+    package enum Obstacle {
+        /// The service's state, or the configuration.
+        case service
+        /// Perhaps only an address that a user has made up.
+        case perhapsAddress
     }
 
     package static let written = Verdict(status: 200, reason: nil, meaning: .settled(.accepted))

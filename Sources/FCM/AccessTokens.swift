@@ -105,7 +105,7 @@ package final class AccessTokens {
             try finish(
                 .failure(
                     TokenFailure(
-                        reason: "no access token: \(error.sentence)",
+                        reason: "\(FCMSettings.noToken)\(error.sentence)",
                         isLasting: error.disposition == .misconfigured)))
         }
         nextQuestion = now

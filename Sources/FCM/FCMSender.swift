@@ -299,7 +299,7 @@ extension FCMOutcome {
     /// What an answer says about the connection. FCM judges a message only if it accepts the token.
     fileprivate var sign: SendingWindow.Sign {
         switch self {
-        case .accepted, .gone, .mismatched, .badToken, .refused: .good
+        case .accepted, .gone, .mismatched, .badToken, .foreign, .refused: .good
         case .later, .laterAsAsked: .bad
         case .stopQueue, .renewToken, .noVerdict, .notSent: .none
         }

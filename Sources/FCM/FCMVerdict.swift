@@ -53,8 +53,8 @@ extension FCMOutcome {
         case "UNREGISTERED": self = .gone(since: now)
         case "SENDER_ID_MISMATCH": self = .mismatched
         case "INVALID_ARGUMENT": self = error.isAboutToken ? .badToken : .refused
-        // Google lacks the key for APNs or Web Push. A new access token would change nothing.
-        case "THIRD_PARTY_AUTH_ERROR": self = .stopQueue
+        // A new access token would change nothing.
+        case "THIRD_PARTY_AUTH_ERROR": self = .foreign
         case "QUOTA_EXCEEDED": self = .later(pause: .minutes(1))
         case "UNAVAILABLE", "INTERNAL", "UNSPECIFIED_ERROR": self = .later(pause: .seconds(1))
         default: self = .plain(status: status, error)

@@ -71,7 +71,7 @@ final class TokenFetch {
     ) -> Result<TokenGrant, TokenFailure> {
         guard answer.status == 200 else { return .failure(TokenFailure(answer, now: moment)) }
         guard let grant = TokenGrant(answer.body) else {
-            let reason = "no access token: the token server's answer cannot be read"
+            let reason = "\(FCMSettings.noToken)the token server's answer cannot be read"
             return .failure(TokenFailure(reason: reason, isLasting: false))
         }
         return .success(grant)
@@ -84,6 +84,6 @@ final class TokenFetch {
             reason.hasSuffix("no application protocol")
             || reason == "the peer does not speak HTTP/2"
         let words = isOld ? "the token server speaks only HTTP/1.1; HTTP/2 is required" : reason
-        return TokenFailure(reason: "no access token: \(words)", isLasting: isOld)
+        return TokenFailure(reason: "\(FCMSettings.noToken)\(words)", isLasting: isOld)
     }
 }

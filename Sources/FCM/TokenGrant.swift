@@ -1,5 +1,6 @@
 import HTTP2
 import JSON
+import PushServices
 import Turnstone
 
 /// An access token as Google's token server gives it (RFC 6749 section 5.1).
@@ -45,7 +46,7 @@ package struct TokenFailure: Error, Equatable, Sendable {
         var words = members?["error"]?.string ?? "HTTP \(answer.status)"
         if let more = members?["error_description"]?.string { words += " (\(more))" }
         let printable = words.utf8.prefix(200).filter { (0x20...0x7e).contains($0) }
-        reason = "no access token: " + String(decoding: printable, as: UTF8.self)
+        reason = FCMSettings.noToken + String(decoding: printable, as: UTF8.self)
         isLasting = !(answer.status == 408 || answer.status == 429 || answer.status >= 500)
         pause = retryAfter(answer.fields, now: now)
     }

@@ -34,8 +34,16 @@ package struct FCMSettings {
     ///
     /// - Parameter reason: why, such as `ECONNREFUSED`, or that no access token can be had.
     package func noConnection(_ reason: String) -> String {
-        "no connection to FCM at \(address.fault(reason))"
+        guard reason.hasPrefix(Self.noToken) else {
+            return "no connection to FCM at \(address.fault(reason, authorities: "FCM_CA_FILE"))"
+        }
+        let rest = String(reason.dropFirst(Self.noToken.count))
+        let fault = account.tokenAddress.fault(rest, authorities: "FCM_CA_FILE")
+        return "no access token for FCM from \(fault)"
     }
+
+    /// How the reason begins if no access token can be had.
+    package static let noToken = "no access token: "
 
     /// Identifies these settings. A message that is refused with some settings may be accepted with others.
     package var fingerprint: String { digest([address.authority]) }

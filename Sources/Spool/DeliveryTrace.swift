@@ -33,8 +33,13 @@ extension DeliveryTrace {
         status = line["status"]?.integer
         reason = line["reason"]?.string
         outcome = line["outcome"]?.string.flatMap(Outcome.init) ?? outcome
-        isInDoubt = line["in_doubt"]?.bool ?? false
-        if line["apns_id"] != nil { attempts += 1 }
+        let isSent = line["apns_id"] != nil
+        if isSent { attempts += 1 }
+        if line["outcome"] != nil {
+            isInDoubt = line["in_doubt"]?.bool ?? false
+        } else if isSent, status == nil {
+            isInDoubt = true
+        }
     }
 
     /// Adds what the receipts say of its release.

@@ -131,6 +131,14 @@ package struct Spools {
         return found
     }
 
+    /// Whether a notification waits for its first attempt, or for another one.
+    package func waitsAnything() throws(Failure) -> Bool {
+        if try !joints().isEmpty { return true }
+        return try first { (spool) throws(Failure) in
+            try spool.hasReadyOrPutOff() ? true : nil
+        } ?? false
+    }
+
     /// Whether any message is held.
     package func holdsAnything() throws(Failure) -> Bool {
         try first { (spool) throws(Failure) in try spool.holdsAnything() ? true : nil } ?? false

@@ -5,7 +5,8 @@ package struct PushHosts: Equatable, Sendable {
     /// Safari, Edge.
     package static let known = [
         "fcm.googleapis.com", "jmt17.google.com", "updates.push.services.mozilla.com",
-        "*.push.services.mozilla.com", "*.push.apple.com", "*.notify.windows.com",
+        "*.push.services.mozilla.com", "web.push.apple.com", "*.push.apple.com",
+        "*.notify.windows.com",
     ]
 
     private let named: [HostAndPort]
@@ -28,6 +29,11 @@ package struct PushHosts: Equatable, Sendable {
         named.contains { $0.matches(endpoint) } || mayBePrivate(endpoint)
     }
 
+    /// Whether the endpoint's host is known or named by its whole name, not only by a pattern.
+    package func name(_ endpoint: PushEndpoint) -> Bool {
+        (named + privateHosts).contains { !$0.isPattern && $0.matches(endpoint) }
+    }
+
     /// Whether the endpoint's host may have a private or loopback address.
     package func mayBePrivate(_ endpoint: PushEndpoint) -> Bool {
         privateHosts.contains { $0.matches(endpoint) }
@@ -42,13 +48,18 @@ package struct PushHosts: Equatable, Sendable {
         }
     }
 
+    private static func trimmed(_ text: Substring.UTF8View) -> [UInt8] {
+        let isBlank = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+        return Array(text.drop(while: isBlank).reversed().drop(while: isBlank).reversed())
+    }
+
     private static func list(
         _ name: String, _ variables: Variables
     ) throws(Failure) -> [HostAndPort] {
         guard let text = variables.text(name) else { return [] }
         var hosts: [HostAndPort] = []
         for part in text.utf8.split(separator: UInt8(ascii: ",")) {
-            let entry = part.filter { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
+            let entry = trimmed(part)
             guard !entry.isEmpty else { continue }
             guard let host = HostAndPort(String(decoding: entry, as: UTF8.self)) else {
                 throw variables.wrong(

@@ -75,7 +75,7 @@ final class OriginState {
     }
 
     func pauseReason(at now: Instant) -> String {
-        isPaused(at: now) ? pauseReason : "the push service is slow"
+        isPaused(at: now) ? pauseReason : WebPushVerdict.slow
     }
 
     /// A push service on another continent answers in a third of that, the first connection included.

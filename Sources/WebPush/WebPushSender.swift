@@ -95,7 +95,9 @@ package final class WebPushSender: PushSender {
     package func submit(_ request: WebPushRequest, for push: AnyObject) {
         let endpoint = request.subscription.endpoint
         guard settings.hosts.allow(endpoint) else {
-            return settle(push, WebPushVerdict(reason: "HostNotAllowed", .unusable))
+            // It was allowed when the browser was registered, so it may be again.
+            let reason = "\(endpoint.origin) is not in WEBPUSH_HOSTS"
+            return settle(push, WebPushVerdict(reason: reason, .originPaused(.minutes(1))))
         }
         let origin = state(of: endpoint)
         let now = Instant.now

@@ -9,6 +9,9 @@ package struct WebPushVerdict: Equatable, Sendable {
     package let reason: String?
     package let outcome: WebPushOutcome
 
+    /// The reason of a message that was not sent because earlier ones still wait for their answers.
+    package static let slow = "the push service is slow"
+
     init(status: Int? = nil, reason: String?, _ outcome: WebPushOutcome) {
         self.status = status
         self.reason = reason

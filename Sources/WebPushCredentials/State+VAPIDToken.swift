@@ -4,6 +4,7 @@ import PushServices
 import Signatures
 import Store
 import Turnstone
+import Unix
 
 extension State {
     /// The token for one push service that all processes share. It is renewed under its document's lock, so
@@ -28,7 +29,11 @@ extension State {
             else { return nil }
             return token
         }
-        if let known = usable(try shared.read()?.content) { return known }
+        let stored = try shared.read()?.content
+        if let known = usable(stored) { return known }
+        if stored == nil, try !hasRoomForVAPIDToken() {
+            return try VAPIDToken(origin: origin, subject: settings.subject, key: key, at: now)
+        }
         return try shared.update { (document) throws(Failure) in
             if let known = usable(document.content) { return known }
             let minted = try VAPIDToken(
@@ -37,4 +42,14 @@ extension State {
             return minted
         }
     }
+
+    /// Whether another push service's token may be stored. Users can make up hosts of push services, and each
+    /// would leave a file.
+    private func hasRoomForVAPIDToken() throws(Failure) -> Bool {
+        let names = try systemCalls(Files.names(in: "\(folder)/credentials"))
+        return names.count < Self.mostCredentials
+    }
+
+    /// The most files in the folder of credentials to which another push service's token is added.
+    static var mostCredentials: Int { 512 }
 }

@@ -67,7 +67,7 @@ import Turnstone
             Row(status: 400, reason: "HTTP 400", outcome: .refused),
             Row(
                 status: 401, code: "THIRD_PARTY_AUTH_ERROR", name: "UNAUTHENTICATED",
-                reason: "THIRD_PARTY_AUTH_ERROR", outcome: .stopQueue),
+                reason: "THIRD_PARTY_AUTH_ERROR", outcome: .foreign),
             Row(
                 status: 401, info: "ACCESS_TOKEN_EXPIRED", name: "UNAUTHENTICATED",
                 reason: "ACCESS_TOKEN_EXPIRED", outcome: .renewToken),

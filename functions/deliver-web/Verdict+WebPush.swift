@@ -4,7 +4,11 @@ import Turnstone
 import WebPush
 
 extension Verdict {
-    init(_ verdict: WebPushVerdict, of delivery: Delivery, at moment: Timestamp) {
+    /// - Parameter obstacle: what is in the way if the push service got nothing.
+    init(
+        _ verdict: WebPushVerdict, of delivery: Delivery, at moment: Timestamp,
+        obstacle: Obstacle?
+    ) {
         let (status, reason) = (verdict.status, verdict.reason)
         func with(_ meaning: Meaning, _ change: RegistrationChange? = nil) -> Verdict {
             Verdict(status: status, reason: reason, meaning: meaning, change: change)
@@ -17,7 +21,8 @@ extension Verdict {
         case .refused: self = with(.settled(.refused))
         case .later(let pause): self.init(status, reason, of: delivery, pause)
         case .laterAsAsked(let pause): self.init(status, reason, pause: pause)
-        case .originPaused(let pause): self = .notSent(reason, status: status, for: pause)
+        case .originPaused(let pause):
+            self = .notSent(reason, status: status, for: pause, obstacle: obstacle)
         case .noVerdict: self.init(status, reason, of: delivery, .seconds(1))
         case .notSent: self = .notSent(reason)
         }

@@ -42,7 +42,19 @@ final class WebPushProvider: GatewayProvider {
     func settle(
         _ push: Push, _ answer: WebPushVerdict, at now: Timestamp,
         _ verdict: (Push, Verdict) -> Void
-    ) { verdict(push, Verdict(answer, of: push.delivery, at: now)) }
+    ) {
+        verdict(
+            push, Verdict(answer, of: push.delivery, at: now, obstacle: obstacle(to: push, answer)))
+    }
+
+    /// Users can make up hosts only where a pattern allows any name.
+    private func obstacle(to push: Push, _ answer: WebPushVerdict) -> Verdict.Obstacle? {
+        guard answer.status == nil, answer.reason != WebPushVerdict.slow,
+            let endpoint = push.delivery.token?.subscription?.endpoint
+        else { return nil }
+        let isOpen = configured.hosts.allow(endpoint) && !configured.hosts.name(endpoint)
+        return isOpen ? .perhapsAddress : .service
+    }
 
     func submit(_ push: Push, at now: Timestamp, _ verdict: (Push, Verdict) -> Void) {
         do throws(Failure) {

@@ -15,6 +15,8 @@ final class Companion {
     /// Whether its program is not beside this one.
     private(set) var isMissing = false
 
+    private var hasLookedForStuck = false
+
     /// The sums of what its processes have printed.
     private(set) var summary = JSONObject()
 
@@ -32,9 +34,17 @@ final class Companion {
         _ = hasEnded(by: .now)
         guard running == nil, !isMissing, restarts.next <= Instant.now else { return }
         do throws(Failure) {
-            guard try spool.hasWork(at: now), try !spool.isBeingDrained() else { return }
+            guard try spool.hasWork(at: now) else { return }
+            if try spool.isBeingDrained() { return try reportIfStuck(at: now) }
             try start()
         } catch { restarts.ended(doingNothing: true, error) }
+    }
+
+    /// Once, because a process that lives for days would repeat it each second.
+    private func reportIfStuck(at now: Timestamp) throws(Failure) {
+        guard !hasLookedForStuck else { return }
+        hasLookedForStuck = true
+        try Drainer.reportStuckDrainer(of: spool, at: now, to: log)
     }
 
     private func start() throws(Failure) {

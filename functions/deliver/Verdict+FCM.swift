@@ -16,6 +16,7 @@ extension Verdict {
             self = with(.settled(.gone), .remove(goneSince: moment, mayBeOurFault: true))
         case .badToken:
             self = with(.settled(.quarantined), .refuse(isBad: true, at: moment))
+        case .foreign: self = with(.settled(.refused), .refuse(isBad: false, at: moment))
         case .refused: self = with(.settled(.refused))
         case .later(let pause): self.init(status, reason, of: delivery, pause)
         case .laterAsAsked(let pause): self.init(status, reason, pause: pause)

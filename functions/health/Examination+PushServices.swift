@@ -35,6 +35,10 @@ extension Examination {
     private func action(for stop: DeliveryStop) -> String {
         let waits = "Accepted notifications wait."
         let isFCM = PushService(rawValue: stop.service) == .fcm
+        if isFCM, stop.reason.hasPrefix(FCMSettings.noToken) {
+            return
+                "Check the service account (FCM_SERVICE_ACCOUNT), this machine's clock and its network. \(waits)"
+        }
         if stop.until == nil {
             let address = isFCM ? "FCM_BASE_URL" : "APNS_BASE_URL"
             return "Check this machine's network and \(address). \(waits)"
@@ -60,6 +64,12 @@ extension Examination {
     func failures() throws(Failure) -> [Problem] {
         var problems: [Problem] = []
         for failure in try state.deliveryFailures() where now - failure.since > Self.patience {
+            // Another problem reports that it is not configured any more.
+            if let service = PushService(rawValue: failure.service),
+                !state.services.contains(service)
+            {
+                continue
+            }
             // If nothing waits for the service any more, nobody has asked it again.
             guard try spool(of: failure.service)?.hasPutOff() == true else { continue }
             problems.append(

@@ -39,9 +39,10 @@ serve(
         let user = try user(request)
         let state = try State(request.variables)
         let spools = Spools(state: state.folder)
-        // The running drainer was asked to end, so it is started again whatever the result is.
+        // The running drainers were asked to end, so they are started again whatever the result is, also for
+        // what they had put off.
         func resume() throws(Failure) {
-            if try spools.hasWork(at: request.time) {
+            if try spools.waitsAnything() {
                 spools.startDrainer(request.variables) { Log().failure($0) }
             }
         }

@@ -1,0 +1,181 @@
+import Foundation
+import Glibc
+import JSON
+import TestSupport
+import Testing
+import Turnstone
+
+/// What stands in the way of one push service's queue: nothing is lost for it, no other user waits for it, and
+/// `health` names it.
+@Suite struct ObstacleTests {
+    private func messages(of world: World) throws -> [String] {
+        let answer = try Answer(
+            event: world.startBackend("health", world.message("GET", "/health")).end().stdout)
+        return answer.json?.object?["problems"]?.array?.compactMap {
+            ($0.object?["message"]?.string ?? "") + " " + ($0.object?["action"]?.string ?? "")
+        } ?? []
+    }
+
+    private func deliver(_ world: World, minutes: Int) throws {
+        for _ in 0..<minutes {
+            _ = try world.start("deliver").end()
+            try world.advance(seconds: 60)
+        }
+    }
+
+    /// The token of an iOS or web app of the same Firebase project, whose key Google lacks.
+    @Test func oneAppsTokenStopsNobodyElse() throws {
+        let world = try World.withAllServices()
+        try world.registerAllKinds(of: 1)
+        try world.registerAllKinds(of: 2, 2)
+        try world.simulator.perform([
+            "do": "fcm-fault", "token": .string("\(World.androidToken)2"), "status": 401,
+            "reason": "THIRD_PARTY_AUTH_ERROR",
+        ])
+        let id = try world.sent(["users": ["2"], "title": "Lunch"])
+        try world.run("deliver")
+        _ = try world.sent(["users": ["1"], "title": "Dinner"])
+        try world.run("deliver")
+        #expect(try world.accepted() == ["apns": 2, "fcm": 1, "web": 2])
+        #expect(try world.problems() == [])
+        #expect(try world.report(id)["counts"] == ["accepted": 2, "refused": 1])
+        #expect(try world.document(2)["devices"]?.array?.count == 3)
+    }
+
+    @Test func aHostThatIsNoLongerAllowedWaits() throws {
+        let world = try World.withAllServices()
+        try world.registerAllKinds(of: 1)
+        world.variables["WEBPUSH_HOSTS"] = "push.example.org"
+        world.variables["WEBPUSH_PRIVATE_HOSTS"] = ""
+        let id = try world.sent(["users": ["1"], "title": "Lunch"])
+        try deliver(world, minutes: 7)
+        #expect(try world.report(id)["counts"] == ["accepted": 2, "waiting": 1])
+        #expect(try messages(of: world).contains { $0.contains("is not in WEBPUSH_HOSTS") })
+        world.variables["WEBPUSH_HOSTS"] = nil
+        world.variables["WEBPUSH_PRIVATE_HOSTS"] = nil
+        try deliver(world, minutes: 2)
+        #expect(try world.report(id)["counts"] == ["accepted": 3])
+        #expect(try world.problems() == [])
+    }
+
+    @Test func aListOfHostsHasCommas() throws {
+        let world = try World.withAllServices()
+        world.variables["WEBPUSH_HOSTS"] = "push.example.org push.example.net"
+        let ended = try world.start("deliver-web").end()
+        #expect(ended.exitCode == 100)
+        #expect(ended.stderr.contains("WEBPUSH_HOSTS"), "\(ended.stderr)")
+    }
+
+    @Test(arguments: ["certificates", "address"])
+    func browsersThatCannotBeReachedAreReported(what: String) throws {
+        let world = try World.withAllServices()
+        try world.registerAllKinds(of: 1)
+        if what == "certificates" {
+            let other = try Simulator()
+            let authority = "\(world.state.path)/other-ca.pem"
+            try FileManager.default.copyItem(
+                atPath: other.environment["APNS_CA_FILE"] ?? "", toPath: authority)
+            world.variables["WEBPUSH_CA_FILE"] = authority
+        } else {
+            // Named, but not as one that may be private.
+            world.variables["WEBPUSH_PRIVATE_HOSTS"] = "push.example.org"
+        }
+        let id = try world.sent(["users": ["1"], "title": "Lunch"])
+        try deliver(world, minutes: 7)
+        #expect(try world.problems() == ["delivery failing"])
+        #expect(try world.report(id)["counts"] == ["accepted": 2, "waiting": 1])
+        world.variables["WEBPUSH_CA_FILE"] = nil
+        world.variables["WEBPUSH_PRIVATE_HOSTS"] = nil
+        try deliver(world, minutes: 2)
+        #expect(try world.report(id)["counts"] == ["accepted": 3])
+        #expect(try world.problems() == [])
+    }
+
+    /// A browser at a host that its user has made up is nobody else's problem.
+    @Test func aMadeUpHostIsNoProblemOfTheInstallation() throws {
+        let world = try World.withAllServices()
+        let known = try world.simulator.perform(["do": "web-subscription"])
+        guard let keys = known["subscription"]?.object?["keys"] else {
+            throw TestFailure("no keys")
+        }
+        let answer = try world.ask(
+            "register", "POST", "/register", by: 1,
+            [
+                "user_id": "1", "platform": "web",
+                "subscription": [
+                    "endpoint": "https://no-such-host.notify.windows.com/w/1", "keys": keys,
+                ],
+            ])
+        #expect(answer.status == 200)
+        _ = try world.sent(["users": ["1"], "title": "Lunch"])
+        try deliver(world, minutes: 7)
+        #expect(try world.problems() == [])
+    }
+
+    @Test func noAccessTokenIsSaidInTheRightWords() throws {
+        let world = try World.withAllServices()
+        try world.registerAllKinds(of: 1)
+        try world.simulator.perform(["do": "oauth-fault", "status": 400, "reason": "invalid_grant"])
+        _ = try world.sent(["users": ["1"], "title": "Lunch"])
+        let ended = try world.start("deliver").end()
+        #expect(ended.exitCode == 111)
+        #expect(ended.stderr.contains("no access token for FCM from 127.0.0.1"), "\(ended.stderr)")
+        let said = try messages(of: world).joined()
+        #expect(said.contains("invalid_grant") && said.contains("FCM_SERVICE_ACCOUNT"), "\(said)")
+        #expect(!said.contains("no connection"), "\(said)")
+    }
+
+    @Test func aPushWithoutAnAnswerMayHaveArrived() throws {
+        let world = try World.withAllServices()
+        try world.registerAllKinds(of: 1)
+        for service in ["apns", "fcm", "web"] {
+            try world.simulator.perform([
+                "do": .string("\(service)-fault"), "kind": "drop", "accepted": true,
+            ])
+        }
+        let id = try world.sent(["users": ["1"], "title": "Lunch"])
+        _ = try world.start("deliver").end()
+        let devices = try world.report(id)["devices"]?.array?.compactMap(\.object) ?? []
+        #expect(devices.count == 3)
+        #expect(devices.allSatisfy { $0["state"] == "waiting" && $0["mayHaveArrived"] == true })
+        try world.simulator.perform(["do": "clear"])
+        try deliver(world, minutes: 2)
+        let later = try world.report(id)["devices"]?.array?.compactMap(\.object) ?? []
+        #expect(later.allSatisfy { $0["state"] == "accepted" && $0["mayHaveArrived"] == nil })
+    }
+
+    /// An erasure ends all drainers. What they had put off is not forgotten.
+    @Test func deliveryGoesOnAfterAnErasure() async throws {
+        try await onItsOwnThread {
+            let world = try World.withAllServices()
+            try world.registerAllKinds(of: 1)
+            try world.registerAllKinds(of: 2, 2)
+            try world.simulator.perform(["do": "clock"])
+            world.hidden = ["TURNSTONE_NOW", "TURNSTONE_DELIVER"]
+            world.variables["DELIVER_LINGER_SECONDS"] = "10"
+            for service in ["apns", "fcm", "web"] {
+                try world.simulator.perform([
+                    "do": .string("\(service)-fault"), "status": 503, "retry_after": 4, "count": 1,
+                ])
+            }
+            _ = try world.sent(["users": ["1"], "title": "Lunch"])
+            for _ in 0..<200 where world.state.files().keys.count(where: isPutOff) < 3 {
+                usleep(50_000)
+            }
+            let erased = try Answer(
+                event: world.startBackend("users", world.message("DELETE", "/api/users/2"))
+                    .end().stdout)
+            #expect(erased.status == 200, "\(erased.body)")
+            #expect(try world.simulator.waitForPushes(3, milliseconds: 30_000))
+            // Ends the drainers, which still linger.
+            let again = try Answer(
+                event: world.startBackend("users", world.message("DELETE", "/api/users/1"))
+                    .end().stdout)
+            #expect(again.status == 200, "\(again.body)")
+        }
+    }
+}
+
+private func isPutOff(_ path: String) -> Bool {
+    path.contains("/waiting/") && path.hasSuffix(".jsonl")
+}
