@@ -51,7 +51,7 @@ extension Spool {
         try ReceiptLog(of: self).forEachLine(of: id, from: .beginning, before: start.day) {
             (line) in
             trace.add(line)
-            return trace.isComplete && !isHeld
+            return trace.isComplete && !isHeld && trace.heldPlaces.isEmpty
         }
     }
 

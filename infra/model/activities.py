@@ -40,12 +40,16 @@ class State:
     excused: bool = False
     of_session: bool = False  # sent to all who listen to the session
     misdated: bool = False  # its moment was stored by a clock that was more than an hour ahead
+    undated: bool = False  # without a timestamp: newer than all that came before it
 
     def is_newer_than(self, other):
         """Whether this one surely takes the place of another.
 
         What was sent to an activity alone is not overtaken by what its session got before; else the documents do not compare the two.
         """
+        # Which of two calls at the same time came first is open.
+        if self.group == other.group and (self.undated or other.undated):
+            return False
         if self.of_session != other.of_session:
             return self.group > other.group and (other.of_session or self.moment > other.moment)
         return self.moment > other.moment or self.moment == other.moment and self.group > other.group
@@ -250,7 +254,7 @@ class Activities:
             newest = max((state.moment for state in listener.states if state.of_session or not of_session), default=moment)
             listener.states.append(State(
                 number, step["event"], max(moment, newest) if step.get("at") is None else moment, group, now, expires, bool(step.get("alert")),
-                answer == "held" and len(fits) == 1, late, of_session))
+                answer == "held" and len(fits) == 1, late, of_session, undated=step.get("at") is None))
         return right
 
     def judge(self, step, answer, fits, able, outdated, now):
