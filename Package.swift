@@ -101,6 +101,7 @@ let foundation: [Target] = [
     module(
         "Messages",
         on: ["Audiences", "Edge", "Documents", "Store", "Spool", "Unix", "JSON", "Crypto"]),
+    module("Erasing", on: ["Edge", "Documents", "Store", "Spool"]),
 ]
 
 let endpoints: [Target] = [
@@ -124,7 +125,7 @@ let endpoints: [Target] = [
         "push-config", links: ["Store", "PushServices", "WebPushCredentials", "Signatures"]),
     program("profile", links: ["Callers", "Profiles", "Documents", "Store"]),
     program("segments", links: ["Audiences", "Store"]),
-    program("users", links: ["Profiles", "Documents", "Store", "Spool"]),
+    program("users", links: ["Erasing", "Profiles", "Documents", "Store"]),
     program("notify", links: ["Messages", "Store", "Spool"]),
     program(
         "events", links: ["Messages", "Store", "Spool", "JSON", "Unix"],

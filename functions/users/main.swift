@@ -14,8 +14,8 @@
 
 import Documents
 import Edge
+import Erasing
 import Profiles
-import Spool
 import Store
 import Turnstone
 
@@ -38,19 +38,7 @@ serve(
         try request.requireServerKey()
         let user = try user(request)
         let state = try State(request.variables)
-        let spools = Spools(state: state.folder)
-        // The running drainer was asked to end, so it is started again whatever the result is.
-        func resume() throws(Failure) {
-            if try spools.hasWork(at: request.time) {
-                spools.startDrainer(request.variables) { Log().failure($0) }
-            }
-        }
-        let result = Result { () throws(Failure) in
-            try erase(user, state, spools, at: request.time, Log(), resume: resume)
-        }
-        if case .failure = result { try resume() }
-        let erased = try result.get()
-        guard let erased else { throw unknown }
+        guard let erased = try eraseUser(user, in: state, as: request) else { throw unknown }
         return .ok(["success": true, "erased": erased])
     })
 
