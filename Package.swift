@@ -102,6 +102,13 @@ let foundation: [Target] = [
         "Messages",
         on: ["Audiences", "Edge", "Documents", "Store", "Spool", "Unix", "JSON", "Crypto"]),
     module("Erasing", on: ["Edge", "Documents", "Store", "Spool"]),
+    // OneSignal's requests and answers, translated.
+    module(
+        "OneSignal",
+        on: [
+            "Audiences", "Messages", "Profiles", "Edge", "Documents", "Store", "Spool", "Unix",
+            "JSON", "Crypto",
+        ]),
 ]
 
 let endpoints: [Target] = [
@@ -130,6 +137,12 @@ let endpoints: [Target] = [
     program(
         "events", links: ["Messages", "Store", "Spool", "JSON", "Unix"],
         exclude: ["openapi.json", "templates"]),
+    program("onesignal-notifications", links: ["OneSignal", "Store"]),
+    program("onesignal-users", links: ["OneSignal", "Erasing", "Documents", "Store"]),
+    program("onesignal-subscriptions", links: ["OneSignal", "Store"]),
+    program("onesignal-segments", links: ["OneSignal", "Audiences", "Messages", "Store"]),
+    program("onesignal-players", links: ["OneSignal", "Store"]),
+    program("onesignal-apps", links: ["OneSignal", "Messages", "Store"]),
 ]
 
 /// What runs the programs where a host speaks a protocol of its own.

@@ -29,6 +29,8 @@ package struct Outbox {
         /// documents of those in `failed` have to be repaired first.
         package let later: [String]
         package let failed: [String]
+        /// Whether an earlier request with the same idempotency key was accepted.
+        package fileprivate(set) var isRepeated = false
     }
 
     /// Accepts a message: when this returns, it will be delivered, whatever happens.
@@ -54,7 +56,9 @@ package struct Outbox {
                 throw .unacceptable("this idempotency key was used with a different request")
             }
             if let place = record.place { try spools.complete(id, in: place) }
-            return record.sent(id)
+            var sent = record.sent(id)
+            sent.isRepeated = true
+            return sent
         }
     }
 

@@ -45,4 +45,68 @@ let routes = [
     ProgramRoute("GET", "/api/users/{id}", "users"),
     ProgramRoute("PATCH", "/api/users/{id}", "users"),
     ProgramRoute("DELETE", "/api/users/{id}", "users"),
+    ProgramRoute("POST", "/notifications", "onesignal-notifications"),
+    ProgramRoute("GET", "/notifications", "onesignal-notifications"),
+    ProgramRoute("POST", "/notifications/count-unsaved", "onesignal-notifications"),
+    ProgramRoute("GET", "/notifications/{notification_id}", "onesignal-notifications"),
+    ProgramRoute("DELETE", "/notifications/{notification_id}", "onesignal-notifications"),
+    ProgramRoute("POST", "/apps/{app_id}/users", "onesignal-users"),
+    ProgramRoute("PUT", "/apps/{app_id}/users/{external_id}", "onesignal-users"),
+    ProgramRoute("GET", "/apps/{app_id}/users/by/{alias_label}/{alias_id}", "onesignal-users"),
+    ProgramRoute("PATCH", "/apps/{app_id}/users/by/{alias_label}/{alias_id}", "onesignal-users"),
+    ProgramRoute("DELETE", "/apps/{app_id}/users/by/{alias_label}/{alias_id}", "onesignal-users"),
+    ProgramRoute(
+        "GET", "/apps/{app_id}/users/by/{alias_label}/{alias_id}/identity", "onesignal-users"),
+    ProgramRoute(
+        "PATCH", "/apps/{app_id}/users/by/{alias_label}/{alias_id}/identity", "onesignal-users"),
+    ProgramRoute(
+        "DELETE", "/apps/{app_id}/users/by/{alias_label}/{alias_id}/identity/{label}",
+        "onesignal-users"),
+    ProgramRoute(
+        "POST", "/apps/{app_id}/users/by/{alias_label}/{alias_id}/subscriptions", "onesignal-users"),
+    ProgramRoute(
+        "PATCH", "/apps/{app_id}/subscriptions/{subscription_id}", "onesignal-subscriptions"),
+    ProgramRoute(
+        "DELETE", "/apps/{app_id}/subscriptions/{subscription_id}", "onesignal-subscriptions"),
+    ProgramRoute(
+        "PATCH", "/apps/{app_id}/subscriptions/{subscription_id}/owner", "onesignal-subscriptions"),
+    ProgramRoute(
+        "GET", "/apps/{app_id}/subscriptions/{subscription_id}/user/identity",
+        "onesignal-subscriptions"),
+    ProgramRoute(
+        "PATCH", "/apps/{app_id}/subscriptions/{subscription_id}/user/identity",
+        "onesignal-subscriptions"),
+    ProgramRoute(
+        "PATCH", "/apps/{app_id}/subscriptions_by_token/{token_type}/{token}",
+        "onesignal-subscriptions"),
+    ProgramRoute("POST", "/apps/{app_id}/segments", "onesignal-segments"),
+    ProgramRoute("GET", "/apps/{app_id}/segments", "onesignal-segments"),
+    ProgramRoute("GET", "/apps/{app_id}/segments/{segment_id}", "onesignal-segments"),
+    ProgramRoute("PATCH", "/apps/{app_id}/segments/{segment_id}", "onesignal-segments"),
+    ProgramRoute("DELETE", "/apps/{app_id}/segments/{segment_id}", "onesignal-segments"),
+    ProgramRoute("POST", "/players", "onesignal-players"),
+    ProgramRoute("GET", "/players", "onesignal-players"),
+    ProgramRoute("POST", "/players/csv_export", "onesignal-players"),
+    ProgramRoute("GET", "/players/{player_id}", "onesignal-players"),
+    ProgramRoute("PUT", "/players/{player_id}", "onesignal-players"),
+    ProgramRoute("POST", "/players/{player_id}/on_session", "onesignal-players"),
+    ProgramRoute("POST", "/players/{player_id}/on_purchase", "onesignal-players"),
+    ProgramRoute("GET", "/apps", "onesignal-apps"),
+    ProgramRoute("POST", "/apps", "onesignal-apps"),
+    ProgramRoute("GET", "/apps/{app_id}", "onesignal-apps"),
+    ProgramRoute("PUT", "/apps/{app_id}", "onesignal-apps"),
+    ProgramRoute("GET", "/apps/{app_id}/outcomes", "onesignal-apps"),
+    ProgramRoute("GET", "/apps/{app_id}/journeys", "onesignal-apps"),
+    ProgramRoute("POST", "/apps/{app_id}/journeys", "onesignal-apps"),
+    ProgramRoute("GET", "/apps/{app_id}/journeys/{journey_id}", "onesignal-apps"),
+    ProgramRoute("PATCH", "/apps/{app_id}/journeys/{journey_id}", "onesignal-apps"),
+    ProgramRoute("DELETE", "/apps/{app_id}/journeys/{journey_id}", "onesignal-apps"),
+    ProgramRoute("POST", "/apps/{app_id}/custom_events", "onesignal-apps"),
+    ProgramRoute("POST", "/apps/{app_id}/activities/activity/{activity_type}", "onesignal-apps"),
+    ProgramRoute(
+        "POST", "/apps/{app_id}/live_activities/{activity_id}/notifications", "onesignal-apps"),
+    ProgramRoute("GET", "/templates", "onesignal-apps"),
+    ProgramRoute("POST", "/templates", "onesignal-apps"),
+    ProgramRoute("POST", "/notifications/{notification_id}/history", "onesignal-apps"),
+    ProgramRoute("POST", "/notifications/{notification_id}/export_events", "onesignal-apps"),
 ]
