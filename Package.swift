@@ -287,6 +287,7 @@ let checks: [Target] = [
     tests("Callers", and: ["Edge", "JWT", "JSON", "Crypto"]),
     tests("Store", and: ["TestSupport", "JSON", "Unix"]),
     tests("Audiences", and: ["JSON"]),
+    tests("OneSignal", and: ["Edge", "JSON", "Messages"]),
     tests("Messages", and: ["TestSupport", "Edge", "JSON"]),
     tests("Spool", and: ["TestSupport", "JSON", "Unix"]),
 ]

@@ -45,5 +45,5 @@ package struct App {
 
 /// The refusal of what OneSignal has and this program has not.
 package func unsupported(_ name: String, _ advice: String = "") -> Failure {
-    .malformed("\(name) is not supported by this server\(advice.isEmpty ? "" : ": " + advice)")
+    .malformed("this server does not support \(name)\(advice.isEmpty ? "" : ": " + advice)")
 }

@@ -57,8 +57,11 @@ package struct Subscriptions {
     }
 
     package func delete(_ id: String) throws(Failure) -> Response {
-        let (user, device) = try find(id)
-        _ = try state.registry.unbind(device.token, from: user)
+        let token = try find(id).device.token
+        // Players may share it.
+        for user in try state.registry.users(of: token) {
+            _ = try state.registry.unbind(token, from: user)
+        }
         return Response(status: 202, body: [:])
     }
 

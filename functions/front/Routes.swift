@@ -63,7 +63,8 @@ let routes = [
         "DELETE", "/apps/{app_id}/users/by/{alias_label}/{alias_id}/identity/{label}",
         "onesignal-users"),
     ProgramRoute(
-        "POST", "/apps/{app_id}/users/by/{alias_label}/{alias_id}/subscriptions", "onesignal-users"),
+        "POST", "/apps/{app_id}/users/by/{alias_label}/{alias_id}/subscriptions",
+        "onesignal-users"),
     ProgramRoute(
         "PATCH", "/apps/{app_id}/subscriptions/{subscription_id}", "onesignal-subscriptions"),
     ProgramRoute(

@@ -26,29 +26,29 @@ serve(
         _ = try App(inPathOf: request)
         throw unsupported("changing an app", "its configuration is in turnstone.env")
     },
-    refusal("GET", "/apps/{app_id}/outcomes", "outcomes"),
-    refusal("GET", "/apps/{app_id}/journeys", "journeys"),
-    refusal("POST", "/apps/{app_id}/journeys", "journeys"),
-    refusal("GET", "/apps/{app_id}/journeys/{journey_id}", "journeys"),
-    refusal("PATCH", "/apps/{app_id}/journeys/{journey_id}", "journeys"),
-    refusal("DELETE", "/apps/{app_id}/journeys/{journey_id}", "journeys"),
-    refusal("POST", "/apps/{app_id}/custom_events", "custom_events", "use /api/events"),
-    refusal(
-        "POST", "/apps/{app_id}/activities/activity/{activity_type}", "live activities",
-        "use /api/push/live-activity"),
-    refusal(
+    Route("GET", "/apps/{app_id}/outcomes", refusal("outcomes")),
+    Route("GET", "/apps/{app_id}/journeys", refusal("journeys")),
+    Route("POST", "/apps/{app_id}/journeys", refusal("journeys")),
+    Route("GET", "/apps/{app_id}/journeys/{journey_id}", refusal("journeys")),
+    Route("PATCH", "/apps/{app_id}/journeys/{journey_id}", refusal("journeys")),
+    Route("DELETE", "/apps/{app_id}/journeys/{journey_id}", refusal("journeys")),
+    Route("POST", "/apps/{app_id}/custom_events", refusal("custom_events", "use /api/events")),
+    Route(
+        "POST", "/apps/{app_id}/activities/activity/{activity_type}",
+        refusal("live activities", "use /api/push/live-activity")),
+    Route(
         "POST", "/apps/{app_id}/live_activities/{activity_id}/notifications",
-        "live activities", "use /api/push/live-activity"),
-    refusal("GET", "/templates", "templates", "use /api/events"),
-    refusal("POST", "/templates", "templates", "use /api/events"),
-    refusal("POST", "/notifications/{notification_id}/history", "history"),
-    refusal("POST", "/notifications/{notification_id}/export_events", "export_events"))
+        refusal("live activities", "use /api/push/live-activity")),
+    Route("GET", "/templates", refusal("templates", "use /api/events")),
+    Route("POST", "/templates", refusal("templates", "use /api/events")),
+    Route("POST", "/notifications/{notification_id}/history", refusal("history")),
+    Route("POST", "/notifications/{notification_id}/export_events", refusal("export_events")))
 
-/// A route of OneSignal's that answers 400.
+/// Answers 400.
 func refusal(
-    _ method: String, _ pattern: String, _ name: String, _ advice: String = ""
-) -> Route {
-    Route(method, pattern) { (request) throws(Failure) in
+    _ name: String, _ advice: String = ""
+) -> (Request) throws(Failure) -> Response {
+    { (request) throws(Failure) in
         _ = try App(request)
         throw unsupported(name, advice)
     }

@@ -13,10 +13,11 @@ import httpx
 import onesignal
 from onesignal.api import default_api
 from onesignal.helpers import create_notification_with_retry
-from onesignal.model.filter_expression import FilterExpression
+from onesignal.model.filter import Filter
 from onesignal.model.button import Button
 from onesignal.model.include_aliases import IncludeAliases
 from onesignal.model.language_string_map import LanguageStringMap
+from onesignal.model.operator import Operator
 from onesignal.model.notification import Notification
 from onesignal.model.properties_object import PropertiesObject
 from onesignal.model.segment import Segment
@@ -218,8 +219,8 @@ attempt("no target has OneSignal's sentence", lambda: (
     refused(lambda: api.create_notification(Notification(app_id=APP, contents=languages(en="x"))))
     == (400, [onesignal.errors.OneSignalErrors.NO_TARGETING_SPECIFIED])))
 attempt("filters choose users", lambda: (
-    (pushes := send(filters=[FilterExpression(field="tag", key="role", relation="=", value="guest"), FilterExpression(operator="OR"),
-                             FilterExpression(field="session_count", relation=">", value="10")], contents=languages(en="x"))[1])
+    (pushes := send(filters=[Filter(field="tag", key="role", relation="=", value="guest"), Operator(operator="OR"),
+                             Filter(field="session_count", relation=">", value="10")], contents=languages(en="x"))[1])
     and list(pushes) == [OTHER_PHONE], pushes))
 attempt("everybody is Subscribed Users", lambda: (
     len(pushes := send(included_segments=["Subscribed Users"], contents=languages(en="x"))[1]) == 4, pushes))
@@ -254,10 +255,10 @@ attempt("another app is refused", lambda: refused(lambda: api.get_notifications(
 
 def segments():
     made = api.create_segment(APP, segment=Segment(
-        name="Admins", filters=[FilterExpression(field="tag", key="role", relation="=", value="admin")]))
+        name="Admins", filters=[Filter(field="tag", key="role", relation="=", value="admin")]))
     listed = api.get_segments(APP, offset=0, limit=10)
     seen = api.get_segment(APP, made.id)
-    renamed = api.update_segment(APP, made.id, UpdateSegmentRequest(name="Chiefs"))
+    renamed = api.update_segment(APP, made.id, update_segment_request=UpdateSegmentRequest(name="Chiefs"))
     ids["segment"] = made.id
     pushes = send(included_segments=["Chiefs"], contents=languages(en="x"))[1]
     rest = send(included_segments=["All"], excluded_segments=["Chiefs"], contents=languages(en="x"))[1]
@@ -267,10 +268,10 @@ def segments():
 
 attempt("segments are made, listed, counted, renamed and sent to", segments)
 attempt("a name that is taken is refused", lambda: refused(lambda: api.create_segment(APP, segment=Segment(
-    name="Chiefs", filters=[FilterExpression(field="tag", key="a", relation="exists")])))[0] == 409)
+    name="Chiefs", filters=[Filter(field="tag", key="a", relation="exists")])))[0] == 409)
 attempt("a location is refused with a sentence", lambda: (
     (answer := refused(lambda: api.create_segment(APP, segment=Segment(
-        name="Near", filters=[FilterExpression(field="location", radius=1000.0, lat=1.5, long=2.5)]))))[0] == 400, answer))
+        name="Near", filters=[Filter(field="location", radius=1000.0, lat=1.5, long=2.5)]))))[0] == 400, answer))
 attempt("estimate_notification_recipients counts", lambda: (
     api.estimate_notification_recipients(onesignal.model.estimate_notification_recipients_request.EstimateNotificationRecipientsRequest(
         app_id=APP, included_segments=["Chiefs"])).count == 3))
@@ -327,7 +328,7 @@ def named_later():
     anonymous = "external_id" not in made.identity
     named = api.create_alias(APP, "onesignal_id", own, UserIdentityBody(identity={"external_id": "cid"}))
     pushes = send(include_aliases=IncludeAliases(**{"external_id": ["cid"]}), contents=languages(en="x"))[1]
-    return (anonymous and named.identity == {"external_id": "cid", "onesignal_id": own} and list(pushes) == ["c3" * 32]
+    return (anonymous and named.identity.to_dict() == {"external_id": "cid", "onesignal_id": own} and list(pushes) == ["c3" * 32]
             and api.get_user(APP, "onesignal_id", own).identity["external_id"] == "cid", (made, named, pushes))
 
 
@@ -339,7 +340,7 @@ attempt("e-mail subscriptions are refused with a sentence", lambda: (
 ### The app, and what is not supported
 
 attempt("get_app counts", lambda: ((app := api.get_app(APP)).id == APP and app.messageable_players >= 4, app))
-attempt("get_apps lists it", lambda: len(api.get_apps()) == 1)
+attempt("get_apps lists it", lambda: len(api.get_apps().value) == 1)
 for name, call in {
     "e-mail": lambda: send(include_aliases=IncludeAliases(**{"external_id": ["ann"]}), target_channel="email", contents=languages(en="x")),
     "SMS": lambda: send(include_phone_numbers=["+15550100"], contents=languages(en="x")),
