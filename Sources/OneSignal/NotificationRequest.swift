@@ -39,8 +39,13 @@ package struct NotificationRequest {
     package func send(_ request: Request) throws(Failure) -> Response {
         let state = try State(request.variables)
         let (audience, invalid) = try targets.resolved(in: state)
-        guard let audience else { return answer(nil, invalid) }
-        let sent = try Outbox(state, now: request.time).send(message, to: audience, once: once)
+        let outbox = Outbox(state, now: request.time)
+        guard let audience else {
+            // Recipients of the first request may be gone.
+            let first = try once.flatMap { (once) throws(Failure) in try outbox.repeated(once) }
+            return answer(first, invalid)
+        }
+        let sent = try outbox.send(message, to: audience, once: once)
         if sent.devices > 0 { state.startDrainer(request) }
         return answer(sent, invalid)
     }

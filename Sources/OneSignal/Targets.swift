@@ -82,7 +82,8 @@ struct Targets {
         let found = try state.registry.devices(withIDs: subscriptions)
         tokens += found.filter { $0.device.takesMessages(by: state.services) }
             .map { $0.device.token.text }
-        let unknown = subscriptions.filter { id in !found.contains { $0.id == id } }
+        let known = Set(found.map { $0.id })
+        let unknown = subscriptions.filter { !known.contains($0) }
         invalid["invalid_player_ids"] = unknown.isEmpty ? nil : JSONValue(texts: unknown)
         members["users"] = users.isEmpty ? nil : JSONValue(texts: users)
         members["devices"] = tokens.isEmpty ? nil : JSONValue(texts: tokens)

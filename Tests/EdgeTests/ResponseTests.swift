@@ -39,6 +39,32 @@ import Turnstone
         #expect(response.status == 502 && response.reason == "Bad Gateway")
     }
 
+    @Test(
+        "OneSignal's clients get a list, and fewer statuses",
+        arguments: [
+            (Failure.malformed("a"), 400, "a"), (.unacceptable("b"), 400, "b"),
+            (.refused(.notFound, "c"), 404, "c"), (.refused(.conflict, "d"), 409, "d"),
+            (.misconfigured("e"), 503, "the server is misconfigured; see its log"),
+            (
+                Failure(.later(seconds: 7), "f", cause: "busy"), 503,
+                "Service temporarily unavailable"
+            ),
+        ])
+    func oneSignal(failure: Failure, status: Int, sentence: String) {
+        let response = Response(failure, in: .oneSignal)
+        #expect(response.status == status)
+        #expect(response.body == ["errors": [.string(sentence)]])
+    }
+
+    @Test func oneSignalsClientsAreForbidden() {
+        for refusal in [Refusal.unauthenticated, .unidentified(by: "Key")] {
+            let response = Response(.refused(refusal, "a"), in: .oneSignal)
+            #expect(response.status == 403 && response.headers.isEmpty)
+            let sentence = response.body.object?["errors"]?.array?.first?.string ?? ""
+            #expect(sentence.hasPrefix("Access denied.  Please include an 'Authorization: ...'"))
+        }
+    }
+
     @Test("a refusal says what would do")
     func headers() {
         let method = Response(.refused(.methodNotAllowed(allowed: "GET, HEAD"), ""), in: .plain)

@@ -420,6 +420,32 @@ attempt("helper: schedule change", lambda: helper(
 attempt("helper: project completion", lambda: helper(
     "Project Completed", "House 7 has been marked as completed",
     {"type": "projectCompletion", "projectId": "p1", "screen": "projectDetails"}, ["bob", "ann"]))
+
+
+def replayed_later():
+    """The answer stays the same although its device is gone."""
+    made = old.add_device({"device_type": 0, "identifier": "e5" * 32, "external_user_id": "eve"}).body
+    request = {"contents": {"en": "x"}, "include_player_ids": [made["id"]], "idempotency_key": "6e3a0a5e-0000-4000-8000-000000000002"}
+    first = old.send_notification(request)
+    sent = delivered()
+    api.delete_user(APP, "external_id", "eve")
+    again = old.send_notification(request)
+    different = refused(lambda: old.send_notification(request | {"contents": {"en": "y"}}))
+    return (first.body["id"] == again.body["id"] != "" and list(sent) == ["e5" * 32] and not delivered()
+            and again.http_response.headers["Idempotent-Replayed"] == "true" and different[0] == 400, (first.body, again.body, different))
+
+
+attempt("a repeated request is replayed after its device is gone, and a different one refused", replayed_later)
+attempt("the new client works below /api/v1, too", lambda: default_api.DefaultApi(onesignal.ApiClient(onesignal.Configuration(
+    host=address + "/api/v1", rest_api_key=KEY, organization_api_key=KEY))).get_app(APP).id == APP)
+attempt("nginx's own refusals have the form", lambda: (
+    (answer := httpx.post(f"{address}/players", content=b"x" * 100_000)).status_code == 413
+    and answer.json() == {"errors": ["the body is too large"]}, answer.text))
+attempt("a body of 900 KB is read", lambda: (
+    (answer := httpx.post(f"{address}/api/v1/notifications", headers={"Authorization": f"Key {KEY}"}, json={
+        "app_id": APP, "contents": {"en": "x"}, "include_aliases": {"external_id": ["nobody-%05d" % n for n in range(45_000)]}},
+        timeout=30)).status_code == 200
+    and answer.json()["errors"] == ["All included players are not subscribed"], answer.text[:300]))
 attempt("the raw key is accepted", lambda: httpx.get(
     f"{address}/apps/{APP}/segments", headers={"Authorization": KEY}).status_code == 200)
 print("ok everything was tried")
