@@ -194,12 +194,14 @@ package struct Users {
             guard let owner = try state.user(label, id), owner != user else { continue }
             claimed[label] = .string(id)
         }
+        let title = "One or more Aliases claimed by another User"
+        Log().failure(.refused(.conflict, title))
         return Response(
             status: 409,
             body: [
                 "errors": [
                     [
-                        "code": "user-2", "title": "One or more Aliases claimed by another User",
+                        "code": "user-2", "title": .string(title),
                         "meta": .object(claimed),
                     ]
                 ]
