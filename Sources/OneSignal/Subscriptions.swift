@@ -1,3 +1,4 @@
+import Documents
 import Edge
 import Store
 import Turnstone
@@ -45,12 +46,18 @@ package struct Subscriptions {
         return Response(status: 201, body: ["subscription": device.subscription])
     }
 
-    package func update(_ found: (user: UserID, device: Device)) throws(Failure) -> Response {
+    /// Changes a subscription.
+    ///
+    /// - Parameter find: looks it up, after the body was read.
+    package func update(
+        _ find: () throws(Failure) -> (user: UserID, device: Device)
+    ) throws(Failure) -> Response {
         var fields = try request.fields()
-        let body = try SubscriptionBody(
-            .object(fields.requiredObject("subscription")), changing: found.device,
-            request.variables)
+        let members = try fields.requiredObject("subscription")
         try fields.finish(ignoring: [])
+        let found = try find()
+        let body = try SubscriptionBody(
+            .object(members), changing: found.device, request.variables)
         let device = try body.claim(
             for: found.user, changing: found.device, state, as: request)
         return Response(status: 202, body: ["subscription": device.subscription])

@@ -1,4 +1,5 @@
 import Crypto
+import Documents
 import Edge
 import Profiles
 import Store

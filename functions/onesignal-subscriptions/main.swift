@@ -19,7 +19,9 @@ serve(
         (request) throws(Failure) in
         _ = try App(inPathOf: request)
         let subscriptions = try Subscriptions(request)
-        return try subscriptions.update(subscriptions.find(id(request)))
+        return try subscriptions.update { () throws(Failure) in
+            try subscriptions.find(id(request))
+        }
     },
     Route("DELETE", "/apps/{app_id}/subscriptions/{subscription_id}") {
         (request) throws(Failure) in
@@ -45,7 +47,9 @@ serve(
         (request) throws(Failure) in
         _ = try App(inPathOf: request)
         let subscriptions = try Subscriptions(request)
-        return try subscriptions.update(subscriptions.find(token: request[parameter: "token"]))
+        return try subscriptions.update { () throws(Failure) in
+            try subscriptions.find(token: request[parameter: "token"])
+        }
     })
 
 func id(_ request: Request) -> String { request[parameter: "subscription_id"] }
