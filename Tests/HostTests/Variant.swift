@@ -107,7 +107,10 @@ extension HostRequest {
 
     /// The largest body that is taken, in bytes.
     fileprivate var bodyLimit: Int {
-        ["/api/notify", "/api/events"].contains(where: target.hasPrefix) ? 1 << 20 : 64 * 1024
+        let large = [
+            "/api/notify", "/api/events", "/notifications", "/api/v1/notifications",
+        ]
+        return large.contains(where: target.hasPrefix) ? 1 << 20 : 64 * 1024
     }
 
     fileprivate func changed(_ change: (inout HostRequest) -> Void) -> HostRequest {
