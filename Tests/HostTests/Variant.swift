@@ -110,7 +110,10 @@ extension HostRequest {
         let large = [
             "/api/notify", "/api/events", "/notifications", "/api/v1/notifications",
         ]
-        return large.contains(where: target.hasPrefix) ? 1 << 20 : 64 * 1024
+        let small = ["/history", "/export_events"]
+        let isLarge =
+            large.contains(where: target.hasPrefix) && !small.contains(where: target.hasSuffix)
+        return isLarge ? 1 << 20 : 64 * 1024
     }
 
     fileprivate func changed(_ change: (inout HostRequest) -> Void) -> HostRequest {
