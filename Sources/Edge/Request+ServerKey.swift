@@ -19,8 +19,8 @@ extension Request {
         try check(sent, against: keys)
     }
 
-    /// The same for OneSignal's clients, which also send the key after `Basic`, as it is and not in base64, or
-    /// alone.
+    /// The same for OneSignal's clients, which also send the key alone, or after `Basic` as it is, without
+    /// base64.
     package func requireServerKeyInAnyForm() throws(Failure) {
         let keys = try knownServerKeys()
         let header = try headers.credential("authorization") ?? ""

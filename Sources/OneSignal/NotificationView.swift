@@ -4,7 +4,7 @@ import Spool
 import Store
 import Turnstone
 
-/// A notification as OneSignal shows it. What it showed is not kept after it was sent, so the texts are missing.
+/// A notification as OneSignal shows it. Texts are not kept after they were sent, so they are missing.
 package enum NotificationView {
     package static let unknown = Failure.refused(.notFound, "Notification not found")
 

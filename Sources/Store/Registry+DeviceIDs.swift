@@ -10,8 +10,8 @@ extension Registry {
 
     /// The devices with these ids, each with the first user who has it. Unknown ids are left out.
     ///
-    /// An id is the beginning of the name of the token's document, so it needs no index. Ids that were made from
-    /// an earlier token are looked for in the audience index, which lists the devices that take messages.
+    /// An id is the beginning of the name of the token's document, so it needs no index. Ids that were made
+    /// from an earlier token are looked for in the audience index, which lists devices that take messages.
     package func devices(withIDs ids: [String]) throws(Failure) -> [Found] {
         var sought: [String: Bool] = [:]  // whether it was found
         for id in ids where isDeviceID(id) { sought[id] = false }

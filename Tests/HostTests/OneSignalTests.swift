@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// The results of `infra/checks/onesignal`, which lets OneSignal's own clients drive the programs behind nginx.
+/// The results of `infra/checks/onesignal`, which lets OneSignal's own clients drive the programs.
 @Suite struct OneSignalTests {
     @Test func oneSignalsClientsReachTheRightDevices() throws {
         let check = try CheckScript(running: "onesignal")

@@ -1,15 +1,15 @@
 // POST /notifications: pushes a notification, as OneSignal's clients ask for it.
 // POST /notifications/count-unsaved: estimates whom it would reach.
-// GET /notifications, GET /notifications/{notification_id}: the notifications that were sent, and one of them.
+// GET /notifications, GET /notifications/{notification_id}: the notifications, and one of them.
 // DELETE /notifications/{notification_id}: cancels what has not been sent.
 //
 //   in    Authorization: Key, Basic or nothing, and a key of TURNSTONE_SERVER_KEY
 //         {"app_id", "include_aliases" or another target, "contents": {"en": "…"}, …: README.md has them all}
 //   out   200 {"id", "errors"?: {"invalid_aliases": …}}; for nobody {"id": "", "errors": ["…"]};
 //         Idempotent-Replayed: true for a repeated request
-//         count: {"count"}; GET: {"id", "successful", "failed", …} or a page of them; DELETE: {"success": true}
-//   else  400 malformed, unknown or unsupported member, 403 missing or unknown key, 404 unknown id, 413 too
-//         large, 503 busy; always {"errors": ["…"]}
+//         count: {"count"}; GET: {"id", "successful", "failed", …} or a page of them; DELETE: {"success"}
+//   else  400 malformed or unsupported member, 403 missing or unknown key, 404 unknown id, 413 too large,
+//         503 busy; always {"errors": ["…"]}
 
 import Edge
 import OneSignal

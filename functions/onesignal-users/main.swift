@@ -7,8 +7,8 @@
 //   in    Authorization: Key, Basic or nothing, and a key of TURNSTONE_SERVER_KEY
 //         {"identity": {LABEL: ID}, "properties": {"tags", "language", "timezone_id", "country"},
 //         "subscriptions": [{"type", "token", …}]}
-//   out   200 or 201 {"identity", "properties", "subscriptions"}; PATCH 202 {"properties"}; aliases {"identity"};
-//         201 {"subscription"}
+//   out   200 or 201 {"identity", "properties", "subscriptions"}; PATCH 202 {"properties"}; aliases
+//         {"identity"}; 201 {"subscription"}
 //   else  400 malformed, unknown or unsupported member, 403 missing or unknown key, 404 unknown user, 409 an
 //         alias is another user's, 503 busy; always {"errors": […]}
 
