@@ -101,6 +101,14 @@ let foundation: [Target] = [
     module(
         "Messages",
         on: ["Audiences", "Edge", "Documents", "Store", "Spool", "Unix", "JSON", "Crypto"]),
+    module("Erasing", on: ["Edge", "Documents", "Store", "Spool"]),
+    // OneSignal's requests and answers, translated.
+    module(
+        "OneSignal",
+        on: [
+            "Audiences", "Messages", "Profiles", "Edge", "Documents", "Store", "Spool", "Unix",
+            "JSON", "Crypto",
+        ]),
 ]
 
 let endpoints: [Target] = [
@@ -128,11 +136,17 @@ let endpoints: [Target] = [
         "push-config", links: ["Store", "PushServices", "WebPushCredentials", "Signatures"]),
     program("profile", links: ["Callers", "Profiles", "Documents", "Store"]),
     program("segments", links: ["Audiences", "Store"]),
-    program("users", links: ["Profiles", "Documents", "Store", "Spool"]),
+    program("users", links: ["Erasing", "Profiles", "Documents", "Store"]),
     program("notify", links: ["Messages", "Store", "Spool"]),
     program(
         "events", links: ["Messages", "Store", "Spool", "JSON", "Unix"],
         exclude: ["openapi.json", "templates"]),
+    program("onesignal-notifications", links: ["OneSignal", "Store"]),
+    program("onesignal-users", links: ["OneSignal", "Erasing", "Documents", "Store"]),
+    program("onesignal-subscriptions", links: ["OneSignal", "Store"]),
+    program("onesignal-segments", links: ["OneSignal", "Audiences", "Messages", "Store"]),
+    program("onesignal-players", links: ["OneSignal", "Store"]),
+    program("onesignal-apps", links: ["OneSignal", "Messages", "Store"]),
 ]
 
 /// What runs the programs where a host speaks a protocol of its own.
@@ -277,6 +291,7 @@ let checks: [Target] = [
     tests("Callers", and: ["Edge", "JWT", "JSON", "Crypto"]),
     tests("Store", and: ["TestSupport", "JSON", "Unix"]),
     tests("Audiences", and: ["JSON"]),
+    tests("OneSignal", and: ["Edge", "JSON", "Messages"]),
     tests("Messages", and: ["TestSupport", "Edge", "JSON"]),
     tests("Spool", and: ["TestSupport", "JSON", "Unix"]),
 ]

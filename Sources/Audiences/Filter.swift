@@ -48,6 +48,13 @@ package struct Filter: Equatable, Sendable {
         self.json = json
     }
 
+    /// The filter that means all devices of a platform.
+    package init(_ platform: Platform) throws(Failure) {
+        try self.init([
+            ["field": "platform", "relation": "=", "value": .string(platform.rawValue)]
+        ])
+    }
+
     /// Whether a device of a user is meant.
     package func matches(_ facts: Facts, at now: Timestamp) -> Bool {
         alternatives.contains { $0.allSatisfy { $0.holds(for: facts, at: now) } }

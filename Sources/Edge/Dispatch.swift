@@ -21,7 +21,7 @@ package func dispatch(_ routes: [ProgramRoute]) -> Never {
         throw become(routes[route.index].program, until: input.deadline).failure
     } catch {
         Log().failure(error)
-        response = Response(error, inside: router.isAPI(line.target))
+        response = Response(error, in: router.errorForm(at: line.target))
     }
     let isWritten = invocation.write(response, withoutBody: line.method == "HEAD", after: &input)
     ThisProcess.exit(isWritten ? 0 : 111)

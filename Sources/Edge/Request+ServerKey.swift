@@ -8,12 +8,7 @@ extension Request {
     ///
     /// - Throws: unauthenticated without the right key; misconfigured if no key is set.
     package func requireServerKey() throws(Failure) {
-        let keys = try variables.serverKeys()
-        guard !keys.isEmpty else {
-            throw variables.wrong(
-                "TURNSTONE_SERVER_KEY",
-                "every caller is refused. Set it to a key, for example from: openssl rand -hex 32")
-        }
+        let keys = try knownServerKeys()
         guard let sent = try authorization("key") else {
             throw .refused(
                 .unidentified(by: serverKeyChallenge),
@@ -21,6 +16,31 @@ extension Request {
                     ? "Access denied: the header Authorization with the scheme Key is missing"
                     : "Access denied: the scheme of the header Authorization must be Key")
         }
+        try check(sent, against: keys)
+    }
+
+    /// The same for OneSignal's clients, which also send the key alone, or after `Basic` as it is, without
+    /// base64.
+    package func requireServerKeyInAnyForm() throws(Failure) {
+        let keys = try knownServerKeys()
+        let header = try headers.credential("authorization") ?? ""
+        for scheme in ["key", "basic"] {
+            if let sent = try authorization(scheme) { return try check(sent, against: keys) }
+        }
+        try check(trimmed(header), against: keys)
+    }
+
+    private func knownServerKeys() throws(Failure) -> [String] {
+        let keys = try variables.serverKeys()
+        guard !keys.isEmpty else {
+            throw variables.wrong(
+                "TURNSTONE_SERVER_KEY",
+                "every caller is refused. Set it to a key, for example from: openssl rand -hex 32")
+        }
+        return keys
+    }
+
+    private func check(_ sent: String, against keys: [String]) throws(Failure) {
         // Compare with every key, so that the time does not reveal which one matched.
         let fitting = keys.count { isEqualInConstantTime($0, sent) }
         guard fitting > 0 else {

@@ -2,14 +2,14 @@ import Turnstone
 
 extension Response {
     /// Makes the answer to a request that failed. It gives details only of what the caller can correct.
-    init(_ failure: Failure, inside api: Bool) {
+    init(_ failure: Failure, in form: ErrorForm) {
         let status: Int
         var extra: [(name: String, value: String)] = []
         var sentence = failure.sentence
         switch failure.disposition {
         case .refused(let refusal):
-            status = refusal.status
-            extra = refusal.headers
+            status = form.status(of: refusal)
+            extra = form == .oneSignal && status == 403 ? [] : refusal.headers
         case .later(let seconds):
             status = 503
             extra = [("Retry-After", "\(seconds)")]
@@ -27,10 +27,7 @@ extension Response {
             let problem = isStoredData ? "stored data cannot be used" : "internal error"
             sentence = problem + "; see the server's log"
         }
-        self.init(
-            status: status,
-            body: api
-                ? ["success": false, "error": .string(sentence)] : ["error": .string(sentence)])
+        self.init(status: status, body: form.body(form.sentence(of: failure) ?? sentence))
         headers = extra
     }
 }

@@ -26,8 +26,14 @@ struct RoutePattern {
         other == method || (other == "HEAD" && method == "GET")
     }
 
-    /// Whether errors have the form of those under `/api/`.
-    var isAPI: Bool { segments.first == apiPrefix }
+    /// The form of the answers to failed requests.
+    var errorForm: ErrorForm {
+        switch segments.first {
+        case apiPrefix: .api
+        case "notifications", "apps", "players", "templates": .oneSignal
+        default: .plain
+        }
+    }
 
     /// The values of the pattern's `{names}`; `nil` if the path does not end like the pattern.
     func parameters(in path: [String]) -> [Request.Parameter]? {

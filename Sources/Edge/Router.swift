@@ -25,19 +25,22 @@ struct Router {
         return PathRoutes(found)
     }
 
-    /// Whether an error's answer has the form of those under `/api/`.
+    /// The form of the answer to a failed request.
     ///
     /// The routes of the path decide; if there are none, all routes do. If they disagree, as those of `front`
-    /// do, the path must contain the API's prefix, possibly after a host's.
-    func isAPI(_ target: String) -> Bool {
+    /// do, the form is that of the API if the path contains its prefix, possibly after a host's.
+    func errorForm(at target: String) -> ErrorForm {
         var sent: [String] = []
         do throws(Failure) { sent = try path(ofTarget: target) } catch {}  // no path: no prefix
         let found = fitting(sent)
-        var isAPI: (some: Bool, all: Bool) = (false, true)
-        for route in found.isEmpty ? routes : found.map({ $0.pattern }) {
-            if route.isAPI { isAPI.some = true } else { isAPI.all = false }
+        let deciding = found.isEmpty ? routes : found.map { $0.pattern }
+        if let first = deciding.first?.errorForm,
+            deciding.allSatisfy({ $0.errorForm == first })
+        {
+            return first
         }
-        return isAPI.some && (isAPI.all || sent.contains(apiPrefix))
+        let hasAPI = deciding.contains { $0.errorForm == .api }
+        return hasAPI && sent.contains(apiPrefix) ? .api : .plain
     }
 
     /// The routes with the longest matching pattern, and the most words in it.

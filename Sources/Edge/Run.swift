@@ -58,7 +58,7 @@ private func refuseRequests(_ log: Log) -> Bool {
         throw .refused(.notFound, "this program is started by a schedule and answers no requests")
     } catch {
         log.failure(error)
-        let response = Response(error, inside: false)
+        let response = Response(error, in: .plain)
         let isWritten = invocation.write(response, withoutBody: false, after: &input)
         // An answered request is done. After any other failure, the scheduler should try again.
         guard case .refused = error.disposition, isWritten else { ThisProcess.exit(111) }

@@ -24,7 +24,7 @@ package func serve(bodyLimit: Int = 64 * 1024, _ routes: Route...) -> Never {
         response = try answer(request, routes, router, log, &variables)
     } catch {
         log.failure(error)
-        let inner = Response(error, inside: router.isAPI(request.target))
+        let inner = Response(error, in: router.errorForm(at: request.target))
         let other = inner.status >= 500 ? routes.first?.failing?(error, request.isByHand) : nil
         response = other ?? inner
     }

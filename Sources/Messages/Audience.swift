@@ -15,6 +15,8 @@ package struct Audience {
     private let excluded: [String]
     private let filter: Filter?
     private let isEveryone: Bool
+    /// The platforms whose devices get the message; `nil` for all.
+    package var platforms: [Platform]?
 
     /// The most segments that a request may name.
     private static let mostSegments = 50
@@ -60,6 +62,11 @@ package struct Audience {
             selection.excluded = try filters(of: excluded, among: known)
         }
         if let filter { selection.included = [filter] }
+        if let platforms {
+            for platform in Platform.all where !platforms.contains(platform) {
+                selection.excluded.append(try Filter(platform))
+            }
+        }
         return ResolvedAudience(
             users: users, tokens: tokens, selection: selection,
             isOpen: isEveryone || filter != nil || !segments.isEmpty)

@@ -29,6 +29,8 @@ package struct Outbox {
         /// documents of those in `failed` have to be repaired first.
         package let later: [String]
         package let failed: [String]
+        /// Whether an earlier request with the same idempotency key was accepted.
+        package fileprivate(set) var isRepeated = false
     }
 
     /// Accepts a message: when this returns, it will be delivered, whatever happens.
@@ -50,12 +52,31 @@ package struct Outbox {
                 return try accept(
                     message, audience.resolved(in: state), id: id, once.fingerprint)
             }
-            guard record.fingerprint == once.fingerprint else {
-                throw .unacceptable("this idempotency key was used with a different request")
-            }
-            if let place = record.place { try spools.complete(id, in: place) }
-            return record.sent(id)
+            return try repeated(record, id, once)
         }
+    }
+
+    /// What the first request with a key was answered; `nil` if there was none in the last 24 hours.
+    ///
+    /// - Throws: unacceptable if that was a different request.
+    package func repeated(_ once: IdempotencyKey) throws(Failure) -> Sent? {
+        try state.messages.holding(once.text) { () throws(Failure) in
+            let (id, record) = try state.messages.lookUp(key: once.text, at: now)
+            guard let record else { return nil }
+            return try repeated(record, id, once)
+        }
+    }
+
+    private func repeated(
+        _ record: MessageRecord, _ id: String, _ once: IdempotencyKey
+    ) throws(Failure) -> Sent {
+        guard record.fingerprint == once.fingerprint else {
+            throw .unacceptable("this idempotency key was used with a different request")
+        }
+        if let place = record.place { try spools.complete(id, in: place) }
+        var sent = record.sent(id)
+        sent.isRepeated = true
+        return sent
     }
 
     private func accept(

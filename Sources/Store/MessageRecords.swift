@@ -96,6 +96,33 @@ package struct MessageRecords {
         return nil
     }
 
+    /// A page of the records, latest first, and how many there are.
+    package func latest(
+        from offset: Int, atMost count: Int
+    ) throws(Failure) -> (total: Int, records: [(id: String, record: MessageRecord)]) {
+        var total = 0
+        var records: [(id: String, record: MessageRecord)] = []
+        for day in try days().reversed() {
+            let ids = try systemCalls(Files.names(in: "\(folder)/\(day)"))
+                .filter { $0.utf8.suffix(5).elementsEqual(".json".utf8) }
+                .map { String(decoding: Array($0.utf8.dropLast(5)), as: UTF8.self) }
+            let first = offset - total
+            total += ids.count
+            guard records.count < count, first < ids.count else { continue }
+            var moments: [(accepted: Timestamp, id: String)] = []
+            for id in ids {
+                guard let record = try record(id, day).readUnlocked() else { continue }
+                moments.append((record.accepted, id))
+            }
+            moments.sort { ($0.accepted, $0.id) > ($1.accepted, $1.id) }
+            for (_, id) in moments.dropFirst(max(0, first)).prefix(count - records.count) {
+                guard let record = try record(id, day).readUnlocked() else { continue }
+                records.append((id, record))
+            }
+        }
+        return (total, records)
+    }
+
     /// Writes a record, replacing an earlier one.
     package func write(_ record: MessageRecord, of id: String) throws(Failure) {
         try self.record(id, CalendarDate(record.accepted).dayText).writeUnlocked(record)

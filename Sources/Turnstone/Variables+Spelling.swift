@@ -11,7 +11,8 @@ extension Variables {
         "FCM_SERVICE_ACCOUNT", "KEYS_PER_USER", "LISTENERS_PER_SESSION",
         "JWT_AUDIENCE", "JWT_COOKIE", "JWT_ISSUER", "JWT_PUBLIC_KEY_PATH", "JWT_REQUIRE_EXP",
         "JWT_SECRET", "JWT_USER_CLAIM", "MASTER_API_KEY", "NOTIFY_LIVE_GAMES", "OGS_BASE_URL",
-        "OGS_CA_FILE", "OGS_CONTACT", "OGS_REQUESTS_PER_SECOND", "OGS_WEB_URL", "STATE_DIRECTORY",
+        "OGS_CA_FILE", "OGS_CONTACT", "OGS_REQUESTS_PER_SECOND", "OGS_WEB_URL", "ONESIGNAL_APP_ID",
+        "ONESIGNAL_PREFIX", "STATE_DIRECTORY",
         "TURNSTONE_CONFIG", "TURNSTONE_DELIVER", "TURNSTONE_LOG", "TURNSTONE_NOW",
         "TURNSTONE_QUEUE",
         "TURNSTONE_SERVER_KEY", "TURNSTONE_STATE",
@@ -27,7 +28,7 @@ extension Variables {
     ]
 
     private static let prefixes = [
-        "TURNSTONE_", "APNS_", "FCM_", "OGS_", "JWT_", "VAPID_", "WEBPUSH_",
+        "TURNSTONE_", "APNS_", "FCM_", "OGS_", "ONESIGNAL_", "JWT_", "VAPID_", "WEBPUSH_",
     ]
 
     /// A sentence for each variable that is probably misspelt: it has one of our prefixes or, in the

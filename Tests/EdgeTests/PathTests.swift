@@ -51,10 +51,10 @@ import Turnstone
 
     @Test("the routes under /api/ are the ones with success in their errors")
     func api() {
-        #expect(RoutePattern("GET", "/api/badge").isAPI)
-        #expect(!RoutePattern("GET", "/api-keys").isAPI)
+        #expect(RoutePattern("GET", "/api/badge").errorForm == .api)
+        #expect(RoutePattern("GET", "/api-keys").errorForm == .plain)
         let failure = Failure.malformed("x")
-        #expect(Response(failure, inside: true).body == ["success": false, "error": "x"])
-        #expect(Response(failure, inside: false).body == ["error": "x"])
+        #expect(Response(failure, in: .api).body == ["success": false, "error": "x"])
+        #expect(Response(failure, in: .plain).body == ["error": "x"])
     }
 }

@@ -106,14 +106,14 @@ import Turnstone
             ("/nothing", false), ("/apis", false), ("/api%2Fnotify", false), ("", false),
         ])
     func form(target: String, isAPI: Bool) {
-        #expect(Self.all.isAPI(target) == isAPI)
+        #expect((Self.all.errorForm(at: target) == .api) == isAPI)
     }
 
     @Test(
         "a program's failures have one form, whatever the path",
         arguments: ["/api/nothing", "/nothing", "/api/notify", "/register", ""])
     func formOfOneProgram(target: String) {
-        #expect(Self.notify.isAPI(target))
-        #expect(!Self.register.isAPI(target))
+        #expect(Self.notify.errorForm(at: target) == .api)
+        #expect(Self.register.errorForm(at: target) == .plain)
     }
 }

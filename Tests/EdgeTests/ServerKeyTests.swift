@@ -52,6 +52,23 @@ import Turnstone
         #expect(disposition([("Authorization", header)], keys: keys) == Self.denied)
     }
 
+    @Test(
+        "OneSignal's clients send it in three forms",
+        arguments: [
+            ("Key one", true), ("Basic one", true), ("basic one", true), ("one", true),
+            ("one ", true), ("Bearer one", false), ("Key two", false), ("Basic", false),
+            ("", false),
+            ("two", false), ("Basic Key one", false),
+        ])
+    func forms(header: String, passes: Bool) throws {
+        let request = request([("Authorization", long(header))], keys: long("one"))
+        if passes {
+            try request.requireServerKeyInAnyForm()
+        } else {
+            #expect(throws: Failure.self) { try request.requireServerKeyInAnyForm() }
+        }
+    }
+
     @Test("without the header nobody passes, and with two of them neither counts")
     func headers() {
         #expect(disposition([("X-API-Key", "one")], keys: "one") == Self.denied)

@@ -149,7 +149,8 @@ extension HostedFixture {
 
 extension Route {
     func grants(_ fixture: HostedFixture) -> Bool {
-        fixture.program == program && (200..<300).contains(fixture.status)
+        fixture.program == program
+            && ((200..<300).contains(fixture.status) || fixture.status == 400 && isUnsupported)
             && fixture.request.method == method && serves(fixture.request.target)
     }
 }

@@ -52,8 +52,21 @@ import Testing
         let list = try made(for: host, "/go/push")
         #expect(list.contains(line))
         let paths = try Set(Route.all().map(\.pattern)).count
-        #expect(list.matches(of: /[\^?]\/go\/push\//).count == paths)
+        #expect(list.matches(of: /[\^?]\/go\/push[\/(]/).count == paths)
         #expect(try made(for: host, "go;") == "")
+    }
+
+    @Test(
+        "OneSignal's routes are below /api/v1, too, and below a prefix of their own",
+        arguments: [
+            ("nginx", ##""~^/go/os(/api/v1)?/players(\?|$)" onesignal-players;"##),
+            ("lighttpd", ##""^/go/os(/api/v1)?/players(\?|$)" => "/programs/onesignal-players""##),
+            ("apache", "?/go/os(/api/v1)?/players[? ]"),
+        ])
+    func foreignPrefixes(host: String, line: String) throws {
+        #expect(try made(for: host, "/go", foreignPrefix: "/os").contains(line))
+        #expect(try made(for: host, "/go").contains(line.replacing("/os", with: "")))
+        #expect(try made(for: host, foreignPrefix: "os;") == "")
     }
 
     @Test func fcgiwrapMayStartTheirProgramsAndNoOthers() throws {
@@ -65,8 +78,11 @@ import Testing
         #expect(try allowed.sorted() == Route.programs())
     }
 
-    private func made(for host: String, _ arguments: String...) throws -> String {
+    private func made(
+        for host: String, _ arguments: String..., foreignPrefix: String = ""
+    ) throws -> String {
         let process = Process()
+        process.environment = ["PATH": "/usr/bin:/bin", "ONESIGNAL_PREFIX": foreignPrefix]
         process.executableURL = URL(
             fileURLWithPath: "\(Route.repository)/infra/\(host)/make-routes")
         process.arguments = arguments

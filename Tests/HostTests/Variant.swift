@@ -107,7 +107,13 @@ extension HostRequest {
 
     /// The largest body that is taken, in bytes.
     fileprivate var bodyLimit: Int {
-        ["/api/notify", "/api/events"].contains(where: target.hasPrefix) ? 1 << 20 : 64 * 1024
+        let large = [
+            "/api/notify", "/api/events", "/notifications", "/api/v1/notifications",
+        ]
+        let small = ["/history", "/export_events"]
+        let isLarge =
+            large.contains(where: target.hasPrefix) && !small.contains(where: target.hasSuffix)
+        return isLarge ? 1 << 20 : 64 * 1024
     }
 
     fileprivate func changed(_ change: (inout HostRequest) -> Void) -> HostRequest {

@@ -43,9 +43,10 @@ struct Attempt: Sendable {
         #expect(answer.status == status, "\(answer.body)")
         let body = answer.json?.object
         // `health` does not show the faults to everybody: the log does.
-        let sentence =
+        let ownSentence =
             endpoint.program == "health" && status == 503
-            ? body?["status"]?.string ?? "" : body?["error"]?.string ?? ""
+            ? body?["status"]?.string : body?["error"]?.string
+        let sentence = ownSentence ?? body?["errors"]?.array?.first?.string ?? ""
         #expect(!sentence.isEmpty && sentence.utf8.allSatisfy { $0 >= 32 }, "\(answer.body)")
         let speakers = endpoint.isBehindFront ? ["front", endpoint.program] : [endpoint.program]
         #expect(speakers.contains { ended.stderr.hasPrefix("\($0): ") }, "\(ended.stderr)")

@@ -36,6 +36,8 @@ struct Endpoint: CustomTestStringConvertible, Sendable {
     static let token = "8086057500000000000000000000000000000000000000000000000000000001"
     static let secrets = [key, masterKey, token, webToken, jwtSecret, serverKey]
     static let serverKey = "the key of the backend of the app"
+    /// OneSignal's id of the app.
+    static let appID = "0fc0a8e0-9727-49b6-9e37-5d6d919d741f"
     static let jwtSecret = "the secret of whoever signs tokens"
     /// The same player's JSON Web Token: {"sub": "1783478", "exp": 4102444800}, with HS256.
     static let webToken =
@@ -94,6 +96,30 @@ struct Endpoint: CustomTestStringConvertible, Sendable {
         Endpoint(program: "badge", method: "GET", path: "/api/badge", caller: .token),
         Endpoint(
             program: "users", method: "GET", path: "/api/users/1783478", caller: .server),
+        Endpoint(
+            program: "onesignal-notifications", method: "POST", path: "/notifications",
+            body: #"{"app_id": "\#(appID)", "include_ios_tokens": ["\#(token)"], "#
+                + #""contents": {"en": "x"}}"#,
+            caller: .server, bodyLimit: 1 << 20),
+        Endpoint(
+            program: "onesignal-users", method: "POST", path: "/apps/\(appID)/users",
+            body: #"{"identity": {"external_id": "1783478"}}"#, caller: .server),
+        Endpoint(
+            program: "onesignal-subscriptions", method: "PATCH",
+            path: "/apps/\(appID)/subscriptions_by_token/iOSPush/\(token)",
+            body: #"{"subscription": {"enabled": true}}"#, caller: .server),
+        Endpoint(
+            program: "onesignal-segments", method: "GET", path: "/apps/\(appID)/segments",
+            caller: .server),
+        Endpoint(
+            program: "onesignal-players", method: "POST", path: "/players",
+            body: #"{"app_id": "\#(appID)", "device_type": 5, "#
+                + #""identifier": "https://fcm.googleapis.com/fcm/send/x", "#
+                + #""web_p256": "BAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4fICEiIyQlJicoKSorLC0uLzAxMjM0NTY3ODk6Ozw9Pj8", "#
+                + #""web_auth": "AAECAwQFBgcICQoLDA0ODw"}"#,
+            caller: .server),
+        Endpoint(
+            program: "onesignal-apps", method: "GET", path: "/apps/\(appID)", caller: .server),
         Endpoint(program: "check", method: "GET", path: "/check/1783478"),
         Endpoint(program: "diagnostics", method: "GET", path: "/diagnostics/1783478"),
     ]
@@ -131,6 +157,7 @@ struct Endpoint: CustomTestStringConvertible, Sendable {
         more["TURNSTONE_SERVER_KEY"] = more["TURNSTONE_SERVER_KEY"] ?? serverKey
         more["TURNSTONE_DELIVER"] = more["TURNSTONE_DELIVER"] ?? "external"
         more["JWT_SECRET"] = more["JWT_SECRET"] ?? jwtSecret
+        more["ONESIGNAL_APP_ID"] = more["ONESIGNAL_APP_ID"] ?? appID
         more["VAPID_SUBJECT"] = more["VAPID_SUBJECT"] ?? "mailto:push@example.org"
         let installation = try Installation(environment: more)
         try installation.state.write(#"{"version":2}"#, to: "version.json")

@@ -1,4 +1,6 @@
 import Foundation
+import JSON
+import Turnstone
 
 /// A route of `infra/routes`.
 package struct Route: Hashable {
@@ -32,10 +34,25 @@ package struct Route: Hashable {
             Substring(path).split(separator: "/", omittingEmptySubsequences: false)
         }
         let parts = segments(pattern)
-        let sent = segments(target.prefix { $0 != "?" })
+        var sent = segments(target.prefix { $0 != "?" })
+        if isForeign, sent.prefix(3) == ["", "api", "v1"] { sent.removeSubrange(1...2) }
         return parts.count == sent.count
             && zip(parts, sent).allSatisfy { $0.hasPrefix("{") ? !$1.isEmpty : $0 == $1 }
     }
+
+    /// Whether it is one of OneSignal's that answer 400 whatever is asked: its interface has no other answer.
+    package var isUnsupported: Bool {
+        guard isForeign,
+            let text = FileManager.default.contents(
+                atPath: "\(Self.repository)/functions/\(program)/openapi.json"),
+            let operations = try? JSON.parse(Array(text)).object,
+            let answers = operations["\(method) \(pattern)"]?.object?["answers"]?.object
+        else { return false }
+        return answers.members.allSatisfy { $0.name.hasPrefix("4") }
+    }
+
+    /// Whether it is one of OneSignal's, which are also below `/api/v1`.
+    private var isForeign: Bool { program.hasPrefix("onesignal-") }
 
     /// The programs that answer requests.
     package static func programs() throws -> [String] { try Set(all().map(\.program)).sorted() }

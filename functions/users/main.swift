@@ -14,8 +14,8 @@
 
 import Documents
 import Edge
+import Erasing
 import Profiles
-import Spool
 import Store
 import Turnstone
 
@@ -38,20 +38,7 @@ serve(
         try request.requireServerKey()
         let user = try user(request)
         let state = try State(request.variables)
-        let spools = Spools(state: state.folder)
-        // The running drainers were asked to end, so they are started again whatever the result is, also for
-        // what they had put off.
-        func resume() throws(Failure) {
-            if try spools.waitsAnything() {
-                spools.startDrainer(request.variables) { Log().failure($0) }
-            }
-        }
-        let result = Result { () throws(Failure) in
-            try erase(user, state, spools, at: request.time, Log(), resume: resume)
-        }
-        if case .failure = result { try resume() }
-        let erased = try result.get()
-        guard let erased else { throw unknown }
+        guard let erased = try eraseUser(user, in: state, as: request) else { throw unknown }
         return .ok(["success": true, "erased": erased])
     })
 

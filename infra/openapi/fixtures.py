@@ -54,7 +54,7 @@ def wrong(words, known):
     method, pattern, program = words
     if method not in ("GET", "POST", "PUT", "PATCH", "DELETE"):
         return f"{method} is not one of GET, POST, PUT, PATCH and DELETE"
-    if not re.fullmatch(r"(/([a-z0-9-]+|\{[a-z_]+\}))+", pattern):
+    if not re.fullmatch(r"(/([a-z0-9_-]+|\{[a-z_]+\}))+", pattern):
         return f"{pattern} must consist of / and lower-case words or {{names}}, such as /things/{{id}}"
     if not (ROOT / "functions" / program / "main.swift").exists():
         return f"there is no program {program}: functions/{program}/main.swift is missing"

@@ -57,7 +57,7 @@ private func judged(_ read: (inout RawRequest) throws(Failure) -> Void) -> Strin
         _ = try request.body.value(declared: request.headers)
         return nil
     } catch {
-        let answer = Response(error, inside: false)
+        let answer = Response(error, in: .plain)
         let isAnswer = (400..<600).contains(answer.status) && answer.reason != "Unknown"
         guard isAnswer, (try? JSON.parse(answer.text)) != nil else { return "there is no answer" }
         return nil

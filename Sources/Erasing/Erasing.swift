@@ -4,12 +4,34 @@ import Spool
 import Store
 import Turnstone
 
+/// Erases a user everywhere, as a request asks. `deliver`, which is asked to end first, is started again.
+///
+/// - Returns: what was erased; `nil` if nothing was known and everything could be read.
+/// - Throws: later, if something is busy. A repeated request erases what is left.
+package func eraseUser(
+    _ user: UserID, in state: State, as request: Request
+) throws(Failure) -> JSONValue? {
+    let spools = Spools(state: state.folder)
+    // The running drainers were asked to end, so they are started again whatever the result is, also for what
+    // they had put off.
+    func resume() throws(Failure) {
+        if try spools.waitsAnything() {
+            spools.startDrainer(request.variables) { Log().failure($0) }
+        }
+    }
+    let result = Result { () throws(Failure) in
+        try erase(user, state, spools, at: request.time, Log(), resume: resume)
+    }
+    if case .failure = result { try resume() }
+    return try result.get()
+}
+
 /// Erases a user everywhere. Each step may be repeated. The user's document goes last, so that the next
 /// attempt finds what a killed program left.
 ///
 /// - Parameter resume: called when delivery may go on.
 /// - Returns: what was erased; `nil` if nothing was known and everything could be read.
-func erase(
+private func erase(
     _ user: UserID, _ state: State, _ spools: Spools, at now: Timestamp, _ log: Log,
     resume: () throws(Failure) -> Void
 ) throws(Failure) -> JSONValue? {

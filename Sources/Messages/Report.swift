@@ -1,17 +1,16 @@
-import Messages
 import Spool
 import Store
 import Turnstone
 
 /// The report on a message.
-struct Report {
+package struct Report {
     private let id: String
-    private let record: MessageRecord
+    package let record: MessageRecord
     private let trace: NotificationTrace
     /// Whether a push with the held message is being sent, or may be, so that it is too late to cancel it.
     private let isBeingReleased: Bool
 
-    enum State: String {
+    package enum State: String {
         /// Waiting for its moment or for the push service.
         case waiting
         /// Some devices have an outcome.
@@ -26,7 +25,7 @@ struct Report {
     }
 
     /// - Throws: not found if no message has this id, or it is forgotten.
-    init(of id: String, _ state: Store.State, at now: Timestamp) throws(Failure) {
+    package init(of id: String, _ state: Store.State, at now: Timestamp) throws(Failure) {
         guard let record = try state.messages.find(id) else {
             throw .refused(.notFound, "there is no message with this id")
         }
@@ -59,7 +58,7 @@ struct Report {
     }
 
     /// Cancels deliveries that have not been sent, and reports on the message.
-    static func cancelling(
+    package static func cancelling(
         _ id: String, _ state: Store.State, at now: Timestamp
     ) throws(Failure) -> Report {
         let spools = Spools(state: state.folder)
@@ -110,7 +109,8 @@ struct Report {
         return isBeingReleased ? nil : .cancelled
     }
 
-    private func count(_ outcome: Outcome?) -> Int {
+    /// How many devices have an outcome; with `nil`, how many have none yet.
+    package func count(_ outcome: Outcome?) -> Int {
         let more =
             switch outcome {
             case .cancelled: cancelledHeld
@@ -127,16 +127,16 @@ struct Report {
     private var rest: Int { max(0, record.held - trace.released.count) }
 
     /// Whether any device has no outcome yet.
-    var isOpen: Bool { count(nil) + count(.held) > 0 && !trace.isDamaged }
+    package var isOpen: Bool { count(nil) + count(.held) > 0 && !trace.isDamaged }
 
-    var state: State {
+    package var state: State {
         if trace.isDamaged { return .damaged }
         if !isOpen { return count(.cancelled) > 0 ? .cancelled : .done }
         if trace.isCancelled || isBeingReleased { return .cancelling }
         return count(nil) + count(.held) == deliveries.count + held ? .waiting : .sending
     }
 
-    var json: JSONValue {
+    package var json: JSONValue {
         var members: JSONObject = [
             "success": true, "id": .string(id), "state": .string(state.rawValue),
             "kind": .string(record.kind), "acceptedAt": text(record.accepted),

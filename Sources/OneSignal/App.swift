@@ -1,0 +1,49 @@
+import Edge
+import Turnstone
+
+/// The app that OneSignal's clients name by its id.
+package struct App {
+    /// `ONESIGNAL_APP_ID`.
+    package let id: String
+
+    /// Checks the caller's key.
+    ///
+    /// - Throws: unauthenticated without a server key, misconfigured without an app id.
+    package init(_ request: Request) throws(Failure) {
+        guard let id = request.variables.text("ONESIGNAL_APP_ID") else {
+            throw request.variables.wrong(
+                "ONESIGNAL_APP_ID", "set it to the app id that OneSignal's clients send")
+        }
+        self.id = id
+        try request.requireServerKeyInAnyForm()
+    }
+
+    /// The same on a route whose path names the app as `{app_id}`.
+    package init(inPathOf request: Request) throws(Failure) {
+        try self.init(request)
+        try check(request[parameter: "app_id"])
+    }
+
+    /// The same on a route whose query names the app.
+    package init(inQueryOf request: Request) throws(Failure) {
+        try self.init(request)
+        try check(request.query("app_id"))
+    }
+
+    /// Throws malformed, with OneSignal's sentence, if a request names no app or another one.
+    package func check(_ named: String?) throws(Failure) {
+        guard let named, lowercase(named) == lowercase(id) else {
+            throw .malformed(
+                "app_id not found. You may be missing a Content-Type: application/json header.")
+        }
+    }
+
+    private func lowercase(_ text: String) -> [UInt8] {
+        text.utf8.map { (65...90).contains($0) ? $0 | 0x20 : $0 }
+    }
+}
+
+/// The refusal of what OneSignal has and this program has not.
+package func unsupported(_ name: String, _ advice: String = "") -> Failure {
+    .malformed("this server does not support \(name)\(advice.isEmpty ? "" : ": " + advice)")
+}

@@ -1,0 +1,40 @@
+import Documents
+import Store
+import Turnstone
+
+/// A user's identity: `external_id` is the user's id, and `onesignal_id` is an alias like all others.
+///
+/// A user who was made without an external id has the onesignal_id as id.
+package enum Identity {
+    package static let externalID = "external_id"
+    package static let ownID = "onesignal_id"
+
+    /// Whether the user was made without an external id.
+    static func isAnonymous(_ user: UserID, _ profile: Profile) -> Bool {
+        profile.alias(ownID).map { $0.id.utf8.elementsEqual(user.text.utf8) } ?? false
+    }
+
+    /// The members that OneSignal calls `identity`.
+    package static func shown(_ user: UserID, _ profile: Profile) -> JSONValue {
+        var members = JSONObject()
+        if !isAnonymous(user, profile) { members.append(externalID, .string(user.text)) }
+        for alias in profile.aliases where members[alias.label] == nil {
+            members.append(alias.label, .string(alias.id))
+        }
+        return .object(members)
+    }
+}
+
+extension State {
+    /// The user with an identity; `nil` if there is none.
+    package func user(_ label: String, _ id: String) throws(Failure) -> UserID? {
+        if label == Identity.externalID {
+            guard let user = UserID(id), let document = try users[user].read(),
+                !Identity.isAnonymous(user, document.profile)
+            else { return nil }
+            return user
+        }
+        guard let alias = Alias(label, id) else { return nil }
+        return try aliases.owner(of: alias)
+    }
+}

@@ -1,0 +1,212 @@
+import Edge
+import Turnstone
+
+/// What a notification shows and carries: OneSignal's members as those of `POST /api/notify`.
+struct NotificationContent {
+    private var message = JSONObject()
+    private var data = JSONObject()
+    private var apns = JSONObject()
+    private var android = JSONObject()
+    private var androidNotification = JSONObject()
+    private var web = JSONObject()
+
+    /// The members of a message for `Message`.
+    var members: JSONObject {
+        var members = message
+        members["data"] = data.members.isEmpty ? nil : .object(data)
+        members["apns"] = apns.members.isEmpty ? nil : .object(apns)
+        var android = android
+        android["notification"] =
+            androidNotification.members.isEmpty ? nil : .object(androidNotification)
+        members["android"] = android.members.isEmpty ? nil : .object(android)
+        members["web"] = web.members.isEmpty ? nil : .object(web)
+        return members
+    }
+
+    init(_ fields: inout Fields) throws(Failure) {
+        let isSilent = try fields.boolean("content_available") ?? false
+        let body = try fields.languages("contents")
+        guard body != nil || isSilent else {
+            throw .malformed("Message Notifications must have English language content")
+        }
+        message["content_available"] = isSilent ? true : nil
+        message["body"] = body.map { .string($0) }
+        message["title"] = try fields.languages("headings").map { .string($0) }
+        message["subtitle"] = try fields.languages("subtitle").map { .string($0) }
+        data = try fields.object("data") ?? [:]
+        try takeBadge(&fields)
+        try takeSounds(&fields, isShown: body != nil)
+        try takeApple(&fields)
+        try takeAndroid(&fields)
+        let address = try takeAddresses(&fields)
+        try takePictures(&fields, isShown: body != nil)
+        try takeButtons(&fields, address)
+        try takeDelivery(&fields)
+    }
+
+    private mutating func takeBadge(_ fields: inout Fields) throws(Failure) {
+        let type = try fields.optionalText("ios_badgeType") ?? "None"
+        let count = try fields.wholeNumber("ios_badgeCount")
+        switch type {
+        case "None": break
+        case "SetTo", "Increase":
+            guard let count else {
+                throw .malformed("ios_badgeType \(type) requires ios_badgeCount")
+            }
+            let isChange = type == "Increase"
+            message["badge"] =
+                isChange ? .string(count < 0 ? "\(count)" : "+\(count)") : .integer(count)
+        default: throw .malformed("ios_badgeType must be None, SetTo or Increase")
+        }
+    }
+
+    /// OneSignal plays the default sound unless a request says otherwise; `nil` is its word for silence.
+    private mutating func takeSounds(_ fields: inout Fields, isShown: Bool) throws(Failure) {
+        let apple = try fields.optionalText("ios_sound") ?? (isShown ? "default" : "nil")
+        if apple != "nil" { message["sound"] = .string(apple) }
+        guard let sound = try fields.optionalText("android_sound") else { return }
+        androidNotification["sound"] = sound == "nil" ? .null : .string(sound)
+    }
+
+    private mutating func takeApple(_ fields: inout Fields) throws(Failure) {
+        message["mutable_content"] = try fields.boolean("mutable_content").map { .bool($0) }
+        message["category"] = try fields.optionalText("ios_category").map { .string($0) }
+        message["thread_id"] = try fields.optionalText("thread_id").map { .string($0) }
+        message["target_content_id"] = try fields.optionalText("target_content_identifier").map {
+            .string($0)
+        }
+        message["relevance_score"] = fields.take("ios_relevance_score")
+        message["interruption_level"] = try fields.optionalText("ios_interruption_level").map {
+            .string($0 == "time_sensitive" ? "time-sensitive" : $0)
+        }
+        message["push_type"] = try fields.optionalText("apns_push_type_override").map {
+            .string($0)
+        }
+        if let alert = try fields.object("apns_alert") { apns["aps"] = ["alert": .object(alert)] }
+    }
+
+    private mutating func takeAndroid(_ fields: inout Fields) throws(Failure) {
+        let channel = try fields.optionalText("android_channel_id")
+        let existing = try fields.optionalText("existing_android_channel_id")
+        androidNotification["channel_id"] = (existing ?? channel).map { .string($0) }
+        androidNotification["icon"] = try fields.optionalText("small_icon").map { .string($0) }
+        if let color = try fields.optionalText("android_accent_color") {
+            let digits =
+                color.utf8.first == UInt8(ascii: "#") ? color.utf8.dropFirst() : color.utf8[...]
+            // ARGB; a notification's color has no transparency.
+            let shown = Array(digits.count == 8 ? digits.dropFirst(2) : digits)
+            androidNotification["color"] = .string(
+                "#" + String(decoding: shown, as: UTF8.self))
+        }
+        switch try fields.wholeNumber("android_visibility") {
+        case nil: break
+        case 1: androidNotification["visibility"] = "PUBLIC"
+        case 0: androidNotification["visibility"] = "PRIVATE"
+        case -1: androidNotification["visibility"] = "SECRET"
+        default: throw .malformed("android_visibility must be 1, 0 or -1")
+        }
+    }
+
+    /// Takes where a click leads: `url`, or one for apps and one for browsers.
+    ///
+    /// - Returns: the one for browsers.
+    private mutating func takeAddresses(_ fields: inout Fields) throws(Failure) -> String? {
+        let both = try fields.optionalText("url")
+        let apps = try fields.optionalText("app_url") ?? both
+        let browsers = try fields.optionalText("web_url") ?? both
+        if let apps, data["url"] == nil { data["url"] = .string(apps) }
+        web["navigate"] = browsers.map { .string($0) }
+        web["tag"] = try fields.optionalText("web_push_topic").map { .string($0) }
+        return browsers
+    }
+
+    private mutating func takePictures(_ fields: inout Fields, isShown: Bool) throws(Failure) {
+        let all = try fields.optionalText("global_image")
+        androidNotification["image"] = (try fields.optionalText("big_picture") ?? all).map {
+            .string($0)
+        }
+        let web = try fields.optionalText("chrome_web_image") ?? all
+        self.web["image"] = web.map { .string($0) }
+        self.web["icon"] = try fields.optionalText("chrome_web_icon").map { .string($0) }
+        self.web["badge"] = try fields.optionalText("chrome_web_badge").map { .string($0) }
+        let attachments = try fields.object("ios_attachments") ?? all.map { ["id1": .string($0)] }
+        guard let attachments else { return }
+        apns["att"] = .object(attachments)
+        // Only an extension of the app can show it.
+        if isShown { message["mutable_content"] = message["mutable_content"] ?? true }
+    }
+
+    /// Apps find `buttons` among the push's data. A browser shows those that lead somewhere.
+    private mutating func takeButtons(
+        _ fields: inout Fields, _ address: String?
+    ) throws(Failure) {
+        let buttons = try fields.buttons("buttons")
+        let own = try fields.buttons("web_buttons")
+        if !buttons.isEmpty {
+            guard data["buttons"] == nil else {
+                throw .malformed("use either buttons or data.buttons")
+            }
+            data["buttons"] = .array(buttons.map { .object($0) })
+        }
+        var actions: [JSONValue] = []
+        for button in own.isEmpty ? buttons : own {
+            guard let place = button["url"]?.string ?? address else { continue }
+            var action: JSONObject = ["action": button["id"] ?? "", "title": button["text"] ?? ""]
+            action["navigate"] = .string(place)
+            action["icon"] = own.isEmpty ? nil : button["icon"]
+            actions.append(.object(action))
+        }
+        if !actions.isEmpty { web["actions"] = .array(actions) }
+    }
+
+    private mutating func takeDelivery(_ fields: inout Fields) throws(Failure) {
+        let isVoIP = message["push_type"] != nil
+        switch try fields.wholeNumber("priority") {
+        case nil: break
+        // 10 is high and anything lower is normal.
+        case let priority? where (1...10).contains(priority):
+            if message["body"] != nil || isVoIP { message["priority"] = priority > 5 ? 10 : 5 }
+        default: throw .malformed("priority must be 1 to 10")
+        }
+        let life = try fields.wholeNumber("ttl") ?? Self.usualLife
+        guard (0...2_419_200).contains(life) else {
+            throw .malformed("ttl must be 0 to 2419200 seconds")
+        }
+        message["expires_in"] = .integer(life)
+        message["collapse_id"] = try fields.optionalText("collapse_id").map { .string($0) }
+        if let text = try fields.optionalText("send_after") {
+            guard let moment = moment(text) else {
+                throw .malformed(
+                    "send_after must be a moment such as 2026-11-22 23:53:39 GMT+0000")
+            }
+            message["send_after"] = .integer(max(0, moment.seconds))
+        }
+    }
+
+    /// Three days, in seconds (OneSignal: *Create notification*, `ttl`).
+    private static let usualLife: Int64 = 259_200
+}
+
+extension Fields {
+    /// Reads a list of buttons: `id` and `text`, and `icon` and `url` if they have them.
+    fileprivate mutating func buttons(_ name: String) throws(Failure) -> [JSONObject] {
+        guard let value = take(name) else { return [] }
+        guard let list = value.array else { throw .malformed("\(name) must be an array") }
+        var buttons: [JSONObject] = []
+        for (place, element) in list.enumerated() {
+            guard let members = element.object else {
+                throw .malformed("\(name)[\(place)] must be an object")
+            }
+            var fields = Fields(members, of: "\(name)[\(place)]")
+            var button: JSONObject = [
+                "id": .string(try fields.requiredText("id")),
+                "text": .string(try fields.requiredText("text")),
+            ]
+            button["icon"] = try fields.optionalText("icon").map { .string($0) }
+            button["url"] = try fields.optionalText("url").map { .string($0) }
+            try fields.finish()
+            buttons.append(button)
+        }
+        return buttons
+    }
+}

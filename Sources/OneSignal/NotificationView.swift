@@ -1,0 +1,93 @@
+import Edge
+import Messages
+import Spool
+import Store
+import Turnstone
+
+/// A notification as OneSignal shows it. Texts are not kept after they were sent, so they are missing.
+package enum NotificationView {
+    package static let unknown = Failure.refused(.notFound, "Notification not found")
+
+    /// - Throws: not found if there is no such notification (any more).
+    package static func shown(
+        _ id: String, of app: App, _ state: State, at now: Timestamp
+    ) throws(Failure) -> JSONValue {
+        let report: Report
+        do throws(Failure) { report = try Report(of: id, state, at: now) } catch {
+            throw error.disposition == .refused(.notFound) ? unknown : error
+        }
+        var members = base(id, report.record, of: app)
+        let accepted = report.count(.accepted)
+        let failed = [Outcome.gone, .quarantined, .superseded].reduce(0) { $0 + report.count($1) }
+        let errored = [Outcome.refused, .expired, .damaged].reduce(0) { $0 + report.count($1) }
+        let remaining = report.count(nil) + report.count(.held)
+        members["successful"] = .integer(Int64(accepted))
+        members["failed"] = .integer(Int64(failed))
+        members["errored"] = .integer(Int64(errored))
+        members["remaining"] = .integer(Int64(remaining))
+        let isCancelled = report.state == .cancelled || report.state == .cancelling
+        members["canceled"] = .bool(isCancelled)
+        return .object(members)
+    }
+
+    /// A page of the notifications, latest first.
+    package static func page(
+        _ request: Request, of app: App, _ state: State
+    ) throws(Failure) -> Response {
+        let limit = try request.number("limit", in: 0...50) ?? 50
+        let offset = try request.number("offset", in: 0...1_000_000) ?? 0
+        let page = try state.messages.latest(from: offset, atMost: limit)
+        return .ok([
+            "total_count": .integer(Int64(page.total)), "offset": .integer(Int64(offset)),
+            "limit": .integer(Int64(limit)),
+            "notifications": .array(page.records.map { .object(base($0.id, $0.record, of: app)) }),
+        ])
+    }
+
+    private static func base(_ id: String, _ record: MessageRecord, of app: App) -> JSONObject {
+        var members: JSONObject = [
+            "id": .string(id), "app_id": .string(app.id),
+            "queued_at": .integer(record.accepted.seconds),
+            "send_after": .integer((record.sendAfter ?? record.accepted).seconds),
+            "canceled": .bool(record.cancelled != nil),
+        ]
+        members["recipients"] = .integer(Int64(record.devices))
+        return members
+    }
+
+    /// Cancels what has not been sent.
+    package static func cancel(_ id: String, _ request: Request) throws(Failure) -> Response {
+        let state = try State(request.variables)
+        let report: Report
+        do throws(Failure) {
+            report = try Report.cancelling(id, state, at: request.time)
+        } catch { throw error.disposition == .refused(.notFound) ? unknown : error }
+        state.startDrainer(request)
+        guard report.state != .done else {
+            throw .malformed("Notification has already been sent to all recipients")
+        }
+        return .ok(["success": true])
+    }
+}
+
+extension State {
+    /// Starts what delivers waiting notifications.
+    func startDrainer(_ request: Request) {
+        Spools(state: folder).startDrainer(request.variables) { Log().failure($0) }
+    }
+}
+
+extension Request {
+    /// A number in the query; `nil` if it is missing.
+    package func number(
+        _ name: String, in range: ClosedRange<Int>
+    ) throws(Failure) -> Int? {
+        guard let text = try query(name), !text.isEmpty else { return nil }
+        guard text.utf8.allSatisfy({ (48...57).contains($0) }), let number = Int(text),
+            range.contains(number)
+        else {
+            throw .malformed("\(name) must be \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+}

@@ -1,0 +1,177 @@
+import Crypto
+import Documents
+import Edge
+import Profiles
+import Store
+import Turnstone
+import Unix
+
+/// What OneSignal's older client does with devices, which it calls players.
+package struct Players {
+    private let request: Request
+    private let state: State
+    private let subscriptions: Subscriptions
+
+    package init(_ request: Request) throws(Failure) {
+        self.request = request
+        subscriptions = try Subscriptions(request)
+        state = subscriptions.state
+    }
+
+    /// Registers a device, for the user with `external_user_id`, or for the one who has it already.
+    package func make(in app: App) throws(Failure) -> Response {
+        var fields = try request.fields()
+        try app.check(fields.text("app_id"))
+        let body = try SubscriptionBody(player: &fields, request.variables)
+        let change = try PlayerChange(&fields)
+        let user = try user(of: body, change)
+        let device = try body.claim(for: user, state, as: request)
+        try change.apply(to: user, state, as: request)
+        return .ok(["success": true, "id": .string(device.id)])
+    }
+
+    /// The user whom a request names, or the one who has the token; otherwise a new one without an external
+    /// id.
+    private func user(
+        of body: SubscriptionBody, _ change: PlayerChange
+    ) throws(Failure) -> UserID {
+        if let user = change.externalID { return user }
+        if let token = body.token, let user = try state.registry.users(of: token).first {
+            return user
+        }
+        let id = stableUUID("onesignal \(hex(try randomBytes(16)))")
+        guard let user = UserID(id) else { throw .malformed(UserID.rule) }
+        let aliases: JSONValue = [Identity.ownID: .string(id)]
+        let change = try ProfileChange(Fields(["aliases": aliases]))
+        _ = try state.change(user, by: change, as: request)
+        return user
+    }
+
+    package func update(_ id: String, in app: App) throws(Failure) -> Response {
+        var fields = try request.fields()
+        try app.check(fields.text("app_id"))
+        var (user, device) = try subscriptions.find(id)
+        let body = try SubscriptionBody(player: &fields, changing: device, request.variables)
+        let change = try PlayerChange(&fields)
+        device = try body.claim(for: user, changing: device, state, as: request)
+        if let other = change.externalID, other != user {
+            device = try SubscriptionBody(keeping: device).claim(for: other, state, as: request)
+            user = other
+        }
+        try change.apply(to: user, state, as: request)
+        return .ok(["success": true, "id": .string(device.id)])
+    }
+
+    /// Counts a session of the device's user.
+    package func beginSession(_ id: String, in app: App) throws(Failure) -> Response {
+        var fields = try request.fields()
+        try app.check(fields.text("app_id"))
+        let (user, device) = try subscriptions.find(id)
+        let body = try SubscriptionBody(player: &fields, changing: device, request.variables)
+        var change = try PlayerChange(&fields)
+        change.members["session"] = true
+        _ = try body.claim(for: user, changing: device, state, as: request)
+        try change.apply(to: user, state, as: request)
+        return .ok(["success": true])
+    }
+
+    /// Changes the tags of a user.
+    package func updateTags(of user: UserID) throws(Failure) -> Response {
+        var fields = try request.fields()
+        let tags = try fields.requiredObject("tags")
+        try fields.finish(ignoring: ["app_id"])
+        guard try state.users[user].read() != nil else { throw noUser }
+        let change = try ProfileChange(Fields(["tags": .object(PropertiesBody.tags(tags))]))
+        _ = try state.change(user, by: change, as: request)
+        return .ok(["success": true])
+    }
+
+    package func view(_ id: String) throws(Failure) -> Response {
+        let (user, device) = try subscriptions.find(id)
+        guard let document = try state.users[user].read() else { throw noSubscription }
+        return .ok(.object(shown(user, document.profile, device)))
+    }
+
+    /// A page of the devices that messages go to, in the order of the audience index.
+    package func list(in app: App) throws(Failure) -> Response {
+        let limit = try request.number("limit", in: 0...300) ?? 300
+        let offset = try request.number("offset", in: 0...10_000_000) ?? 0
+        try state.audience.prepare { _ in }
+        var reader = state.audience.reader
+        var total = 0
+        var players: [JSONValue] = []
+        while let shard = try reader.next() {
+            for entry in shard.entries() {
+                guard let known = shard.user(of: entry.newest) else { continue }
+                for device in known.devices ?? [] {
+                    defer { total += 1 }
+                    guard total >= offset, players.count < limit else { continue }
+                    let document = try state.users[known.user].read()
+                    let whole = document?.devices.first { $0.id == device.id }
+                    guard let document, let whole else { continue }
+                    players.append(.object(shown(known.user, document.profile, whole)))
+                }
+            }
+        }
+        return .ok([
+            "total_count": .integer(Int64(total)), "offset": .integer(Int64(offset)),
+            "limit": .integer(Int64(limit)), "players": .array(players),
+        ])
+    }
+
+    private func shown(_ user: UserID, _ profile: Profile, _ device: Device) -> JSONObject {
+        let types: [Int64] = [0, 1, 5]
+        var members: JSONObject = [
+            "id": .string(device.id),
+            "device_type": .integer(
+                types[Platform.all.firstIndex(of: device.platform) ?? 0]),
+            "session_count": .integer(profile.sessionCount), "tags": .object(profile.tags),
+            "invalid_identifier": .bool(device.quarantined != nil || !device.isEnabled),
+            "created_at": .integer(device.created.seconds),
+            "last_active": .integer((profile.lastSession ?? device.registered).seconds),
+        ]
+        members["language"] = profile.language.map { .string($0.text) }
+        members["game_version"] = device.appVersion.map { .string($0) }
+        members["device_model"] = device.model.map { .string($0) }
+        members["device_os"] = device.system.map { .string($0) }
+        if !Identity.isAnonymous(user, profile) {
+            members["external_user_id"] = .string(user.text)
+        }
+        return members
+    }
+}
+
+/// What a request of the older client says about the user of a device.
+private struct PlayerChange {
+    let externalID: UserID?
+    /// As members of `PATCH /api/users/{id}`.
+    var members = JSONObject()
+
+    init(_ fields: inout Fields) throws(Failure) {
+        externalID = try fields.user("external_user_id")
+        if let tags = try fields.object("tags") {
+            members["tags"] = .object(PropertiesBody.tags(tags))
+        }
+        members["language"] = try fields.optionalText("language").map { .string($0) }
+        members["timeZone"] = try fields.optionalText("timezone_id").map { .string($0) }
+        members["country"] = try fields.optionalText("country").map { .string($0) }
+        if let count = try fields.wholeNumber("session_count") {
+            members["sessionCount"] = .integer(count)
+        }
+        for (name, ours) in [("created_at", "firstSession"), ("last_active", "lastSession")] {
+            guard let moment = try fields.moment(name) else { continue }
+            members[ours] = .string(CalendarDate(moment).text)
+        }
+        try fields.finish(ignoring: [
+            "timezone", "ad_id", "sdk", "playtime", "badge_count", "external_user_id_auth_hash",
+            "amount_spent", "rooted", "net_type", "carrier",
+        ]) { name in name == "lat" || name == "long" ? "locations are not known here" : nil }
+    }
+
+    func apply(
+        to user: UserID, _ state: State, as request: Request
+    ) throws(Failure) {
+        guard !members.members.isEmpty else { return }
+        _ = try state.change(user, by: ProfileChange(Fields(members)), as: request)
+    }
+}

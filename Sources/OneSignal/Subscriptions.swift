@@ -1,0 +1,96 @@
+import Documents
+import Edge
+import Store
+import Turnstone
+
+/// What OneSignal's clients do with one subscription.
+package struct Subscriptions {
+    let state: State
+    let request: Request
+
+    package init(_ request: Request) throws(Failure) {
+        self.request = request
+        state = try State(request.variables)
+    }
+
+    /// - Throws: not found if there is no such subscription.
+    package func find(_ id: String) throws(Failure) -> (user: UserID, device: Device) {
+        guard let found = try state.registry.devices(withIDs: [id]).first else {
+            throw noSubscription
+        }
+        return (found.user, found.device)
+    }
+
+    /// The subscription with a token, and the user who has it.
+    package func find(token text: String) throws(Failure) -> (user: UserID, device: Device) {
+        for token in DeviceToken.all(named: text) {
+            for user in try state.registry.users(of: token) {
+                let devices = try state.users[user].read()?.devices ?? []
+                if let device = devices.first(where: { $0.token == token }) {
+                    return (user, device)
+                }
+            }
+        }
+        throw noSubscription
+    }
+
+    /// Makes a subscription of a user.
+    package func make(
+        for user: UserID
+    ) throws(Failure) -> Response {
+        var fields = try request.fields()
+        let body = try SubscriptionBody(
+            .object(fields.requiredObject("subscription")), request.variables)
+        try fields.finish(ignoring: [])
+        let device = try body.claim(for: user, state, as: request)
+        return Response(status: 201, body: ["subscription": device.subscription])
+    }
+
+    /// Changes a subscription.
+    ///
+    /// - Parameter find: looks it up, after the body was read.
+    package func update(
+        _ find: () throws(Failure) -> (user: UserID, device: Device)
+    ) throws(Failure) -> Response {
+        var fields = try request.fields()
+        let members = try fields.requiredObject("subscription")
+        try fields.finish(ignoring: [])
+        let found = try find()
+        let body = try SubscriptionBody(
+            .object(members), changing: found.device, request.variables)
+        let device = try body.claim(
+            for: found.user, changing: found.device, state, as: request)
+        return Response(status: 202, body: ["subscription": device.subscription])
+    }
+
+    package func delete(_ id: String) throws(Failure) -> Response {
+        let token = try find(id).device.token
+        // Players may share it.
+        for user in try state.registry.users(of: token) {
+            _ = try state.registry.unbind(token, from: user)
+        }
+        return Response(status: 202, body: [:])
+    }
+
+    /// Gives a subscription to another user, who is made if the external id is new.
+    package func transfer(_ id: String) throws(Failure) -> Response {
+        var fields = try request.fields()
+        let identity = try fields.requiredObject("identity")
+        try fields.finish(ignoring: ["retain_previous_owner"])
+        guard identity.members.count == 1, let owner = identity.members.first,
+            let name = owner.value.string
+        else { throw .malformed("identity must have one alias") }
+        let (_, device) = try find(id)
+        let user: UserID
+        if let known = try state.user(owner.name, name) {
+            user = known
+        } else if owner.name == Identity.externalID, let new = UserID(name) {
+            user = new
+        } else {
+            throw noUser
+        }
+        _ = try SubscriptionBody(keeping: device).claim(for: user, state, as: request)
+        let document = try state.users[user].read() ?? User()
+        return .ok(["identity": Identity.shown(user, document.profile)])
+    }
+}

@@ -1,0 +1,62 @@
+import Crypto
+import Documents
+import JSON
+import Turnstone
+import Unix
+
+extension Registry {
+    /// A device, with the first user who has it.
+    package typealias Found = (id: String, user: UserID, device: Device)
+
+    /// The devices with these ids, each with the first user who has it. Unknown ids are left out.
+    ///
+    /// An id is the beginning of the name of the token's document, so it needs no index. Ids that were made
+    /// from an earlier token are looked for in the audience index, which lists devices that take messages.
+    package func devices(withIDs ids: [String]) throws(Failure) -> [Found] {
+        var sought: [String: Bool] = [:]  // whether it was found
+        for id in ids where isDeviceID(id) { sought[id] = false }
+        var found: [Found] = []
+        func take(_ id: String, _ user: UserID) throws(Failure) {
+            guard sought[id] == false,
+                let device = try state.users[user].read()?.devices.first(where: {
+                    $0.kind == .device && $0.ids.contains(id)
+                })
+            else { return }
+            sought[id] = true
+            found.append((id, user, device))
+        }
+        for shard in Set(sought.keys.map { firstDigits(2, of: $0) }).sorted() {
+            let names = try systemCalls(Files.names(in: "\(state.tokens.folder)/\(shard)"))
+            for name in names where name.utf8.suffix(5).elementsEqual(".json".utf8) {
+                let id = firstDigits(24, of: name)
+                guard sought[id] == false else { continue }
+                let hash = String(decoding: Array(name.utf8.dropLast(5)), as: UTF8.self)
+                let holders = try state.tokens[named: DocumentName(hash: hash)].read()
+                for user in holders?.users ?? [] { try take(id, user) }
+            }
+        }
+        guard sought.values.contains(false) else { return found }
+        try state.audience.prepare { _ in }
+        var reader = state.audience.reader
+        while let shard = try reader.next() {
+            let missing = sought.filter { !$0.value }.map { $0.key }
+            guard !missing.isEmpty else { break }
+            for entry in shard.entries() {
+                for id in missing {
+                    let needle = JSON.text(.string(id))
+                    for line in entry.lines where shard.contains(needle, in: line) {
+                        guard let user = shard.user(of: line)?.user else { continue }
+                        try take(id, user)
+                    }
+                }
+            }
+        }
+        return found
+    }
+}
+
+/// Whether a text looks like ``Device/id``.
+private func isDeviceID(_ text: String) -> Bool {
+    text.utf8.count == 24
+        && text.utf8.allSatisfy { hexValue($0) != nil && !(65...70).contains($0) }
+}

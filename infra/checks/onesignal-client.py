@@ -1,0 +1,451 @@
+"""Drives the programs by OneSignal's own clients. infra/checks/onesignal starts it.
+
+Arguments: the server's address, the folder with turnstone.env and simulator/, and the folder of the programs.
+"""
+
+import datetime
+import json
+import subprocess
+import sys
+import traceback
+
+import httpx
+import onesignal
+from onesignal.api import default_api
+from onesignal.helpers import create_notification_with_retry
+from onesignal.model.filter import Filter
+from onesignal.model.button import Button
+from onesignal.model.include_aliases import IncludeAliases
+from onesignal.model.language_string_map import LanguageStringMap
+from onesignal.model.operator import Operator
+from onesignal.model.notification import Notification
+from onesignal.model.properties_object import PropertiesObject
+from onesignal.model.segment import Segment
+from onesignal.model.subscription import Subscription
+from onesignal.model.subscription_body import SubscriptionBody
+from onesignal.model.transfer_subscription_request_body import TransferSubscriptionRequestBody
+from onesignal.model.update_segment_request import UpdateSegmentRequest
+from onesignal.model.update_user_request import UpdateUserRequest
+from onesignal.model.user import User
+from onesignal.model.user_identity_body import UserIdentityBody
+from onesignal_sdk.client import Client
+from onesignal_sdk.error import OneSignalHTTPError
+
+address, folder, programs = sys.argv[1:]
+KEY = "the key of the backend of the app"
+APP = "0fc0a8e0-9727-49b6-9e37-5d6d919d741f"
+variables = dict(line.split("=", 1) for line in open(f"{folder}/turnstone.env").read().splitlines() if "=" in line)
+
+
+def stand_in(**command):
+    """The simulator speaks HTTP/2 only, which curl does."""
+    out = subprocess.run(
+        ["/usr/bin/curl", "-sS", "--max-time", "20", "--cacert", f"{folder}/simulator/ca.pem", "--data", json.dumps(command),
+         variables["OGS_BASE_URL"] + "/simulator/command"], capture_output=True, text=True, check=True)
+    return json.loads(out.stdout)
+
+
+seen = {"apns": 0, "fcm": 0, "web": 0}
+
+
+def delivered():
+    """Delivers everything, and returns the pushes since the last time by service and device."""
+    environment = {"TURNSTONE_CONFIG": f"{folder}/turnstone.env", "PATH": "/usr/bin:/bin"}
+    for program in ("deliver", "deliver-web"):
+        subprocess.run([f"{programs}/{program}"], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=60)
+    report = stand_in(do="report")
+    found = {}
+    for service in seen:
+        pushes = [p for p in report[service]["pushes"] if p["accepted"]]
+        for push in pushes[seen[service]:]:
+            device = push.get("token") or push.get("subscription")
+            found.setdefault(device, []).append(push)
+        seen[service] = len(pushes)
+    return found
+
+
+def check(claim, holds, why=""):
+    print(f"ok {claim}" if holds else f"not ok {claim}: {why}", flush=True)
+    return holds
+
+
+def attempt(claim, body):
+    """Runs a claim's body, which returns what is to hold, or a pair of that and the reason."""
+    try:
+        result = body()
+        holds, why = result if isinstance(result, tuple) else (result, "")
+        check(claim, holds, why)
+    except Exception as error:  # noqa: BLE001
+        place = traceback.extract_tb(error.__traceback__)[1:2]
+        check(claim, False, f"{type(error).__name__}: {str(error)[:600]!r} at line {[f.lineno for f in place]}")
+
+
+def refused(body):
+    """The status and the errors of a refusal."""
+    try:
+        body()
+    except onesignal.ApiException as error:
+        return error.status, json.loads(error.body)["errors"]
+    except OneSignalHTTPError as error:
+        return error.status_code, error.http_response.json()["errors"]
+    return 200, []
+
+
+def languages(**texts):
+    return LanguageStringMap(**texts)
+
+
+configuration = onesignal.Configuration(host=address, rest_api_key=KEY, organization_api_key=KEY)
+api = default_api.DefaultApi(onesignal.ApiClient(configuration))
+old = Client(app_id=APP, rest_api_key=KEY, user_auth_key=KEY, options={"API_ROOT": address + "/api/v1"})
+
+PHONE, OTHER_PHONE, ANDROID = "a1" * 32, "b2" * 32, "fcm-token-of-anns-phone:APA91b"
+browser = stand_in(do="web-subscription")
+ids = {}
+
+### Users
+
+
+def create_user():
+    keys = browser["subscription"]["keys"]
+    user = api.create_user(APP, User(
+        identity={"external_id": "ann", "crm/id": "B 1/ö"},
+        properties=PropertiesObject(tags={"role": "admin", "level": "12"}, language="de", timezone_id="Europe/Berlin", country="DE"),
+        subscriptions=[
+            Subscription(type="iOSPush", token=PHONE, enabled=True, device_model="iPhone15,2", device_os="19.1", app_version="3.10"),
+            Subscription(type="AndroidPush", token=ANDROID, enabled=True),
+            Subscription(type="ChromePush", token=browser["subscription"]["endpoint"], web_p256=keys["p256dh"], web_auth=keys["auth"]),
+        ]))
+    for subscription in user.subscriptions:
+        ids[subscription.type] = subscription.id
+    return (user.identity["external_id"] == "ann" and len(user.subscriptions) == 3 and "onesignal_id" in user.identity, user)
+
+
+attempt("create_user makes a user with three subscriptions", create_user)
+attempt("create_user makes another one", lambda: api.create_user(APP, User(
+    identity={"external_id": "bob"}, properties=PropertiesObject(tags={"role": "guest"}),
+    subscriptions=[Subscription(type="iOSPush", token=OTHER_PHONE, notification_types=1)])).identity["external_id"] == "bob")
+attempt("get_user finds a user by an alias with a slash, a blank and a letter beyond ASCII", lambda: (
+    (user := api.get_user(APP, "crm/id", "B 1/ö")).properties.tags["role"] == "admin" and user.properties.language == "de"
+    and {s.type for s in user.subscriptions} == {"iOSPush", "AndroidPush", "ChromePush"}, user))
+attempt("update_user changes and deletes tags", lambda: (
+    api.update_user(APP, "external_id", "ann", UpdateUserRequest(properties=PropertiesObject(tags={"level": "", "vip": "yes"}))) is not None
+    and api.get_user(APP, "external_id", "ann").properties.tags == {"role": "admin", "vip": "yes"},
+    api.get_user(APP, "external_id", "ann").properties.tags))
+attempt("create_alias adds an alias", lambda: api.create_alias(
+    APP, "external_id", "ann", UserIdentityBody(identity={"mail": "m-1"})).identity["mail"] == "m-1")
+attempt("get_aliases shows it", lambda: api.get_aliases(APP, "mail", "m-1").identity["external_id"] == "ann")
+attempt("an alias of another user is refused as OneSignal refuses it", lambda: (
+    (answer := refused(lambda: api.create_alias(APP, "external_id", "bob", UserIdentityBody(identity={"mail": "m-1"}))))[0] == 409
+    and answer[1][0]["code"] == "user-2" and answer[1][0]["meta"] == {"mail": "m-1"}, answer))
+attempt("delete_alias removes it", lambda: (
+    "mail" not in api.delete_alias(APP, "external_id", "ann", "mail").identity
+    and refused(lambda: api.get_aliases(APP, "mail", "m-1"))[0] == 404))
+attempt("an unknown user is 404", lambda: refused(lambda: api.get_user(APP, "external_id", "nobody"))[0] == 404)
+
+### Sending
+
+
+def send(**members):
+    answer = api.create_notification(Notification(app_id=APP, **members))
+    return answer, delivered()
+
+
+def three_services():
+    answer, pushes = send(
+        include_aliases=IncludeAliases(**{"external_id": ["ann"]}), target_channel="push",
+        headings=languages(en="Hello", de="Hallo"), contents=languages(de="Welt", en="World"), subtitle=languages(en="Sub"),
+        data={"orderId": "7", "from": "shop"}, buttons=[Button(id="yes", text="Yes")], big_picture="https://example.org/big.png",
+        ios_badge_type="Increase", ios_badge_count=2, android_channel_id="orders", ttl=3600, priority=10, collapse_id="order-7",
+        url="https://example.org/7", ios_sound="bell.caf", android_accent_color="FF336699", name="a label")
+    ids["notification"] = answer.id
+    apple = pushes[PHONE][0]
+    android = pushes[ANDROID][0]["payload"]
+    web = pushes[browser["id"]][0]
+    android = android.get("message", android)
+    shown = web["payload"].get("notification", web["payload"])
+    payload = apple["payload"]
+    facts = {
+        "id": bool(answer.id), "devices": len(pushes) == 3,
+        "apns text": payload["aps"]["alert"] == {"title": "Hello", "subtitle": "Sub", "body": "World"},
+        "apns data": payload["orderId"] == "7" and payload["url"] == "https://example.org/7",
+        "apns buttons": payload["buttons"] == [{"id": "yes", "text": "Yes"}],
+        "apns badge": payload["aps"]["badge"] == 2, "apns sound": payload["aps"]["sound"] == "bell.caf",
+        "apns collapse": apple["headers"]["apns-collapse-id"] == "order-7", "apns priority": apple["headers"]["apns-priority"] == "10",
+        "apns ttl": abs(int(apple["headers"]["apns-expiration"]) - datetime.datetime.now().timestamp() - 3600) < 60,
+        "fcm text": android["notification"]["title"] == "Hello" and "World" in android["notification"]["body"],
+        "fcm data": android["data"]["orderId"] == "7" and json.loads(android["data"]["buttons"])[0]["id"] == "yes",
+        "fcm channel": android["android"]["notification"]["channel_id"] == "orders",
+        "fcm color": android["android"]["notification"]["color"] == "#336699",
+        "fcm image": android["android"]["notification"]["image"] == "https://example.org/big.png",
+        "fcm ttl": android["android"]["ttl"].startswith("3") and android["android"]["priority"].upper() == "HIGH",
+        "fcm collapse": android["android"]["collapse_key"] == "order-7",
+        "web text": shown["title"] == "Hello" and "World" in shown["body"],
+        "web link": shown["navigate"] == "https://example.org/7" and shown["actions"][0]["action"] == "yes",
+        "web ttl": 3500 < int(web["headers"]["ttl"]) <= 3600,
+    }
+    return all(facts.values()), ([k for k, v in facts.items() if not v], payload, android, web)
+
+
+attempt("create_notification reaches all three services with everything", three_services)
+attempt("ios_badgeType Increase adds to what was there", lambda: (
+    (pushes := send(include_subscription_ids=[ids["iOSPush"]], contents=languages(en="x"), ios_badge_type="Increase", ios_badge_count=1)[1])
+    and list(pushes) == [PHONE] and pushes[PHONE][0]["payload"]["aps"]["badge"] == 3, pushes))
+attempt("get_notification counts three", lambda: (
+    (view := api.get_notification(APP, ids["notification"])).successful == 3 and view.failed == 0 and view.remaining == 0, view))
+attempt("get_notifications lists it", lambda: (
+    (page := api.get_notifications(APP, limit=1, offset=0)).total_count == 2 and page.limit == 1 and len(page.notifications) == 1, page))
+
+
+def replay():
+    notification = Notification(
+        app_id=APP, include_aliases=IncludeAliases(**{"external_id": ["bob"]}), contents=languages(en="once"),
+        idempotency_key="6e3a0a5e-0000-4000-8000-000000000001")
+    first = create_notification_with_retry(api, notification)
+    second = create_notification_with_retry(api, notification)
+    pushes = delivered()
+    return (first.response.id == second.response.id != "" and not first.was_replayed and second.was_replayed
+            and len(pushes[OTHER_PHONE]) == 1, (first, second, pushes))
+
+
+attempt("a repeated idempotency key is replayed and sent once", replay)
+attempt("unknown aliases are named, and the others reached", lambda: (
+    (sent := send(include_aliases=IncludeAliases(**{"external_id": ["bob", "nobody"]}), contents=languages(en="x")))[0].id != ""
+    and sent[0].errors == {"invalid_aliases": {"external_id": ["nobody"]}} and list(sent[1]) == [OTHER_PHONE], sent))
+attempt("nobody reached is an empty id with OneSignal's sentence", lambda: (
+    (sent := send(include_aliases=IncludeAliases(**{"external_id": ["nobody"]}), contents=languages(en="x")))[0].id == ""
+    and sent[0].errors == ["All included players are not subscribed"] and not sent[1], sent))
+attempt("no target has OneSignal's sentence", lambda: (
+    refused(lambda: api.create_notification(Notification(app_id=APP, contents=languages(en="x"))))
+    == (400, [onesignal.errors.OneSignalErrors.NO_TARGETING_SPECIFIED])))
+attempt("filters choose users", lambda: (
+    (pushes := send(filters=[Filter(field="tag", key="role", relation="=", value="guest"), Operator(operator="OR"),
+                             Filter(field="session_count", relation=">", value="10")], contents=languages(en="x"))[1])
+    and list(pushes) == [OTHER_PHONE], pushes))
+attempt("everybody is Subscribed Users", lambda: (
+    len(pushes := send(included_segments=["Subscribed Users"], contents=languages(en="x"))[1]) == 4, pushes))
+attempt("is_ios leaves the other platforms out", lambda: (
+    set(pushes := send(included_segments=["All"], is_ios=True, contents=languages(en="x"))[1]) == {PHONE, OTHER_PHONE}, pushes))
+attempt("content_available alone is a background push", lambda: (
+    (pushes := send(include_aliases=IncludeAliases(**{"external_id": ["bob"]}), content_available=True, data={"sync": "1"})[1])
+    and pushes[OTHER_PHONE][0]["headers"]["apns-push-type"] == "background" and pushes[OTHER_PHONE][0]["payload"]["sync"] == "1", pushes))
+
+
+def cancelled():
+    later = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(hours=1)
+    answer, early = send(included_segments=["All"], contents=languages(en="later"), send_after=later)
+    before = api.get_notification(APP, answer.id)
+    result = api.cancel_notification(APP, answer.id)
+    return (not early and before.remaining == 4 and abs(before.send_after - later.timestamp()) < 2 and result.success
+            and api.get_notification(APP, answer.id).canceled and not delivered(), (early, before, result))
+
+
+attempt("a scheduled notification is cancelled", cancelled)
+attempt("one that was sent cannot be cancelled", lambda: refused(lambda: api.cancel_notification(APP, ids["notification"]))[0] == 400)
+attempt("an unknown notification has OneSignal's sentence", lambda: (
+    refused(lambda: api.get_notification(APP, "6e3a0a5e-0000-4000-8000-000000000009")) == (404, ["Notification not found"])))
+attempt("a wrong key has OneSignal's sentence", lambda: (
+    (answer := refused(lambda: default_api.DefaultApi(onesignal.ApiClient(onesignal.Configuration(
+        host=address, rest_api_key="wrong", organization_api_key="wrong"))).get_notifications(APP)))[0] == 403
+    and answer[1] == [onesignal.errors.OneSignalErrors.INVALID_API_KEY], answer))
+attempt("another app is refused", lambda: refused(lambda: api.get_notifications("00000000-0000-4000-8000-000000000000"))[0] == 400)
+
+### Segments and counts
+
+
+def segments():
+    made = api.create_segment(APP, segment=Segment(
+        name="Admins", filters=[Filter(field="tag", key="role", relation="=", value="admin")]))
+    listed = api.get_segments(APP, offset=0, limit=10)
+    seen = api.get_segment(APP, made.id)
+    renamed = api.update_segment(APP, made.id, update_segment_request=UpdateSegmentRequest(name="Chiefs"))
+    ids["segment"] = made.id
+    pushes = send(included_segments=["Chiefs"], contents=languages(en="x"))[1]
+    rest = send(included_segments=["All"], excluded_segments=["Chiefs"], contents=languages(en="x"))[1]
+    return (made.success and listed.segments[0].name == "Admins" and seen.subscriber_count == 3 and renamed.success
+            and len(pushes) == 3 and list(rest) == [OTHER_PHONE], (made, listed, seen, renamed, pushes, rest))
+
+
+attempt("segments are made, listed, counted, renamed and sent to", segments)
+attempt("a name that is taken is refused", lambda: refused(lambda: api.create_segment(APP, segment=Segment(
+    name="Chiefs", filters=[Filter(field="tag", key="a", relation="exists")])))[0] == 409)
+attempt("a location is refused with a sentence", lambda: (
+    (answer := refused(lambda: api.create_segment(APP, segment=Segment(
+        name="Near", filters=[Filter(field="location", radius=1000.0, lat=1.5, long=2.5)]))))[0] == 400, answer))
+attempt("estimate_notification_recipients counts", lambda: (
+    api.estimate_notification_recipients(onesignal.model.estimate_notification_recipients_request.EstimateNotificationRecipientsRequest(
+        app_id=APP, included_segments=["Chiefs"])).count == 3))
+attempt("delete_segment removes one", lambda: (
+    api.delete_segment(APP, ids["segment"]).success and refused(lambda: api.get_segment(APP, ids["segment"]))[0] == 404))
+
+### Subscriptions
+
+
+def subscription():
+    made = api.create_subscription(APP, "external_id", "bob", SubscriptionBody(
+        subscription=Subscription(type="AndroidPush", token="fcm-token-of-bobs-phone:APA91b", enabled=True)))
+    ids["bobs"] = made.subscription.id
+    api.update_subscription(APP, made.subscription.id, SubscriptionBody(subscription=Subscription(enabled=False, app_version="4")))
+    off = send(include_aliases=IncludeAliases(**{"external_id": ["bob"]}), contents=languages(en="x"))[1]
+    api.update_subscription(APP, made.subscription.id, SubscriptionBody(subscription=Subscription(enabled=True, notification_types=1)))
+    on = send(include_aliases=IncludeAliases(**{"external_id": ["bob"]}), contents=languages(en="x"))[1]
+    return list(off) == [OTHER_PHONE] and len(on) == 2, (made, off, on)
+
+
+attempt("a subscription is made, switched off and on", subscription)
+
+
+def new_token():
+    api.update_subscription(APP, ids["bobs"], SubscriptionBody(subscription=Subscription(token="fcm-token-of-bobs-phone:NEW")))
+    pushes = send(include_subscription_ids=[ids["bobs"]], contents=languages(en="x"))[1]
+    return list(pushes) == ["fcm-token-of-bobs-phone:NEW"], pushes
+
+
+attempt("a subscription keeps its id with a new token", new_token)
+attempt("update_subscription_by_token finds it", lambda: api.update_subscription_by_token(
+    APP, "AndroidPush", "fcm-token-of-bobs-phone:NEW", SubscriptionBody(subscription=Subscription(device_model="Pixel"))) is not None)
+
+
+def transfer():
+    answer = api.transfer_subscription(APP, ids["AndroidPush"], TransferSubscriptionRequestBody(identity={"external_id": "bob"}))
+    identity = api.get_aliases_by_subscription(APP, ids["AndroidPush"])
+    pushes = send(include_aliases=IncludeAliases(**{"external_id": ["ann"]}), contents=languages(en="x"))[1]
+    return (answer.identity["external_id"] == identity.identity["external_id"] == "bob" and ANDROID not in pushes, (answer, identity, pushes))
+
+
+attempt("transfer_subscription gives a subscription to another user", transfer)
+attempt("create_alias_by_subscription adds an alias to its user", lambda: (
+    api.create_alias_by_subscription(APP, ids["AndroidPush"], UserIdentityBody(identity={"crm": "b-1"})).identity["crm"] == "b-1"
+    and api.get_aliases(APP, "crm", "b-1").identity["external_id"] == "bob"))
+attempt("delete_subscription removes it", lambda: (
+    api.delete_subscription(APP, ids["AndroidPush"]) is None and refused(lambda: api.get_aliases_by_subscription(APP, ids["AndroidPush"]))[0] == 404,
+    "an answer"))
+
+
+def named_later():
+    made = api.create_user(APP, User(subscriptions=[Subscription(type="iOSPush", token="c3" * 32)]))
+    own = made.identity["onesignal_id"]
+    anonymous = "external_id" not in made.identity
+    named = api.create_alias(APP, "onesignal_id", own, UserIdentityBody(identity={"external_id": "cid"}))
+    pushes = send(include_aliases=IncludeAliases(**{"external_id": ["cid"]}), contents=languages(en="x"))[1]
+    return (anonymous and named.identity.to_dict() == {"external_id": "cid", "onesignal_id": own} and list(pushes) == ["c3" * 32]
+            and api.get_user(APP, "onesignal_id", own).identity["external_id"] == "cid", (made, named, pushes))
+
+
+attempt("a user without an external id gets one later", named_later)
+attempt("e-mail subscriptions are refused with a sentence", lambda: (
+    (answer := refused(lambda: api.create_subscription(APP, "external_id", "bob", SubscriptionBody(
+        subscription=Subscription(type="Email", token="a@example.org")))))[0] == 400 and "Email" in answer[1][0], answer))
+
+### The app, and what is not supported
+
+attempt("get_app counts", lambda: ((app := api.get_app(APP)).id == APP and app.messageable_players >= 4, app))
+attempt("get_apps lists it", lambda: len(api.get_apps().value) == 1)
+for name, call in {
+    "e-mail": lambda: send(include_aliases=IncludeAliases(**{"external_id": ["ann"]}), target_channel="email", contents=languages(en="x")),
+    "SMS": lambda: send(include_phone_numbers=["+15550100"], contents=languages(en="x")),
+    "outcomes": lambda: api.get_outcomes(APP, "os__click.count"),
+    "journeys": lambda: api.view_journeys(APP),
+    "templates": lambda: api.view_templates(APP),
+    "throttling": lambda: send(included_segments=["All"], throttle_rate_per_minute="10", contents=languages(en="x")),
+    "delivery by time zone": lambda: send(included_segments=["All"], delayed_option="timezone", contents=languages(en="x")),
+}.items():
+    attempt(f"{name}: 400 with a sentence", lambda call=call: (
+        (answer := refused(call))[0] == 400 and isinstance(answer[1][0], str) and " " in answer[1][0], answer))
+attempt("nothing of that was sent", lambda: (not (pushes := delivered()), pushes))
+attempt("delete_user erases a user", lambda: (
+    api.delete_user(APP, "external_id", "cid") is not False and refused(lambda: api.get_user(APP, "external_id", "cid"))[0] == 404))
+
+### The older client
+
+
+def player():
+    made = old.add_device({"device_type": 0, "identifier": "d4" * 32, "external_user_id": "dan", "tags": {"role": "guest"}, "language": "en"}).body
+    ids["player"] = made["id"]
+    seen = old.view_device(made["id"]).body
+    old.edit_device(made["id"], {"tags": {"role": "", "team": "x"}})
+    old.new_session(made["id"], {"device_type": 0})
+    after = old.view_device(made["id"]).body
+    return (made["success"] and seen["external_user_id"] == "dan" and seen["tags"] == {"role": "guest"}
+            and after["tags"] == {"team": "x"} and after["session_count"] == 1, (made, seen, after))
+
+
+attempt("old: a device is added, changed and shown", player)
+attempt("old: a list of the devices", lambda: ((page := old.view_devices({"limit": 2}).body)["total_count"] >= 4 and len(page["players"]) == 2, page))
+attempt("old: edit_tags", lambda: (
+    old.edit_tags("dan", {"tags": {"a": "1"}}).body["success"] and old.view_device(ids["player"]).body["tags"] == {"team": "x", "a": "1"}))
+
+
+def old_sending():
+    soon = (datetime.datetime.now() + datetime.timedelta(hours=1)).strftime("%Y-%m-%d %H:%M:%S GMT+0000")
+    later = old.send_notification({"contents": {"en": "x"}, "include_external_user_ids": ["dan"], "send_after": soon}).body
+    gone = old.cancel_notification(later["id"]).body
+    sent = old.send_notification({"contents": {"en": "Old"}, "include_player_ids": [ids["player"], "no-such-id"]}).body
+    pushes = delivered()
+    view = old.view_notification(sent["id"]).body
+    tags = old.send_notification({"contents": {"en": "x"}, "tags": [{"key": "team", "relation": "=", "value": "x"}]}).body
+    return (gone["success"] and list(pushes) == ["d4" * 32] and sent["errors"] == {"invalid_player_ids": ["no-such-id"]}
+            and view["successful"] == 1 and tags["id"] and list(delivered()) == ["d4" * 32], (later, gone, sent, pushes, view, tags))
+
+
+attempt("old: send, view and cancel", old_sending)
+attempt("old: the list of notifications", lambda: old.view_notifications({"limit": 1}).body["total_count"] > 5)
+attempt("old: a refusal raises OneSignal's sentence", lambda: (
+    (answer := refused(lambda: old.send_notification({"contents": {"en": "x"}}))) == (400, [onesignal.errors.OneSignalErrors.NO_TARGETING_SPECIFIED]), answer))
+for name, call in {
+    "purchases": lambda: old.new_purchase(ids["player"], {"purchases": []}),
+    "export": lambda: old.csv_export({}),
+    "history": lambda: old.notification_history(ids["notification"], {"events": "sent", "email": "a@example.org"}),
+}.items():
+    attempt(f"old: {name}: 400 with a sentence", lambda call=call: ((answer := refused(call))[0] == 400 and " " in answer[1][0], answer))
+
+### The helper calls of an app, by their own request bodies
+
+
+def helper(title, body, data, users):
+    sent = httpx.post(address + "/api/v1/notifications", headers={"Authorization": f"Basic {KEY}"}, json={
+        "app_id": APP, "headings": {"en": title}, "contents": {"en": body}, "include_external_user_ids": users, "data": data})
+    pushes = delivered()
+    payload = pushes.get(OTHER_PHONE, [{"payload": {}}])[0]["payload"]
+    return (sent.status_code == 200 and payload["aps"]["alert"] == {"title": title, "body": body}
+            and all(payload[name] == value for name, value in data.items()), (sent.text, pushes))
+
+
+attempt("helper: task assignment", lambda: helper(
+    "New Task Assignment", "You've been assigned to Roof on House 7",
+    {"type": "taskAssignment", "taskId": "t1", "projectId": "p1", "screen": "taskDetails"}, ["bob"]))
+attempt("helper: schedule change", lambda: helper(
+    "Schedule Update", "Roof on House 7: Schedule has been updated",
+    {"type": "scheduleChange", "taskId": "t1", "projectId": "p1", "screen": "taskDetails"}, ["bob", "ann"]))
+attempt("helper: project completion", lambda: helper(
+    "Project Completed", "House 7 has been marked as completed",
+    {"type": "projectCompletion", "projectId": "p1", "screen": "projectDetails"}, ["bob", "ann"]))
+
+
+def replayed_later():
+    """The answer stays the same although its device is gone."""
+    made = old.add_device({"device_type": 0, "identifier": "e5" * 32, "external_user_id": "eve"}).body
+    request = {"contents": {"en": "x"}, "include_player_ids": [made["id"]], "idempotency_key": "6e3a0a5e-0000-4000-8000-000000000002"}
+    first = old.send_notification(request)
+    sent = delivered()
+    api.delete_user(APP, "external_id", "eve")
+    again = old.send_notification(request)
+    different = refused(lambda: old.send_notification(request | {"contents": {"en": "y"}}))
+    return (first.body["id"] == again.body["id"] != "" and list(sent) == ["e5" * 32] and not delivered()
+            and again.http_response.headers["Idempotent-Replayed"] == "true" and different[0] == 400, (first.body, again.body, different))
+
+
+attempt("a repeated request is replayed after its device is gone, and a different one refused", replayed_later)
+attempt("the new client works below /api/v1, too", lambda: default_api.DefaultApi(onesignal.ApiClient(onesignal.Configuration(
+    host=address + "/api/v1", rest_api_key=KEY, organization_api_key=KEY))).get_app(APP).id == APP)
+attempt("nginx's own refusals have the form", lambda: (
+    (answer := httpx.post(f"{address}/players", content=b"x" * 100_000)).status_code == 413
+    and answer.json() == {"errors": ["the body is too large"]}, answer.text))
+attempt("a body of 900 KB is read", lambda: (
+    (answer := httpx.post(f"{address}/api/v1/notifications", headers={"Authorization": f"Key {KEY}"}, json={
+        "app_id": APP, "contents": {"en": "x"}, "include_aliases": {"external_id": ["nobody-%05d" % n for n in range(45_000)]}},
+        timeout=30)).status_code == 200
+    and answer.json()["errors"] == ["All included players are not subscribed"], answer.text[:300]))
+attempt("the raw key is accepted", lambda: httpx.get(
+    f"{address}/apps/{APP}/segments", headers={"Authorization": KEY}).status_code == 200)
+print("ok everything was tried")
