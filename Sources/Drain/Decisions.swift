@@ -125,11 +125,30 @@ final class Decisions: RunPart {
         guard let user = push.job.file.user(of: push.delivery) else {
             return try decideForToken(push)
         }
-        guard let verdict = try decideMessage(push, for: user) else {
+        let verdict = try decideMessage(push, for: user)
+        let alternates = try push.job.file.alternates(to: push.original)
+        guard let verdict else {
+            try followToken(push, among: alternates)
             return try order.overtaken(push)
         }
-        let alternates = try push.job.file.alternates(to: push.original)
         return try decide(push, else: verdict, among: alternates)
+    }
+
+    /// If another user of the device has replaced the token, the phone has that token now, and the one that
+    /// this user still has shows nothing any more.
+    private func followToken(_ push: Push, among alternates: [Delivery]) throws(Failure) {
+        let first = push.target
+        guard push.delivery.token == push.original.token else { return }
+        for alternate in alternates {
+            guard let user = alternate.user else { continue }
+            push.replace(by: alternate)
+            if try decideMessage(push, for: user) == nil,
+                push.delivery.token != first.delivery.token
+            {
+                return
+            }
+            push.target = first
+        }
     }
 
     /// Decides about a token that nobody had registered when the message was accepted. It belongs to the

@@ -175,7 +175,7 @@ class World:
         if device is None:
             self.slots += 1
             # The name of a token that went on to another phone is that phone's.
-            is_taken = any(other.name == phone for other in self.devices[user])
+            is_taken = any(phone in (other.name, other.twin) for other in self.devices[user])
             self.devices[user].append(Device(self.slots, phone, "another" if is_taken else phone))
             # All phones are told with the new one, also those that may have been told.
             for (_, player), book in self.told_at.items():
@@ -239,7 +239,7 @@ class World:
         for user in USERS:
             for device in self.devices[user]:
                 if device.twin is not None and device.name not in listed[user] and device.twin in listed[user]:
-                    device.name = device.twin
+                    device.name, device.twin = device.twin, device.name
 
     def listing(self):
         """The devices of each user that GET /api/devices must show."""
