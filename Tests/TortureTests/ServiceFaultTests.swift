@@ -9,21 +9,6 @@ import Turnstone
 
 /// What FCM and the push services of browsers may do to a drainer.
 @Suite struct ServiceFaultTests {
-    /// Tries faults one after another.
-    private func attempt(
-        _ row: Row, _ ground: Ground, _ faults: [[JSONObject]], losesAnswers: Bool = true
-    ) throws {
-        for fault in faults {
-            let trial = try ground.trial()
-            for command in fault { try ground.simulator.perform(command) }
-            _ = try trial.start("deliver").end()
-            let told = fault.map { String(decoding: JSON.text(.object($0)), as: UTF8.self) }
-            row.count(
-                try trial.verdict(), told.joined(separator: " "), losesAnswers: losesAnswers)
-        }
-        try row.report()
-    }
-
     private func ground(_ service: PushService, players: Int = 40) throws -> Ground {
         try Ground(players: players, devices: 0, and: [service], .queued)
     }
