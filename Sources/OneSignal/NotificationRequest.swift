@@ -52,14 +52,20 @@ package struct NotificationRequest {
 
     private func answer(_ sent: Outbox.Sent?, _ invalid: JSONObject) -> Response {
         var body = JSONObject()
+        // Users who may be subscribed, but whose documents are busy or cannot be used.
+        var errors = invalid
+        if let sent, !sent.later.isEmpty { errors["later"] = JSONValue(texts: sent.later) }
+        if let sent, !sent.failed.isEmpty { errors["failed"] = JSONValue(texts: sent.failed) }
         if let sent, sent.devices > 0 {
             body["id"] = .string(sent.id)
             body["recipients"] = .integer(Int64(sent.devices))
-            if !invalid.members.isEmpty { body["errors"] = .object(invalid) }
+            if !errors.members.isEmpty { body["errors"] = .object(errors) }
         } else {
             body["id"] = ""
             body["recipients"] = 0
-            body["errors"] = ["All included players are not subscribed"]
+            let isUnknown = sent.map { !$0.later.isEmpty || !$0.failed.isEmpty } ?? false
+            body["errors"] =
+                isUnknown ? .object(errors) : ["All included players are not subscribed"]
         }
         body["external_id"] = externalID.map { .string($0) }
         var response = Response.ok(.object(body))

@@ -37,7 +37,14 @@ serve(
     Route("DELETE", "/apps/{app_id}/users/by/{alias_label}/{alias_id}") {
         (request) throws(Failure) in
         let (users, user) = try named(request)
-        _ = try eraseUser(user, in: users.state, as: request)
+        let erased = try eraseUser(user, in: users.state, as: request)
+        // OneSignal's answer has no place for what is left.
+        guard erased?.object?["unreadable"] == nil else {
+            throw Failure(
+                .later(seconds: 60),
+                "unable to erase everything: some files cannot be read; the log names them. Repeat the request once they can",
+                cause: "unreadable")
+        }
         return .ok([:])
     },
     Route("GET", "/apps/{app_id}/users/by/{alias_label}/{alias_id}/identity") {
