@@ -1,7 +1,7 @@
 import Turnstone
 
 extension Push {
-    /// What a push service gets of its content, encoded once for all devices that show the same number.
+    /// What a push service gets of its content, kept for the next device that shows the same number.
     ///
     /// - Parameter encode: encodes it for this device.
     package func encoded<Message>(_ encode: () throws(Failure) -> Message) throws(Failure)

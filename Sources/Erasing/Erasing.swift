@@ -15,7 +15,7 @@ package func eraseUser(
     // The running drainers were asked to end, so they are started again whatever the result is, also for what
     // they had put off.
     func resume() throws(Failure) {
-        if try spools.waitsAnything() {
+        if try spools.hasReadyOrPutOff() {
             spools.startDrainer(request.variables) { Log().failure($0) }
         }
     }

@@ -1,6 +1,8 @@
+import Crypto
 import Documents
 import Store
 import Turnstone
+import Unix
 
 /// A user's identity: `external_id` is the user's id, and `onesignal_id` is an alias like all others.
 ///
@@ -8,6 +10,11 @@ import Turnstone
 package enum Identity {
     package static let externalID = "external_id"
     package static let ownID = "onesignal_id"
+
+    /// A new onesignal_id: a random UUID.
+    static func newID() throws(Failure) -> String {
+        stableUUID("onesignal \(hex(try randomBytes(16)))")
+    }
 
     /// Whether the user was made without an external id.
     static func isAnonymous(_ user: UserID, _ profile: Profile) -> Bool {

@@ -1,10 +1,8 @@
-import Crypto
 import Documents
 import Edge
 import Profiles
 import Store
 import Turnstone
-import Unix
 
 /// What OneSignal's older client does with devices, which it calls players.
 package struct Players {
@@ -39,7 +37,7 @@ package struct Players {
         if let token = body.token, let user = try state.registry.users(of: token).first {
             return user
         }
-        let id = stableUUID("onesignal \(hex(try randomBytes(16)))")
+        let id = try Identity.newID()
         guard let user = UserID(id) else { throw .malformed(UserID.rule) }
         let aliases: JSONValue = [Identity.ownID: .string(id)]
         let change = try ProfileChange(Fields(["aliases": aliases]))

@@ -1,10 +1,8 @@
-import Crypto
 import Documents
 import Edge
 import Profiles
 import Store
 import Turnstone
-import Unix
 
 let noUser = Failure.refused(.notFound, "User not found")
 
@@ -59,7 +57,7 @@ package struct Users {
         }
         let owners = try owners(of: identity)
         guard owners.count <= 1 else { return try conflict(identity, with: nil) }
-        let id = try newID()
+        let id = try Identity.newID()
         let user = owners.first ?? identity.externalID ?? UserID(id)
         guard let user else { throw .malformed(UserID.rule) }
         let known = try state.users[user].read()
@@ -207,10 +205,6 @@ package struct Users {
                     ]
                 ]
             ])
-    }
-
-    private func newID() throws(Failure) -> String {
-        stableUUID("onesignal \(hex(try randomBytes(16)))")
     }
 }
 

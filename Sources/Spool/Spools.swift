@@ -132,7 +132,7 @@ package struct Spools {
     }
 
     /// Whether a notification waits for its first attempt, or for another one.
-    package func waitsAnything() throws(Failure) -> Bool {
+    package func hasReadyOrPutOff() throws(Failure) -> Bool {
         if try !joints().isEmpty { return true }
         return try first { (spool) throws(Failure) in
             try spool.hasReadyOrPutOff() ? true : nil

@@ -30,7 +30,7 @@ package struct PushHosts: Equatable, Sendable {
     }
 
     /// Whether the endpoint's host is known or named by its whole name, not only by a pattern.
-    package func name(_ endpoint: PushEndpoint) -> Bool {
+    package func nameExactly(_ endpoint: PushEndpoint) -> Bool {
         (named + privateHosts).contains { !$0.isPattern && $0.matches(endpoint) }
     }
 

@@ -31,7 +31,7 @@ extension State {
         }
         let stored = try shared.read()?.content
         if let known = usable(stored) { return known }
-        if stored == nil, try !hasRoomForVAPIDToken() {
+        if stored == nil, try !makeRoomForVAPIDToken(at: now) {
             return try VAPIDToken(origin: origin, subject: settings.subject, key: key, at: now)
         }
         return try shared.update { (document) throws(Failure) in
@@ -43,13 +43,41 @@ extension State {
         }
     }
 
-    /// Whether another push service's token may be stored. Users can make up hosts of push services, and each
-    /// would leave a file.
-    private func hasRoomForVAPIDToken() throws(Failure) -> Bool {
-        let names = try systemCalls(Files.names(in: "\(folder)/credentials"))
-        return names.count < Self.mostCredentials
+    /// Removes tokens that are over if there are many. Users can make up hosts of push services, and each leaves
+    /// a file.
+    ///
+    /// - Returns: whether another push service's token may be stored.
+    private func makeRoomForVAPIDToken(at now: Timestamp) throws(Failure) -> Bool {
+        let names = try systemCalls(Files.names(in: credentials.folder))
+        guard names.count >= Self.mostCredentials else { return true }
+        var hasRoom = false
+        for name in names where isOfVAPIDToken(name) {
+            let path = "\(credentials.folder)/\(name)"
+            // Most are younger, and need not be read.
+            guard let stamp = try systemCalls(Files.stamp(of: path)),
+                Timestamp.systemNow - Timestamp(seconds: stamp.seconds) > Self.vapidTokenAge
+            else { continue }
+            let document = credentials[
+                DocumentName(single: String(decoding: name.utf8.dropLast(5), as: UTF8.self))]
+            // One that cannot be used stands in nobody's way.
+            do throws(Failure) {
+                let isRemoved = try document.remove { content in
+                    guard let token = VAPIDToken(content.content) else { return true }
+                    return now - token.minted > Self.vapidTokenAge
+                }
+                hasRoom = hasRoom || isRemoved
+            } catch { guard error.isFileSpecific else { throw error } }
+        }
+        return hasRoom
     }
 
     /// The most files in the folder of credentials to which another push service's token is added.
     static var mostCredentials: Int { 512 }
+
+    /// A token is over by then (RFC 8292 section 2).
+    private static var vapidTokenAge: Interval { .hours(24) }
+}
+
+private func isOfVAPIDToken(_ name: String) -> Bool {
+    name.utf8.starts(with: "vapid-".utf8) && name.utf8.suffix(5).elementsEqual(".json".utf8)
 }

@@ -14,6 +14,7 @@ import Unix
         let players = (1...8).map(Int64.init)
         for player in players { try world.registerAllKinds(of: player, Int(player)) }
         var messages: [(id: String, count: Int)] = []
+        var kills = 0
         for number in 0..<12 {
             let chosen = players.filter { _ in dice.next(below: 2) == 0 } + [players[0]]
             let users = Set(chosen).sorted().map { JSONValue.string("\($0)") }
@@ -25,7 +26,8 @@ import Unix
             let drainer = try world.start("deliver")
             usleep(UInt32(2_000 + dice.next(below: 60_000)))
             for service in ["apns", "fcm", "web"] where dice.next(below: 3) > 0 {
-                if let process = drainerProcess(of: service, in: world) { kill(process, SIGKILL) }
+                guard let process = drainerProcess(of: service, in: world) else { continue }
+                if kill(process, SIGKILL) == 0 { kills += 1 }
             }
             _ = try drainer.end()
         }
@@ -34,6 +36,7 @@ import Unix
             _ = try world.start("deliver").end()
         }
         let note: Comment = "seed \(seed)"
+        #expect(kills > 0, note)
         #expect(world.spooled().isEmpty, note)
         let total = messages.reduce(0) { $0 + $1.count }
         for service in ["apns", "fcm"] {

@@ -51,6 +51,32 @@ import WebPushCredentials
         #expect(head?["typ"] == "JWT")
     }
 
+    /// Users can make up hosts below those of known push services.
+    @Test func madeUpPushServicesFillNoFolder() throws {
+        let (state, settings) = (try state(), try settings())
+        let key = try state.vapidKey(settings)
+        func ask(_ number: Int, _ moment: Timestamp) throws {
+            let origin = "https://n\(number).notify.windows.com"
+            let token = try state.vapidToken(
+                settings, key: key, origin: origin, rejected: nil, now: moment)
+            #expect(token.header.hasPrefix("vapid t="))
+        }
+        func names() -> Set<String> {
+            Set(folder.files().keys.filter { $0.hasPrefix("credentials/vapid-") })
+        }
+        for number in 0..<300 { try ask(number, now) }
+        let full = names()
+        #expect((500...514).contains(full.count))
+        // A day later they are over, and make room.
+        for name in full {
+            try FileManager.default.setAttributes(
+                [.modificationDate: Date().addingTimeInterval(-90_000)],
+                ofItemAtPath: "\(folder.path)/\(name)")
+        }
+        try ask(1000, now + .hours(25))
+        #expect(names().count == 2)
+    }
+
     @Test(
         "a token is made anew at most hourly, and is valid for 12 hours",
         arguments: [

@@ -52,7 +52,7 @@ final class WebPushProvider: GatewayProvider {
         guard answer.status == nil, answer.reason != WebPushVerdict.slow,
             let endpoint = push.delivery.token?.subscription?.endpoint
         else { return nil }
-        let isOpen = configured.hosts.allow(endpoint) && !configured.hosts.name(endpoint)
+        let isOpen = configured.hosts.allow(endpoint) && !configured.hosts.nameExactly(endpoint)
         return isOpen ? .perhapsAddress : .service
     }
 
