@@ -1,13 +1,12 @@
 // The player's devices as far as an API key shows them: this browser, and the device that was registered first.
 
-import {isOn} from "./browser.js"
 import {make, the} from "./elements.js"
 import {text} from "./texts.js"
 
-/// remove: called when this browser is to be removed.
-export async function showDevices(diagnostics, remove) {
+/// isOn: whether notifications are on in this browser. remove: called when it is to be removed.
+export function showDevices(diagnostics, isOn, remove) {
     const rows = []
-    if (await isOn()) {
+    if (isOn) {
         const button = make("button", {type: "button", className: "quiet", textContent: text("devices.remove")})
         button.setAttribute("aria-label", text("devices.removeThis"))
         button.addEventListener("click", () => remove(button))

@@ -51,17 +51,30 @@ async function showBrowser() {
     if (focused === the("turn-off") && !on) the("turn-on").focus()
 }
 
+/// How many looks began. An answer that comes after a later look began tells of the past, and shows nothing.
+let looks = 0
+
 async function look() {
+    looks += 1
+    const own = looks
+    let found, failure
     try {
-        diagnostics = await client.diagnostics()
+        found = await client.diagnostics()
+    } catch (error) {
+        failure = error
+    }
+    if (own !== looks) return
+    if (failure) {
+        tell("", words(failure))
+        the("problem").dataset.of = "look"
+    } else {
+        diagnostics = found
         showGames(diagnostics)
         if (the("problem").dataset.of === "look") tell(the("status").textContent)
         delete the("problem").dataset.of
-    } catch (error) {
-        tell("", words(error))
-        the("problem").dataset.of = "look"
     }
-    await showDevices(diagnostics, removeHere)
+    const on = await isOn()
+    if (own === looks) showDevices(diagnostics, on, removeHere)
 }
 
 const removeHere = button => run(button, async () => {
@@ -77,7 +90,10 @@ async function show() {
     the("signed-in").hidden = client === null
     the("signed-out").hidden = client !== null
     the("who").textContent = client ? text("who", {player: kept.player}) : ""
-    if (client === null) return
+    if (client === null) {
+        looks += 1  // what is under way is nobody's any more
+        return
+    }
     const renewal = async () => {
         if (await isOn()) await subscribe(client)
         await showBrowser()
