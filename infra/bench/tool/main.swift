@@ -8,6 +8,8 @@
 //   listeners FOLDER COUNT            makes a state folder with COUNT users who listen to the session "final"
 //   trickle FOLDER COUNT MS           accepts an urgent and an ordinary notification every MS milliseconds, COUNT times
 //   trickle FOLDER COUNT MS TOKEN     accepts one to an iPhone, an Android phone and this browser every MS milliseconds
+//   audience FOLDER COUNT             makes a state folder with COUNT users who have tags, and the same as tables
+//   retag FOLDER COUNT NUMBER         changes a tag of user NUMBER of these COUNT times
 //   answers FOLDER COUNT              writes made-up answers of 70 to 300 KB, named 00.json and on
 
 import Turnstone
@@ -36,6 +38,10 @@ do throws(Failure) {
     case "trickle" where words.count == 5:
         try trickle(
             into: words[2], count: number(words[3]), milliseconds: number(words[4]))
+    case "audience" where words.count == 4:
+        try makeAudience(in: words[2], count: number(words[3]))
+    case "retag" where words.count == 5:
+        try retag(in: words[2], count: number(words[3]), user: number(words[4]))
     case "answers" where words.count >= 4: try writeAnswers(in: words[2], count: number(words[3]))
     default: throw .malformed("usage: see the head of main.swift")
     }
