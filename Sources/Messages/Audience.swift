@@ -77,8 +77,9 @@ package struct Audience {
     ) throws(Failure) -> [Filter] {
         var filters: [Filter] = []
         for name in names {
-            let entry = known.first { $0.id == name || $0.segment.name == name }
-            guard let entry else { throw .unacceptable("there is no segment \(name)") }
+            guard let entry = Segments.find(name, among: known) else {
+                throw .unacceptable("there is no segment \(name)")
+            }
             filters.append(try Filter(entry.segment.filters))
         }
         return filters

@@ -92,7 +92,7 @@ package struct Outbox {
         record.receipts = try spools.receiptsStart(notBefore: message.sendAfter, at: now).json
         let accepted = AcceptedMessage(
             message: message, selection: audience.selection, now: now, services: state.services)
-        var recipients = Recipients(audience, accepted, state: state)
+        var recipients = try Recipients(audience, accepted, state: state)
         var prepared: PreparedNotification?
         if try recipients.hasNext() {
             prepared = try spools.prepare(
@@ -130,7 +130,7 @@ package struct Outbox {
             count.skipped += selected.count - reached
             count.users += reached > 0 ? 1 : 0
         }
-        var users = UserSource(audience, audience.users, in: state)
+        var users = try UserSource(audience, audience.users, in: state)
         while let next = try users.next() {
             switch next {
             case .indexed(let user, let devices): add(devices, user.profile)

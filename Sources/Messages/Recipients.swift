@@ -31,10 +31,10 @@ struct Recipients: DeliverySource {
 
     init(
         _ audience: ResolvedAudience, _ message: AcceptedMessage, state: State
-    ) {
+    ) throws(Failure) {
         self.state = state
         self.message = message
-        users = UserSource(audience, distinct(audience.users), in: state)
+        users = try UserSource(audience, distinct(audience.users), in: state)
         tokens = distinct(audience.tokens)[...]
         namedUsers = tokens.isEmpty ? [] : Set(audience.users)
         onlyUser = audience.onlyUser

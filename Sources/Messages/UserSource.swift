@@ -14,10 +14,12 @@ enum UserSource {
         case indexed(IndexedUser, [Device])
     }
 
-    init(_ audience: ResolvedAudience, _ users: [UserID], in state: State) {
+    init(
+        _ audience: ResolvedAudience, _ users: [UserID], in state: State
+    ) throws(Failure) {
         self =
             audience.isOpen
-            ? .indexed(Candidates(audience.selection, state)) : .listed(users[...])
+            ? .indexed(try Candidates(audience.selection, state)) : .listed(users[...])
     }
 
     mutating func next() throws(Failure) -> Found? {
@@ -36,11 +38,14 @@ final class Candidates {
     private var reader: AudienceIndex.Reader
     private var shard: IndexShard?
     private var entries: ArraySlice<IndexShard.Entry> = []
+    /// Of these, the documents say what is known, and not the index.
+    private var unread: Set<String>
     /// Texts that a line must contain: all of one list. `nil` if any line may match.
     private let needles: [[[UInt8]]]?
 
-    init(_ selection: Selection, _ state: State) {
-        reader = state.audience.reader
+    init(_ selection: Selection, _ state: State) throws(Failure) {
+        reader = try state.audience.reader()
+        unread = Set(reader.unread.map { $0.text })
         needles = selection.included.map { filters in
             filters.flatMap { $0.necessaryTags }.map { tags in
                 tags.map { tag in
@@ -55,17 +60,25 @@ final class Candidates {
     func next() throws(Failure) -> UserSource.Found? {
         while true {
             guard let shard, let entry = entries.popFirst() else {
-                guard let next = try reader.next() else { return nil }
+                guard let next = try reader.next() else {
+                    return unread.popFirst().flatMap { UserID($0) }.map { .listed($0) }
+                }
                 shard = next
                 entries = next.entries()[...]
                 continue
             }
-            guard entry.lines.contains(where: { mayMatch($0, in: shard) }),
-                let known = shard.user(of: entry.lines[0])
-            else { continue }
-            // Of several lines it is not known which is true.
-            guard entry.lines.count == 1, let devices = known.devices else {
-                return .listed(known.user)
+            if !unread.isEmpty, let user = shard.name(of: entry.newest),
+                unread.contains(user.text)
+            {
+                continue
+            }
+            guard entry.lines.contains(where: { mayMatch($0, in: shard) }) else { continue }
+            // Of several lines it is not known which is true, and one may be damaged.
+            guard entry.lines.count == 1, let known = shard.user(of: entry.newest),
+                let devices = known.devices
+            else {
+                guard let user = shard.name(of: entry.newest) else { continue }
+                return .listed(user)
             }
             if !devices.isEmpty { return .indexed(known, devices) }
         }

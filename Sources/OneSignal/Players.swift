@@ -95,11 +95,16 @@ package struct Players {
         let limit = try request.number("limit", in: 0...300) ?? 300
         let offset = try request.number("offset", in: 0...10_000_000) ?? 0
         try state.audience.prepare { _ in }
-        var reader = state.audience.reader
+        var reader = try state.audience.reader()
         var total = 0
         var players: [JSONValue] = []
         while let shard = try reader.next() {
             for entry in shard.entries() {
+                let isBefore = total + shard.deviceCount(of: entry.newest) <= offset
+                guard !isBefore, players.count < limit else {
+                    total += shard.deviceCount(of: entry.newest)
+                    continue
+                }
                 guard let known = shard.user(of: entry.newest) else { continue }
                 for device in known.devices ?? [] {
                     defer { total += 1 }

@@ -88,7 +88,7 @@ struct Targets {
         members["users"] = users.isEmpty ? nil : JSONValue(texts: users)
         members["devices"] = tokens.isEmpty ? nil : JSONValue(texts: tokens)
         if let filters { members["filters"] = filters }
-        if segments.contains(where: { Self.everyone.contains($0) }) {
+        if segments.contains(where: { Segments.namesOfAll.contains($0) }) {
             members["everyone"] = true
         } else if !segments.isEmpty {
             members["segments"] = JSONValue(texts: segments)
@@ -125,12 +125,6 @@ struct Targets {
         }
         return users
     }
-
-    /// OneSignal's names for the segment of everybody (OneSignal: *Segmentation*, default segments).
-    private static let everyone = [
-        "All", "All Users", "Subscribed Users", "All Subscriptions", "Total Subscriptions",
-        "All Subscribed Users",
-    ]
 }
 
 extension Fields {

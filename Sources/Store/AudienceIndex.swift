@@ -12,7 +12,7 @@ package struct AudienceIndex {
     let state: State
 
     private var folder: String { "\(state.folder)/audience" }
-    private var statement: String { "\(folder)/index.json" }
+    private var statementPath: String { "\(folder)/index.json" }
 
     private func path(of user: UserID) -> String {
         "\(folder)/\(user.documentName.shard ?? "00").jsonl"
@@ -43,17 +43,40 @@ package struct AudienceIndex {
         } catch {}
     }
 
+    /// The most bytes of a file that are read.
+    private static let longest = 1 << 30
+
     /// Adds a line, if the file exists: without one, no index has been made yet.
     private func append(_ line: [UInt8], to path: String) throws(Failure) {
         try changing(path) { (file) throws(SystemError) in
-            let size = try file.size()
-            // A killed program may have left half a line.
-            let last = try size == 0 ? [] : file.read(upTo: 1, at: size - 1)
-            let isWhole = last.isEmpty || last == [UInt8(ascii: "\n")]
-            try file.write(isWhole ? line : [UInt8(ascii: "\n")] + line, at: size)
-            return size - Self.slack > 2 * (try validSize(file))
-                ? IndexShard(try Files.contents(path) ?? []).compacted() : nil
+            // A killed program or a full disk may have left half a line: no commit followed it.
+            let size = try endOfLines(file)
+            if try file.size() > size { try file.truncate(to: size) }
+            try file.write(line, at: size)
+            guard size - Self.slack > 2 * (try validSize(file)) else { return }
+            // The line is there already: a disk that is too full for two files refuses no commit.
+            do throws(SystemError) {
+                try rewrite(path, try contents(path).compacted(), durably: false)
+            } catch {}
         }
+    }
+
+    /// Where the last whole line ends.
+    private func endOfLines(_ file: FileDescriptor) throws(SystemError) -> Int {
+        var end = try file.size()
+        var length = 1
+        while end > 0 {
+            let start = max(0, end - length)
+            let bytes = try file.read(upTo: end - start, at: start)
+            if let newline = bytes.lastIndex(of: UInt8(ascii: "\n")) { return start + newline + 1 }
+            end = start
+            length = 1 << 16
+        }
+        return 0
+    }
+
+    private func contents(_ path: String) throws(SystemError) -> IndexShard {
+        IndexShard(try Files.contents(path, limit: Self.longest) ?? [])
     }
 
     /// The size that the file had when it was last written anew; its first line states it.
@@ -64,10 +87,8 @@ package struct AudienceIndex {
     }
 
     /// Runs `body` with a file that exists, while no other process writes to it.
-    ///
-    /// - Parameter body: returns the lines to write in place of all, or `nil`.
     private func changing(
-        _ path: String, _ body: (FileDescriptor) throws(SystemError) -> [UInt8]?
+        _ path: String, _ body: (FileDescriptor) throws(SystemError) -> Void
     ) throws(Failure) {
         while true {
             var opened: FileDescriptor?
@@ -82,33 +103,33 @@ package struct AudienceIndex {
             defer { file.unlock() }
             // Another process may have written it anew.
             guard try systemCalls(file.isStill(at: path)) else { continue }
-            try systemCalls { () throws(SystemError) in
-                guard let lines = try body(file) else { return }
-                try Files.replace(path, with: head(lines.count) + lines, durably: false)
-            }
-            return
+            return try systemCalls { () throws(SystemError) in try body(file) }
         }
     }
 
-    private func head(_ size: Int) -> [UInt8] {
-        JSON.text(["valid_bytes": .integer(Int64(size))]) + [UInt8(ascii: "\n")]
+    /// Writes a file anew. It must be locked.
+    private func rewrite(
+        _ path: String, _ lines: [UInt8], durably: Bool
+    ) throws(SystemError) {
+        try Files.replace(path, with: IndexShard.head(lines.count) + lines, durably: durably)
     }
 
-    /// Removes all lines of a user.
+    /// Removes all lines of a user, durably: the name does not come back after a loss of power.
     ///
     /// - Returns: whether there were any.
     func erase(_ user: UserID) throws(Failure) -> Bool {
-        var isNamed = false
         let name = IndexLine.text(of: user, [:], isTentative: false).dropLast(2)
         let path = path(of: user)
+        var isNamed = false
         try changing(path) { (_) throws(SystemError) in
-            let shard = IndexShard(try Files.contents(path) ?? [])
-            let lines = shard.compacted { line in
+            let lines = try contents(path).compacted { line in
                 guard line.starts(with: name) else { return false }
                 isNamed = true
                 return true
             }
-            return lines
+            // An old line, which another one has replaced, names the user too.
+            if !isNamed { isNamed = try Files.contains(Array(name), in: path) }
+            if isNamed { try rewrite(path, lines, durably: true) }
         }
         return isNamed
     }
@@ -117,23 +138,36 @@ package struct AudienceIndex {
 
     /// The files of the index, one after the other. ``prepare(_:)`` must have been called.
     package struct Reader {
-        private let folder: String
+        private let index: AudienceIndex
         private var shards: ArraySlice<String>
+        /// Users whose documents could not be read when the index was made: they may have no lines, or old
+        /// ones.
+        package let unread: [UserID]
 
-        fileprivate init(_ folder: String) {
-            self.folder = folder
+        fileprivate init(_ index: AudienceIndex) throws(Failure) {
+            self.index = index
             shards = AudienceIndex.shards[...]
+            unread = try index.statement()?.unread ?? []
         }
 
+        /// - Throws: later, if the file is missing or damaged. The index is then made again.
         package mutating func next() throws(Failure) -> IndexShard? {
-            guard let shard = shards.popFirst() else { return nil }
-            let bytes = try systemCalls(
-                Files.contents("\(folder)/\(shard).jsonl", limit: 1 << 30))
-            return IndexShard(bytes ?? [])
+            guard let name = shards.popFirst() else { return nil }
+            let path = "\(index.folder)/\(name).jsonl"
+            let shard = try systemCalls { () throws(SystemError) in try index.contents(path) }
+            guard shard.isSound else {
+                Files.remove(index.statementPath)
+                throw Failure(
+                    .later(seconds: 1),
+                    "unable to read \(path): it is damaged or missing; it is made again from the users' documents",
+                    cause: "index")
+            }
+            return shard
         }
     }
 
-    package var reader: Reader { Reader(folder) }
+    /// - Throws: if it cannot be read.
+    package func reader() throws(Failure) -> Reader { try Reader(self) }
 
     // MARK: - Making it
 
@@ -143,27 +177,34 @@ package struct AudienceIndex {
     /// - Parameter progress: gets how many of 256 parts are done.
     /// - Throws: later, if another process is making it.
     package func prepare(_ progress: (Int) -> Void) throws(Failure) {
-        guard try !isValid() else { return }
-        try Lock.holding(statement) { (_) throws(Failure) in
-            guard try !isValid() else { return }
+        guard try statement() == nil else { return }
+        try Lock.holding(statementPath) { (_) throws(Failure) in
+            guard try statement() == nil else { return }
             try systemCalls(Files.makeFolder(folder))
+            var unread: [UserID] = []
             for (done, shard) in Self.shards.enumerated() {
-                try make(shard)
+                try make(shard, &unread)
                 progress(done + 1)
             }
-            try recordCompleteness()
+            try writeStatement(unread)
         }
     }
 
     /// Makes the lines of one folder of `users/`. Lines that are right already stay.
-    private func make(_ name: String) throws(Failure) {
+    ///
+    /// - Parameter unread: gets the users whose documents cannot be read.
+    private func make(_ name: String, _ unread: inout [UserID]) throws(Failure) {
         let path = "\(folder)/\(name).jsonl"
         let isThere = try systemCalls(Files.exists(path))
-        if !isThere { try systemCalls(Files.replace(path, with: head(0), durably: false)) }
-        let shard = IndexShard(try systemCalls(Files.contents(path, limit: 1 << 30)) ?? [])
+        if !isThere {
+            try systemCalls(Files.replace(path, with: IndexShard.head(0), durably: false))
+        }
+        let shard = try systemCalls { () throws(SystemError) in try contents(path) }
         let known = shard.certainLines()
         var users = UserList(state, folder: name)
+        var seen: Set<String> = []
         while let user = try users.next() {
+            seen.insert(user.text)
             do throws(Failure) {
                 // Under its lock, so that no program is between the two lines of a commit.
                 try state.users[user].holding { (document, _) throws(Failure) in
@@ -174,42 +215,64 @@ package struct AudienceIndex {
             } catch {
                 guard error.isDocumentSpecific else { throw error }
                 error.recordFile()
+                unread.append(user)
             }
         }
         try changing(path) { (_) throws(SystemError) in
-            IndexShard(try Files.contents(path, limit: 1 << 30) ?? []).compacted()
+            let lines = try contents(path).compacted { isOfNobody($0, besides: seen) }
+            try rewrite(path, lines, durably: false)
         }
     }
 
+    /// Whether a line is damaged, or of a user who has no document, as after an erasure whose end a crash has lost. A
+    /// tentative line comes before its document.
+    private func isOfNobody(_ line: ArraySlice<UInt8>, besides seen: Set<String>) -> Bool {
+        guard IndexLine.isLine(line) else { return true }
+        let line = Array(line)
+        guard let known = IndexLine.read(line), !seen.contains(known.user.text),
+            let end = IndexLine.endOfUser(in: line.span, line.indices),
+            !IndexLine.isTentative(in: line.span, line.indices, after: end)
+        else { return false }
+        do throws(Failure) { return try state.users[known.user].read() == nil } catch {
+            return false
+        }
+    }
+
+    /// What `index.json` says: that the index has all lines.
+    private struct Statement { let unread: [UserID] }
+
     /// Writes that the index has all lines. The statement is about this file only, and not about a copy.
-    private func recordCompleteness() throws(Failure) {
+    private func writeStatement(_ unread: [UserID]) throws(Failure) {
         try systemCalls { () throws(SystemError) in
-            let file = try Files.openTemporary(for: statement)
+            let file = try Files.openTemporary(for: statementPath)
             let own = try file.identity()
-            let members: JSONObject = [
+            var members: JSONObject = [
                 "version": 1, "boot": .string(try Self.boot()), "inode": .integer(own.inode),
                 "made": .integer(own.birth),
             ]
+            members["unread"] = unread.isEmpty ? nil : JSONValue(texts: unread.map { $0.text })
             try file.write(JSON.text(.object(members)) + [UInt8(ascii: "\n")])
-            try Files.rename(Files.temporary(for: statement), statement)
+            try Files.rename(Files.temporary(for: statementPath), statementPath)
         }
     }
 
-    private func isValid() throws(Failure) -> Bool {
+    /// The statement; `nil` if there is none, or if lines may be missing.
+    private func statement() throws(Failure) -> Statement? {
         try systemCalls { () throws(SystemError) in
             let file: FileDescriptor
-            do throws(SystemError) { file = try FileDescriptor.open(statement, .read) } catch {
+            do throws(SystemError) { file = try FileDescriptor.open(statementPath, .read) } catch {
                 guard [.noEntry, .notDirectory].contains(error.errno) else { throw error }
-                return false
+                return nil
             }
             let own = try file.identity()
-            let text = try file.readToEnd(limit: 4096)
+            let text = try file.readToEnd(limit: Files.longest)
             let boot = try Self.boot()
             var members: JSONObject?
             do throws(JSONError) { members = try JSON.parse(text).object } catch {}
-            return members?["version"]?.integer == 1 && members?["boot"]?.string == boot
-                && members?["inode"]?.integer == own.inode
-                && members?["made"]?.integer == own.birth
+            guard let members, members["version"]?.integer == 1, members["boot"]?.string == boot,
+                members["inode"]?.integer == own.inode, members["made"]?.integer == own.birth
+            else { return nil }
+            return Statement(unread: (members["unread"]?.texts ?? []).compactMap { UserID($0) })
         }
     }
 

@@ -43,6 +43,49 @@ enum IndexLine {
         return members
     }
 
+    /// Whether bytes between two newlines look like a line.
+    static func isLine(_ line: ArraySlice<UInt8>) -> Bool {
+        line.starts(with: start) && line.last == UInt8(ascii: "}")
+    }
+
+    /// The user whom the beginning of a line names.
+    ///
+    /// - Parameter beginning: up to the end that ``endOfUser(in:_:)`` found.
+    static func name(_ beginning: [UInt8]) -> UserID? {
+        do throws(JSONError) {
+            let members = try JSON.parse(beginning + [UInt8(ascii: "}")]).object
+            return members?["u"]?.string.flatMap { UserID($0) }
+        } catch { return nil }
+    }
+
+    /// How many devices a line has: each is an array that begins with a text, and nothing else in a line is.
+    /// Inside a text, a quotation mark follows a backslash.
+    static func deviceCount(in bytes: borrowing Span<UInt8>, _ line: Range<Int>) -> Int {
+        var count = 0
+        var previous = UInt8(0)
+        for place in line {
+            if bytes[place] == UInt8(ascii: "\""), previous == UInt8(ascii: "[") { count += 1 }
+            previous = bytes[place]
+        }
+        return count
+    }
+
+    /// Where a line has texts of 24 lower-case hex digits, as a device's id is.
+    static func deviceIDs(in bytes: borrowing Span<UInt8>, _ line: Range<Int>) -> [Range<Int>] {
+        var found: [Range<Int>] = []
+        var mark: Int?
+        for place in line {
+            switch bytes[place] {
+            case UInt8(ascii: "\""):
+                if let mark, place - mark == 25 { found.append(mark + 1..<place) }
+                mark = place
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): break
+            default: mark = nil
+            }
+        }
+        return found
+    }
+
     /// The end of the part of a line that names the user; `nil` if it is no such line.
     static func endOfUser(in bytes: borrowing Span<UInt8>, _ line: Range<Int>) -> Int? {
         guard begins(bytes, line, at: line.lowerBound, with: start) else { return nil }

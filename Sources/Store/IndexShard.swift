@@ -7,10 +7,33 @@ package struct IndexShard {
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
+    private static let headStart = Array(#"{"valid_bytes":"#.utf8)
+
+    /// The first line of a file whose other lines have so many bytes.
+    static func head(_ size: Int) -> [UInt8] {
+        headStart + Array("\(size)}\n".utf8)
+    }
+
+    /// Whether the file has its first line, as many bytes as that says, and otherwise only lines that look like
+    /// those of users.
+    var isSound: Bool {
+        let newline = UInt8(ascii: "\n")
+        guard bytes.starts(with: Self.headStart), let head = bytes.firstIndex(of: newline),
+            head > Self.headStart.count,
+            let size = Int(
+                String(decoding: bytes[Self.headStart.count..<(head - 1)], as: UTF8.self)),
+            size <= bytes.count - head - 1
+        else { return false }
+        var rest = bytes[(head + 1)...]
+        while let end = rest.firstIndex(of: newline) {
+            guard IndexLine.isLine(rest[..<end]) else { return false }
+            rest = rest[(end + 1)...]
+        }
+        return true
+    }
+
     /// A user with the valid lines: one, or several if a program may have been killed during a commit.
     package struct Entry {
-        /// The hash of the user's name as the lines have it.
-        fileprivate let key: UInt64
         package let newest: Range<Int>
         /// The valid lines before it.
         package fileprivate(set) var others: [Range<Int>] = []
@@ -19,15 +42,12 @@ package struct IndexShard {
     }
 
     /// Calls `body` with each valid line, the last one first.
-    ///
-    /// A hash of 64 bits stands for the user: two users of a file with the same one would have to be looked
-    /// for.
     private func forEachValidLine(
-        _ body: (_ line: Range<Int>, _ key: UInt64, _ isTentative: Bool) -> Void
+        _ body: (_ line: Range<Int>, _ user: Range<Int>, _ isTentative: Bool) -> Void
     ) {
         let bytes = bytes.span
         let newline = UInt8(ascii: "\n")
-        var closed = HashTable(capacity: bytes.count / 64)
+        var closed = NameTable(capacity: bytes.count / 64)
         var end = bytes.count
         // Bytes after the last newline are a line that was not finished.
         while end > 0, bytes[end - 1] != newline { end -= 1 }
@@ -37,24 +57,24 @@ package struct IndexShard {
             let line = start..<end - 1
             end = start
             guard let name = IndexLine.endOfUser(in: bytes, line) else { continue }
-            let key = Self.hash(bytes, line.lowerBound..<name)
-            guard !closed.contains(key) else { continue }
+            let user = line.lowerBound..<name
+            guard !closed.contains(user, bytes) else { continue }
             let isTentative = IndexLine.isTentative(in: bytes, line, after: name)
-            if !isTentative { closed.insert(key) }
-            body(line, key, isTentative)
+            if !isTentative { closed.insert(user, bytes) }
+            body(line, user, isTentative)
         }
     }
 
     /// All users with a valid line.
     package func entries() -> [Entry] {
         var entries: [Entry] = []
-        var tentative: [UInt64: Int] = [:]
-        forEachValidLine { line, key, isTentative in
-            if !tentative.isEmpty, let place = tentative[key] {
+        var tentative: [[UInt8]: Int] = [:]
+        forEachValidLine { line, user, isTentative in
+            if !tentative.isEmpty, let place = tentative[Array(bytes[user])] {
                 entries[place].others.append(line)
             } else {
-                if isTentative { tentative[key] = entries.count }
-                entries.append(Entry(key: key, newest: line))
+                if isTentative { tentative[Array(bytes[user])] = entries.count }
+                entries.append(Entry(newest: line))
             }
         }
         return entries
@@ -72,17 +92,21 @@ package struct IndexShard {
     }
 
     /// Whether the only valid line of a user says the same as `line`.
-    func says(_ line: [UInt8], _ known: [UInt64: Range<Int>]) -> Bool {
+    func says(_ line: [UInt8], _ known: [ArraySlice<UInt8>: Range<Int>]) -> Bool {
         guard let name = IndexLine.endOfUser(in: line.span, line.indices),
-            let found = known[Self.hash(line.span, 0..<name)]
+            let found = known[line[0..<name]]
         else { return false }
         return bytes[found.lowerBound...found.upperBound].elementsEqual(line)
     }
 
-    /// The users with one valid line, and those lines.
-    func certainLines() -> [UInt64: Range<Int>] {
-        var lines: [UInt64: Range<Int>] = [:]
-        for entry in entries() where entry.others.isEmpty { lines[entry.key] = entry.newest }
+    /// The users with one valid line, as lines name them, and those lines.
+    func certainLines() -> [ArraySlice<UInt8>: Range<Int>] {
+        var lines: [ArraySlice<UInt8>: Range<Int>] = [:]
+        for entry in entries() where entry.others.isEmpty {
+            let line = entry.newest
+            guard let name = IndexLine.endOfUser(in: bytes.span, line) else { continue }
+            lines[bytes[line.lowerBound..<name]] = line
+        }
         return lines
     }
 
@@ -94,46 +118,92 @@ package struct IndexShard {
     /// The user of a line; `nil` if the line is damaged.
     package func user(of line: Range<Int>) -> IndexedUser? { IndexLine.read(Array(bytes[line])) }
 
-    /// FNV-1a.
-    private static func hash(_ bytes: borrowing Span<UInt8>, _ range: Range<Int>) -> UInt64 {
-        var sum: UInt64 = 0xcbf2_9ce4_8422_2325
-        for place in range { sum = (sum ^ UInt64(bytes[place])) &* 0x100_0000_01b3 }
-        return sum
+    /// The user of a line, also of one whose other members are damaged; `nil` if its name is damaged.
+    package func name(of line: Range<Int>) -> UserID? {
+        guard let end = IndexLine.endOfUser(in: bytes.span, line) else { return nil }
+        return IndexLine.name(Array(bytes[line.lowerBound..<end]))
+    }
+
+    /// How many devices a line has.
+    package func deviceCount(of line: Range<Int>) -> Int {
+        IndexLine.deviceCount(in: bytes.span, line)
+    }
+
+    /// Calls `body` with each text of a line that may be a device's id.
+    package func forEachDeviceID(of line: Range<Int>, _ body: (String) -> Void) {
+        for place in IndexLine.deviceIDs(in: bytes.span, line) {
+            body(String(decoding: bytes[place], as: UTF8.self))
+        }
     }
 }
 
-/// A set of hashes, much faster than `Set` because they need no further hashing.
-private struct HashTable {
-    /// 0 for a free place.
-    private var places: [UInt64]
+/// A set of names, which are ranges of the same bytes. It is much faster than `Set`, which would copy each.
+private struct NameTable {
+    /// The names' beginnings and hashes; a beginning of -1 for a free place.
+    private var places: [(start: Int32, hash: UInt32)]
     private var count = 0
 
     init(capacity: Int) {
         var size = 64
         while size < capacity * 2 { size *= 2 }
-        places = [UInt64](repeating: 0, count: size)
+        places = Self.free(size)
     }
 
-    private func place(of hash: UInt64) -> Int {
-        // FNV's upper bits depend on all of the text, its lower bits less so.
-        var place = Int(truncatingIfNeeded: hash ^ hash >> 32) & (places.count - 1)
-        while places[place] != 0, places[place] != hash {
+    private static func free(_ size: Int) -> [(start: Int32, hash: UInt32)] {
+        [(start: Int32, hash: UInt32)](repeating: (-1, 0), count: size)
+    }
+
+    /// FNV-1a.
+    private static func hash(_ name: Range<Int>, _ bytes: borrowing Span<UInt8>) -> UInt32 {
+        var sum: UInt64 = 0xcbf2_9ce4_8422_2325
+        for place in name { sum = (sum ^ UInt64(bytes[place])) &* 0x100_0000_01b3 }
+        return UInt32(truncatingIfNeeded: sum ^ sum >> 32)
+    }
+
+    /// The place of a name, or the free one where it belongs. Of two names, none is the beginning of the other:
+    /// both end with a quotation mark.
+    private func place(
+        of name: Range<Int>, _ hash: UInt32, _ bytes: borrowing Span<UInt8>
+    ) -> Int {
+        var place = Int(hash) & (places.count - 1)
+        while places[place].start >= 0 {
+            if places[place].hash == hash,
+                isSame(bytes, Int(places[place].start), name)
+            {
+                return place
+            }
             place = (place + 1) & (places.count - 1)
         }
         return place
     }
 
-    func contains(_ hash: UInt64) -> Bool { places[place(of: max(hash, 1))] != 0 }
+    private func isSame(
+        _ bytes: borrowing Span<UInt8>, _ start: Int, _ name: Range<Int>
+    ) -> Bool {
+        guard start + name.count <= bytes.count else { return false }
+        for offset in 0..<name.count
+        where bytes[start + offset] != bytes[name.lowerBound + offset] { return false }
+        return true
+    }
 
-    mutating func insert(_ hash: UInt64) {
-        let hash = max(hash, 1)
-        let place = place(of: hash)
-        guard places[place] == 0 else { return }
-        places[place] = hash
+    func contains(_ name: Range<Int>, _ bytes: borrowing Span<UInt8>) -> Bool {
+        places[place(of: name, Self.hash(name, bytes), bytes)].start >= 0
+    }
+
+    mutating func insert(_ name: Range<Int>, _ bytes: borrowing Span<UInt8>) {
+        let hash = Self.hash(name, bytes)
+        let place = place(of: name, hash, bytes)
+        guard places[place].start < 0 else { return }
+        places[place] = (Int32(name.lowerBound), hash)
         count += 1
         guard count * 2 > places.count else { return }
         let known = places
-        places = [UInt64](repeating: 0, count: known.count * 2)
-        for hash in known where hash != 0 { places[self.place(of: hash)] = hash }
+        places = Self.free(known.count * 2)
+        // All names differ, so the first free place is right.
+        for entry in known where entry.start >= 0 {
+            var place = Int(entry.hash) & (places.count - 1)
+            while places[place].start >= 0 { place = (place + 1) & (places.count - 1) }
+            places[place] = entry
+        }
     }
 }

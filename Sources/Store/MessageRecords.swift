@@ -1,5 +1,6 @@
 import Crypto
 import Documents
+import JSON
 import Turnstone
 import Unix
 
@@ -96,31 +97,117 @@ package struct MessageRecords {
         return nil
     }
 
-    /// A page of the records, latest first, and how many there are.
+    /// A page of the records, latest first, and how many there are. Records that cannot be read are left out.
+    ///
+    /// A record is written when its message is accepted, and perhaps later: so only those need to be read whose
+    /// files are newer than what is wanted.
     package func latest(
         from offset: Int, atMost count: Int
-    ) throws(Failure) -> (total: Int, records: [(id: String, record: MessageRecord)]) {
+    ) throws(Failure) -> (total: Int, records: [Entry]) {
         var total = 0
-        var records: [(id: String, record: MessageRecord)] = []
+        var records: [Entry] = []
         for day in try days().reversed() {
             let ids = try systemCalls(Files.names(in: "\(folder)/\(day)"))
                 .filter { $0.utf8.suffix(5).elementsEqual(".json".utf8) }
                 .map { String(decoding: Array($0.utf8.dropLast(5)), as: UTF8.self) }
-            let first = offset - total
+            let first = max(0, offset - total)
             total += ids.count
             guard records.count < count, first < ids.count else { continue }
-            var moments: [(accepted: Timestamp, id: String)] = []
-            for id in ids {
-                guard let record = try record(id, day).readUnlocked() else { continue }
-                moments.append((record.accepted, id))
-            }
-            moments.sort { ($0.accepted, $0.id) > ($1.accepted, $1.id) }
-            for (_, id) in moments.dropFirst(max(0, first)).prefix(count - records.count) {
-                guard let record = try record(id, day).readUnlocked() else { continue }
-                records.append((id, record))
-            }
+            let newest = try newest(first + count - records.count, of: ids, on: day)
+            records += newest.dropFirst(first)
         }
         return (total, records)
+    }
+
+    package typealias Entry = (id: String, record: MessageRecord)
+
+    /// The latest records of a day.
+    private func newest(
+        _ count: Int, of ids: [String], on day: String
+    ) throws(Failure) -> [Entry] {
+        var files: [(written: Int64, id: String)] = []
+        for id in ids {
+            guard let written = try record(id, day).changed() else { continue }
+            files.append((written, id))
+        }
+        files.sort { ($0.written, $0.id) > ($1.written, $1.id) }
+        var newest: [Entry] = []
+        for (written, id) in files {
+            // A file system's clock ticks only some hundred times a second.
+            if newest.count >= count, newest[count - 1].record.accepted.milliseconds > written + 100
+            {
+                break
+            }
+            do throws(Failure) {
+                guard let record = try record(id, day).readUnlocked() else { continue }
+                let place = newest.firstIndex {
+                    ($0.record.accepted, $0.id) < (record.accepted, id)
+                }
+                newest.insert((id, record), at: place ?? newest.count)
+            } catch {
+                guard error.isDocumentSpecific else { throw error }
+                error.recordFile()
+            }
+        }
+        return Array(newest.prefix(count))
+    }
+
+    /// Takes a user's name out of the records, which name those whom a message missed. In damaged copies it is
+    /// overwritten.
+    ///
+    /// - Returns: how many files named the user.
+    func erase(_ user: UserID, _ unreadable: inout Skipped) throws(Failure) -> Int {
+        guard try systemCalls(Files.exists(folder)) else { return 0 }
+        let name = JSON.text(.string(user.text))
+        var count = 0
+        for day in try unreadable.names(in: folder) where day.utf8.count == 10 {
+            for file in try unreadable.names(in: "\(folder)/\(day)") {
+                let path = "\(folder)/\(day)/\(file)"
+                var isNamed = false
+                try unreadable.attempt { () throws(SystemError) in
+                    try Files.contains(name, in: path)
+                } then: {
+                    isNamed = $0
+                }
+                guard isNamed else { continue }
+                count += 1
+                if file.utf8.suffix(5).elementsEqual(".json".utf8) {
+                    let id = String(decoding: Array(file.utf8.dropLast(5)), as: UTF8.self)
+                    if try erase(user, fromRecord: id, day, &unreadable) { continue }
+                }
+                // The record may just have been set aside as damaged.
+                for copy in try unreadable.names(in: "\(folder)/\(day)")
+                where copy.utf8.starts(with: file.utf8) {
+                    try unreadable.attempt { () throws(SystemError) in
+                        try Files.overwrite(
+                            name, with: UInt8(ascii: "-"), in: "\(folder)/\(day)/\(copy)")
+                    } then: { (_) in
+                    }
+                }
+            }
+        }
+        return count
+    }
+
+    /// - Returns: false if the record is damaged.
+    private func erase(
+        _ user: UserID, fromRecord id: String, _ day: String, _ unreadable: inout Skipped
+    ) throws(Failure) -> Bool {
+        var isDamaged = false
+        try unreadable.attempt { () throws(Failure) in
+            try holding(id) { () throws(Failure) in
+                do throws(Failure) {
+                    guard var record = try record(id, day).readUnlocked() else { return }
+                    record.later.removeAll { $0.utf8.elementsEqual(user.text.utf8) }
+                    record.failed.removeAll { $0.utf8.elementsEqual(user.text.utf8) }
+                    try self.record(id, day).writeUnlocked(record)
+                } catch {
+                    guard error.cause == "corrupt" else { throw error }
+                    isDamaged = true
+                }
+            }
+        }
+        return !isDamaged
     }
 
     /// Writes a record, replacing an earlier one.

@@ -1,6 +1,5 @@
 import Crypto
 import Documents
-import JSON
 import Turnstone
 import Unix
 
@@ -37,15 +36,21 @@ extension Registry {
         }
         guard sought.values.contains(false) else { return found }
         try state.audience.prepare { _ in }
-        var reader = state.audience.reader
-        while let shard = try reader.next() {
-            let missing = sought.filter { !$0.value }.map { $0.key }
-            guard !missing.isEmpty else { break }
+        var reader = try state.audience.reader()
+        for user in reader.unread {
+            do throws(Failure) {
+                for id in sought.keys { try take(id, user) }
+            } catch {
+                guard error.isDocumentSpecific else { throw error }
+            }
+        }
+        while let shard = try reader.next(), sought.values.contains(false) {
             for entry in shard.entries() {
-                for id in missing {
-                    let needle = JSON.text(.string(id))
-                    for line in entry.lines where shard.contains(needle, in: line) {
-                        guard let user = shard.user(of: line)?.user else { continue }
+                for line in entry.lines {
+                    var ids: [String] = []
+                    shard.forEachDeviceID(of: line) { if sought[$0] == false { ids.append($0) } }
+                    for id in ids {
+                        guard let user = shard.name(of: line) else { continue }
                         try take(id, user)
                     }
                 }

@@ -10,6 +10,13 @@ package struct Segments {
     /// The most that may exist.
     package static let most = 1000
 
+    /// The names that mean everybody to OneSignal's clients, so no segment may have one of them (OneSignal:
+    /// *Segmentation*, default segments).
+    package static let namesOfAll = [
+        "All", "All Users", "Subscribed Users", "All Subscriptions", "Total Subscriptions",
+        "All Subscribed Users",
+    ]
+
     package typealias Entry = (id: String, segment: Segment)
 
     private var shelf: Shelf<DocumentName, Segment> { Shelf(folder: "\(state.folder)/segments") }
@@ -35,6 +42,12 @@ package struct Segments {
     /// The segment with an id; `nil` if there is none.
     package func find(_ id: String) throws(Failure) -> Segment? {
         isID(id) ? try document(id).read() : nil
+    }
+
+    /// The segment that a request means: the one with this id, else the one with this name.
+    package static func find(_ text: String, among entries: [Entry]) -> Entry? {
+        entries.first { $0.id == text }
+            ?? entries.first { $0.segment.name.utf8.elementsEqual(text.utf8) }
     }
 
     /// Makes a segment.
@@ -75,17 +88,23 @@ package struct Segments {
     /// - Returns: whether it was there.
     package func remove(_ id: String) throws(Failure) -> Bool {
         guard isID(id) else { return false }
-        return try document(id).remove { _ in true }
+        return try holdingNames { () throws(Failure) in try document(id).remove { _ in true } }
     }
 
     private func check(_ name: String, besides id: String?, _ entries: [Entry]) throws(Failure) {
+        guard !isID(name) else {
+            throw .unacceptable("name must not have the form of a segment's id")
+        }
+        guard !Self.namesOfAll.contains(where: { $0.utf8.elementsEqual(name.utf8) }) else {
+            throw .unacceptable("name must not be \(name), which means everybody")
+        }
         let isTaken = entries.contains {
             $0.id != id && $0.segment.name.utf8.elementsEqual(name.utf8)
         }
         guard !isTaken else { throw .refused(.conflict, "there is a segment named \(name)") }
     }
 
-    /// Runs `body` while nobody else makes or renames a segment.
+    /// Runs `body` while nobody else makes, renames or removes a segment.
     private func holdingNames<Result>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {

@@ -116,6 +116,7 @@ extension State {
             erased.files += try audience.erase(user) ? 1 : 0
         }
         try unreadable.attempt { () throws(Failure) in erased.files += try eraseRefusals(of: user) }
+        erased.files += try messages.erase(user, &unreadable)
         erased.files += try eraseOutgoing(of: user, devices, &unreadable)
         erased.files += try eraseLogs(of: user, &unreadable)
         erased.unreadable = unreadable.count

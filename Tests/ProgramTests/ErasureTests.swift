@@ -142,6 +142,14 @@ import Turnstone
         try write("{\"users\":[\"\(user)\"]}", to: "\(index).new")
         try write(
             "deliver: failed user=\"\(user)\" device=\"80868086…\"\nother\n", to: "deliver.log")
+        let record = """
+            {"version":1,"revision":1,"accepted_at":1795262400000,"kind":"message","devices":0,\
+            "failed":["\(user)"],"later":["\(Self.other)","\(user)"],"receipts":{}}
+            """
+        let records = "messages/2026-11-21/163b0606-dc8f-8930-b874-bcf3fd59974"
+        try write(record, to: "\(records)1.json")
+        try write(String(record.dropLast(9)), to: "\(records)2.json")
+        try write(record, to: "\(records)3.json.new")
         try write("deliver: failed user=\"\(user)\"\n", to: "deliver.log.1")
         try write("{\"user\":\"\(user)\"\n", to: "spool/apns/failed/x.jsonl")
         let leftover = "spool/apns/ready/normal/c0dec0de-0000-4000-8000-000000000000.jsonl.new"
