@@ -35,7 +35,13 @@ package struct AudienceIndex {
         let content = IndexLine.content(of: after)
         guard content != IndexLine.content(of: before) else { return try commit() }
         let path = path(of: user)
-        try append(IndexLine.text(of: user, content, isTentative: true), to: path)
+        do throws(Failure) {
+            try append(IndexLine.text(of: user, content, isTentative: true), to: path)
+        } catch {
+            // What can be made again refuses no commit: it is given up.
+            guard error.isFileSpecific, Files.remove(statementPath) else { throw error }
+            error.recordFile()
+        }
         try commit()
         // Without this line the tentative one stays valid beside those before it.
         do throws(Failure) {
@@ -178,6 +184,7 @@ package struct AudienceIndex {
     /// - Throws: later, if another process is making it.
     package func prepare(_ progress: (Int) -> Void) throws(Failure) {
         guard try statement() == nil else { return }
+        clear()
         try Lock.holding(statementPath) { (_) throws(Failure) in
             guard try statement() == nil else { return }
             try systemCalls(Files.makeFolder(folder))
@@ -190,11 +197,27 @@ package struct AudienceIndex {
         }
     }
 
+    /// Removes a file that is in place of the folder.
+    private func clear() {
+        do throws(SystemError) { _ = try FileDescriptor.open(statementPath, .read) } catch {
+            if error.errno == .notDirectory { Files.remove(folder) }
+        }
+    }
+
+    /// Removes what is in place of one of the files and is no file that can be used.
+    private func clear(_ path: String) {
+        do throws(SystemError) { _ = try contents(path) } catch {
+            guard error.errno.isFileSpecific, !Files.remove(path) else { return }
+            _ = Files.removeAll(path)
+        }
+    }
+
     /// Makes the lines of one folder of `users/`. Lines that are right already stay.
     ///
     /// - Parameter unread: gets the users whose documents cannot be read.
     private func make(_ name: String, _ unread: inout [UserID]) throws(Failure) {
         let path = "\(folder)/\(name).jsonl"
+        clear(path)
         let isThere = try systemCalls(Files.exists(path))
         if !isThere {
             try systemCalls(Files.replace(path, with: IndexShard.head(0), durably: false))

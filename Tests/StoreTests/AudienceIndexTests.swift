@@ -152,7 +152,7 @@ import Unix
         "a file that is missing or damaged is made again",
         arguments: [
             nil, "", "\n", #"{"valid_bytes":0}"# + "\n{\"u\":7}\n",
-            #"{"valid_bytes":0}"# + "\n" + #"{"u":"nobody","t":{"a":1}"# + "\n",
+            #"{"valid_bytes":0}"# + "\n" + #"{"u":"nobody","t":{"a":1"# + "\n",
             #"{"valid_bytes":9}"# + "\n", #"{"valid_bytes""#, #"{"valid_bytes":}"# + "\n",
         ])
     func damaged(content: String?) throws {
@@ -162,6 +162,23 @@ import Unix
         #expect(throws: Failure.self) { try roles() }
         try scratch.state.audience.prepare { _ in }
         #expect(try roles() == ["ann": ["admin"]])
+    }
+
+    @Test(
+        "what is in the place of a file refuses no change, and makes way", arguments: [true, false])
+    func inPlace(ofFile: Bool) throws {
+        try setRole("admin", of: ann)
+        let path = "\(scratch.folder.path)/\(ofFile ? file : "audience")"
+        try FileManager.default.removeItem(atPath: path)
+        if ofFile {
+            try FileManager.default.createDirectory(
+                atPath: "\(path)/x", withIntermediateDirectories: true)
+        } else {
+            #expect(FileManager.default.createFile(atPath: path, contents: nil))
+        }
+        try setRole("guest", of: ann)
+        try scratch.state.audience.prepare { _ in }
+        #expect(try roles() == ["ann": ["guest"]])
     }
 
     @Test("a user whose document could not be read is named, and found when it can be")
