@@ -81,6 +81,7 @@ class Listener:
     doubtful: bool = False  # what is known of it, and whether it is pushed to, is not checked
     rivals: set = field(default_factory=set)  # users who registered the token at the same time: one of them may have it
     others: set = field(default_factory=set)  # tokens registered for it at the same time: one of them may be the present one
+    former: tuple = ()  # the token that was replaced last, and in which group: it may have got a push just before
     is_gone: bool = False  # APNs has said so just now
     states: list = field(default_factory=list)
     shown: list = field(default_factory=list)
@@ -137,6 +138,10 @@ class Activities:
         return next((listener for listener in self.listeners if listener.token == token),
                     next((listener for listener in self.listeners if token in listener.others), None))
 
+    def former_holder(self, token, group):
+        """The listener whose token this was until the present group of steps."""
+        return next((listener for listener in self.listeners if listener.former == (token, group)), None)
+
     def doubt_old(self, user, now):
         """The user registers something, perhaps, or (None) check-turns runs: tokens that are a day old may go."""
         for listener in self.listeners:
@@ -186,6 +191,8 @@ class Activities:
                 # It may have gone before, and be another one now.
                 same.states, same.shown = [], []
             same.others = (same.others | {same.token}) - {token} if same.group == group else set()
+            if same.token != token and same.group != group:
+                same.former = (same.token, group)
             same.token, same.registered, same.group = token, now, group
         self.end_old(user, now)
         return {200}

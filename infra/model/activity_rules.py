@@ -160,6 +160,9 @@ def is_newer_shown(listener, before, state):
 def record(world, push):
     listener = world.activities.holder(NAME_OF[push.token])
     if listener is None:
+        former = world.activities.former_holder(NAME_OF[push.token], world.group)
+        if former is not None and push.taken:
+            former.shown.append(shown_by(push, world.now))
         return
     if push.answer in ("410", "bad"):
         listener.doubtful = True
