@@ -60,6 +60,10 @@ package struct Users {
         let id = try Identity.newID()
         let user = owners.first ?? identity.externalID ?? UserID(id)
         guard let user else { throw .malformed(UserID.rule) }
+        // An alias of somebody else does not make the request that user's.
+        if let external = identity.externalID, external != user {
+            return try conflict(identity, with: external)
+        }
         let known = try state.users[user].read()
         if let known, Identity.isAnonymous(user, known.profile), identity.externalID != nil {
             return try conflict(identity, with: user)
