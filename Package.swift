@@ -251,7 +251,8 @@ let checks: [Target] = [
     .testTarget(
         name: "ProgramTests",
         dependencies: [
-            "TestSupport", "Signatures", "Spool", "Store", "JSON", "Crypto", "Unix", "Turnstone",
+            "TestSupport", "Signatures", "Spool", "Store", "Documents", "JSON", "Crypto", "Unix",
+            "Turnstone",
         ]),
     .testTarget(
         name: "MainJobTests",

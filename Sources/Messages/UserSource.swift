@@ -39,13 +39,13 @@ final class Candidates {
     private var shard: IndexShard?
     private var entries: ArraySlice<IndexShard.Entry> = []
     /// Of these, the documents say what is known, and not the index.
-    private var unread: Set<String>
+    private var unread: Set<UserID>
     /// Texts that a line must contain: all of one list. `nil` if any line may match.
     private let needles: [[[UInt8]]]?
 
     init(_ selection: Selection, _ state: State) throws(Failure) {
         reader = try state.audience.reader()
-        unread = Set(reader.unread.map { $0.text })
+        unread = Set(reader.unread)
         needles = selection.included.map { filters in
             filters.flatMap { $0.necessaryTags }.map { tags in
                 tags.map { tag in
@@ -61,15 +61,13 @@ final class Candidates {
         while true {
             guard let shard, let entry = entries.popFirst() else {
                 guard let next = try reader.next() else {
-                    return unread.popFirst().flatMap { UserID($0) }.map { .listed($0) }
+                    return unread.popFirst().map { .listed($0) }
                 }
                 shard = next
                 entries = next.entries()[...]
                 continue
             }
-            if !unread.isEmpty, let user = shard.name(of: entry.newest),
-                unread.contains(user.text)
-            {
+            if !unread.isEmpty, let user = shard.name(of: entry.newest), unread.contains(user) {
                 continue
             }
             guard entry.lines.contains(where: { mayMatch($0, in: shard) }) else { continue }

@@ -100,9 +100,9 @@ package struct Players {
         var players: [JSONValue] = []
         while let shard = try reader.next() {
             for entry in shard.entries() {
-                let isBefore = total + shard.deviceCount(of: entry.newest) <= offset
-                guard !isBefore, players.count < limit else {
-                    total += shard.deviceCount(of: entry.newest)
+                let count = shard.deviceCount(of: entry.newest)
+                guard total + count > offset, players.count < limit else {
+                    total += count
                     continue
                 }
                 guard let known = shard.user(of: entry.newest) else { continue }

@@ -39,7 +39,9 @@ package struct AudienceIndex {
             try append(IndexLine.text(of: user, content, isTentative: true), to: path)
         } catch {
             // What can be made again refuses no commit: it is given up.
-            guard error.isFileSpecific, Files.remove(statementPath) else { throw error }
+            guard error.isFileSpecific else { throw error }
+            Files.remove(statementPath)
+            guard try !systemCalls(Files.exists(statementPath)) else { throw error }
             error.recordFile()
         }
         try commit()
@@ -153,7 +155,7 @@ package struct AudienceIndex {
         fileprivate init(_ index: AudienceIndex) throws(Failure) {
             self.index = index
             shards = AudienceIndex.shards[...]
-            unread = try index.statement()?.unread ?? []
+            unread = try index.statement() ?? []
         }
 
         /// - Throws: later, if the file is missing or damaged. The index is then made again.
@@ -225,9 +227,9 @@ package struct AudienceIndex {
         let shard = try systemCalls { () throws(SystemError) in try contents(path) }
         let known = shard.certainLines()
         var users = UserList(state, folder: name)
-        var seen: Set<String> = []
+        var seen: Set<UserID> = []
         while let user = try users.next() {
-            seen.insert(user.text)
+            seen.insert(user)
             do throws(Failure) {
                 // Under its lock, so that no program is between the two lines of a commit.
                 try state.users[user].holding { (document, _) throws(Failure) in
@@ -247,12 +249,12 @@ package struct AudienceIndex {
         }
     }
 
-    /// Whether a line is damaged, or of a user who has no document, as after an erasure whose end a crash has lost. A
-    /// tentative line comes before its document.
-    private func isOfNobody(_ line: ArraySlice<UInt8>, besides seen: Set<String>) -> Bool {
+    /// Whether a line is damaged, or of a user who has no document, as after an erasure whose end a crash has
+    /// lost. A tentative line comes before its document.
+    private func isOfNobody(_ line: ArraySlice<UInt8>, besides seen: Set<UserID>) -> Bool {
         guard IndexLine.isLine(line) else { return true }
         let line = Array(line)
-        guard let known = IndexLine.read(line), !seen.contains(known.user.text),
+        guard let known = IndexLine.read(line), !seen.contains(known.user),
             let end = IndexLine.endOfUser(in: line.span, line.indices),
             !IndexLine.isTentative(in: line.span, line.indices, after: end)
         else { return false }
@@ -260,9 +262,6 @@ package struct AudienceIndex {
             return false
         }
     }
-
-    /// What `index.json` says: that the index has all lines.
-    private struct Statement { let unread: [UserID] }
 
     /// Writes that the index has all lines. The statement is about this file only, and not about a copy.
     private func writeStatement(_ unread: [UserID]) throws(Failure) {
@@ -279,8 +278,8 @@ package struct AudienceIndex {
         }
     }
 
-    /// The statement; `nil` if there is none, or if lines may be missing.
-    private func statement() throws(Failure) -> Statement? {
+    /// Reads the statement: the users whose documents could not be read; `nil` if lines may be missing.
+    private func statement() throws(Failure) -> [UserID]? {
         try systemCalls { () throws(SystemError) in
             let file: FileDescriptor
             do throws(SystemError) { file = try FileDescriptor.open(statementPath, .read) } catch {
@@ -295,7 +294,7 @@ package struct AudienceIndex {
             guard let members, members["version"]?.integer == 1, members["boot"]?.string == boot,
                 members["inode"]?.integer == own.inode, members["made"]?.integer == own.birth
             else { return nil }
-            return Statement(unread: (members["unread"]?.texts ?? []).compactMap { UserID($0) })
+            return (members["unread"]?.texts ?? []).compactMap { UserID($0) }
         }
     }
 

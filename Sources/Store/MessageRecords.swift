@@ -140,10 +140,11 @@ package struct MessageRecords {
             }
             do throws(Failure) {
                 guard let record = try record(id, day).readUnlocked() else { continue }
-                let place = newest.firstIndex {
-                    ($0.record.accepted, $0.id) < (record.accepted, id)
+                // Nearly always the last one.
+                let before = newest.lastIndex {
+                    ($0.record.accepted, $0.id) > (record.accepted, id)
                 }
-                newest.insert((id, record), at: place ?? newest.count)
+                newest.insert((id, record), at: before.map { $0 + 1 } ?? 0)
             } catch {
                 guard error.isDocumentSpecific else { throw error }
                 error.recordFile()

@@ -15,14 +15,14 @@ extension Registry {
         var sought: [String: Bool] = [:]  // whether it was found
         for id in ids where isDeviceID(id) { sought[id] = false }
         var found: [Found] = []
-        func take(_ id: String, _ user: UserID) throws(Failure) {
-            guard sought[id] == false,
-                let device = try state.users[user].read()?.devices.first(where: {
-                    $0.kind == .device && $0.ids.contains(id)
-                })
-            else { return }
-            sought[id] = true
-            found.append((id, user, device))
+        func take(_ ids: [String], _ user: UserID) throws(Failure) {
+            let devices = try state.users[user].read()?.devices ?? []
+            for id in ids where sought[id] == false {
+                let device = devices.first { $0.kind == .device && $0.ids.contains(id) }
+                guard let device else { continue }
+                sought[id] = true
+                found.append((id, user, device))
+            }
         }
         for shard in Set(sought.keys.map { firstDigits(2, of: $0) }).sorted() {
             let names = try systemCalls(Files.names(in: "\(state.tokens.folder)/\(shard)"))
@@ -31,7 +31,9 @@ extension Registry {
                 guard sought[id] == false else { continue }
                 let hash = String(decoding: Array(name.utf8.dropLast(5)), as: UTF8.self)
                 let holders = try state.tokens[named: DocumentName(hash: hash)].read()
-                for user in holders?.users ?? [] { try take(id, user) }
+                for user in holders?.users ?? [] where sought[id] == false {
+                    try take([id], user)
+                }
             }
         }
         guard sought.values.contains(false) else { return found }
@@ -39,20 +41,18 @@ extension Registry {
         var reader = try state.audience.reader()
         for user in reader.unread {
             do throws(Failure) {
-                for id in sought.keys { try take(id, user) }
+                try take(Array(sought.keys), user)
             } catch {
                 guard error.isDocumentSpecific else { throw error }
             }
         }
-        while let shard = try reader.next(), sought.values.contains(false) {
+        while sought.values.contains(false), let shard = try reader.next() {
             for entry in shard.entries() {
                 for line in entry.lines {
                     var ids: [String] = []
                     shard.forEachDeviceID(of: line) { if sought[$0] == false { ids.append($0) } }
-                    for id in ids {
-                        guard let user = shard.name(of: line) else { continue }
-                        try take(id, user)
-                    }
+                    guard !ids.isEmpty, let user = shard.name(of: line) else { continue }
+                    try take(ids, user)
                 }
             }
         }

@@ -76,8 +76,11 @@ package struct Segments {
         guard isID(id) else { return nil }
         return try holdingNames { () throws(Failure) in
             guard var segment = try document(id).read() else { return nil }
+            let former = segment.name
             try change(&segment)
-            try check(segment.name, besides: id, all())
+            if !segment.name.utf8.elementsEqual(former.utf8) {
+                try check(segment.name, besides: id, all())
+            }
             try document(id).update { $0 = segment }
             return segment
         }

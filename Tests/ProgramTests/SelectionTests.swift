@@ -1,3 +1,5 @@
+import Documents
+import Foundation
 import JSON
 import TestSupport
 import Testing
@@ -75,6 +77,29 @@ import Turnstone
         try deliver()
         #expect(try report(id) == ["ann accepted", "bob superseded unselected"])
         #expect(pushes == 1)
+    }
+
+    @Test("of two ids that look alike, one that could not be read does not hide the other")
+    func alike() throws {
+        let (composed, decomposed) = (UserID("jos\u{e9}")!, UserID("jose\u{301}")!)
+        func path(_ user: UserID) -> String {
+            "users/\(user.documentName.shard ?? "")/\(user.documentName.file).json"
+        }
+        for (user, digits) in [(composed, "a1"), (decomposed, "b2")] {
+            try installation.state.write(
+                #"{"version":1,"revision":1,"devices":[{"token":"\#(String(repeating: digits, count: 32))","#
+                    + #""registered_at":1795262340000}],"profile":{"tags":{"role":"admin"},"revision":1}}"#,
+                to: path(user))
+        }
+        // While the index is made, one of the documents is unreadable.
+        let document = "\(installation.state.path)/\(path(composed))"
+        try FileManager.default.moveItem(atPath: document, toPath: "\(document).away")
+        try FileManager.default.createDirectory(
+            atPath: document, withIntermediateDirectories: false)
+        #expect(try send(admins).devices == 1)
+        try FileManager.default.removeItem(atPath: document)
+        try FileManager.default.moveItem(atPath: "\(document).away", toPath: document)
+        #expect(try send(admins).devices == 2)
     }
 
     @Test("a held message goes to nobody who ceases to match while it waits")
