@@ -94,7 +94,8 @@ let foundation: [Target] = [
     module("PushServices", on: ["Signatures", "Crypto", "JSON", "Unix"]),
     // Shared by all processes in the state folder; `push-config` shows the public half of the key.
     module(
-        "WebPushCredentials", on: ["Documents", "Store", "PushServices", "Signatures", "Crypto"]),
+        "WebPushCredentials",
+        on: ["Documents", "Store", "PushServices", "Signatures", "Crypto", "Unix"]),
     module("Profiles", on: ["Edge", "Documents", "Store", "Unix"]),
     // Pure: who is meant by a filter.
     module("Audiences", on: []),
@@ -129,7 +130,7 @@ let endpoints: [Target] = [
     program("push-register", links: ["Store", "Spool", "Callers"]),
     program("push-invalidate", links: ["Store", "Callers"]),
     program("push-status", links: ["Documents", "Store", "Callers"]),
-    program("live-activity", links: ["Documents", "Store", "Spool", "JSON", "Crypto", "Unix"]),
+    program("live-activity", links: ["Documents", "Store", "Spool", "JSON", "Unix"]),
     program("badge", links: ["Callers", "Messages", "Documents", "Store", "Spool"]),
     program("preferences", links: ["Callers", "Documents", "Store", "Spool", "Unix"]),
     program(
@@ -139,14 +140,14 @@ let endpoints: [Target] = [
     program("users", links: ["Erasing", "Profiles", "Documents", "Store"]),
     program("notify", links: ["Messages", "Store", "Spool"]),
     program(
-        "events", links: ["Messages", "Store", "Spool", "JSON", "Unix"],
+        "events", links: ["Messages", "Store", "Spool", "Unix"],
         exclude: ["openapi.json", "templates"]),
     program("onesignal-notifications", links: ["OneSignal", "Store"]),
     program("onesignal-users", links: ["OneSignal", "Erasing", "Documents", "Store"]),
     program("onesignal-subscriptions", links: ["OneSignal", "Store"]),
-    program("onesignal-segments", links: ["OneSignal", "Audiences", "Messages", "Store"]),
-    program("onesignal-players", links: ["OneSignal", "Store"]),
-    program("onesignal-apps", links: ["OneSignal", "Messages", "Store"]),
+    program("onesignal-segments", links: ["OneSignal"]),
+    program("onesignal-players", links: ["OneSignal"]),
+    program("onesignal-apps", links: ["OneSignal"]),
 ]
 
 /// What runs the programs where a host speaks a protocol of its own.
@@ -166,17 +167,17 @@ let modules: [Target] = [
     module("HTTP2Server", on: ["HTTP2", "CNGHTTP2", "COpenSSL", "Unix"]),
     module("OGS", on: ["HTTP", "Unix", "JSON"]),
     // What the senders to the push services have in common.
-    module("Gateways", on: ["HTTP2", "Unix", deque]),
+    module("Gateways", on: ["Unix", deque]),
     module(
         "APNs",
-        on: ["Gateways", "PushServices", "HTTP2", "Signatures", "Crypto", "JSON", "Unix"]),
+        on: ["Gateways", "PushServices", "HTTP2", "Signatures", "JSON", "Unix"]),
     module(
-        "FCM", on: ["Gateways", "PushServices", "HTTP2", "Signatures", "JSON", "Unix"]),
+        "FCM", on: ["Gateways", "PushServices", "HTTP2", "JSON", "Unix"]),
     module(
         "WebPush",
         on: [
-            "Gateways", "PushServices", "Signatures", "Crypto", "JSON", "Unix", "CUnix", "CCurl",
-            "COpenSSL", deque,
+            "Gateways", "PushServices", "Crypto", "JSON", "Unix", "CUnix", "CCurl", "COpenSSL",
+            deque,
         ]),
     module("Turns", on: ["Documents", "Store", "Spool", "OGS", "Crypto", "Unix"]),
     module("Credentials", on: ["Documents", "Store", "APNs", "FCM", "PushServices"]),
@@ -206,12 +207,12 @@ let programs: [Target] = [
         "deliver-web",
         links: [
             "Drain", "Store", "Spool", "WebPush", "WebPushCredentials", "PushServices",
-            "Signatures", "Crypto", "Unix",
+            "Signatures", "Unix",
         ], dynamicLibraries, exclude: []),
     program(
         "channels",
         links: [
-            "Documents", "Store", "Spool", "APNs", "PushServices", "Credentials", "Crypto", "Unix",
+            "Documents", "Store", "Spool", "APNs", "PushServices", "Credentials", "Unix",
         ]),
 ]
 
@@ -246,17 +247,20 @@ let checks: [Target] = [
     // The JSON reader is compared with it.
     .systemLibrary(name: "CJansson", path: "Tests/CJansson"),
     .target(
-        name: "TestSupport", dependencies: ["Unix", "JSON", "Turnstone"], path: "Tests/TestSupport"),
-    .testTarget(name: "TurnstoneTests", dependencies: ["Turnstone", "JSON", "OGS"]),
+        name: "TestSupport", dependencies: ["Unix", "CUnix", "JSON", "Turnstone"],
+        path: "Tests/TestSupport"),
+    .testTarget(name: "TurnstoneTests", dependencies: ["TestSupport", "Turnstone", "JSON"]),
     .testTarget(
         name: "ProgramTests",
         dependencies: [
             "TestSupport", "Signatures", "Spool", "Store", "Documents", "JSON", "Crypto", "Unix",
-            "Turnstone",
+            "CUnix", "Turnstone",
         ]),
     .testTarget(
         name: "MainJobTests",
-        dependencies: ["TestSupport", "Store", "Spool", "Crypto", "JSON", "Turnstone", "Unix"]),
+        dependencies: [
+            "TestSupport", "Store", "Documents", "Spool", "Crypto", "JSON", "Turnstone", "Unix",
+        ]),
     .testTarget(
         name: "SimulatorTests",
         dependencies: [
@@ -265,16 +269,23 @@ let checks: [Target] = [
         ]),
     .testTarget(
         name: "TortureTests",
-        dependencies: ["TestSupport", "Store", "JSON", "Crypto", "Unix", "Turnstone"]),
+        dependencies: [
+            "TestSupport", "Store", "Documents", "JSON", "Crypto", "Unix", "Turnstone",
+        ]),
     .testTarget(name: "SystemdTests", dependencies: ["TestSupport"]),
     .testTarget(name: "HostTests", dependencies: ["TestSupport", "JSON", "Turnstone"]),
     tests("Unix", and: ["TestSupport"]),
     tests("JSON", and: ["CJansson", "TestSupport"]),
     tests("Crypto"),
-    tests("Signatures", and: ["Crypto", "JSON", "TestSupport"]),
+    tests("Signatures", and: ["TestSupport"]),
     tests("JWT", and: ["Signatures", "Crypto", "JSON", "TestSupport"]),
     tests("HTTP2", and: ["HTTP2Server", "TestSupport", "Unix"]),
-    tests("APNs", and: ["TestSupport", "Drain", "PushServices", "JSON", "Signatures", "Crypto"]),
+    tests(
+        "APNs",
+        and: [
+            "TestSupport", "Drain", "PushServices", "HTTP2", "HTTP2Server", "JSON", "Signatures",
+            "Unix",
+        ]),
     tests(
         "FCM",
         and: [
@@ -287,19 +298,18 @@ let checks: [Target] = [
             "TestSupport", "WebPushCredentials", "Store", "PushServices", "JSON", "Signatures",
             "Crypto", "Unix",
         ]),
-    tests("OGS", and: ["TestSupport", "JSON"]),
-    tests("Edge", and: ["JSON", "Crypto"]),
-    tests("Callers", and: ["Edge", "JWT", "JSON", "Crypto"]),
-    tests("Store", and: ["TestSupport", "JSON", "Unix"]),
+    tests("OGS", and: ["TestSupport", "JSON", "Unix"]),
+    tests("Edge", and: ["JSON"]),
+    tests("Callers", and: ["Edge", "JSON", "Crypto"]),
+    tests("Store", and: ["TestSupport", "Documents", "JSON", "Unix"]),
     tests("Audiences", and: ["JSON"]),
-    tests("OneSignal", and: ["Edge", "JSON", "Messages"]),
+    tests("OneSignal", and: ["Audiences", "Edge", "JSON", "Messages"]),
     tests("Messages", and: ["TestSupport", "Edge", "JSON"]),
     tests("Spool", and: ["TestSupport", "JSON", "Unix"]),
 ]
 
 let fuzzed: [Target.Dependency] = [
-    "Edge", "JSON", "OGS", "HTTP2", "Crypto", "Signatures", "APNs", "PushServices", "Turnstone",
-    "Unix",
+    "Edge", "JSON", "OGS", "HTTP2", "Signatures", "APNs", "PushServices", "Turnstone", "Unix",
 ]
 
 /// The parsers' fuzz targets: driven by libFuzzer, or once over the corpus as a test.
