@@ -315,6 +315,30 @@ with sync_playwright() as playwright:
         page.reload()
         until(lambda: "are on" in text("#browser-state"), text("#browser-state"))
 
+    @check("preferences cannot be changed before the page knows them")
+    def _():
+        held = []
+        page.route("**/api/preferences", lambda route: held.append(route))
+        page.reload()
+        until(lambda: held, "it does not ask for them")
+        page.wait_for_timeout(500)  # what can be changed, can be changed at once
+        page.evaluate("document.getElementById('quiet').focus()")
+        changeable = page.evaluate("document.activeElement.id") == "quiet"
+        held[0].continue_()
+        page.unroute("**/api/preferences")
+        expect(not changeable, "the answer would take the change away")
+        until(lambda: not page.locator("#wanted").evaluate("wanted => wanted.inert"), "they stay locked")
+
+    @check("preferences that could not be read are asked for again")
+    def _():
+        page.route("**/api/preferences", lambda route: route.abort())
+        page.reload()
+        until(lambda: "cannot be reached" in text("#problem"), text("#problem"))
+        expect(page.locator("#wanted").evaluate("wanted => wanted.inert"), "they can be changed unread")
+        page.unroute("**/api/preferences")
+        page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+        until(lambda: not page.locator("#wanted").evaluate("wanted => wanted.inert"), "they stay locked")
+
     @check("preferences are saved")
     def _():
         page.locator("#quiet").check()

@@ -5,7 +5,7 @@ import {isOn, obstacle, Obstacle, prepare, subscribe, turnOff, turnOn} from "./b
 import {showDevices} from "./devices.js"
 import {make, the} from "./elements.js"
 import {showGames} from "./games.js"
-import {preparePreferences, showPreferences} from "./preferences.js"
+import {forgetPreferences, knowsPreferences, preparePreferences, showPreferences} from "./preferences.js"
 import {failureText, language, languages, loadTexts, text, want} from "./texts.js"
 import {Client} from "./turnstone.js"
 
@@ -87,6 +87,7 @@ const removeHere = button => run(button, async () => {
 async function show() {
     const kept = account()
     client = kept ? new Client(kept) : null
+    forgetPreferences()
     the("signed-in").hidden = client === null
     the("signed-out").hidden = client !== null
     the("who").textContent = client ? text("who", {player: kept.player}) : ""
@@ -168,9 +169,14 @@ async function start() {
         await signIn()
         await show()
     })
+    const refresh = () => {
+        if (!client || document.hidden) return
+        look()
+        if (!knowsPreferences()) showPreferences(client).catch(() => {})
+    }
     navigator.serviceWorker?.addEventListener("message", () => client && look())
-    document.addEventListener("visibilitychange", () => client && !document.hidden && look())
-    setInterval(() => client && !document.hidden && look(), lookEvery)
+    document.addEventListener("visibilitychange", refresh)
+    setInterval(refresh, lookEvery)
     await signIn()
     await Promise.all([show(), prepare().catch(() => {})])
 }

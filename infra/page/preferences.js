@@ -4,12 +4,27 @@ import {make, the} from "./elements.js"
 import {moment, text} from "./texts.js"
 
 let current = null
+let asked = 0
 
+/// Shows what is stored. What is asked for later, or forgotten meanwhile, is not shown.
 export async function showPreferences(client) {
-    current = await client.preferences()
+    const own = ++asked
+    const found = await client.preferences()
+    if (own !== asked) return
+    current = found
     showForm()
     showMute()
+    the("wanted").inert = false
 }
+
+/// Nothing can be changed until preferences are shown again: it would be lost when they are.
+export function forgetPreferences() {
+    asked += 1
+    current = null
+    the("wanted").inert = true
+}
+
+export const knowsPreferences = () => current !== null
 
 /// Answers once saved. Throws Failure; with status 412 everything shows what is stored now.
 async function save(client, changes) {
