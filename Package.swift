@@ -86,9 +86,9 @@ let foundation: [Target] = [
     module("Signatures", on: ["Crypto", "COpenSSL"]),
     module("JWT", on: ["Signatures", "Crypto", "JSON", "Unix"]),
     module("Edge", on: ["Unix", "JSON", "Crypto"]),
-    module("Callers", on: ["Edge", "JWT"]),
     module("Documents", on: ["Unix", "JSON", "Crypto"]),
     module("Store", on: ["Documents", "Unix", "JSON", "Crypto"], exclude: ["FORMAT.md"]),
+    module("Callers", on: ["Edge", "JWT", "Store"]),
     module("Spool", on: ["Unix", "JSON", "Crypto"], exclude: ["FORMAT.md"]),
     // What configures the push services, apart from what speaks to them: `health` checks it, too.
     module("PushServices", on: ["Signatures", "Crypto", "JSON", "Unix"]),
@@ -131,6 +131,9 @@ let endpoints: [Target] = [
     program("push-invalidate", links: ["Store", "Callers"]),
     program("push-status", links: ["Documents", "Store", "Callers"]),
     program("live-activity", links: ["Documents", "Store", "Spool", "JSON", "Unix"]),
+    program(
+        "notifications",
+        links: ["Callers", "Messages", "Documents", "Store", "Spool", "Unix"]),
     program("badge", links: ["Callers", "Messages", "Documents", "Store", "Spool"]),
     program("preferences", links: ["Callers", "Documents", "Store", "Spool", "Unix"]),
     program(

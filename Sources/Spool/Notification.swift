@@ -86,6 +86,9 @@ package struct Notification: Equatable, Sendable {
     /// Whether its sender may ask what became of it.
     package var isMessage: Bool { kind != nil || !messageIDs.isEmpty }
 
+    /// What it was, for the user's history.
+    var receiptKind: String? { kind ?? (turns == nil ? cargo?.rawValue : "turn") }
+
     /// Whether it shows nothing and replaces something that may be shown, for example to remove a request. It
     /// is sent even if its kind is switched off.
     package var isClear: Bool { push.type == .background && series != nil }

@@ -60,6 +60,9 @@ extension ReceiptLog {
             )
         }
         line.add("n", delivery.number)
+        if attempt.outcome != nil, let kind = file.notification.receiptKind {
+            line.add("kind", text: kind)
+        }
         line.add(attempt, of: delivery, in: file, isRepeat: isRepeat, isInDoubt: isInDoubt)
         append(line.end())
     }

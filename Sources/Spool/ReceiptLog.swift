@@ -92,7 +92,7 @@ package final class ReceiptLog {
         try systemCalls { () throws(SystemError) in
             try Files.makeFolder(folder)
             let file = try FileDescriptor.open(path, .update)
-            end = try endOfLines(file)
+            end = try Self.endOfLines(file)
             // Even if the file was there: the process that created it may have failed to make its name
             // durable.
             if end == 0 { try Files.synchronizeFolder(folder) }
@@ -211,27 +211,29 @@ extension ReceiptLog.Volume {
     }
 }
 
-/// The offset of the end of the last whole line.
-private func endOfLines(_ file: FileDescriptor) throws(SystemError) -> Int {
-    let piece = 65_536
-    var end = try file.size()
-    var step = piece
-    while end > 0 {
-        let start = max(0, end - step)
-        // Nothing was ever written there. The step doubles, so a sparse file of a terabyte takes about forty
-        // steps.
-        if try file.nextData(from: start) >= end {
+extension ReceiptLog {
+    /// The offset of the end of the last whole line.
+    static func endOfLines(_ file: FileDescriptor) throws(SystemError) -> Int {
+        let piece = 65_536
+        var end = try file.size()
+        var step = piece
+        while end > 0 {
+            let start = max(0, end - step)
+            // Nothing was ever written there. The step doubles, so a sparse file of a terabyte takes about forty
+            // steps.
+            if try file.nextData(from: start) >= end {
+                end = start
+                step *= 2
+                continue
+            }
+            guard step == piece else {
+                step = piece
+                continue
+            }
+            let bytes = try file.read(upTo: end - start, at: start)
+            if let last = bytes.lastIndex(of: UInt8(ascii: "\n")) { return start + last + 1 }
             end = start
-            step *= 2
-            continue
         }
-        guard step == piece else {
-            step = piece
-            continue
-        }
-        let bytes = try file.read(upTo: end - start, at: start)
-        if let last = bytes.lastIndex(of: UInt8(ascii: "\n")) { return start + last + 1 }
-        end = start
+        return 0
     }
-    return 0
 }

@@ -40,7 +40,7 @@ extension State {
         guard perMinute > 0 else { return }
         var pause: Int64 = 0
         do throws(SystemError) {
-            pause = try count(caller, distance: 60_000_000 / Int64(perMinute))
+            pause = try count(caller.text, distance: 60_000_000 / Int64(perMinute))
         } catch { UnusableFiles.record("\(folder)/requests.limit", error.errno.name) }
         guard pause == 0 else {
             throw .refused(
@@ -49,16 +49,33 @@ extension State {
         }
     }
 
+    /// Counts a test push that a user asks for, and refuses it if there were too many: six at once, and one
+    /// more in each ten seconds.
+    package func admitTest(by user: UserID) throws(Failure) {
+        var pause: Int64 = 0
+        do throws(SystemError) {
+            // No user's id has a NUL.
+            pause = try count("test\u{0}\(user.text)", distance: 10_000_000)
+        } catch { UnusableFiles.record("\(folder)/requests.limit", error.errno.name) }
+        guard pause == 0 else {
+            throw .refused(
+                .tooMany(seconds: Int(pause)),
+                "too many test notifications; try again in \(pause) s")
+        }
+    }
+
     /// Counts a request.
     ///
-    /// - Parameter distance: microseconds between two requests at the allowed pace.
+    /// - Parameters:
+    ///   - name: whose requests are counted together.
+    ///   - distance: microseconds between two requests at the allowed pace.
     /// - Returns: 0, or the number of seconds after which the next request is allowed.
-    private func count(_ caller: UserID, distance: Int64) throws(SystemError) -> Int64 {
+    private func count(_ name: String, distance: Int64) throws(SystemError) -> Int64 {
         let file = try FileDescriptor.open("\(folder)/requests.limit", .update)
         guard try file.lock(patience: .milliseconds(500)) else { return 0 }
         defer { file.unlock() }
         guard let salt = try salt(in: file) else { return 0 }
-        let digest = SHA256.hash(salt + Array(caller.text.utf8))
+        let digest = SHA256.hash(salt + Array(name.utf8))
         // The system's clock even if `TURNSTONE_NOW` stops ours, because real requests are counted.
         let present = Timestamp.systemNow.milliseconds.saturatingMultiply(1000)
         let limit = Self.burst * 1_000_000

@@ -91,6 +91,8 @@ struct Endpoint: CustomTestStringConvertible, Sendable {
             caller: .server, bodyLimit: 1 << 20),
         Endpoint(
             program: "preferences", method: "GET", path: "/api/preferences", caller: .token),
+        Endpoint(
+            program: "notifications", method: "GET", path: "/api/notifications", caller: .token),
         Endpoint(program: "segments", method: "GET", path: "/api/segments", caller: .server),
         Endpoint(program: "profile", method: "GET", path: "/api/profile", caller: .token),
         Endpoint(program: "badge", method: "GET", path: "/api/badge", caller: .token),

@@ -29,8 +29,9 @@ import Turnstone
         #expect(
             try scratch.lines(today) == [
                 [
-                    "id": "n1", "n": 0, "user": "42", "device": "a1b2c3d4", "at": 1_795_262_400_000,
-                    "apns_id": "p0", "status": 400, "reason": "odd \"word\"\n",
+                    "id": "n1", "n": 0, "kind": "turn", "user": "42", "device": "a1b2c3d4",
+                    "at": 1_795_262_400_000, "apns_id": "p0", "status": 400,
+                    "reason": "odd \"word\"\n",
                     "outcome": "refused",
                 ],
                 [

@@ -35,6 +35,8 @@ let routes = [
     ProgramRoute("PUT", "/api/preferences", "preferences"),
     ProgramRoute("GET", "/api/profile", "profile"),
     ProgramRoute("PATCH", "/api/profile", "profile"),
+    ProgramRoute("GET", "/api/notifications", "notifications"),
+    ProgramRoute("POST", "/api/notifications/test", "notifications"),
     ProgramRoute("GET", "/api/badge", "badge"),
     ProgramRoute("PUT", "/api/badge", "badge"),
     ProgramRoute("POST", "/api/segments", "segments"),

@@ -18,12 +18,12 @@ import Turnstone
 serve(
     Route("GET", "/api/preferences") { (request) throws(Failure) in
         let state = try State(request.variables)
-        let user = try caller(request, state)
+        let user = try state.caller(of: request)
         return answer(try state.users[user].read()?.preferences ?? Preferences())
     },
     Route("PUT", "/api/preferences") { (request) throws(Failure) in
         let state = try State(request.variables)
-        let user = try caller(request, state)
+        let user = try state.caller(of: request)
         var fields = try request.fields()
         let wanted = try Preferences(&fields)
         let spools = Spools(state: state.folder)
@@ -50,15 +50,6 @@ serve(
         }
         return answer(preferences)
     })
-
-func caller(_ request: Request, _ state: State) throws(Failure) -> UserID {
-    guard request.headers["x-api-key"] != nil else {
-        let user = try request.user()
-        try state.admit(user)
-        return user
-    }
-    return UserID(try state.keys.owner(of: request.apiKey(), at: request.time))
-}
 
 func answer(_ preferences: Preferences) -> Response {
     var response = Response.ok(["success": true, "preferences": preferences.listing])

@@ -3,7 +3,8 @@
 //
 //   in    X-API-Key, {"user_id": "1783478", "device_token": "80860575…"} and, if it is not "ios", "platform":
 //         "android", or "web" with "subscription" instead of the token; for iOS, if it differs from the
-//         installation's, "environment": "development" or "production"
+//         installation's, "environment": "development" or "production"; "device_name"?: what the player
+//         calls it
 //         DELETE: the path has the token or the id
 //   out   200 {"status": "registered", "id"} or {"status": "unregistered"}
 //   else  400 malformed, 401 unknown key, 403 another user's key, 404 not this player's device,
@@ -46,6 +47,7 @@ func registration(
         try fields.newDevice(
             on: platform, token: "device_token", variables))
     registration.platform = platform
+    registration.name = try fields.optionalText("device_name", atMost: 200)
     registration.environment = try fields.environment(on: platform)
     return registration
 }

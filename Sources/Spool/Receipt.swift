@@ -1,0 +1,49 @@
+import Turnstone
+
+/// One line of the receipts about a user: what became of a notification on one device, or that an attempt
+/// failed and is repeated.
+package struct Receipt: Equatable, Sendable {
+    /// The notification's id.
+    package let id: String
+    /// For a message that was held: the id of the notification that brought it.
+    package let release: String?
+    package let service: PushService
+    /// What the notification was: `turn`, `badge`, `turn_badge`, `activity`, `release`, or a message's kind.
+    /// `nil` in the receipts of earlier versions, and for a message that was held.
+    package let kind: String?
+    /// The device's id, of a message.
+    package let device: String?
+    /// How the device's token begins, which is for comparisons only: ``DeviceToken/start``.
+    package let tokenStart: String?
+    package let at: Timestamp
+    /// The answer of the push service; `nil` if none came, or none was needed.
+    package let status: Int64?
+    package let reason: String?
+    /// `nil` if the attempt failed and is repeated, or if the notification waits.
+    package let outcome: Outcome?
+    /// Whether the push may have arrived although the outcome is another one.
+    package let isInDoubt: Bool
+}
+
+extension Receipt {
+    /// - Returns: `nil` for a line that says nothing about a device.
+    init?(_ line: JSONObject, of service: PushService) {
+        guard let id = line["id"]?.string, let at = line["at"]?.timestamp,
+            line["finished_at"] == nil
+        else { return nil }
+        let outcome = line["outcome"]?.string
+        self.id = id
+        self.at = at
+        self.service = service
+        self.outcome = outcome.flatMap(Outcome.init)
+        // An outcome of a later version.
+        guard outcome == nil || self.outcome != nil else { return nil }
+        release = line["in"]?.string
+        kind = line["kind"]?.string
+        device = line["device_id"]?.string
+        tokenStart = line["device"]?.string
+        status = line["status"]?.integer
+        reason = line["reason"]?.string
+        isInDoubt = line["in_doubt"]?.bool ?? false
+    }
+}

@@ -1,0 +1,85 @@
+import Documents
+import Spool
+import Store
+import Turnstone
+
+/// A page of a user's history, in the form of the answer.
+struct HistoryPage {
+    private let state: State
+    private let devices: [Device]
+    private(set) var entries: [JSONValue] = []
+    /// What later receipts on this page are about: earlier attempts of the same need no entry.
+    private var settled: Set<String> = []
+    /// The kinds of messages that their receipts do not tell, by id.
+    private var kinds: [String: String] = [:]
+
+    init(_ state: State, devices: [Device]) {
+        self.state = state
+        self.devices = devices.filter { $0.kind == .device }
+    }
+
+    mutating func add(_ receipt: Receipt) {
+        // The messages that it brought have receipts of their own.
+        guard receipt.kind != "release" else { return }
+        let subject =
+            "\(receipt.id) \(receipt.device ?? "") \(receipt.tokenStart ?? "") \(receipt.service.rawValue)"
+        let isLatest = settled.insert(subject).inserted
+        guard isLatest || receipt.outcome != nil else { return }
+        entries.append(.object(members(of: receipt)))
+    }
+
+    private mutating func members(of receipt: Receipt) -> JSONObject {
+        let device = device(of: receipt)
+        var members: JSONObject = [
+            "id": .string(receipt.id),
+            "at": .string(CalendarDate(receipt.at).millisecondText),
+            "kind": kind(of: receipt).map { .string($0) } ?? .null,
+            "platform": .string((device?.platform ?? receipt.platform).rawValue),
+            "device": device.map { .string($0.id) } ?? .null,
+            "deviceName": device?.name.map { .string($0) } ?? .null,
+            "outcome": .string(receipt.outcome?.rawValue ?? "waiting"),
+            "reason": receipt.reason.map { .string($0) } ?? .null,
+            "explanation": .string(receipt.explanation),
+        ]
+        members["status"] = receipt.status.map { .integer($0) }
+        members["mayHaveArrived"] = receipt.isInDoubt ? true : nil
+        return members
+    }
+
+    private mutating func kind(of receipt: Receipt) -> String? {
+        if let kind = receipt.kind { return kind }
+        // Receipts of messages name the device's id, but not always the kind.
+        guard receipt.device != nil else { return nil }
+        if let known = kinds[receipt.id] { return known.isEmpty ? nil : known }
+        let kind = readKind(of: receipt.id)
+        kinds[receipt.id] = kind ?? ""
+        return kind
+    }
+
+    /// A record that cannot be used must not hide the history.
+    private func readKind(of id: String) -> String? {
+        do throws(Failure) { return try state.messages.find(id)?.kind } catch {
+            error.recordFile()
+            return nil
+        }
+    }
+
+    /// The caller's device that a receipt is about, if the caller still has it and only one can be meant.
+    private func device(of receipt: Receipt) -> Device? {
+        if let id = receipt.device { return devices.first { $0.ids.contains(id) } }
+        let possible = devices.filter {
+            $0.platform.service == receipt.service && $0.token.start == receipt.tokenStart
+        }
+        return possible.count == 1 ? possible[0] : nil
+    }
+}
+
+extension Receipt {
+    fileprivate var platform: Platform {
+        switch service {
+        case .apns: .ios
+        case .fcm: .android
+        case .web: .web
+        }
+    }
+}
