@@ -330,15 +330,28 @@ let fuzzing: Target =
             sources: ["targets", "replay"])
     }
 
+/// What an app links, on Apple's systems too: nothing of the server is in it.
+let kit: [Target] = [
+    .target(name: "TurnstoneKit"),
+    .testTarget(
+        name: "TurnstoneKitTests",
+        dependencies: ["TurnstoneKit", "TestSupport", "Crypto", "JSON", "Turnstone"]),
+]
+
+let hasKit = !isEmbedded && fuzzer == nil && only == nil
+
 let all =
     doors + foundation + endpoints + runners
     + (isEmbedded
         ? []
-        : modules + programs + simulator + bench + (fuzzer == nil && only == nil ? checks : [])
+        : modules + programs + simulator + bench + (hasKit ? checks + kit : [])
             + [fuzzing])
 
 let package = Package(
     name: "turnstone",
+    // Of TurnstoneKit: nothing else is for Apple's systems.
+    platforms: [.macOS(.v13), .iOS(.v16), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1)],
+    products: hasKit ? [.library(name: "TurnstoneKit", targets: ["TurnstoneKit"])] : [],
     dependencies: isEmbedded
         ? []
         : [

@@ -46,6 +46,15 @@ package final class Site: FixtureSite {
         state.files().filter { !$0.key.hasSuffix(".lock") }
     }
 
+    /// Where the host serves a program: `http://127.0.0.1:49152`.
+    package func address(of program: String) throws -> URL {
+        guard let port = ports[program], let address = URL(string: "http://127.0.0.1:\(port)")
+        else {
+            throw TestFailure("\(host.rawValue) does not serve \(program)")
+        }
+        return address
+    }
+
     package func connect(to program: String) throws -> Connection {
         guard let port = ports[program], let connection = Connection(port: port) else {
             throw TestFailure("\(host.rawValue) does not listen for \(program): \(logs)")

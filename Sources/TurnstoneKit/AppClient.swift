@@ -1,0 +1,182 @@
+import Foundation
+
+/// The routes below `/api` that any app calls for its signed-in user, with a JSON Web Token of its backend's.
+///
+/// ```swift
+/// let client = AppClient(at: URL(string: "https://push.example.org")!) { try await session.token() }
+/// try await client.register(.apple(deviceToken), name: "iPhone 15 Pro", appVersion: "3.1")
+/// ```
+public struct AppClient: Sendable {
+    private let connection: Connection
+
+    /// - Parameters:
+    ///   - base: the installation's address, with the prefix under which it is mounted.
+    ///   - token: gives a JSON Web Token that is still good. It is called before each request; what it throws is
+    ///     ``TurnstoneError/unreachable(_:)``, unless it is a ``TurnstoneError``.
+    public init(
+        at base: URL, transport: any Transport = URLSessionTransport(),
+        patience: Patience = Patience(),
+        token: @escaping @Sendable () async throws -> String
+    ) {
+        connection = Connection(
+            base: base, credential: { ("Authorization", "Bearer \(try await token())") },
+            transport: transport, patience: patience)
+    }
+
+    private struct Envelope<Value: Decodable>: Decodable { let data: Value }
+    private struct Registration: Decodable { let id: String }
+
+    /// Registers a device for the user alone, or renews its registration. Call it at each start of the app.
+    ///
+    /// - Parameters:
+    ///   - name: for a list of devices, at most 256 bytes. If omitted, the known one stays.
+    ///   - appVersion: at most 256 bytes.
+    @discardableResult
+    public func register(
+        _ token: PushToken, name: String? = nil, appVersion: String? = nil
+    ) async throws(TurnstoneError) -> RegisteredDevice {
+        var body = token.members("deviceToken")
+        body["deviceName"] = name.map { .string($0) }
+        body["appVersion"] = appVersion.map { .string($0) }
+        return try await connection.value(
+            "POST", "api/devices/register", as: Envelope<RegisteredDevice>.self, body: body
+        ).data
+    }
+
+    /// The user's devices, the most recently registered first.
+    public func devices() async throws(TurnstoneError) -> [RegisteredDevice] {
+        try await connection.value("GET", "api/devices", as: Envelope<[RegisteredDevice]>.self).data
+    }
+
+    /// Removes a device by its id or its token, for instance when the user signs out.
+    public func unregister(_ idOrToken: String) async throws(TurnstoneError) {
+        _ = try await connection.send("DELETE", "api/devices/\(Connection.encoded(idOrToken))")
+    }
+
+    /// Registers the token of a Live Activity.
+    ///
+    /// - Parameters:
+    ///   - activity: the app's id of the activity: globally unique, such as a UUID.
+    ///   - session: what the activity shows. It is public: whoever knows it can listen to it. At least one of both.
+    ///   - previous: the token that this one replaces.
+    /// - Returns: an id by which the token can be removed.
+    @discardableResult
+    public func registerActivity(
+        _ token: Data, activity: String? = nil, session: String? = nil,
+        replacing previous: Data? = nil,
+        environment: APNsEnvironment? = nil
+    ) async throws(TurnstoneError) -> String {
+        var body = PushToken.apple(token).members("token")
+        body["tokenType"] = .string("live_activity")
+        body["activityId"] = activity.map { .string($0) }
+        body["sessionId"] = session.map { .string($0) }
+        body["previousToken"] = previous.map { .string(PushToken.apple($0).text) }
+        body["environment"] = environment.map { .string($0.rawValue) }
+        return try await connection.value(
+            "POST", "api/push/register", as: Registration.self, body: body
+        ).id
+    }
+
+    /// Registers the token with which a backend starts Live Activities (ActivityKit's push-to-start token).
+    ///
+    /// - Parameter attributesType: the name of the activity's type.
+    @discardableResult
+    public func registerActivityStart(
+        _ token: Data, attributesType: String, environment: APNsEnvironment? = nil
+    ) async throws(TurnstoneError) -> String {
+        var body = PushToken.apple(token).members("token")
+        body["tokenType"] = .string("live_activity_start")
+        body["attributesType"] = .string(attributesType)
+        body["environment"] = environment.map { .string($0.rawValue) }
+        return try await connection.value(
+            "POST", "api/push/register", as: Registration.self, body: body
+        ).id
+    }
+
+    /// Removes a token of the user's, whatever its kind, by the id that its registration answered.
+    public func invalidate(_ id: String) async throws(TurnstoneError) {
+        _ = try await connection.send("DELETE", "api/push/invalidate", body: ["id": id])
+    }
+
+    /// Which of the user's tokens can receive pushes.
+    public struct Status: Decodable, Hashable, Sendable {
+        public struct Activity: Decodable, Hashable, Sendable {
+            public let activityId: String?
+            public let sessionId: String?
+            public let registeredAt: Date
+        }
+
+        /// An app that reads `false` should register its token again.
+        public let deviceTokenRegistered: Bool
+        public let liveActivityTokens: [Activity]
+    }
+
+    public func status() async throws(TurnstoneError) -> Status {
+        try await connection.value("GET", "api/push/status")
+    }
+
+    private struct Badge: Decodable { let badge: Int }
+
+    /// The number on the app's icon.
+    public func badge() async throws(TurnstoneError) -> Int {
+        try await connection.value("GET", "api/badge", as: Badge.self).badge
+    }
+
+    /// Sets the number on the icon; the user's other devices get it silently.
+    ///
+    /// - Parameter device: the id or token of this device, which shows the number already.
+    @discardableResult
+    public func setBadge(_ number: Int, from device: String? = nil) async throws(TurnstoneError)
+        -> Int
+    {
+        try await change(.int(Int64(number)), device)
+    }
+
+    /// Adds to the number on the icon; it stays between 0 and 999,999.
+    @discardableResult
+    public func changeBadge(by change: Int, from device: String? = nil) async throws(TurnstoneError)
+        -> Int
+    {
+        try await self.change(.string(change < 0 ? "\(change)" : "+\(change)"), device)
+    }
+
+    private func change(_ badge: JSONValue, _ device: String?) async throws(TurnstoneError) -> Int {
+        var body = ["badge": badge]
+        body["deviceToken"] = device.map { .string($0) }
+        return try await connection.value("PUT", "api/badge", as: Badge.self, body: body).badge
+    }
+
+    public func preferences() async throws(TurnstoneError) -> NotificationPreferences {
+        try await connection.preferences()
+    }
+
+    /// Replaces the preferences.
+    ///
+    /// - Returns: as they are now.
+    @discardableResult
+    public func set(
+        _ preferences: NotificationPreferences
+    ) async throws(TurnstoneError) -> NotificationPreferences {
+        try await connection.set(preferences)
+    }
+
+    private struct ProfileAnswer: Decodable { let profile: [String: JSONValue] }
+
+    /// What is known of the user, as `GET /api/profile` describes it.
+    public func profile() async throws(TurnstoneError) -> [String: JSONValue] {
+        try await connection.value("GET", "api/profile", as: ProfileAnswer.self).profile
+    }
+
+    /// Changes what is known of the user: only the members that are named, and `.null` removes a value.
+    ///
+    /// ```swift
+    /// try await client.changeProfile(["language": .string("de"), "session": .bool(true)])
+    /// ```
+    @discardableResult
+    public func changeProfile(
+        _ changes: [String: JSONValue]
+    ) async throws(TurnstoneError) -> [String: JSONValue] {
+        try await connection.value("PATCH", "api/profile", as: ProfileAnswer.self, body: changes)
+            .profile
+    }
+}

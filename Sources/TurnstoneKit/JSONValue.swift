@@ -1,0 +1,103 @@
+import Foundation
+
+/// A JSON value whose shape an app chooses: the `data` of a message, or a tag.
+///
+/// Numbers are kept as `Double`, or as `Int64` where they are whole.
+public enum JSONValue: Hashable, Sendable {
+    case null
+    case bool(Bool)
+    case int(Int64)
+    case double(Double)
+    case string(String)
+    case array([JSONValue])
+    case object([String: JSONValue])
+
+    public var string: String? { if case .string(let value) = self { value } else { nil } }
+    public var int: Int64? { if case .int(let value) = self { value } else { nil } }
+    public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
+    public var array: [JSONValue]? { if case .array(let value) = self { value } else { nil } }
+    public var object: [String: JSONValue]? {
+        if case .object(let value) = self { value } else { nil }
+    }
+}
+
+extension JSONValue: Codable {
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        self =
+            if container.decodeNil() {
+                .null
+            } else if let value = try? container.decode(Bool.self) {
+                .bool(value)
+            } else if let value = try? container.decode(Int64.self) {
+                .int(value)
+            } else if let value = try? container.decode(Double.self) {
+                .double(value)
+            } else if let value = try? container.decode(String.self) {
+                .string(value)
+            } else if let value = try? container.decode([JSONValue].self) {
+                .array(value)
+            } else {
+                .object(try container.decode([String: JSONValue].self))
+            }
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .null: try container.encodeNil()
+        case .bool(let value): try container.encode(value)
+        case .int(let value): try container.encode(value)
+        case .double(let value): try container.encode(value)
+        case .string(let value): try container.encode(value)
+        case .array(let value): try container.encode(value)
+        case .object(let value): try container.encode(value)
+        }
+    }
+}
+
+extension JSONValue {
+    /// What a property list or `JSONSerialization` holds. Nil where it is no JSON value.
+    ///
+    /// A number that was a JSON boolean is a `.bool`: on Apple's systems both arrive as `NSNumber`.
+    init?(_ value: Any, depth: Int = 0) {
+        guard depth < 64 else { return nil }
+        switch value {
+        case is NSNull: self = .null
+        case let value as String: self = .string(value)
+        case let value as [Any]:
+            let members = value.compactMap { JSONValue($0, depth: depth + 1) }
+            guard members.count == value.count else { return nil }
+            self = .array(members)
+        case let value as [AnyHashable: Any]:
+            var members: [String: JSONValue] = [:]
+            for (name, value) in value {
+                guard let name = name as? String, let value = JSONValue(value, depth: depth + 1)
+                else { return nil }
+                members[name] = value
+            }
+            self = .object(members)
+        case let value as NSNumber: self.init(value)
+        case let value as Bool: self = .bool(value)
+        case let value as Int: self = .int(Int64(value))
+        case let value as Int64: self = .int(value)
+        case let value as Double: self = .double(value)
+        default: return nil
+        }
+    }
+
+    private init(_ number: NSNumber) {
+        #if canImport(Darwin)
+            let isBool = CFGetTypeID(number) == CFBooleanGetTypeID()
+        #else
+            let isBool = String(cString: number.objCType) == "c"
+        #endif
+        if isBool {
+            self = .bool(number.boolValue)
+        } else if let whole = Int64(exactly: number) {
+            self = .int(whole)
+        } else {
+            self = .double(number.doubleValue)
+        }
+    }
+}

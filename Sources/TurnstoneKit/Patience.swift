@@ -1,0 +1,45 @@
+import Foundation
+
+/// How long a request may be repeated after 429 and 503, which say that nothing was done.
+///
+/// A request whose answer was lost is never repeated: it may have been done.
+public struct Patience: Sendable {
+    /// How often a request is sent at most.
+    public var attempts: Int
+    /// The longest pause before a repetition. If `Retry-After` asks for more, the error is thrown at once.
+    public var longestPause: Duration
+    /// Waits. Tests replace it.
+    public var sleep: @Sendable (Duration) async throws -> Void
+
+    public init(
+        attempts: Int = 3, longestPause: Duration = .seconds(30),
+        sleep: @escaping @Sendable (Duration) async throws -> Void = {
+            try await Task.sleep(for: $0)
+        }
+    ) {
+        self.attempts = attempts
+        self.longestPause = longestPause
+        self.sleep = sleep
+    }
+
+    /// No repetitions.
+    public static let none = Patience(attempts: 1)
+
+    /// The pause that `Retry-After` asks for (RFC 9110 section 10.2.3): seconds, or a moment. Nil where it says
+    /// nothing usable.
+    static func pause(_ field: String?, now: Date = Date()) -> Duration? {
+        guard let field = field?.trimmingCharacters(in: .whitespaces), !field.isEmpty else {
+            return nil
+        }
+        if field.utf8.allSatisfy({ (48...57).contains($0) }) {
+            return Int64(field).flatMap { $0 <= 31_536_000 ? .seconds($0) : nil }
+        }
+        let format = DateFormatter()
+        format.locale = Locale(identifier: "en_US_POSIX")
+        format.timeZone = TimeZone(identifier: "GMT")
+        format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss zzz"
+        return format.date(from: field).map {
+            .seconds(max(0, Int64($0.timeIntervalSince(now).rounded(.up))))
+        }
+    }
+}

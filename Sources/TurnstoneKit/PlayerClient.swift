@@ -1,0 +1,138 @@
+import Foundation
+
+/// The routes that a player of Online-Go.com calls with an API key.
+///
+/// ```swift
+/// let client = PlayerClient(at: URL(string: "https://push.example.org")!, player: "1783478", key: key)
+/// try await client.register(.apple(deviceToken))
+/// ```
+///
+/// Keep the key in the keychain: whoever has it can read and change what belongs to the player.
+public struct PlayerClient: Sendable {
+    public let player: String
+    private let connection: Connection
+
+    /// - Parameters:
+    ///   - base: the installation's address, with the prefix under which it is mounted.
+    ///   - player: the player's number on Online-Go.com.
+    ///   - key: the player's API key.
+    public init(
+        at base: URL, player: String, key: String, transport: any Transport = URLSessionTransport(),
+        patience: Patience = Patience()
+    ) {
+        self.player = player
+        connection = Connection(
+            base: base, credential: { ("X-API-Key", key) }, transport: transport, patience: patience
+        )
+    }
+
+    private struct Registration: Decodable { let id: String }
+
+    /// Registers a device for the player, or renews its registration. Call it at each start of the app.
+    ///
+    /// - Parameter environment: if it differs from the installation's own.
+    /// - Returns: the device's id.
+    @discardableResult
+    public func register(
+        _ token: PushToken, environment: APNsEnvironment? = nil
+    ) async throws(TurnstoneError) -> String {
+        var body = token.members("device_token")
+        body["user_id"] = .string(player)
+        body["environment"] = environment.map { .string($0.rawValue) }
+        return try await connection.value("POST", "register", as: Registration.self, body: body).id
+    }
+
+    /// Removes a device of the player by its id or its token, for instance when the player signs out.
+    public func unregister(_ idOrToken: String) async throws(TurnstoneError) {
+        _ = try await connection.send("DELETE", "register/\(Connection.encoded(idOrToken))")
+    }
+
+    /// A player's active games by whose turn it is, as numbers.
+    public struct Games: Decodable, Hashable, Sendable {
+        /// It is the player's turn, and the player was not told before.
+        public let yourTurnNew: [Int64]
+        /// It is the player's turn; the player was told, or the game is paused or live.
+        public let yourTurnOld: [Int64]
+        public let notYourTurn: [Int64]
+
+        private enum CodingKeys: String, CodingKey {
+            case yourTurnNew = "your_turn_new"
+            case yourTurnOld = "your_turn_old"
+            case notYourTurn = "not_your_turn"
+        }
+    }
+
+    /// Looks for turns now, and has pushed what is new. The installation does so by itself every half minute.
+    public func check() async throws(TurnstoneError) -> Games {
+        try await connection.value("GET", "check/\(Connection.encoded(player))")
+    }
+
+    /// What the installation knows about the player, for a status screen.
+    public func diagnostics() async throws(TurnstoneError) -> Diagnostics {
+        try await connection.value("GET", "diagnostics/\(Connection.encoded(player))")
+    }
+
+    private struct Players: Decodable {
+        let user_ids: [String]
+    }
+
+    /// The players who are registered on a device, in the order of their registration. Empty if this one is
+    /// not.
+    public func players(on idOrToken: String) async throws(TurnstoneError) -> [String] {
+        let path = "users-by-token/\(Connection.encoded(idOrToken))"
+        return try await connection.value("GET", path, as: Players.self).user_ids
+    }
+
+    /// One of the player's API keys. The key itself is never shown.
+    public struct Key: Decodable, Hashable, Sendable, Identifiable {
+        public let id: String
+        public let description: String?
+        /// ISO 8601.
+        public let createdAt: String
+        /// The day in UTC, such as `2026-11-21`.
+        public let lastUsed: String?
+
+        private enum CodingKeys: String, CodingKey {
+            case id, description
+            case createdAt = "created_at"
+            case lastUsed = "last_used"
+        }
+    }
+
+    private struct Keys: Decodable {
+        let api_keys: [Key]
+    }
+
+    public func keys() async throws(TurnstoneError) -> [Key] {
+        try await connection.value("GET", "api-keys", as: Keys.self).api_keys
+    }
+
+    /// Revokes one of the player's keys, for instance that of a lost phone.
+    public func revokeKey(_ id: String) async throws(TurnstoneError) {
+        _ = try await connection.send("DELETE", "api-keys/\(Connection.encoded(id))")
+    }
+
+    private struct NewKey: Decodable {
+        let api_key: String
+    }
+
+    /// Replaces this client's key, which stops working at once. If the answer is lost, the player needs a new
+    /// key from the operator.
+    public func rotateKey() async throws(TurnstoneError) -> String {
+        try await connection.value("POST", "rotate-api-key", as: NewKey.self).api_key
+    }
+
+    public func preferences() async throws(TurnstoneError) -> NotificationPreferences {
+        try await connection.preferences()
+    }
+
+    /// Replaces the preferences.
+    ///
+    /// - Returns: as they are now.
+    @discardableResult
+    public func set(
+        _ preferences: NotificationPreferences
+    ) async throws(TurnstoneError) -> NotificationPreferences {
+        try await connection.set(preferences)
+    }
+}

@@ -1,0 +1,165 @@
+import Foundation
+import Testing
+import TurnstoneKit
+
+/// What becomes of answers, by a transport that answers as it is told.
+@Suite struct ClientTests {
+    private static let base = URL(string: "https://push.example.org/go")!
+
+    @Test(
+        "a refusal is the error of its status, with the installation's sentence",
+        arguments: [
+            (400, TurnstoneError.refused(status: 400, "why")), (401, .unauthorized("why")),
+            (403, .forbidden("why")),
+            (404, .notFound("why")), (409, .conflict("why")), (412, .changed("why")),
+            (422, .refused(status: 422, "why")),
+            (500, .broken(status: 500, "why")), (503, .later(after: nil, "why")),
+            (302, .unexpected("status 302")),
+        ])
+    func refusals(status: Int, error: TurnstoneError) async {
+        let script = Script([.init(status: status, body: Data(#"{"error": "why"}"#.utf8))])
+        await #expect(throws: error) { try await script.player(isPatient: false).keys() }
+    }
+
+    @Test func anAnswerWithoutJSONIsStillItsStatus() async {
+        let script = Script([.init(status: 502, body: Data("<html>".utf8))])
+        await #expect(throws: TurnstoneError.broken(status: 502, "status 502")) {
+            try await script.player(isPatient: false).keys()
+        }
+        let other = Script([.init(status: 200, body: Data("<html>".utf8))])
+        do {
+            _ = try await other.player(isPatient: false).keys()
+            Issue.record("a page was taken for keys")
+        } catch {
+            guard case .unexpected = error else {
+                Issue.record("\(error)")
+                return
+            }
+        }
+    }
+
+    @Test func aRequestIsRepeatedAfterThePauseThatItsRefusalAsksFor() async throws {
+        let busy = HTTPAnswer(status: 503, headers: ["Retry-After": "2"])
+        let script = Script([busy, .init(status: 429, headers: ["Retry-After": "7"]), keys])
+        #expect(try await script.player().keys().map(\.id) == ["k"])
+        #expect(await script.pauses == [.seconds(2), .seconds(7)])
+        #expect(await script.requests.map(\.method) == ["GET", "GET", "GET"])
+    }
+
+    @Test func patienceEnds() async {
+        let busy = HTTPAnswer(
+            status: 503, headers: ["Retry-After": "2"], body: Data(#"{"error": "busy"}"#.utf8))
+        let script = Script([busy, busy, busy, keys])
+        await #expect(throws: TurnstoneError.later(after: .seconds(2), "busy")) {
+            try await script.player().keys()
+        }
+        #expect(await script.requests.count == 3)
+
+        let long = Script([.init(status: 503, headers: ["Retry-After": "3600"]), keys])
+        await #expect(throws: TurnstoneError.later(after: .seconds(3600), "status 503")) {
+            try await long.player().keys()
+        }
+        #expect(await long.pauses == [])
+    }
+
+    @Test func aMomentInRetryAfterIsAPause() async throws {
+        let format = DateFormatter()
+        format.locale = Locale(identifier: "en_US_POSIX")
+        format.timeZone = TimeZone(identifier: "GMT")
+        format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+        let moment = format.string(from: Date(timeIntervalSinceNow: 20))
+        let script = Script([.init(status: 503, headers: ["retry-after": moment]), keys])
+        _ = try await script.player().keys()
+        let pause = try #require(await script.pauses.first)
+        #expect((.seconds(1)...(.seconds(21))).contains(pause))
+        let past = Script([
+            .init(status: 503, headers: ["Retry-After": "Sun, 06 Nov 1994 08:49:37 GMT"]), keys,
+        ])
+        _ = try await past.player().keys()
+        #expect(await past.pauses == [.zero])
+    }
+
+    /// The answer may be lost after the work was done.
+    @Test func whatFailsOnTheWayIsNotRepeated() async {
+        let script = Script([])
+        do {
+            _ = try await script.player().rotateKey()
+            Issue.record("no answer was taken for one")
+        } catch {
+            guard case .unreachable = error else {
+                Issue.record("\(error)")
+                return
+            }
+        }
+        #expect(await script.requests.count == 1)
+    }
+
+    @Test func requestsNameTheCallerAndArePercentEncoded() async throws {
+        let script = Script([.init(status: 200, body: Data(#"{"status": "unregistered"}"#.utf8))])
+        try await script.player().unregister("https://fcm/é:1")
+        let request = try #require(await script.requests.first)
+        #expect(
+            request.url.absoluteString
+                == "https://push.example.org/go/register/https%3A%2F%2Ffcm%2F%C3%A9%3A1")
+        #expect(request.method == "DELETE")
+        #expect(request.headers["X-API-Key"] == "0a")
+        #expect(request.body == nil)
+
+        let app = Script([.init(status: 200, body: Data(#"{"success": true, "badge": 4}"#.utf8))])
+        #expect(try await app.app().changeBadge(by: 1, from: "d") == 4)
+        let change = try #require(await app.requests.first)
+        #expect(change.headers["Authorization"] == "Bearer a.b.c")
+        #expect(change.headers["Content-Type"] == "application/json")
+        let body = try JSONDecoder().decode([String: String].self, from: try #require(change.body))
+        #expect(body == ["badge": "+1", "deviceToken": "d"])
+    }
+
+    @Test func aTokenFromAppleIsHex() {
+        #expect(PushToken.apple(Data([0x80, 0x86, 0x05, 0xff])).text == "808605ff")
+    }
+
+    @Test func zeroIsNeverInDiagnostics() throws {
+        let text = """
+            {"user_id": "1", "device_token_registered": false, "last_notification_time": 0, "total_active_games": 1,
+             "monitored_games": [{"game_id": 5, "last_move_timestamp": 0, "current_player": 0, "is_your_turn": false,
+             "game_name": ""}], "server_check_interval": "30s", "last_server_check_time": 0, "later": {"member": 1}}
+            """
+        let diagnostics = try JSONDecoder().decode(Diagnostics.self, from: Data(text.utf8))
+        #expect(diagnostics.lastNotification == nil && diagnostics.lastCheck == nil)
+        #expect(
+            diagnostics.games.first?.lastMove == nil
+                && diagnostics.games.first?.currentPlayer == nil)
+        #expect(diagnostics.games.first?.link?.appURL.absoluteString == "ogs://game/5")
+    }
+
+    private let keys = HTTPAnswer(
+        status: 200,
+        body: Data(
+            #"{"api_keys": [{"id": "k", "description": null, "created_at": "x", "last_used": null}]}"#
+                .utf8))
+
+    /// Answers one request after the other, and then none.
+    private actor Script: Transport {
+        private(set) var requests: [HTTPRequest] = []
+        private(set) var pauses: [Duration] = []
+        private var answers: [HTTPAnswer]
+
+        init(_ answers: [HTTPAnswer]) { self.answers = answers }
+
+        func answer(to request: HTTPRequest) throws -> HTTPAnswer {
+            requests.append(request)
+            guard !answers.isEmpty else { throw URLError(.networkConnectionLost) }
+            return answers.removeFirst()
+        }
+
+        private func pause(_ duration: Duration) { pauses.append(duration) }
+
+        nonisolated func player(isPatient: Bool = true) -> PlayerClient {
+            PlayerClient(
+                at: base, player: "1783478", key: "0a", transport: self,
+                patience: isPatient ? Patience(sleep: { await self.pause($0) }) : .none)
+        }
+
+        nonisolated func app() -> AppClient { AppClient(at: base, transport: self) { "a.b.c" } }
+    }
+}

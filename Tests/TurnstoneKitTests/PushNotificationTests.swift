@@ -1,0 +1,80 @@
+import Foundation
+import Testing
+import TurnstoneKit
+
+@Suite struct PushNotificationTests {
+    private let notice = """
+        {"aps": {"alert": {"title": "Your turn in Go!", "subtitle": "bob, move 24", "body": "It's your turn in: test game"},
+                 "badge": 2, "sound": "default", "thread-id": "turns", "category": "TURN"},
+         "web_url": "https://online-go.com/game/79504463", "app_url": "ogs://game/79504463", "game_id": 79504463,
+         "action": "open_game", "game_name": "test game"}
+        """
+
+    @Test func aTurnNoticeIsRead() throws {
+        let push = try #require(PushNotification(payload: Data(notice.utf8)))
+        #expect(push.title == "Your turn in Go!")
+        #expect(push.subtitle == "bob, move 24")
+        #expect(push.body == "It's your turn in: test game")
+        #expect(push.badge == 2)
+        #expect(push.threadID == "turns")
+        #expect(push.category == "TURN")
+        #expect(push.game()?.game == 79_504_463)
+        #expect(push.gameName == "test game")
+        #expect(push.pageToOpen()?.absoluteString == "https://online-go.com/game/79504463")
+    }
+
+    @Test func userInfoIsReadAsThePayloadIs() throws {
+        let object = try JSONSerialization.jsonObject(with: Data(notice.utf8))
+        let userInfo = try #require(object as? [AnyHashable: Any])
+        #expect(
+            PushNotification(userInfo: userInfo) == PushNotification(payload: Data(notice.utf8)))
+    }
+
+    @Test(
+        "a push opens no other site",
+        arguments: [
+            #"{"action": "open_game", "web_url": "https://evil.example/game/1"}"#,
+            #"{"action": "open_game", "web_url": "http://online-go.com/game/1"}"#,
+            #"{"action": "open_game", "web_url": "javascript:alert(1)"}"#,
+            #"{"action": "open_game", "web_url": 5, "game_id": "1"}"#,
+            #"{"action": "open_shop", "web_url": "https://online-go.com/game/1"}"#,
+            #"{"web_url": "https://online-go.com/game/1"}"#,
+            #"{"action": "open_game", "game_id": -1}"#, #"{"action": "open_game", "game_id": 1.5}"#,
+        ])
+    func otherSites(payload: String) {
+        #expect(PushNotification(payload: Data(payload.utf8))?.pageToOpen() == nil)
+    }
+
+    @Test func theNumberAloneIsEnoughToOpenAGame() {
+        let userInfo: [AnyHashable: Any] = [
+            "action": "open_game", "game_id": 7, "web_url": "https://evil.example",
+        ]
+        let push = PushNotification(userInfo: userInfo)
+        #expect(push.pageToOpen()?.absoluteString == "https://online-go.com/game/7")
+    }
+
+    @Test func malformedMembersAreLeftOut() {
+        let userInfo: [AnyHashable: Any] = [
+            "aps": ["alert": ["title": 5, "body": ["x"]], "badge": "two", "thread-id": NSNull()],
+            7: "a number's name",
+            "date": Date(), "good": true, "count": 3, "share": 0.5, "list": [1, "b"],
+        ]
+        let push = PushNotification(userInfo: userInfo)
+        #expect(push.title == nil && push.body == nil && push.badge == nil && push.threadID == nil)
+        #expect(
+            push.data == [
+                "good": .bool(true), "count": .int(3), "share": .double(0.5),
+                "list": .array([.int(1), .string("b")]),
+            ])
+        #expect(PushNotification(userInfo: ["aps": ["alert": "text"]]).body == "text")
+        for payload in ["", "[]", "{", "null", "5"] {
+            #expect(PushNotification(payload: Data(payload.utf8)) == nil)
+        }
+    }
+
+    @Test func deepNestingIsLeftOut() {
+        var value: Any = "x"
+        for _ in 0..<1000 { value = [value] }
+        #expect(PushNotification(userInfo: ["deep": value, "flat": 1]).data == ["flat": .int(1)])
+    }
+}
