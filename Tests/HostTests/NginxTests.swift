@@ -53,6 +53,34 @@ import Testing
         #expect(!byServerKey.contains { $0.status == 429 })
     }
 
+    @Test(
+        "the description of all routes and its page are served",
+        arguments: [
+            ("/openapi.json", "application/json"), ("/reference/", "text/html; charset=utf-8"),
+            ("/reference/reference.js", "text/javascript; charset=utf-8"),
+            ("/", "text/html; charset=utf-8"),
+        ])
+    func reference(path: String, type: String) throws {
+        let site = try Site(.nginx)
+        let answer = try site.answer(HostRequest(target: path), from: "health")
+        #expect(answer.status == 200)
+        #expect(answer.headers["content-type"] == type)
+        #expect(answer.headers["x-content-type-options"] == "nosniff")
+    }
+
+    @Test(
+        "nothing else of the folder is",
+        arguments: [
+            "/reference/README.md", "/reference/../README.md", "/README.md", "/reference", "/api/",
+            "/reference/x/",
+            "/reference/%2e%2e/README.md", "/turnstone-page/README.md",
+            "/turnstone-page/index.html",
+        ])
+    func elsewhere(path: String) throws {
+        let site = try Site(.nginx)
+        #expect(try site.answer(HostRequest(target: path), from: "health").status == 404)
+    }
+
     @Test func withoutFcgiwrapItIsA503ToComeBackTo() throws {
         let site = try Site(.nginx, replacing: ["fcgi.sock": "none.sock"])
         let answer = try site.answer(HostRequest(target: "/health"), from: "health")

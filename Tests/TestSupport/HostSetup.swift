@@ -74,6 +74,8 @@ struct HostSetup {
             ("/etc/nginx/turnstone/", "\(Self.examples)/nginx/"),
             ("/etc/turnstone/", "\(folder.path)/"), ("/run/turnstone/", "\(folder.path)/"),
             ("/var/log/nginx/", "\(folder.path)/"),
+            ("/usr/share/turnstone/page/", "\(Self.examples)/page/"),
+            ("/usr/share/turnstone/openapi.json", "\(Route.repository)/functions/openapi.json"),
         ]
         // All callers have one address here.
         let rate = "rate=10r/s"
