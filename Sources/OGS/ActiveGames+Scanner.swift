@@ -27,6 +27,7 @@ extension ActiveGames {
             }
         } catch { return nil }
         guard isListed, scanner.isAtEnd() else { return nil }
+        games.answer.bytes = answer
         self = games
     }
 }

@@ -56,6 +56,7 @@ extension Game {
         removedStones = members["removed"]?.string
         black = Seat(members["black"]?.object ?? [:])
         white = Seat(members["white"]?.object ?? [:])
+        board = members["board"].flatMap(Board.init)
     }
 
     fileprivate var members: JSONObject {
@@ -72,6 +73,7 @@ extension Game {
         members["removed"] = removedStones.map { .string($0) }
         members["black"] = .object(black.members)
         members["white"] = .object(white.members)
+        members["board"] = board?.json
         return members
     }
 }

@@ -1,4 +1,5 @@
 import Documents
+import OGS
 import Spool
 import Store
 import Turnstone
@@ -29,7 +30,9 @@ package struct LookBook {
         began: Timestamp
     ) throws(Failure) -> TurnNotifier.Report? {
         guard let record else {
-            try state.looks[player].update { $0 = Look(found, at: began) }
+            try state.looks[player].update {
+                $0 = Look(found.withBoards(), at: began)
+            }
             return try notify(player, of: found, record: nil, began: began)
         }
         if let own = try self.record(of: player), own != record {
@@ -44,7 +47,9 @@ package struct LookBook {
         }
         let fingerprint = found.fingerprint
         if records.found(record) != fingerprint {
-            try state.looks[player].update { $0 = Look(found, at: began) }
+            try state.looks[player].update {
+                $0 = Look(found.withBoards(), at: began)
+            }
         } else if records.judged(record) == mark(fingerprint) {
             records.recordLook(record, began: began, found: fingerprint, tag: entityTag)
             return nil

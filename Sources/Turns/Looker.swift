@@ -105,9 +105,10 @@ package struct Looker {
             if try state.backOff()?.isActive(at: now) == false { try state.setBackOff(nil) }
             let report = try book.take(
                 found, entityTag: tag, of: player, record: record, began: now)
-            if let report { return Found(look: Look(found, at: now), report: report) }
+            let look = Look(found.withBoards(), at: now)
+            if let report { return Found(look: look, report: report) }
             return Found(
-                look: Look(found, at: now),
+                look: look,
                 report: try book.notify(player, of: found, record: record, began: now))
         case .unchanged:
             guard let record, let look = try book.look(of: player) else { throw noAnswer(nil) }

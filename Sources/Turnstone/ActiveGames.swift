@@ -5,6 +5,16 @@ package struct ActiveGames: Equatable, Sendable {
     /// How many games had unusable data. The others are judged without them.
     package var skipped: Int
 
+    /// The answer that they were read from.
+    package var answer = Answer()
+
+    /// The bytes of an answer, which are no part of what was found: all are equal.
+    package struct Answer: Equatable, Sendable {
+        package var bytes: [UInt8] = []
+
+        package static func == (left: Answer, right: Answer) -> Bool { true }
+    }
+
     package init(games: [Game] = [], skipped: Int = 0) {
         self.games = games
         self.skipped = skipped

@@ -28,6 +28,9 @@ package struct Game: Equatable, Sendable {
     package var black = Seat()
     package var white = Seat()
 
+    /// Its moves, which decide nothing; `nil` if they are not known.
+    package var board: Board?
+
     package init(id: Int64) {
         self.id = id
     }

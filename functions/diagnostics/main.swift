@@ -1,6 +1,6 @@
 // GET /diagnostics/{user_id}: shows what this installation knows about a player, for a screen in the app.
 //
-//   in    X-API-Key
+//   in    X-API-Key; ?details=true for what a page of games shows
 //   out   200 {"user_id", "device_token_registered", "device_token_preview"?, "device_platform"?,
 //         "device_stale"?: true if the app has not registered it for 270 days,
 //         "last_notification_time": ms, 0 for never, "monitored_games":
@@ -21,6 +21,7 @@ serve(
         let state = try State(request.variables)
         let caller = try state.keys.owner(of: request.apiKey(), at: request.time)
         let player = try request.player("user_id")
+        let hasDetails = try request.hasDetails()
         guard player == caller else {
             throw .refused(.forbidden, "this key belongs to another user")
         }
@@ -43,14 +44,40 @@ serve(
         answer["device_stale"] =
             devices.first?.isStale(at: request.time) == true ? .bool(true) : nil
         answer["last_notification_time"] = .integer(user.lastNotification?.milliseconds ?? 0)
-        answer["monitored_games"] = .array(found.look.found.games.map { summary($0, player) })
+        answer["monitored_games"] = .array(
+            found.look.found.games.map { game in
+                var members = summary(game, player)
+                if hasDetails { members.add(game, player) }
+                return .object(members)
+            })
         answer["total_active_games"] = .integer(Int64(found.look.found.games.count))
         answer["server_check_interval"] = .string("\(interval)s")
         answer["last_server_check_time"] = .integer(found.look.at.seconds)
         return .ok(.object(answer))
     })
 
-func summary(_ game: Game, _ player: PlayerID) -> JSONValue {
+extension Request {
+    func hasDetails() throws(Failure) -> Bool {
+        switch try query("details") {
+        case nil, "false": return false
+        case "true": return true
+        default: throw .malformed("details must be true or false")
+        }
+    }
+}
+
+extension JSONObject {
+    mutating func add(_ game: Game, _ player: PlayerID) {
+        let end = game.phase == .stoneRemoval ? game.stoneRemovalExpiration : game.expiration
+        self["opponent"] = game.opponent(of: player).map { .string($0) } ?? .null
+        self["phase"] = .string(game.phase.name)
+        self["paused"] = .bool(game.isPaused)
+        self["expiration"] = .integer(end?.milliseconds ?? 0)
+        self["board"] = game.board?.json
+    }
+}
+
+func summary(_ game: Game, _ player: PlayerID) -> JSONObject {
     [
         "game_id": .integer(game.id),
         "last_move_timestamp": .integer(game.lastMove?.milliseconds ?? 0),
