@@ -66,10 +66,17 @@ export async function subscribe(client) {
         throw new Obstacle(error.name === "NotAllowedError" ? "denied" : error.name === "AbortError" ? "noService" : "unsupported")
     }
     const earlier = await registration()
-    const id = await client.register(subscription)
-    await keepRegistration({id, ...client.account, title: text("push.title"), body: text("push.body")})
+    const id = await client.register(subscription, browserName())
+    await keepRegistration({id, ...client.account, title: "Turnstone", body: text("push.body")})
     // A renewal has the same id. Another id names a subscription that this browser no longer has.
     if (earlier && earlier.id !== id && earlier.player === client.account.player) await client.unregister(earlier.id)
+}
+
+/// Such as "Firefox, Linux". Newer browsers name older ones too, so the order matters.
+function browserName() {
+    const find = names => names.find(([part]) => navigator.userAgent.includes(part))?.at(-1)
+    return [find([["Edg", "Edge"], ["OPR", "Opera"], ["Firefox"], ["Chrome"], ["Safari"]]),
+        find([["Android"], ["iPhone"], ["iPad"], ["Windows"], ["Mac OS"], ["CrOS", "ChromeOS"], ["Linux"]])].filter(Boolean).join(", ")
 }
 
 /// Chromium may wait for its push service for minutes. A subscription that comes later is used the next time.

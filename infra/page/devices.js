@@ -1,22 +1,24 @@
-// The player's devices as far as an API key shows them: this browser, and the device that was registered first.
+// The player's devices.
 
 import {make, the} from "./elements.js"
-import {text} from "./texts.js"
+import {ago, text} from "./texts.js"
 
-/// isOn: whether notifications are on in this browser. remove: called when it is to be removed.
-export function showDevices(diagnostics, isOn, remove) {
-    const rows = []
-    if (isOn) {
+export const deviceName = (platform, name) => name || text(`devices.${platform}`)
+
+/// devices: as the client lists them. own: the id of this browser. remove: is called with a button and an id.
+export function showDevices(devices, own, remove) {
+    const rows = devices.map(device => {
+        const isOwn = device.id === own
+        const name = deviceName(device.platform, device.deviceName)
         const button = make("button", {type: "button", className: "quiet", textContent: text("devices.remove")})
-        button.setAttribute("aria-label", text("devices.removeThis"))
-        button.addEventListener("click", () => remove(button))
-        rows.push(make("li", {}, text("devices.thisBrowser"), button))
-    }
-    if (diagnostics?.device_token_registered) {
-        let line = text("devices.first", {kind: text(`devices.${diagnostics.device_platform}`), preview: diagnostics.device_token_preview})
-        if (diagnostics.device_stale) line += ` ${text("devices.stale")}`
-        rows.push(make("li", {}, line))
-    }
+        button.setAttribute("aria-label", text("devices.removeOne", {name}))
+        button.addEventListener("click", () => remove(button, device.id))
+        const facts = [name]
+        if (device.deviceName) facts.push(text(`devices.${device.platform}`))
+        if (isOwn) facts.push(text("devices.thisBrowser"))
+        if (device.reachedAt) facts.push(text("devices.reached", {ago: ago(Date.parse(device.reachedAt))}))
+        return make("li", {}, facts.join(" · "), button)
+    })
     if (rows.length === 0) rows.push(make("li", {}, text("devices.none")))
     the("devices").replaceChildren(...rows)
 }

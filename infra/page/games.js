@@ -1,8 +1,8 @@
-// The player's games. /diagnostics tells whose turn it is and when the last move was. It has no moves, so there
-// is no board.
+// The player's games, as /diagnostics?details=true shows them.
 
+import {board} from "./board.js"
 import {make, the} from "./elements.js"
-import {ago, text} from "./texts.js"
+import {ago, inTime, text} from "./texts.js"
 
 const gamesHome = "https://online-go.com/game/"
 
@@ -12,7 +12,12 @@ export function showGames(diagnostics) {
     const others = games.filter(game => !game.is_your_turn).reverse()
     fill("waiting", waiting)
     fill("others", others)
-    the("games-note").textContent = games.length === 0 ? text("games.none") : waiting.length === 0 ? text("games.noneWaiting") : ""
+    const notes = []
+    if (games.length === 0) notes.push(text("games.none"))
+    else if (waiting.length === 0) notes.push(text("games.noneWaiting"))
+    if (games.some(game => !game.board)) notes.push(text("games.noBoard"))
+    the("games-note").textContent = notes.join(" ")
+    performance.mark("games-shown")
     document.title = waiting.length > 0 ? `(${waiting.length}) Turnstone` : "Turnstone"
 }
 
@@ -23,9 +28,12 @@ function fill(id, games) {
 
 function card(game) {
     const name = game.game_name.trim() || text("games.unnamed", {id: game.game_id})
-    const facts = [text(game.is_your_turn ? "games.yourTurn" : "games.theirTurn")]
+    const facts = []
+    if (game.opponent) facts.push(text("games.against", {name: game.opponent}))
+    if (game.paused) facts.push(text("games.paused"))
+    else if (game.expiration > 0) facts.push(text("games.left", {time: inTime(game.expiration)}))
     if (game.last_move_timestamp > 0) facts.push(text("games.lastMove", {ago: ago(game.last_move_timestamp)}))
-    return make("li", {},
+    return make("li", {}, ...(game.board ? [board(game.board)] : []), make("div", {},
         make("a", {href: `${gamesHome}${game.game_id}`, rel: "noopener", textContent: name}),
-        ...facts.map(fact => make("p", {textContent: fact})))
+        ...facts.map(fact => make("p", {textContent: fact}))))
 }

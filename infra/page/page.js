@@ -1,10 +1,11 @@
 // The player's page: signs in by the link, shows the parts, and says what went wrong.
 
-import {account, accountInAddress, forgetAccount, forgetRegistration, keepAccount} from "./account.js"
+import {account, accountInAddress, forgetAccount, forgetRegistration, keepAccount, registration} from "./account.js"
 import {isOn, obstacle, Obstacle, prepare, subscribe, turnOff, turnOn} from "./browser.js"
 import {showDevices} from "./devices.js"
 import {make, the} from "./elements.js"
 import {showGames} from "./games.js"
+import {forgetHistory, outcomeText, showHistory} from "./history.js"
 import {forgetPreferences, knowsPreferences, preparePreferences, showPreferences} from "./preferences.js"
 import {failureText, language, languages, loadTexts, text, want} from "./texts.js"
 import {Client} from "./turnstone.js"
@@ -12,8 +13,10 @@ import {Client} from "./turnstone.js"
 /// How often a visible page looks at the games. The server asks Online-Go.com as often.
 const lookEvery = 30_000
 
+/// How often, and how many times, a test's receipt is looked for.
+const testPause = 1500, testLooks = 20
+
 let client = null
-let diagnostics = null
 
 function words(error) {
     return error instanceof Obstacle ? text(`browser.${error.message}`) : failureText(error)
@@ -45,7 +48,7 @@ async function showBrowser() {
     the("browser-state").textContent = text(on ? "browser.on" : reason ? `browser.${reason}` : "browser.off")
     const focused = document.activeElement
     the("turn-on").hidden = on || reason !== null
-    the("turn-off").hidden = !on
+    the("turn-off").hidden = the("test").hidden = !on
     // A hidden button loses the keyboard's focus: its counterpart takes it.
     if (focused === the("turn-on") && on) the("turn-off").focus()
     if (focused === the("turn-off") && !on) the("turn-on").focus()
@@ -68,26 +71,46 @@ async function look() {
         tell("", words(failure))
         the("problem").dataset.of = "look"
     } else {
-        diagnostics = found
-        showGames(diagnostics)
+        showGames(found)
         if (the("problem").dataset.of === "look") tell(the("status").textContent)
         delete the("problem").dataset.of
     }
-    const on = await isOn()
-    if (own === looks) showDevices(diagnostics, on, removeHere)
 }
 
-const removeHere = button => run(button, async () => {
-    await turnOff(client)
-    await Promise.all([showBrowser(), look()])
+async function listDevices() {
+    const asking = client
+    const [devices, own] = await Promise.all([asking.devices(), registration()])
+    if (asking === client) showDevices(devices, own?.id, remove)
+}
+
+const remove = (button, id) => run(button, async () => {
+    const isOwn = (await registration())?.id === id
+    await (isOwn ? turnOff(client) : client.unregister(id))
+    await Promise.all([showBrowser(), listDevices()])
     the("main").focus()
-    return text("browser.turnedOff")
+    return text(isOwn ? "browser.off" : "devices.removed")
 })
+
+/// Sends a real push to this browser, and answers what its receipt says.
+async function test() {
+    const asking = client
+    const id = await asking.sendTest((await registration())?.id, language)
+    tell(text("browser.testSent"))
+    for (let look = 0; look < testLooks && asking === client; look += 1) {
+        await new Promise(done => setTimeout(done, testPause))
+        const found = (await asking.notifications()).notifications.find(entry => entry.id === id)
+        if (!found || found.outcome === "waiting") continue
+        await showHistory(asking)
+        return text("browser.tested", {outcome: outcomeText(found)})
+    }
+    return text("browser.testLate")
+}
 
 async function show() {
     const kept = account()
     client = kept ? new Client(kept) : null
     forgetPreferences()
+    forgetHistory()
     the("signed-in").hidden = client === null
     the("signed-out").hidden = client !== null
     the("who").textContent = client ? text("who", {player: kept.player}) : ""
@@ -97,9 +120,9 @@ async function show() {
     }
     const renewal = async () => {
         if (await isOn()) await subscribe(client)
-        await showBrowser()
+        await Promise.all([showBrowser(), listDevices()])
     }
-    const parts = await Promise.allSettled([look(), showPreferences(client), showBrowser().then(renewal)])
+    const parts = await Promise.allSettled([look(), showPreferences(client), showHistory(client), showBrowser().then(renewal)])
     const failed = parts.find(part => part.status === "rejected")
     if (failed && the("problem").textContent === "") tell("", words(failed.reason))
 }
@@ -114,7 +137,6 @@ async function signIn() {
     if (former && former.player !== found.player) {
         if (!confirm(text("switch", {from: former.player, to: found.player}))) return
         await turnOff(new Client(former)).catch(() => {})
-        diagnostics = null
     }
     try {
         keepAccount(found)
@@ -132,7 +154,6 @@ async function signOut() {
     }
     await forgetRegistration()
     forgetAccount()
-    diagnostics = null
     await show()
     tell(text("signedOut.done"), failure ? text("signedOut.left", {why: words(failure)}) : "")
     the("main").focus()
@@ -152,14 +173,16 @@ async function start() {
         const done = turnOn(client)
         tell(text("browser.asking"))
         await done
-        await Promise.all([showBrowser(), look()])
-        return text("browser.turnedOn")
+        await Promise.all([showBrowser(), listDevices(), look()])
+        return text("browser.on")
     }))
     the("turn-off").addEventListener("click", event => run(event.target, async () => {
         await turnOff(client).finally(showBrowser)
-        await look()
-        return text("browser.turnedOff")
+        await listDevices()
+        return text("browser.off")
     }))
+    the("test").addEventListener("click", event => run(event.target, test))
+    the("history-more").addEventListener("click", event => run(event.target, () => showHistory(client, true)))
     the("sign-out").addEventListener("click", event => run(event.target, async () => {
         await signOut()
         return the("status").textContent
@@ -174,7 +197,11 @@ async function start() {
         look()
         if (!knowsPreferences()) showPreferences(client).catch(() => {})
     }
-    navigator.serviceWorker?.addEventListener("message", () => client && look())
+    navigator.serviceWorker?.addEventListener("message", () => {
+        if (!client) return
+        look()
+        showHistory(client).catch(() => {})
+    })
     document.addEventListener("visibilitychange", refresh)
     setInterval(refresh, lookEvery)
     await signIn()

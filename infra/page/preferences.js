@@ -85,7 +85,7 @@ function showMute() {
     const {mutedUntil} = current.preferences
     const until = mutedUntil ? new Date(mutedUntil) : null
     const isMuted = until !== null && until > new Date()
-    the("mute-state").textContent = isMuted ? text("preferences.muted", {until: moment(until)}) : text("preferences.notMuted")
+    the("mute-state").textContent = isMuted ? text("preferences.muted", {until: moment(until)}) : ""
     // A hidden button loses the keyboard's focus.
     if (!isMuted && document.activeElement === the("unmute")) the("mute-hour").focus()
     the("unmute").hidden = !isMuted

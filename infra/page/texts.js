@@ -45,16 +45,24 @@ export async function loadTexts() {
     for (const element of document.querySelectorAll("[data-text]")) element.textContent = text(element.dataset.text)
 }
 
-/// A text, with `{name}` replaced by the value of that name.
+/// A text, such as `games.title`, with `{name}` replaced by the value of that name.
 export function text(name, values = {}) {
-    return texts[name].replace(/\{(\w+)\}/g, (_, value) => values[value])
+    return name.split(".").reduce((part, key) => part[key], texts).replace(/\{(\w+)\}/g, (_, value) => values[value])
 }
 
 /// "3 hours ago", for milliseconds since 1970.
-export function ago(milliseconds) {
-    const seconds = Math.max(0, (Date.now() - milliseconds) / 1000)
-    const [size, unit] = [[86400, "day"], [3600, "hour"], [60, "minute"], [1, "second"]].find(([size]) => seconds >= size) ?? [1, "second"]
-    return new Intl.RelativeTimeFormat(language, {numeric: "auto"}).format(-Math.floor(seconds / size), unit)
+export const ago = milliseconds => relative(Math.min(0, milliseconds - Date.now()))
+
+/// "in 3 hours".
+export const inTime = milliseconds => relative(Math.max(0, milliseconds - Date.now()))
+
+const formats = {}
+
+function relative(milliseconds) {
+    const seconds = milliseconds / 1000
+    const [size, unit] = [[86400, "day"], [3600, "hour"], [60, "minute"]].find(([size]) => Math.abs(seconds) >= size) ?? [1, "second"]
+    formats[language] ??= new Intl.RelativeTimeFormat(language, {numeric: "auto"})
+    return formats[language].format(Math.trunc(seconds / size), unit)
 }
 
 export function moment(date) {

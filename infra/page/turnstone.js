@@ -39,8 +39,24 @@ export class Client {
         return {body: answer, etag: response.headers.get("ETag")}
     }
 
+    /// The player's games, each with `opponent`, `expiration` and `board`.
     async diagnostics() {
-        return (await this.ask("GET", `diagnostics/${this.account.player}`)).body
+        return (await this.ask("GET", `diagnostics/${this.account.player}?details=true`)).body
+    }
+
+    /// The player's devices: [{id, platform, deviceName, createdAt, updatedAt, reachedAt}].
+    async devices() {
+        return (await this.ask("GET", "api/devices")).body.data
+    }
+
+    /// What became of notifications, newest first: {notifications, next, stopped}. after: the `next` of the page before.
+    async notifications(after = null, limit = 20) {
+        return (await this.ask("GET", `api/notifications?limit=${limit}${after ? `&after=${encodeURIComponent(after)}` : ""}`)).body
+    }
+
+    /// Sends a notification to one of the player's devices now, and answers its id.
+    async sendTest(device, language) {
+        return (await this.ask("POST", "api/notifications/test", {device, language})).body.id
     }
 
     /// Answers {preferences, etag}.
@@ -60,10 +76,10 @@ export class Client {
         return (await this.ask("GET", "api/push/config")).body.vapid_public_key
     }
 
-    /// Registers this browser's subscription, and answers its id.
-    async register(subscription) {
+    /// Registers this browser's subscription, and answers its id. name: what lists call it.
+    async register(subscription, name) {
         const {body} = await this.ask("POST", "register",
-            {user_id: this.account.player, platform: "web", subscription: subscription.toJSON()})
+            {user_id: this.account.player, platform: "web", subscription: subscription.toJSON(), device_name: name})
         return body.id
     }
 

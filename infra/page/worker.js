@@ -2,9 +2,9 @@
 // changed, and keeps the page's files for a start without a network. It is a classic script because not all
 // browsers that can show pushes run modules as service workers.
 
-const shell = "shell-1"
+const shell = "shell-2"
 const files = ["./", "style.css", "app.webmanifest", "icon.svg", "icon-192.png", "page.js", "turnstone.js", "account.js", "texts.js",
-    "browser.js", "elements.js", "games.js", "devices.js", "preferences.js", "text-en.json", "text-de.json", "text-fr.json",
+    "browser.js", "elements.js", "games.js", "board.js", "devices.js", "history.js", "preferences.js", "text-en.json", "text-de.json", "text-fr.json",
     "text-ja.json", "text-ko.json", "text-zh-hans.json"].map(name => new URL(name, self.registration.scope).href)
 const recordAddress = new URL("registration", self.registration.scope).href
 
