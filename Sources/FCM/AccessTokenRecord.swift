@@ -28,7 +28,14 @@ package struct AccessTokenRecord: Equatable, Sendable {
         let reason: String
         /// No process fetches before this moment.
         let until: Timestamp
+        /// When the last fetch failed. Earlier versions did not write it.
+        let since: Timestamp?
         let count: Int64
+
+        /// Whether no process fetches now. A fetch that failed in the future did so by a clock that was ahead.
+        func holds(at now: Timestamp) -> Bool {
+            now < until && until <= now + Self.longestPause && since ?? now <= now + .minutes(1)
+        }
     }
 
     /// Longer than a fetch can take: ``TokenFetch/limit``.
@@ -69,7 +76,7 @@ package struct AccessTokenRecord: Equatable, Sendable {
                 return .fail(reason: "FCM refuses a new access token", end - now)
             }
         }
-        if let failure, now < failure.until, failure.until <= now + FailedFetch.longestPause {
+        if let failure, failure.holds(at: now) {
             guard let usable else { return .fail(reason: failure.reason, failure.until - now) }
             return .use(usable, min(failure.until - now, .minutes(1)))
         }
@@ -97,7 +104,8 @@ package struct AccessTokenRecord: Equatable, Sendable {
         claim = nil
         let count = (failure?.count ?? 0).saturatingAdd(1)
         let pause = FailedFetch.pause(after: failed, count: count)
-        failure = FailedFetch(reason: failed.reason, until: now + pause, count: count)
+        failure = FailedFetch(
+            reason: failed.reason, until: now + pause, since: now, count: count)
     }
 }
 
@@ -126,7 +134,7 @@ extension AccessTokenRecord {
         if let failure = members["failure"]?.object, let until = failure["until"]?.timestamp {
             self.failure = FailedFetch(
                 reason: failure["reason"]?.string ?? "unknown", until: until,
-                count: failure["count"]?.count ?? 1)
+                since: failure["since"]?.timestamp, count: failure["count"]?.count ?? 1)
         }
     }
 
@@ -143,10 +151,12 @@ extension AccessTokenRecord {
             return .object(claim)
         }
         members["failure"] = failure.map {
-            [
+            var failure: JSONObject = [
                 "reason": .string($0.reason), "until": JSONValue($0.until),
                 "count": .integer($0.count),
             ]
+            failure["since"] = $0.since.map { JSONValue($0) }
+            return .object(failure)
         }
     }
 }

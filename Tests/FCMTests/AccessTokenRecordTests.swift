@@ -137,12 +137,14 @@ import Unix
             record.decide(rejected: nil, holder: a, now: Self.now) == .use(old, .seconds(30)))
     }
 
-    @Test("a failure from a clock that was ahead, and a token from one, count for nothing")
-    func ahead() {
+    @Test(
+        "a failure from a clock that was ahead, and a token from one, count for nothing",
+        arguments: [.minutes(2), .minutes(50), .days(1)] as [Interval])
+    func ahead(by interval: Interval) {
         var record = AccessTokenRecord()
-        _ = record.decide(rejected: nil, holder: a, now: Self.now + .days(1))
+        _ = record.decide(rejected: nil, holder: a, now: Self.now + interval)
         record.fail(
-            TokenFailure(reason: "no", isLasting: true), holder: a, now: Self.now + .days(1))
+            TokenFailure(reason: "no", isLasting: true), holder: a, now: Self.now + interval)
         #expect(record.decide(rejected: nil, holder: a, now: Self.now) == .fetch(nil))
         var other = self.record(age: .hours(-2))
         #expect(other.decide(rejected: nil, holder: a, now: Self.now) == .fetch(nil))

@@ -187,7 +187,8 @@ struct Examination {
         for spool in try spools.all() {
             others.append(spool.name)
             others += [
-                "held", "waiting", "ready", "ready/urgent", "ready/normal", "ready/backlog",
+                "held", "held/released", "waiting", "cancelled", "series", "failed", "ready",
+                "ready/urgent", "ready/normal", "ready/backlog",
                 "ready/bulk",
             ].map { "\(spool.name)/\($0)" }
         }
