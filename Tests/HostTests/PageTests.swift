@@ -2,9 +2,9 @@ import TestSupport
 import Testing
 
 /// The results of `infra/checks/page`, which looks at the files of the player's page, and of
-/// `infra/checks/browser`, which opens it in Chromium.
+/// `infra/checks/browser`, which opens it in Chromium and in Firefox.
 ///
-/// Not tested here: other browsers, and a browser's own push service, which needs the network.
+/// Not tested here: other browsers, and Chromium's own push service, which needs the network.
 @Suite struct PageTests {
     @Test func theFilesOfThePageKeepToTheirRules() throws {
         let check = try CheckScript(running: "page")
@@ -14,6 +14,13 @@ import Testing
 
     @Test func aPlayerTurnsNotificationsOnInABrowser() throws {
         let check = try CheckScript(running: "browser")
+        if let skipped = check.skipped { try Test.cancel("\(skipped)") }
+        #expect(check.failures == [])
+        #expect(check.isComplete, "\(check.output)")
+    }
+
+    @Test func firefoxShowsWhatDeliverPushesToItsOwnSubscription() throws {
+        let check = try CheckScript(running: "browser", ["--firefox"])
         if let skipped = check.skipped { try Test.cancel("\(skipped)") }
         #expect(check.failures == [])
         #expect(check.isComplete, "\(check.output)")

@@ -14,12 +14,15 @@ package struct CheckScript {
     /// Runs a script to its end.
     ///
     /// - Parameter input: the script's standard input.
-    package init(running name: String, input: String = "") throws {
+    package init(
+        running name: String, _ arguments: [String] = [], input: String = ""
+    ) throws {
         let folder = TemporaryFolder()
         try folder.write(input, to: "input")
         let check = Process()
         check.executableURL =
             URL(fileURLWithPath: "\(#filePath)/../../../infra/checks/\(name)").standardizedFileURL
+        check.arguments = arguments
         let pipe = Pipe()
         check.standardInput = FileHandle(forReadingAtPath: "\(folder.path)/input")
         check.standardOutput = pipe
