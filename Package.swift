@@ -103,6 +103,13 @@ let foundation: [Target] = [
         "Messages",
         on: ["Audiences", "Edge", "Documents", "Store", "Spool", "Unix", "JSON", "Crypto"]),
     module("Erasing", on: ["Edge", "Documents", "Store", "Spool"]),
+    // What is wrong with an installation: `health` and `status` say the same.
+    module(
+        "Health",
+        on: [
+            "Edge", "Messages", "Store", "Spool", "PushServices", "WebPushCredentials", "JWT",
+            "Unix",
+        ]),
     // OneSignal's requests and answers, translated.
     module(
         "OneSignal",
@@ -114,11 +121,8 @@ let foundation: [Target] = [
 
 let endpoints: [Target] = [
     program("front", links: [], exclude: []),
-    program(
-        "health",
-        links: [
-            "Messages", "Store", "Spool", "PushServices", "WebPushCredentials", "JWT", "Unix",
-        ]),
+    program("health", links: ["Health", "Store"]),
+    program("status", links: ["Health", "Documents", "Store", "Spool", "Unix"]),
     program("generate-api-key", links: ["Store", "Crypto"]),
     program("rotate-api-key", links: ["Store"]),
     program("api-keys", links: ["Store"]),

@@ -87,6 +87,11 @@ package func newID(for user: UserID?) throws(Failure) -> String {
     return String(decoding: Array(id.utf8.dropLast(2)), as: UTF8.self) + digits
 }
 
+/// The id of a player's turn notice by its number: a program that was interrupted finds it again.
+package func turnNoticeID(_ player: PlayerID, _ notice: Int64) -> String {
+    stableUUID("turns/\(player)/\(notice)")
+}
+
 /// The group of a file name: the value of the last two digits of its id.
 private func groupOfFile(_ name: String) -> Int {
     let digits = String(decoding: name.utf8.dropFirst(34).prefix(2), as: UTF8.self)

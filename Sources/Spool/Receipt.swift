@@ -23,6 +23,11 @@ package struct Receipt: Equatable, Sendable {
     package let outcome: Outcome?
     /// Whether the push may have arrived although the outcome is another one.
     package let isInDoubt: Bool
+    /// How long the accepted push took, in milliseconds, since it could be sent. `nil` in the receipts of
+    /// earlier versions.
+    package let delay: Int64?
+    /// The same for a turn notice, since the newest move that it was queued for.
+    package let delaySinceMove: Int64?
 }
 
 extension Receipt {
@@ -45,5 +50,7 @@ extension Receipt {
         status = line["status"]?.integer
         reason = line["reason"]?.string
         isInDoubt = line["in_doubt"]?.bool ?? false
+        delay = line["delay"]?.count
+        delaySinceMove = line["since_move"]?.count
     }
 }

@@ -179,7 +179,17 @@ private struct LineBuilder {
         if let reason = attempt.reason { add("reason", text: reason) }
         guard let outcome = attempt.outcome else { return }
         if isInDoubt, outcome != .accepted { add("in_doubt", true) }
+        if outcome == .accepted { addDelays(of: file.notification, at: attempt.at) }
         add("outcome", plain: outcome.rawValue)
+    }
+
+    /// How long the push took, in milliseconds: since it could be sent, and since the newest move that a turn
+    /// notice was queued for.
+    private mutating func addDelays(of notification: Notification, at moment: Timestamp) {
+        let since = max(notification.accepted, notification.notBefore ?? notification.accepted)
+        add("delay", max(0, Int((moment - since).milliseconds)))
+        guard let move = notification.turns?.turns.newestMove else { return }
+        add("since_move", max(0, Int((moment - move).milliseconds)))
     }
 
     mutating func add(_ name: StaticString, _ number: Int) {
@@ -195,8 +205,7 @@ private struct LineBuilder {
     mutating func add(_ name: StaticString, text: String) {
         begin(name)
         guard text.utf8.allSatisfy(isPlain) else {
-            let quoted = String(decoding: JSON.text(.string(text)), as: UTF8.self)
-            bytes += withoutControls(quoted).utf8
+            bytes += quotedText(text)
             return
         }
         quote(text)
@@ -227,6 +236,15 @@ private struct LineBuilder {
         bytes.append(UInt8(ascii: "\n"))
         return bytes
     }
+}
+
+/// A text as it stands in a line of the receipts, with its quotes.
+func quotedText(_ text: String) -> [UInt8] {
+    guard text.utf8.allSatisfy(isPlain) else {
+        let quoted = String(decoding: JSON.text(.string(text)), as: UTF8.self)
+        return Array(withoutControls(quoted).utf8)
+    }
+    return Array("\"\(text)\"".utf8)
 }
 
 /// Whether a byte is printable ASCII that needs no escape in a JSON string.

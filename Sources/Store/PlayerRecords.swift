@@ -209,6 +209,17 @@ package struct PlayerRecords {
 
     private func isUnknown(_ record: Int64) -> Bool { self[record, .failures] > Self.unknownMark }
 
+    package func lookRecord(_ record: Int64) -> LookRecord {
+        let isUnknown = isUnknown(record)
+        let failures = self[record, .failures]
+        let notBefore = self[record, .notBefore]
+        return LookRecord(
+            isWatched: self[record, .watched] == 1,
+            looked: isKnown(record) ? looked(record) : nil,
+            failures: isUnknown ? failures - Self.unknownMark : failures, isUnknown: isUnknown,
+            notBefore: notBefore > 0 ? Timestamp(milliseconds: notBefore) : nil)
+    }
+
     /// When OGS may next be asked about a player whom it does not know; `nil` if it may be asked now.
     package func unknownUntil(_ record: Int64, at now: Timestamp) -> Timestamp? {
         guard isUnknown(record), isDelayed(record, at: now.milliseconds) else { return nil }

@@ -12,13 +12,29 @@ extension State {
     /// Records that a cycle of `check-turns` has completed. Not synced: the next record comes in half a
     /// minute.
     ///
-    /// - Parameter isAnswered: whether OGS answered for any player whom it knew before; `nil` if none was
-    ///   asked about.
-    package func recordCycle(at now: Timestamp, isAnswered: Bool?) throws(Failure) {
+    /// - Parameters:
+    ///   - isAnswered: whether OGS answered for any player whom it knew before; `nil` if none was asked
+    ///     about.
+    ///   - summary: what the cycle did, as it prints it.
+    ///   - duration: how long it took.
+    package func recordCycle(
+        at now: Timestamp, isAnswered: Bool?, summary: JSONObject, took duration: Interval
+    ) throws(Failure) {
         // Two cycles may complete at once.
         try Lock.holding("\(folder)/players.index") { (_) throws(Failure) in
-            let unanswered = try unansweredSince()
-            var record: JSONObject = ["version": 1, "completed_at": JSONValue(now)]
+            let known = try cycleRecord()
+            let unanswered = known["unanswered_since"]?.timestamp
+            var cycle: JSONObject = [
+                "at": JSONValue(now), "took": .integer(duration.milliseconds),
+            ]
+            for member in summary.members where member.value != 0 {
+                cycle.append(member.name, member.value)
+            }
+            let cycles = (known["cycles"]?.array ?? []).suffix(Self.cyclesKept - 1)
+            var record: JSONObject = [
+                "version": 1, "completed_at": JSONValue(now),
+                "cycles": .array(cycles + [.object(cycle)]),
+            ]
             switch isAnswered {
             case true?: break
             case false?: record["unanswered_since"] = JSONValue(min(unanswered ?? now, now))
@@ -29,6 +45,14 @@ extension State {
                     cyclePath, with: JSON.text(.object(record)) + [UInt8(ascii: "\n")],
                     durably: false))
         }
+    }
+
+    /// How many cycles are remembered: ten minutes' with a cycle every half minute.
+    private static let cyclesKept = 20
+
+    /// The last cycles, oldest first, as they are stored: when each began, how long it took, and what it did.
+    package func lastCycles() throws(Failure) -> [JSONObject] {
+        (try cycleRecord()["cycles"]?.array ?? []).compactMap { $0.object }
     }
 
     /// When the last cycle completed; `nil` if none has, or the record is lost.

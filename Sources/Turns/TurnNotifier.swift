@@ -1,4 +1,3 @@
-import Crypto
 import Documents
 import Spool
 import Store
@@ -164,7 +163,7 @@ package struct TurnNotifier {
     }
 
     private func id(_ player: PlayerID, _ notice: Int64) -> String {
-        stableUUID("turns/\(player)/\(notice)")
+        turnNoticeID(player, notice)
     }
 
     private func notification(

@@ -32,6 +32,16 @@ package struct TurnLedger: Equatable, Sendable {
 
     package init() {}
 
+    /// The newest of the last moves of all turns.
+    package var newestMove: Timestamp? {
+        var newest: Timestamp?
+        for entry in entries {
+            guard let move = entry.turn.lastMove else { continue }
+            newest = max(newest ?? move, move)
+        }
+        return newest
+    }
+
     package subscript(game: Int64) -> Entry? {
         let place = place(of: game)
         guard place < entries.count, entries[place].turn.game == game else { return nil }

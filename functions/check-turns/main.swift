@@ -11,17 +11,21 @@ import Edge
 import Spool
 import Store
 import Turnstone
+import Unix
 
 run("Looks for players whose turn it is on Online-Go.com, and queues a notification for each.") {
     (schedule) throws(Failure) in
     let state = try State(schedule.variables)
     let spools = Spools(state: state.folder)
     let cycle = try Cycle(schedule, state: state)
+    let start = Instant.now
     let summary = try cycle.run()
     schedule.log.unknownTimeZones()
     // Queued notices are sent even if this cannot be recorded.
     do throws(Failure) {
-        try state.recordCycle(at: schedule.time, isAnswered: cycle.isAnswered)
+        try state.recordCycle(
+            at: schedule.time, isAnswered: cycle.isAnswered, summary: summary,
+            took: Instant.now - start)
     } catch { schedule.log.failure(error) }
     var fault: Failure?
     if try spools.hasWork(at: schedule.time) {

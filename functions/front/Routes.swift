@@ -44,6 +44,8 @@ let routes = [
     ProgramRoute("GET", "/api/segments/{id}", "segments"),
     ProgramRoute("PATCH", "/api/segments/{id}", "segments"),
     ProgramRoute("DELETE", "/api/segments/{id}", "segments"),
+    ProgramRoute("GET", "/api/status", "status"),
+    ProgramRoute("GET", "/api/status/{user}", "status"),
     ProgramRoute("GET", "/api/users/{id}", "users"),
     ProgramRoute("PATCH", "/api/users/{id}", "users"),
     ProgramRoute("DELETE", "/api/users/{id}", "users"),

@@ -7,6 +7,7 @@
 //         …}]}; 401 wrong server key
 
 import Edge
+import Health
 import Store
 import Turnstone
 

@@ -6,7 +6,7 @@ import Unix
 
 /// Finds faults that stop pushes. It reads a few files, however many users there are. It does not ask
 /// Online-Go.com or a push service: otherwise an outage there would make this look down.
-struct Examination {
+package struct Examination {
     let state: State
     let spools: Spools
     let variables: Variables
@@ -19,14 +19,14 @@ struct Examination {
     private static let leastRoom: UInt64 = 4 << 20
     private static let leastFiles: UInt64 = 100
 
-    init(_ state: State, _ request: Request) {
+    package init(_ state: State, _ request: Request) {
         self.state = state
         spools = Spools(state: state.folder)
         variables = request.variables
         now = request.time
     }
 
-    func problems() throws(Failure) -> [Problem] {
+    package func problems() throws(Failure) -> [Problem] {
         var problems = configurationProblems()
         problems += writing()
         var folders: [Problem] = []

@@ -2,8 +2,8 @@ import Turnstone
 import Unix
 
 /// A fault that keeps an installation from its work.
-struct Problem {
-    let members: JSONObject
+package struct Problem {
+    package let members: JSONObject
 
     /// - Parameters:
     ///   - kind: the problem's name for programs.
@@ -20,7 +20,7 @@ struct Problem {
     /// A fault of the state folder or of the configuration.
     ///
     /// - Parameter folder: the state folder.
-    init(stateFault failure: Failure, of folder: String) {
+    package init(stateFault failure: Failure, of folder: String) {
         guard failure.disposition != .misconfigured else {
             self.init(configurationFault: failure)
             return
@@ -37,7 +37,7 @@ struct Problem {
         self.init("state folder", failure.sentence, action: action)
     }
 
-    init(configurationFault failure: Failure) {
+    package init(configurationFault failure: Failure) {
         self.init("configuration", failure.sentence, action: "Correct the configuration.")
     }
 }

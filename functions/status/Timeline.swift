@@ -1,0 +1,222 @@
+import Documents
+import Edge
+import Spool
+import Store
+import Turnstone
+import Unix
+
+/// What `GET /api/status/{user}` answers.
+struct Timeline {
+    let user: UserID
+    let document: User
+    let state: State
+    let spools: Spools
+    let variables: Variables
+    let now: Timestamp
+    private let request: Request
+
+    /// How long the receipts may be read.
+    private static let receiptTime = Interval.milliseconds(2500)
+
+    init(of user: UserID, _ request: Request) throws(Failure) {
+        state = try State(request.variables)
+        guard let document = try state.users[user].read() else {
+            throw .refused(
+                .notFound,
+                "nothing is known about this user: no device was registered, or the user was erased"
+            )
+        }
+        self.user = user
+        self.document = document
+        self.request = request
+        spools = Spools(state: state.folder)
+        variables = request.variables
+        now = request.time
+    }
+
+    func answer() throws(Failure) -> JSONObject {
+        let limit = try number("limit", standard: 100, in: 1...500)
+        let place = try place()
+        var answer: JSONObject = [
+            "success": true, "user": .string(user.text), "at": .string(CalendarDate(now).text),
+        ]
+        let look = try user.player.flatMap { (player) throws(Failure) in
+            try state.looks[player].read()
+        }
+        let record = try user.player.flatMap { (player) throws(Failure) in
+            try state.lookRecord(of: player, hint: document.record)
+        }
+        let waiting = try waitingInQueues()
+        answer["reasons"] = .array(
+            try Reasons(self, look: look, record: record, isQueued: !waiting.isEmpty).all().map {
+                .object($0)
+            })
+        answer["devices"] = .array(document.devices.map { description(of: $0) })
+        answer["preferences"] = document.preferences.listing
+        answer["lastNotificationAt"] = document.lastNotification.map {
+            .string(CalendarDate($0).text)
+        }
+        if let record { answer["look"] = .object(description(of: record, look)) }
+        answer["turns"] = .array(turns(look))
+        answer["waiting"] = .array(waiting)
+        let deadline = Instant.now + Self.receiptTime
+        var history = try ReceiptHistory(of: user, in: spools, from: place)
+        var events: [JSONValue] = []
+        while events.count < limit, let receipt = try history.next(until: deadline) {
+            events.append(.object(event(receipt)))
+        }
+        answer["events"] = .array(events)
+        answer["next"] = history.isAtEnd ? .null : .string(history.place.text)
+        answer["stopped"] = .bool(events.count < limit && !history.isAtEnd)
+        return answer
+    }
+
+    private func number(
+        _ name: String, standard: Int, in range: ClosedRange<Int>
+    ) throws(Failure) -> Int {
+        guard let text = try request.query(name) else { return standard }
+        guard let number = Int(text), range.contains(number), text == String(number) else {
+            throw .malformed(
+                "\(name) must be a number from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+
+    private func place() throws(Failure) -> ReceiptHistory.Place? {
+        guard let text = try request.query("after") else { return nil }
+        guard let place = ReceiptHistory.Place(text) else {
+            throw .malformed("after must be the next of an earlier answer")
+        }
+        return place
+    }
+
+    // MARK: What is known
+
+    private func description(of device: Device) -> JSONValue {
+        var members = device.listing.object ?? [:]
+        members["tokenType"] = .string(device.kind.name)
+        members["appVersion"] = device.appVersion.map { .string($0) }
+        members["os"] = device.system.map { .string($0) }
+        members["enabled"] = .bool(device.isEnabled)
+        members["environment"] = device.environment.map { .string($0.rawValue) }
+        members["reachedAt"] = device.reached.map { .string(CalendarDate($0).text) }
+        members["quarantinedAt"] = device.quarantined.map { .string(CalendarDate($0).text) }
+        members["refused"] = device.refusals.map {
+            [
+                "reason": .string($0.reason), "count": .integer($0.count),
+                "lastAt": .string(CalendarDate($0.last).text),
+            ]
+        }
+        return .object(members)
+    }
+
+    private func description(of record: LookRecord, _ look: Look?) -> JSONObject {
+        var members: JSONObject = [
+            "watched": .bool(record.isWatched), "failures": .integer(record.failures),
+            "unknownPlayer": .bool(record.isUnknown),
+        ]
+        members["at"] = record.looked.map { .string(CalendarDate($0).text) }
+        members["notBefore"] = record.notBefore.map { .string(CalendarDate($0).text) }
+        if let look {
+            members["games"] = .integer(Int64(look.found.games.count))
+            members["skippedGames"] = .integer(Int64(look.found.skipped))
+        }
+        return members
+    }
+
+    /// The games of the last look and those of the ledger, with what was told of each.
+    private func turns(_ look: Look?) -> [JSONValue] {
+        let games = look?.found.games ?? []
+        var turns = games.map { game in
+            turn(game.id, game, document.ledger[game.id])
+        }
+        for entry in document.ledger.entries
+        where !games.contains(where: { $0.id == entry.turn.game }) {
+            turns.append(turn(entry.turn.game, nil, entry))
+        }
+        return turns
+    }
+
+    private func turn(_ id: Int64, _ game: Game?, _ entry: TurnLedger.Entry?) -> JSONValue {
+        var members: JSONObject = ["game": .integer(id)]
+        let turn = game.map { Turn($0) } ?? entry?.turn
+        if let game, let player = user.player {
+            members["name"] = .string(game.name)
+            members["waits"] = .bool(game.isTurn(of: player))
+            members["paused"] = game.isPaused ? true : nil
+            members["live"] = game.isLive ? true : nil
+        }
+        members["moves"] = turn?.moveCount.map { .integer(Int64($0)) }
+        members["lastMoveAt"] = turn?.lastMove.map { .string(CalendarDate($0).text) }
+        let state =
+            if let entry {
+                !entry.isNotified ? "queued" : entry.notice == 0 ? "never" : "told"
+            } else { "none" }
+        members["notice"] = .string(state)
+        return .object(members)
+    }
+
+    /// The user's notifications that are found without reading all queues: turn notices, corrections of the
+    /// badge, and held messages.
+    private func waitingInQueues() throws(Failure) -> [JSONValue] {
+        var waiting: [JSONValue] = []
+        var ids: [(id: String, what: String)] = []
+        if let player = user.player {
+            for notice in document.ledger.openNotices.sorted() {
+                ids.append((turnNoticeID(player, notice), "turn notice"))
+            }
+        }
+        if let id = document.turnBadge.correction { ids.append((id, "badge")) }
+        if let id = document.badgePush?.id { ids.append((id, "badge")) }
+        for (id, what) in ids {
+            for spool in try spools.spools(with: id) {
+                var members: JSONObject = [
+                    "id": .string(id), "what": .string(what),
+                    "service": .string(spool.service.rawValue),
+                ]
+                members["acceptedAt"] = try spool.find(id).map {
+                    .string(CalendarDate($0.accepted).text)
+                }
+                members["until"] = try spool.putOff(id).map { .string(CalendarDate($0.until).text) }
+                waiting.append(.object(members))
+            }
+        }
+        let end = Instant.now + .milliseconds(200)
+        for spool in try spools.all() {
+            let held = try spool.heldCount(of: user, until: end)
+            guard held > 0 else { continue }
+            waiting.append([
+                "what": "held messages", "service": .string(spool.service.rawValue),
+                "count": .integer(Int64(held)),
+            ])
+        }
+        return waiting
+    }
+
+    // MARK: What happened
+
+    private func event(_ receipt: Receipt) -> JSONObject {
+        var event: JSONObject = [
+            "at": .string(CalendarDate(receipt.at).millisecondText), "id": .string(receipt.id),
+            "service": .string(receipt.service.rawValue),
+            "what": .string(receipt.outcome?.rawValue ?? "retry"),
+        ]
+        event["kind"] = receipt.kind.map { .string($0) }
+        event["reason"] = receipt.reason.map { .string($0) }
+        event["status"] = receipt.status.map { .integer($0) }
+        event["device"] = device(of: receipt).map { .string($0) }
+        event["broughtBy"] = receipt.release.map { .string($0) }
+        event["delay"] = receipt.delay.map { .integer($0) }
+        event["sinceMove"] = receipt.delaySinceMove.map { .integer($0) }
+        event["inDoubt"] = receipt.isInDoubt ? true : nil
+        return event
+    }
+
+    /// The device's id. Receipts of turn notices have only the first eight digits of its token.
+    private func device(of receipt: Receipt) -> String? {
+        if let id = receipt.device { return id }
+        return document.devices.first {
+            $0.platform.service == receipt.service && $0.token.start == receipt.tokenStart
+        }?.id
+    }
+}
