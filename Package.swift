@@ -216,6 +216,7 @@ let programs: [Target] = [
             "Drain", "Store", "Spool", "WebPush", "WebPushCredentials", "PushServices",
             "Signatures", "Unix",
         ], dynamicLibraries, exclude: []),
+    program("signup", links: ["Documents", "Store", "OGS", "Crypto", "Unix"], dynamicLibraries),
     program(
         "channels",
         links: [

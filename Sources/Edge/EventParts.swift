@@ -12,6 +12,8 @@ struct EventParts {
     let body: JSONValue?
     /// Whether a body that is a string holds base64.
     let isBase64: Bool
+    /// The caller's network address, as the host states it.
+    let address: String?
 
     /// Recognises the kind of event by a member that clients cannot set. Members of other kinds are then
     /// ignored.
@@ -34,6 +36,7 @@ struct EventParts {
         cookies = event["cookies"]
         body = event["body"]
         isBase64 = event["isBase64Encoded"]?.bool ?? false
+        address = http["sourceIp"]?.string
     }
 
     /// OpenWhisk's raw web action. Its method is in lower case, and its path is empty at the root. JSON
@@ -48,6 +51,7 @@ struct EventParts {
         body = event["__ow_body"]
         let text = body?.string ?? ""
         isBase64 = text.utf8.first != UInt8(ascii: "{") && base64Decoded(text) != nil
+        address = nil  // OpenWhisk passes only headers, which clients can write
     }
 
     /// The short form, for people: the members `method`, `path`, `query`, `headers` and `body`.
@@ -59,6 +63,7 @@ struct EventParts {
         cookies = nil
         body = event["body"]
         isBase64 = event["isBase64Encoded"]?.bool ?? false
+        address = nil
     }
 }
 

@@ -16,6 +16,7 @@ extension Invocation {
             case "REQUEST_METHOD": request.method = value
             case "REQUEST_URI": request.target = value
             case "CONTENT_LENGTH": length = value
+            case "REMOTE_ADDR": request.address = value
             case "CONTENT_TYPE": request.headers.append("content-type", value)
             default: request.headers.append(variable: name, prefix: "HTTP_", value)
             }

@@ -22,6 +22,8 @@ extension Invocation {
         try request.headers.checkSize()
         request.body = try body(parts, limit: bodyLimit)
         request.isByHand = isByHand(event)
+        // Whoever connects to an inetd can write an event, but not the environment.
+        request.address = peerAddress ?? parts.address
     }
 
     private func queryText(_ query: JSONValue?) -> String {

@@ -25,6 +25,16 @@ extension Invocation {
         }
         request.body = .bytes(
             try body(request.headers, version: version, from: &input, limit: bodyLimit))
+        request.address = peerAddress
+    }
+
+    /// The address of the other end, as systemd.socket(5) with `Accept=yes`, xinetd, and tcpserver and its
+    /// like (UCSPI) state it in the environment.
+    var peerAddress: String? {
+        for wanted in ["REMOTE_ADDR", "REMOTE_HOST", "TCPREMOTEIP"] {
+            for (name, value) in ThisProcess.environment where name == wanted { return value }
+        }
+        return nil
     }
 
     func requestLine(

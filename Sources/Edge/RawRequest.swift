@@ -5,6 +5,8 @@ struct RawRequest {
     var target = ""
     var headers = Headers()
     var body = Body.bytes([])
+    /// The caller's network address, as the host states it; `nil` if it does not.
+    var address: String?
     /// Whether it was written by hand at a shell.
     var isByHand = false
 }

@@ -16,10 +16,15 @@ package struct Request {
     /// anyway.
     package private(set) var isByHand = false
 
-    /// A copy with ``isByHand`` set.
-    func fromShell(_ isByHand: Bool) -> Request {
+    /// The caller's network address, as the host states it; `nil` if it does not. Behind a proxy it is the
+    /// proxy's, unless the web server is told otherwise.
+    package private(set) var address: String?
+
+    /// A copy with what the host says of the caller.
+    func from(_ raw: RawRequest) -> Request {
         var request = self
-        request.isByHand = isByHand
+        request.isByHand = raw.isByHand
+        request.address = raw.address
         return request
     }
 

@@ -61,7 +61,7 @@ private func answer(
             method: raw.method, parameters: route.parameters, query: query(ofTarget: raw.target),
             headers: raw.headers, body: raw.body,
             time: try Environment.now(variables), variables: variables
-        ).fromShell(raw.isByHand))
+        ).from(raw))
 }
 
 private func preflight(

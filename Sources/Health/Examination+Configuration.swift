@@ -16,7 +16,7 @@ extension Examination {
             linger, queue, apns, fcm, webPush, drainers, ogsCertificates, ogsAddress, ogsContact,
             ogsPace,
             turns, interval,
-            webTokens, serverKeys, origins, templates, quotas, requestLimit, logFormat,
+            webTokens, serverKeys, origins, templates, quotas, requestLimit, signup, logFormat,
         ] {
             do throws(Failure) { try check() } catch {
                 // Two checks may read the same variable.
@@ -60,6 +60,8 @@ extension Examination {
     private func quotas() throws(Failure) { _ = try state.quotas() }
 
     private func requestLimit() throws(Failure) { _ = try state.callerRequestsPerMinute() }
+
+    private func signup() throws(Failure) { _ = try variables.allowsSignup() }
 
     private func logFormat() throws(Failure) { try variables.checkLogFormat() }
 

@@ -19,15 +19,7 @@ extension LookOutcome {
     /// - Parameter base: OGS's address, for the reason of an outage.
     init(_ result: FetchResult, of request: OGSClient.LookRequest, at base: String) {
         switch result {
-        case .failed(.unreachable(let reason)):
-            self = .outage(
-                "Online-Go.com cannot be reached at \(base): \(reason). Check OGS_BASE_URL")
-        case .failed(.untrusted(let reason)):
-            self = .outage(
-                "Online-Go.com cannot be trusted at \(base): \(reason). Check OGS_BASE_URL and OGS_CA_FILE"
-            )
-        case .failed(.unusable(let reason)):
-            self = .outage("Online-Go.com gave no usable answer at \(base): \(reason)")
+        case .failed(let fault): self = .outage(fault.sentence(at: base))
         case .answered(let answer): self.init(answer, of: request, at: base)
         }
     }
@@ -55,9 +47,23 @@ extension LookOutcome {
     }
 }
 
+extension FetchFault {
+    /// - Parameter base: OGS's address.
+    func sentence(at base: String) -> String {
+        switch self {
+        case .unreachable(let reason):
+            "Online-Go.com cannot be reached at \(base): \(reason). Check OGS_BASE_URL"
+        case .untrusted(let reason):
+            "Online-Go.com cannot be trusted at \(base): \(reason). Check OGS_BASE_URL and OGS_CA_FILE"
+        case .unusable(let reason):
+            "Online-Go.com gave no usable answer at \(base): \(reason)"
+        }
+    }
+}
+
 extension FetchedAnswer {
     /// Whether the body is HTML.
-    fileprivate var isPage: Bool {
+    var isPage: Bool {
         body.first { $0 > 0x20 && $0 < 0x80 } == UInt8(ascii: "<")
     }
 }

@@ -1,18 +1,34 @@
 import HTTP
 import Turnstone
+import Unix
 
 /// Asks Online-Go.com about players' games at the configured pace.
 package struct OGSClient {
-    private let base: String
+    let base: String
     private let fetcher: Fetcher
 
     package init(_ settings: Settings) throws(Failure) {
-        base = settings.base
         // Players with hundreds of games get answers of several megabytes.
+        try self.init(settings, bodyLimit: 64 << 20)
+    }
+
+    init(_ settings: Settings, bodyLimit: Int) throws(Failure) {
+        base = settings.base
         fetcher = try Fetcher(
             Fetcher.Settings(
                 userAgent: settings.userAgent, authorities: settings.authorities,
-                bodyLimit: 64 << 20))
+                bodyLimit: bodyLimit))
+    }
+
+    /// Makes one request. The caller reserves its time in the installation's schedule.
+    func get(_ path: String, patience: Interval) throws(Failure) -> FetchResult {
+        try fetcher.submit("\(base)\(path)", tag: 1, entityTag: nil, patience: patience)
+        let end = Instant.now + patience + .seconds(1)
+        while Instant.now < end {
+            if let fetched = fetcher.step(pause: end - Instant.now).first { return fetched.result }
+        }
+        fetcher.cancelAll()
+        return .failed(.unusable("no answer in time"))
     }
 
     /// A request to look at a player.

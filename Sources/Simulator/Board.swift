@@ -4,6 +4,8 @@ import Turnstone
 /// OGS's players and games.
 struct Board {
     private(set) var names: [Int64: String] = [:]
+    /// What players have written about themselves.
+    private var abouts: [Int64: String] = [:]
     private(set) var games: [Int64: BoardGame] = [:]
     /// Answers that a command has set byte by byte, by player.
     private var rawAnswers: [Int64: [UInt8]] = [:]
@@ -14,8 +16,9 @@ struct Board {
     private var revision = 0
     private var changed: [Int64: Int] = [:]
 
-    mutating func setPlayer(_ player: Int64, name: String?) {
+    mutating func setPlayer(_ player: Int64, name: String?, about: String? = nil) {
         names[player] = name ?? names[player] ?? "player-\(player)"
+        abouts[player] = about ?? abouts[player]
         for game in lists[player] ?? [] { touch(games[game]) }
         touch(player)
     }
@@ -85,11 +88,7 @@ struct Board {
         // A finished game leaves the list.
         let active = games(of: player).filter { $0.phase != "finished" }
         var answer: JSONObject = [
-            "user": [
-                "id": .integer(player), "username": .string(name), "professional": false,
-                "ranking": .number(24.5), "country": "un", "language": "auto", "about": "",
-                "supporter": false, "is_bot": false, "icon": "", "on_vacation": false,
-            ],
+            "user": .object(user(player, name)),
             "active_games": .array(active.map { $0.json(names: names) }),
             "ladders": [], "tournaments": [], "groups": [],
         ]
@@ -100,6 +99,33 @@ struct Board {
         let bytes = JSON.text(.object(answer))
         cachedAnswers[player] = bytes
         return bytes
+    }
+
+    private func user(_ player: Int64, _ name: String) -> JSONObject {
+        [
+            "id": .integer(player), "username": .string(name), "professional": false,
+            "ranking": .number(24.5), "country": "un", "language": "auto",
+            "about": .string(abouts[player] ?? ""), "supporter": false, "is_bot": false,
+            "icon": "", "on_vacation": false,
+        ]
+    }
+
+    /// The answer of `/api/v1/players/{id}`; `nil` if there is no such player.
+    func profile(_ player: Int64) -> [UInt8]? {
+        names[player].map { JSON.text(.object(user(player, $0))) }
+    }
+
+    /// The answer of `/api/v1/players?username=`: players of exactly that name, without what they wrote.
+    func search(_ name: String) -> [UInt8] {
+        let found = names.filter { $0.value.utf8.elementsEqual(name.utf8) }
+            .sorted { $0.key < $1.key }
+        return JSON.text([
+            "count": .integer(Int64(found.count)), "next": .null, "previous": .null,
+            "results": .array(
+                found.map { (player, name) in
+                    ["id": .integer(player), "username": .string(name), "ranking": 24]
+                }),
+        ])
     }
 
     /// A tag that changes when the player's answer changes.

@@ -26,6 +26,13 @@ final class Site {
             violations.append(fault)
             return .answer(detail(400, fault))
         }
+        if let name = searchedName(fields[":path"] ?? "") {
+            return answer(strike(0), fields) { board.search(name) }
+        }
+        if let player = profilePlayer(fields[":path"] ?? "") {
+            requestsByPlayer[player, default: 0] += 1
+            return answer(strike(player), fields) { board.profile(player) }
+        }
         guard let player = player(fields[":path"] ?? "") else {
             return .answer(detail(404, "Not found."))
         }
@@ -77,6 +84,49 @@ final class Site {
         let prefix = "/api/v1/players/"
         guard path.hasPrefix(prefix), path.hasSuffix("/full") else { return nil }
         return Int64(path.dropFirst(prefix.count).dropLast(5))
+    }
+
+    /// The name in `/api/v1/players?username=`.
+    private func searchedName(_ path: String) -> String? {
+        let prefixes = ["/api/v1/players?username=", "/api/v1/players/?username="]
+        guard let prefix = prefixes.first(where: { path.hasPrefix($0) }) else { return nil }
+        var bytes: [UInt8] = []
+        var rest = Array(path.utf8.dropFirst(prefix.utf8.count))[...]
+        while let byte = rest.popFirst() {
+            let digits = rest.prefix(2).compactMap(hexValue)
+            if byte == UInt8(ascii: "%"), digits.count == 2 {
+                bytes.append(digits[0] << 4 | digits[1])
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte == UInt8(ascii: "+") ? 32 : byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// The player in `/api/v1/players/{id}`.
+    private func profilePlayer(_ path: String) -> Int64? {
+        let prefix = "/api/v1/players/"
+        return path.hasPrefix(prefix) ? Int64(path.dropFirst(prefix.count)) : nil
+    }
+
+    /// The answer to a request for a profile or a search, which have the faults of players' games too.
+    private func answer(
+        _ fault: SiteFault?, _ fields: HeaderFields, body: () -> [UInt8]?
+    ) -> Reaction {
+        let delay = fault?.delay ?? .seconds(0)
+        switch fault?.effect {
+        case .status(let status, let retryAfter):
+            return .answer(errorAnswer(status, retryAfter), after: delay)
+        case .page: return .answer(page(200), after: delay)
+        case .stall: return .stall
+        case .drop: return .drop(after: delay)
+        case .missing, .cut, .delay, nil:
+            guard let body = body() else { return .answer(detail(404, "Not found."), after: delay) }
+            return .answer(
+                ServerAnswer(status: 200, [("content-type", "application/json")], body: body),
+                after: delay)
+        }
     }
 
     private func strike(_ player: Int64) -> SiteFault? {

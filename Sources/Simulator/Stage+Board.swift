@@ -7,7 +7,8 @@ extension Stage {
         switch name {
         case "player":
             let player = try command.required("player", command.number("player"))
-            site.board.setPlayer(player, name: try command.text("name"))
+            site.board.setPlayer(
+                player, name: try command.text("name"), about: try command.text("about"))
             return [:]
         case "raw":
             let player = try command.required("player", command.number("player"))

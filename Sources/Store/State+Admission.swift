@@ -15,7 +15,7 @@ extension State {
     private static let width = 20
     private static let saltLength = 32
     /// A burst may have as many requests as are allowed in this many seconds.
-    private static let burst: Int64 = 60
+    static let burst: Int64 = 60
 
     /// `CALLER_REQUESTS_PER_MINUTE`; 0 if requests are not counted.
     package func callerRequestsPerMinute() throws(Failure) -> Int {
@@ -68,17 +68,22 @@ extension State {
     ///
     /// - Parameters:
     ///   - name: whose requests are counted together.
+    ///   - file: where.
     ///   - distance: microseconds between two requests at the allowed pace.
+    ///   - burst: as many requests as are allowed in this many seconds may come at once.
     /// - Returns: 0, or the number of seconds after which the next request is allowed.
-    private func count(_ name: String, distance: Int64) throws(SystemError) -> Int64 {
-        let file = try FileDescriptor.open("\(folder)/requests.limit", .update)
+    func count(
+        _ name: String, in file: String = "requests.limit", distance: Int64,
+        burst: Int64 = State.burst
+    ) throws(SystemError) -> Int64 {
+        let file = try FileDescriptor.open("\(folder)/\(file)", .update)
         guard try file.lock(patience: .milliseconds(500)) else { return 0 }
         defer { file.unlock() }
         guard let salt = try salt(in: file) else { return 0 }
         let digest = SHA256.hash(salt + Array(name.utf8))
         // The system's clock even if `TURNSTONE_NOW` stops ours, because real requests are counted.
         let present = Timestamp.systemNow.milliseconds.saturatingMultiply(1000)
-        let limit = Self.burst * 1_000_000
+        let limit = burst * 1_000_000
         var pause = Int64.max
         for part in 0..<2 {
             let number = digest[(part * 3)..<(part * 3 + 3)].reduce(0) { $0 << 8 | Int($1) }

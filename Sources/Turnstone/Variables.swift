@@ -48,6 +48,15 @@ package struct Variables: Sendable {
         }
     }
 
+    /// `SIGNUP`: whether players get API keys by themselves, with a code in their profile on OGS.
+    package func allowsSignup() throws(Failure) -> Bool {
+        switch text("SIGNUP") {
+        case nil, "off": return false
+        case "ogs-profile": return true
+        default: throw wrong("SIGNUP", "must be off or ogs-profile")
+        }
+    }
+
     /// Throws unless `TURNSTONE_LOG` is a format that logs have. Any other value means text.
     package func checkLogFormat() throws(Failure) {
         switch text("TURNSTONE_LOG") {

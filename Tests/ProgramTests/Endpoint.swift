@@ -93,6 +93,8 @@ struct Endpoint: CustomTestStringConvertible, Sendable {
             program: "preferences", method: "GET", path: "/api/preferences", caller: .token),
         Endpoint(
             program: "notifications", method: "GET", path: "/api/notifications", caller: .token),
+        Endpoint(program: "status", method: "GET", path: "/api/status", caller: .server),
+        Endpoint(program: "signup", method: "GET", path: "/signup", caller: .anyone),
         Endpoint(program: "segments", method: "GET", path: "/api/segments", caller: .server),
         Endpoint(program: "profile", method: "GET", path: "/api/profile", caller: .token),
         Endpoint(program: "badge", method: "GET", path: "/api/badge", caller: .token),

@@ -4,6 +4,9 @@ import Edge
 
 let routes = [
     ProgramRoute("GET", "/health", "health"),
+    ProgramRoute("GET", "/signup", "signup"),
+    ProgramRoute("POST", "/signup", "signup"),
+    ProgramRoute("POST", "/signup/confirm", "signup"),
     ProgramRoute("POST", "/generate-api-key", "generate-api-key"),
     ProgramRoute("POST", "/rotate-api-key", "rotate-api-key"),
     ProgramRoute("GET", "/api-keys", "api-keys"),

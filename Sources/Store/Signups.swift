@@ -1,0 +1,239 @@
+import Crypto
+import Documents
+import Turnstone
+import Unix
+
+/// Proofs that a player of OGS wants a key.
+///
+/// A request for a code gets two texts: a code, which the player shows to everybody in the profile, and a
+/// token, which only the caller has. The code is made from the token with a secret of this installation. So
+/// somebody who reads a code in a profile cannot use it without its token, and a token without its code in
+/// the profile proves nothing. Nothing is stored for a code until it has served: strangers may ask for as many
+/// as they like.
+package struct Signups {
+    let state: State
+
+    package struct Proof: Equatable {
+        /// What goes into the profile: `turnstone-` and 20 hex digits.
+        package let code: String
+        package let expires: Timestamp
+        /// The proof's name among those that have served.
+        fileprivate let id: String
+    }
+
+    /// How long a code can be used: long enough to edit a profile.
+    package static let life = Interval.minutes(30)
+
+    private static let prefix = "turnstone-"
+
+    /// Makes a code for a name.
+    ///
+    /// - Returns: the token, and what it proves together with the profile.
+    package func make(
+        for name: String, at now: Timestamp
+    ) throws(Failure) -> (token: String, proof: Proof) {
+        let nonce = hex(try randomBytes(16))
+        let issued = now.milliseconds
+        let secret = try secret()
+        let token = "\(issued).\(nonce).\(mac("token", issued, nonce, name, secret))"
+        return (token, proof(issued, nonce, name, secret))
+    }
+
+    /// Checks a token.
+    ///
+    /// - Returns: `nil` unless it was made here for this name, has not expired and has not served.
+    package func proof(
+        of token: String, for name: String, at now: Timestamp
+    ) throws(Failure) -> Proof? {
+        let parts = token.utf8.split(
+            separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false
+        ).map { String(decoding: Array($0), as: UTF8.self) }
+        // A nonce with a blank in it could take a part of the name for its own.
+        guard parts.count == 3, parts[1].utf8.count == 32,
+            parts[1].utf8.allSatisfy({ hexValue($0) != nil }), let issued = Int64(parts[0]),
+            String(issued) == parts[0],
+            let secret = try storedSecret(),
+            isEqualInConstantTime(parts[2], mac("token", issued, parts[1], name, secret))
+        else { return nil }
+        let proof = proof(issued, parts[1], name, secret)
+        let isFromFuture = issued > (now + .minutes(1)).milliseconds
+        guard !isFromFuture, now < proof.expires else { return nil }
+        return try served(proof, in: document.read()?.content ?? [:]) ? nil : proof
+    }
+
+    private func proof(_ issued: Int64, _ nonce: String, _ name: String, _ secret: [UInt8]) -> Proof
+    {
+        let code = Self.prefix + firstDigits(20, of: mac("code", issued, nonce, name, secret))
+        return Proof(
+            code: code, expires: Timestamp(milliseconds: issued) + Self.life,
+            id: firstDigits(32, of: mac("id", issued, nonce, name, secret)))
+    }
+
+    private func mac(
+        _ use: String, _ issued: Int64, _ nonce: String, _ name: String, _ secret: [UInt8]
+    ) -> String {
+        // The name comes last: it may contain anything.
+        hex(hmacSHA256(Array("\(use) \(issued) \(nonce) \(name)".utf8), key: secret))
+    }
+
+    /// Whether a text shows a code. Every code in it is compared, in constant time.
+    package static func shows(_ code: String, _ text: String) -> Bool {
+        let length = code.utf8.count
+        let bytes = text.utf8.map { byte in
+            (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
+        }
+        let start = Array(prefix.utf8)
+        var isShown = false
+        var place = 0
+        while place + length <= bytes.count {
+            if bytes[place..<(place + start.count)].elementsEqual(start) {
+                let found = Array(bytes[place..<(place + length)])
+                if isEqualInConstantTime(found, Array(code.utf8)) { isShown = true }
+            }
+            place += 1
+        }
+        return isShown
+    }
+
+    // MARK: Used once
+
+    /// Uses a proof up, so that two requests at once cannot both use it.
+    ///
+    /// - Returns: whether it was unused.
+    package func use(_ proof: Proof, at now: Timestamp) throws(Failure) -> Bool {
+        try document.update { document in
+            guard !served(proof, in: document.content) else { return false }
+            var list = (document.content["served"]?.array ?? []).filter {
+                // A proof that has expired needs no mention; a minute more for clocks that differ.
+                ($0.object?["until"]?.timestamp ?? .latest) + .minutes(1) > now
+            }
+            list.append(["id": .string(proof.id), "until": JSONValue(proof.expires)])
+            document.content["served"] = .array(list)
+            return true
+        }
+    }
+
+    /// Makes a proof usable again, because no key could be made.
+    package func giveBack(_ proof: Proof) throws(Failure) {
+        try document.update { document in
+            let list = document.content["served"]?.array ?? []
+            document.content["served"] = .array(
+                list.filter { $0.object?["id"] != .string(proof.id) })
+        }
+    }
+
+    private func served(_ proof: Proof, in content: JSONObject) -> Bool {
+        (content["served"]?.array ?? []).contains { $0.object?["id"] == .string(proof.id) }
+    }
+
+    // MARK: The secret
+
+    private var document: StoredDocument<Opaque> {
+        let shelf = Shelf<DocumentName, Opaque>(folder: "\(state.folder)/credentials")
+        return shelf[DocumentName(single: "signup")]
+    }
+
+    private func storedSecret() throws(Failure) -> [UInt8]? {
+        try document.read()?.content["secret"]?.string.map { Array($0.utf8) }
+    }
+
+    private func secret() throws(Failure) -> [UInt8] {
+        if let known = try storedSecret() { return known }
+        return try document.update { (document) throws(Failure) in
+            // Another process may have made it since.
+            if let known = document.content["secret"]?.string { return Array(known.utf8) }
+            let made = hex(try randomBytes(32))
+            document.content["secret"] = .string(made)
+            return Array(made.utf8)
+        }
+    }
+
+    // MARK: Limits
+
+    /// How often something may happen.
+    package enum Limit {
+        /// Codes for one address.
+        case codes(address: String)
+        /// Attempts to confirm by one address.
+        case attempts(address: String)
+        /// Attempts to confirm one name from one address.
+        case attemptsOfOne(address: String, name: String)
+        /// Attempts to confirm one name, wherever they come from.
+        case attemptsOnName(String)
+        /// Attempts of all callers: they must leave most requests to OGS to `check-turns`.
+        case attemptsOfAll
+
+        /// At once and in ten minutes.
+        fileprivate var count: Int64 {
+            switch self {
+            case .codes: 30
+            case .attempts: 15
+            case .attemptsOfOne: 6
+            case .attemptsOnName: 40
+            case .attemptsOfAll: 100
+            }
+        }
+
+        fileprivate var key: String {
+            switch self {
+            case .codes(let address): "code \(network(of: address))"
+            case .attempts(let address): "attempt \(network(of: address))"
+            case .attemptsOfOne(let address, let name):
+                "one \(network(of: address)) \(folded(name))"
+            case .attemptsOnName(let name): "name \(folded(name))"
+            case .attemptsOfAll: "all"
+            }
+        }
+    }
+
+    /// Counts an event.
+    ///
+    /// - Throws: too many if there were more than allowed.
+    package func count(_ limit: Limit) throws(Failure) {
+        let window: Int64 = 600
+        let pause = try systemCalls { () throws(SystemError) in
+            try state.count(
+                limit.key, in: "signup.limit", distance: window * 1_000_000 / limit.count,
+                burst: window)
+        }
+        guard pause == 0 else {
+            throw .refused(
+                .tooMany(seconds: Int(pause)), "too many attempts; try again in \(pause) s")
+        }
+    }
+}
+
+/// The text with ASCII letters in lower case.
+private func folded(_ text: String) -> String {
+    let small = text.utf8.map {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0
+    }
+    return String(decoding: small, as: UTF8.self)
+}
+
+/// The part of an address that one caller cannot choose: all of IPv4, the first 64 bits of IPv6.
+func network(of address: String) -> String {
+    let isMapped = address.utf8.contains(UInt8(ascii: "."))
+    guard address.utf8.contains(UInt8(ascii: ":")) else { return address }
+    let words = address.utf8.split(
+        separator: UInt8(ascii: ":"), omittingEmptySubsequences: false
+    ).map { String(decoding: Array($0), as: UTF8.self) }
+    if isMapped { return words.last ?? address }
+    var groups: [String] = []
+    // `::` stands for as many zeros as are missing.
+    for (place, word) in words.enumerated() {
+        if word.isEmpty, place > 0, place < words.count - 1 {
+            let missing = 8 - words.count { !$0.isEmpty }
+            groups += [String](repeating: "0000", count: max(0, missing))
+        } else if !word.isEmpty {
+            let number = Int(word, radix: 16) ?? 0
+            groups.append(
+                hex([UInt8(truncatingIfNeeded: number >> 8), UInt8(truncatingIfNeeded: number)]))
+        }
+    }
+    return groups.prefix(4).joined(separator: ":") + "::"
+}
+
+extension State {
+    package var signups: Signups { Signups(state: self) }
+}

@@ -1,0 +1,180 @@
+import JSON
+import TestSupport
+import Testing
+import Turnstone
+
+/// Signing up by a code in a player's profile, as a player and as a stranger.
+///
+/// Not tested here: the limits of an IPv6 network behind a real proxy, and OGS's own search by name.
+@Suite struct SignupTests {
+    private let world: World
+
+    init() throws {
+        world = try World()
+        world.variables["SIGNUP"] = "ogs-profile"
+        // Requests are counted by the system's clock, so the pace must leave room for all of them.
+        world.variables["OGS_REQUESTS_PER_SECOND"] = "1000"
+        try world.simulator.perform(["do": "player", "player": 1, "name": "Ann Go"])
+        try world.simulator.perform(["do": "player", "player": 2, "name": "Bob"])
+    }
+
+    private func post(
+        _ path: String, _ body: JSONObject, from address: String = "192.0.2.1"
+    ) throws -> (status: Int, body: JSONObject) {
+        let event: JSONValue = [
+            "version": "2.0", "rawPath": .string(path),
+            "requestContext": ["http": ["method": "POST", "sourceIp": .string(address)]],
+            "headers": ["content-type": "application/json"],
+            "body": .string(String(decoding: JSON.text(.object(body)), as: UTF8.self)),
+        ]
+        let ended = try world.start("signup", event).end()
+        let answer = try Answer(event: String(decoding: ended.output, as: UTF8.self))
+        return (answer.status, answer.json?.object ?? [:])
+    }
+
+    private func begin(_ name: String) throws -> (code: String, token: String) {
+        let answer = try post("/signup", ["username": .string(name)])
+        #expect(answer.status == 200)
+        return (answer.body["code"]?.string ?? "", answer.body["token"]?.string ?? "")
+    }
+
+    private func confirm(
+        _ name: String, _ token: String, _ more: JSONObject = [:],
+        from address: String = "192.0.2.1"
+    ) throws -> (status: Int, body: JSONObject) {
+        var body: JSONObject = ["username": .string(name), "token": .string(token)]
+        for member in more.members { body[member.name] = member.value }
+        return try post("/signup/confirm", body, from: address)
+    }
+
+    private func write(_ about: String, player: Int64 = 1) throws {
+        try world.simulator.perform([
+            "do": "player", "player": .integer(player), "about": .string(about),
+        ])
+    }
+
+    /// The player whom a key belongs to.
+    private func works(_ key: String?) throws -> Bool {
+        let ended = try world.start(
+            "api-keys",
+            ["method": "GET", "path": "/api-keys", "headers": ["X-API-Key": .string(key ?? "")]]
+        ).end()
+        return try Answer(event: String(decoding: ended.output, as: UTF8.self)).status == 200
+    }
+
+    @Test func aCodeInTheProfileMakesAKeyOnce() throws {
+        let (code, token) = try begin("Ann Go")
+        #expect(try confirm("Ann Go", token).status == 403)
+        try write("<p>Hi!<b> \(code.uppercased())</b></p>\n&lt;script&gt;")
+        let answer = try confirm("Ann Go", token)
+        #expect(answer.status == 200, "\(answer.body)")
+        #expect(answer.body["user_id"] == "1")
+        #expect(answer.body["username"] == "Ann Go")
+        #expect(try works(answer.body["api_key"]?.string))
+        #expect(try confirm("Ann Go", token).status == 401)
+        // The key alone was stored, as a digest, and OGS's operators have nothing to complain about.
+        let report = try world.simulator.perform(["do": "report"])
+        #expect(report["ogs"]?.object?["violations"] == [])
+    }
+
+    @Test func aStrangerCannotUseACodeThatIsSeenInAProfile() throws {
+        let (code, token) = try begin("Ann Go")
+        try write("my code: \(code)")
+        // The stranger reads the profile, and asks for codes.
+        let (_, own) = try begin("Ann Go")
+        #expect(try confirm("Ann Go", own, from: "203.0.113.9").status == 403)
+        let (_, other) = try begin("Bob")
+        #expect(try confirm("Ann Go", other, from: "203.0.113.9").status == 401)
+        #expect(try confirm("Bob", token, from: "203.0.113.9").status == 401)
+        #expect(try confirm("ANN GO", token, from: "203.0.113.9").status == 401)
+        // A part of the code in the stranger's own profile, or many codes, are none.
+        try write("turnstone-turnstone-\(code.dropLast())", player: 2)
+        let (_, bobs) = try begin("Bob")
+        #expect(try confirm("Bob", bobs).status == 403)
+        // The player still gets the key.
+        #expect(try confirm("Ann Go", token).status == 200)
+    }
+
+    @Test func anotherNamesAccountIsNeverMeant() throws {
+        // Ann begins, is renamed, and somebody else takes her name.
+        let (code, token) = try begin("Ann Go")
+        try write(code)
+        try world.simulator.perform(["do": "player", "player": 1, "name": "Anna"])
+        try world.simulator.perform(["do": "player", "player": 3, "name": "Ann Go"])
+        #expect(try confirm("Ann Go", token).status == 403)
+        // Names that look alike are other names.
+        for name in ["Ann\u{a0}Go", "Аnn Go", "nobody/../1", "1", "%41nna", "Anna&id=2"] {
+            let (_, token) = try begin(name)
+            #expect(try confirm(name, token).status == 404, "\(name)")
+        }
+        let (annas, proof) = try begin("Anna")
+        try write(annas)
+        #expect(try confirm("Anna", proof).body["user_id"] == "1")
+    }
+
+    @Test func twoRequestsAtOnceGetOneKey() throws {
+        let (code, token) = try begin("Ann Go")
+        try write(code)
+        let body: JSONValue = [
+            "method": "POST", "path": "/signup/confirm",
+            "body": ["username": "Ann Go", "token": .string(token)],
+        ]
+        let running = try (0..<5).map { _ in try world.start("signup", body) }
+        let statuses = try running.map { program in
+            try Answer(event: String(decoding: program.end().output, as: UTF8.self)).status
+        }
+        #expect(statuses.filter { $0 == 200 }.count == 1, "\(statuses)")
+        #expect(statuses.filter { $0 == 401 }.count == 4, "\(statuses)")
+    }
+
+    @Test func aSecondSignupLeavesTheFirstKeyUnlessAskedTo() throws {
+        world.variables["KEYS_PER_USER"] = "2"
+        var keys: [String?] = []
+        for _ in 0..<2 {
+            let (code, token) = try begin("Ann Go")
+            try write(code)
+            keys.append(try confirm("Ann Go", token).body["api_key"]?.string)
+        }
+        for key in keys { #expect(try works(key)) }
+        let (code, token) = try begin("Ann Go")
+        try write(code)
+        #expect(try confirm("Ann Go", token).status == 409)
+        // The code was not used up by that.
+        let answer = try confirm("Ann Go", token, ["revoke_others": true])
+        #expect(answer.status == 200, "\(answer.body)")
+        #expect(try works(answer.body["api_key"]?.string))
+        for key in keys { #expect(try !works(key)) }
+    }
+
+    @Test func aFloodFromOneAddressStopsAndLeavesOthersAlone() throws {
+        let (_, token) = try begin("Ann Go")
+        let statuses = try (0..<10).map { number in
+            try confirm("Ann Go", token, from: "2001:db8:1:2::\(number)").status
+        }
+        #expect(statuses == Array(repeating: 403, count: 6) + Array(repeating: 429, count: 4))
+        let requests = try world.simulator.perform(["do": "report"])["ogs"]?.object?["requests"]
+        #expect(requests == 12)
+        let (code, own) = try begin("Ann Go")
+        try write(code)
+        #expect(try confirm("Ann Go", own, from: "2001:db8:1:3::1").status == 200)
+        // Made-up tokens ask OGS nothing, and spend only their sender's attempts.
+        for _ in 0..<20 { _ = try confirm("Bob", "1.2.3", from: "203.0.113.9") }
+        #expect(try confirm("Bob", "1.2.3", from: "203.0.113.9").status == 429)
+        let after = try world.simulator.perform(["do": "report"])["ogs"]?.object?["requests"]
+        #expect(after == 14)
+    }
+
+    @Test func ogsIsLeftAloneWhenItAsksForThat() throws {
+        let (code, token) = try begin("Ann Go")
+        try write(code)
+        try world.simulator.perform([
+            "do": "ogs-fault", "status": 429, "retry_after": 60, "count": 1,
+        ])
+        #expect(try confirm("Ann Go", token).status == 503)
+        #expect(try confirm("Ann Go", token).status == 503)
+        let requests = try world.simulator.perform(["do": "report"])["ogs"]?.object?["requests"]
+        #expect(requests == 1)
+        try world.advance(seconds: 61)
+        #expect(try confirm("Ann Go", token).status == 200)
+    }
+}
