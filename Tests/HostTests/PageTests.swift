@@ -2,7 +2,8 @@ import TestSupport
 import Testing
 
 /// The results of `infra/checks/page`, which looks at the files of the player's page, and of
-/// `infra/checks/browser`, which opens it in Chromium and in Firefox.
+/// `infra/checks/browser`, which opens it in Chromium and in Firefox; and of `infra/checks/admin`, which opens the
+/// operator's.
 ///
 /// Not tested here: other browsers, and Chromium's own push service, which needs the network.
 @Suite struct PageTests {
@@ -21,6 +22,13 @@ import Testing
 
     @Test func firefoxShowsWhatDeliverPushesToItsOwnSubscription() throws {
         let check = try CheckScript(running: "browser", ["--firefox"])
+        if let skipped = check.skipped { try Test.cancel("\(skipped)") }
+        #expect(check.failures == [])
+        #expect(check.isComplete, "\(check.output)")
+    }
+
+    @Test func theOperatorSeesEachIncidentInWords() throws {
+        let check = try CheckScript(running: "admin")
         if let skipped = check.skipped { try Test.cancel("\(skipped)") }
         #expect(check.failures == [])
         #expect(check.isComplete, "\(check.output)")
