@@ -67,7 +67,8 @@ package struct DelayCounts: Equatable, Sendable {
     /// The range's upper end that a share of the delays does not exceed, in milliseconds; `nil` if there are
     /// none, or if it is in the last range.
     package func bound(of percent: Int) -> Int64? {
-        let needed = (sum * percent + 99) / 100
+        // In two parts, because a damaged file may have counts of any size.
+        let needed = sum / 100 * percent + (sum % 100 * percent + 99) / 100
         guard needed > 0 else { return nil }
         var seen = 0
         for (place, bound) in Self.bounds.enumerated() {

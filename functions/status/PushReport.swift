@@ -32,9 +32,10 @@ struct PushReport {
         var all = [PushCounts](repeating: PushCounts(), count: steps)
         var total = PushCounts()
         for hour in statistics.hours {
-            let place = (hour.start.milliseconds - first) / length
-            guard hour.start.milliseconds >= first, place < steps else { continue }
-            all[Int(place)] += hour.counts
+            // A damaged file of counts may name any moment.
+            let start = hour.start.milliseconds
+            guard start >= first, start < last + length else { continue }
+            all[Int((start - first) / length)] += hour.counts
             total += hour.counts
             if let known = services.firstIndex(where: { $0.service == hour.service }) {
                 services[known].sum += hour.counts
