@@ -197,7 +197,7 @@ package struct StoredDocument<Content: Document> {
     }
 
     /// The document, read under its lock. A cluster file system may show an older one for a while.
-    private func current(committed: Int64) throws(Failure) -> Stored<Content> {
+    func current(committed: Int64) throws(Failure) -> Stored<Content> {
         guard !options.isCache else { return try currentCached(committed: committed) }
         let start = Instant.now
         while true {

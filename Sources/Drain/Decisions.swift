@@ -131,7 +131,20 @@ final class Decisions: RunPart {
             try followToken(push, among: alternates)
             return try order.overtaken(push)
         }
-        return try decide(push, else: verdict, among: alternates)
+        let named = try renamed(user, push)
+        return try decide(push, else: verdict, among: alternates + (named.map { [$0] } ?? []))
+    }
+
+    /// The push to the same device for a user who had no external id when the message was accepted, and has
+    /// got one since: it moved the document. (OneSignal's routes.)
+    private func renamed(_ user: UserID, _ push: Push) throws(Failure) -> Delivery? {
+        guard let token = push.original.token, let alias = Alias(Alias.ownID, user.text),
+            try documents.user(user) == User(),
+            let named = try state.aliases.owner(of: alias), named != user
+        else { return nil }
+        return Delivery(
+            token: token, of: spool.service, id: push.original.deviceID,
+            environment: push.original.environment, user: named)
     }
 
     /// If another user of the device has replaced the token, the phone has that token now, and the one that

@@ -6,10 +6,12 @@ import Turnstone
 
 /// Erases a user everywhere, as a request asks. `deliver`, which is asked to end first, is started again.
 ///
+/// - Parameter isWhole: whether the user's document and aliases stay while anything cannot be read, because
+///   the answer has no place for what is left, and the repeated request has to find the user.
 /// - Returns: what was erased; `nil` if nothing was known and everything could be read.
 /// - Throws: later, if something is busy. A repeated request erases what is left.
 package func eraseUser(
-    _ user: UserID, in state: State, as request: Request
+    _ user: UserID, in state: State, as request: Request, isWhole: Bool = false
 ) throws(Failure) -> JSONValue? {
     let spools = Spools(state: state.folder)
     // The running drainers were asked to end, so they are started again whatever the result is, also for what
@@ -20,19 +22,20 @@ package func eraseUser(
         }
     }
     let result = Result { () throws(Failure) in
-        try erase(user, state, spools, at: request.time, Log(), resume: resume)
+        try erase(
+            user, state, spools, at: request.time, Log(), isWhole: isWhole, resume: resume)
     }
     if case .failure = result { try resume() }
     return try result.get()
 }
 
-/// Erases a user everywhere. Each step may be repeated. The user's document goes last, so that the next
-/// attempt finds what a killed program left.
+/// Erases a user everywhere. Each step may be repeated. The user's document goes last but for the aliases, so
+/// that the next attempt finds what a killed program left.
 ///
 /// - Parameter resume: called when delivery may go on.
 /// - Returns: what was erased; `nil` if nothing was known and everything could be read.
 private func erase(
-    _ user: UserID, _ state: State, _ spools: Spools, at now: Timestamp, _ log: Log,
+    _ user: UserID, _ state: State, _ spools: Spools, at now: Timestamp, _ log: Log, isWhole: Bool,
     resume: () throws(Failure) -> Void
 ) throws(Failure) -> JSONValue? {
     let looks = try state.eraseLooks(naming: user) { log.failure($0) }
@@ -49,8 +52,13 @@ private func erase(
             "unable to erase everything: a notification that names the user is just being accepted; repeat the request in 60 s",
             cause: "busy")
     }
+    var unreadable = erased.unreadable + sent.unreadable + looks.unreadable
+    if isWhole, unreadable > 0 { throw unfinished }
     erased.files += try state.eraseDocument(of: user)
-    let unreadable = erased.unreadable + sent.unreadable + looks.unreadable
+    let aliases = try state.eraseAliases(of: user) { log.failure($0) }
+    erased.files += aliases.files
+    unreadable += aliases.unreadable
+    if isWhole, unreadable > 0 { throw unfinished }
     guard !erased.isNothing || sent.pushes + sent.receipts + unreadable > 0 else { return nil }
     var members: JSONObject = [
         "devices": .integer(Int64(erased.devices)), "apiKeys": .integer(Int64(erased.keys)),
@@ -60,6 +68,11 @@ private func erase(
     members["unreadable"] = unreadable > 0 ? .integer(Int64(unreadable)) : nil
     return .object(members)
 }
+
+private let unfinished = Failure(
+    .later(seconds: 60),
+    "unable to erase everything: some files cannot be read; the log names them. Repeat the request once they can",
+    cause: "unreadable")
 
 /// Takes the user's devices and cancels what waits for them while no drainer runs. A later drainer finds
 /// nothing of the user.

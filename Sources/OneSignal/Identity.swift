@@ -1,5 +1,7 @@
 import Crypto
 import Documents
+import Edge
+import Profiles
 import Store
 import Turnstone
 import Unix
@@ -8,8 +10,8 @@ import Unix
 ///
 /// A user who was made without an external id has the onesignal_id as id.
 package enum Identity {
-    package static let externalID = "external_id"
-    package static let ownID = "onesignal_id"
+    package static let externalID = Alias.externalID
+    package static let ownID = Alias.ownID
 
     /// A new onesignal_id: a random UUID.
     static func newID() throws(Failure) -> String {
@@ -33,6 +35,32 @@ package enum Identity {
 }
 
 extension State {
+    /// Makes a user without an external id.
+    func makeAnonymousUser(_ request: Request) throws(Failure) -> UserID {
+        let id = try Identity.newID()
+        guard let user = UserID(id) else { throw .malformed(UserID.rule) }
+        let aliases: JSONValue = [Identity.ownID: .string(id)]
+        _ = try change(
+            user,
+            by: ProfileChange(Fields(["aliases": aliases]), givingReservedAliases: true),
+            as: request)
+        return user
+    }
+
+    /// Gives a user who was made without an external id one that nobody has.
+    ///
+    /// - Returns: whether it was done.
+    func name(_ user: UserID, as external: UserID) throws(Failure) -> Bool {
+        do throws(Failure) {
+            return try registry.name(user, as: external) { document in
+                Identity.isAnonymous(user, document.profile) && !document.isErasing
+            }
+        } catch {
+            guard error.disposition == .refused(.conflict) else { throw error }
+            return false
+        }
+    }
+
     /// The user with an identity; `nil` if there is none.
     package func user(_ label: String, _ id: String) throws(Failure) -> UserID? {
         if label == Identity.externalID {

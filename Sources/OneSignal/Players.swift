@@ -37,40 +37,56 @@ package struct Players {
         if let token = body.token, let user = try state.registry.users(of: token).first {
             return user
         }
-        let id = try Identity.newID()
-        guard let user = UserID(id) else { throw .malformed(UserID.rule) }
-        let aliases: JSONValue = [Identity.ownID: .string(id)]
-        let change = try ProfileChange(Fields(["aliases": aliases]))
-        _ = try state.change(user, by: change, as: request)
-        return user
+        return try state.makeAnonymousUser(request)
     }
 
     package func update(_ id: String, in app: App) throws(Failure) -> Response {
-        var fields = try request.fields()
-        try app.check(fields.text("app_id"))
-        var (user, device) = try subscriptions.find(id)
-        let body = try SubscriptionBody(player: &fields, changing: device, request.variables)
-        let change = try PlayerChange(&fields)
-        device = try body.claim(for: user, changing: device, state, as: request)
-        if let other = change.externalID, other != user {
-            device = try SubscriptionBody(keeping: device).claim(for: other, state, as: request)
-            user = other
-        }
-        try change.apply(to: user, state, as: request)
+        let device = try change(id, in: app, beginsSession: false)
         return .ok(["success": true, "id": .string(device.id)])
     }
 
     /// Counts a session of the device's user.
     package func beginSession(_ id: String, in app: App) throws(Failure) -> Response {
+        _ = try change(id, in: app, beginsSession: true)
+        return .ok(["success": true])
+    }
+
+    /// Changes a device, its user, and what is known of that user.
+    private func change(
+        _ id: String, in app: App, beginsSession: Bool
+    ) throws(Failure) -> Device {
         var fields = try request.fields()
         try app.check(fields.text("app_id"))
-        let (user, device) = try subscriptions.find(id)
-        let body = try SubscriptionBody(player: &fields, changing: device, request.variables)
+        let (owner, known) = try subscriptions.find(id)
+        let body = try SubscriptionBody(player: &fields, changing: known, request.variables)
         var change = try PlayerChange(&fields)
-        change.members["session"] = true
-        _ = try body.claim(for: user, changing: device, state, as: request)
+        if beginsSession { change.members["session"] = true }
+        let device = try body.claim(for: owner, changing: known, state, as: request)
+        let user = try give(device, of: owner, change)
         try change.apply(to: user, state, as: request)
-        return .ok(["success": true])
+        return device
+    }
+
+    /// Gives a device to the user whom a request names, or to a new one without an external id if the name is
+    /// empty.
+    ///
+    /// - Returns: its user afterwards.
+    private func give(
+        _ device: Device, of owner: UserID, _ change: PlayerChange
+    ) throws(Failure) -> UserID {
+        let profile = try state.users[owner].read()?.profile ?? Profile()
+        let isAnonymous = Identity.isAnonymous(owner, profile)
+        guard let user = change.externalID else {
+            guard change.hasEmptyID, !isAnonymous else { return owner }
+            let user = try state.makeAnonymousUser(request)
+            try subscriptions.give(device, to: user)
+            return user
+        }
+        guard user != owner else { return owner }
+        // What is known of a user without a name is about this device.
+        if isAnonymous, try state.name(owner, as: user) { return user }
+        try subscriptions.give(device, to: user)
+        return user
     }
 
     /// Changes the tags of a user.
@@ -147,10 +163,13 @@ package struct Players {
 /// What a request of the older client says about the user of a device.
 private struct PlayerChange {
     let externalID: UserID?
+    /// Whether it takes the device's user away.
+    let hasEmptyID: Bool
     /// As members of `PATCH /api/users/{id}`.
     var members = JSONObject()
 
     init(_ fields: inout Fields) throws(Failure) {
+        hasEmptyID = fields.rest["external_user_id"] == ""
         externalID = try fields.user("external_user_id")
         if let tags = try fields.object("tags") {
             members["tags"] = .object(PropertiesBody.tags(tags))

@@ -70,17 +70,6 @@ package struct SubscriptionBody {
         system = try fields.optionalText("device_os", atMost: Alias.longest)
     }
 
-    /// The same device with the known values that a transfer to another user keeps.
-    package init(keeping device: Device) {
-        platform = device.platform
-        token = device.token
-        environment = device.environment
-        isEnabled = device.isEnabled ? nil : false
-        appVersion = device.appVersion
-        model = device.model
-        system = device.system
-    }
-
     private static func platform(_ type: String) throws(Failure) -> Platform {
         switch type {
         case "iOSPush": return .ios
@@ -136,17 +125,20 @@ package struct SubscriptionBody {
     package func claim(
         for user: UserID, changing known: Device? = nil, _ state: State, as request: Request
     ) throws(Failure) -> Device {
-        var device = known
         if let token, token != known?.token || environment != nil || known == nil {
             var registration = Registration(token)
             registration.platform = platform ?? .ios
             registration.environment = environment
             registration.appVersion = appVersion
+            registration.model = model
+            registration.system = system
+            registration.isEnabled = isEnabled
             registration.previous = known?.token == token ? nil : known?.token
-            device = try state.registry.claim(registration, for: user, at: request.time)
+            let device = try state.registry.claim(registration, for: user, at: request.time)
             Log().registered(token, of: user)
+            return device
         }
-        guard let device else { return try unknownSubscription() }
+        guard let device = known else { throw noSubscription }
         var members = JSONObject()
         members["appVersion"] = appVersion.map { .string($0) }
         members["model"] = model.map { .string($0) }
@@ -159,7 +151,6 @@ package struct SubscriptionBody {
         return document.devices.first { $0.id == device.id } ?? device
     }
 
-    private func unknownSubscription() throws(Failure) -> Device { throw noSubscription }
 }
 
 let noSubscription = Failure.refused(.notFound, "Subscription not found")

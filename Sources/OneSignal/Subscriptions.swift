@@ -89,8 +89,15 @@ package struct Subscriptions {
         } else {
             throw noUser
         }
-        _ = try SubscriptionBody(keeping: device).claim(for: user, state, as: request)
+        try give(device, to: user)
         let document = try state.users[user].read() ?? User()
         return .ok(["identity": Identity.shown(user, document.profile)])
+    }
+
+    /// Makes a device another user's alone, with its id and all that is known of it.
+    func give(_ device: Device, to user: UserID) throws(Failure) {
+        guard try state.registry.users(of: device.token) != [user] else { return }
+        _ = try state.registry.transfer(device, to: user, at: request.time)
+        Log().registered(device.token, of: user)
     }
 }

@@ -4,7 +4,7 @@ import Profiles
 import Store
 import Turnstone
 
-let noUser = Failure.refused(.notFound, "User not found")
+package let noUser = Failure.refused(.notFound, "User not found")
 
 /// What OneSignal's clients do with users.
 package struct Users {
@@ -22,7 +22,33 @@ package struct Users {
     package func named() throws(Failure) -> UserID {
         let label = request[parameter: "alias_label"]
         let id = request[parameter: "alias_id"]
-        guard let user = try state.user(label, id) else { throw noUser }
+        guard let user = try state.user(label, id),
+            try state.users[user].read()?.isErasing != true
+        else { throw noUser }
+        return user
+    }
+
+    /// The user whom the path names, also if an erasure of the user was not finished.
+    ///
+    /// - Throws: not found if there is none. With an `external_id`, only an erasure can tell.
+    package func namedEvenIfErasing() throws(Failure) -> UserID {
+        let label = request[parameter: "alias_label"]
+        let id = request[parameter: "alias_id"]
+        guard label == Identity.externalID else {
+            guard let alias = Alias(label, id) else { throw noUser }
+            if let user = try state.aliases.owner(of: alias) { return user }
+            guard let user = try state.aliases.erasedOwner(of: alias) else { throw noUser }
+            return user
+        }
+        guard let user = UserID(id) else { throw noUser }
+        var document: User?
+        do throws(Failure) { document = try state.users[user].read() } catch {
+            // A damaged document is erased.
+            guard error.isDocumentSpecific else { throw error }
+        }
+        guard document.map({ !Identity.isAnonymous(user, $0.profile) }) ?? true else {
+            throw noUser
+        }
         return user
     }
 
@@ -124,7 +150,14 @@ package struct Users {
             }
             let other = try state.users[external].read()
             guard other == nil else { return try conflict(identity, with: user) }
-            try rename(user, document, to: external)
+            if !identity.aliases.members.isEmpty,
+                case .failure = try changing(user, ["aliases": .object(identity.aliases)], identity)
+            {
+                return try conflict(identity, with: user)
+            }
+            guard try state.name(user, as: external) else {
+                return try conflict(identity, with: user)
+            }
             user = external
         }
         switch try changing(user, ["aliases": .object(identity.aliases)], identity) {
@@ -147,29 +180,11 @@ package struct Users {
         return .ok(["identity": Identity.shown(user, changed.profile)])
     }
 
-    /// Gives a user who was made without an external id one. The document moves to the new name.
-    private func rename(
-        _ user: UserID, _ document: User, to external: UserID
-    ) throws(Failure) {
-        let devices = document.devices.filter { $0.kind == .device }
-        for device in devices {
-            _ = try SubscriptionBody(keeping: device).claim(for: external, state, as: request)
-        }
-        var none = JSONObject()
-        for alias in document.profile.aliases { none[alias.label] = .null }
-        _ = try state.change(
-            user, by: ProfileChange(Fields(["aliases": .object(none)])), as: request)
-        var members = document.profile.listing.object ?? [:]
-        if document.profile.aliases.isEmpty { members["aliases"] = nil }
-        for member in members.members where member.value == .null { members[member.name] = nil }
-        _ = try state.change(external, by: ProfileChange(Fields(members)), as: request)
-    }
-
     /// - Returns: a failure if another user has one of the aliases.
     private func changing(
         _ user: UserID, _ members: JSONObject, _ identity: IdentityBody
     ) throws(Failure) -> Result<User, Failure> {
-        let change = try ProfileChange(Fields(members))
+        let change = try ProfileChange(Fields(members), givingReservedAliases: true)
         do throws(Failure) {
             return .success(try state.change(user, by: change, as: request))
         } catch {

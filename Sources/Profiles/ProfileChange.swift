@@ -7,6 +7,8 @@ import Unix
 package struct ProfileChange {
     /// By label.
     private let aliases: [(label: String, alias: Alias?)]
+    /// Whether it may change aliases that only OneSignal's routes give.
+    private let givesReservedAliases: Bool
     /// By name, with `null` for one that is removed.
     private let tags: JSONObject
     private let language: Setting<LanguageTag>
@@ -20,8 +22,12 @@ package struct ProfileChange {
 
     /// Reads all members of a request's body.
     ///
+    /// - Parameter givesReservedAliases: whether it may change aliases that only OneSignal's routes give.
     /// - Throws: malformed if a member is unknown or has the wrong type, unacceptable for a wrong value.
-    package init(_ body: Fields) throws(Failure) {
+    package init(_ body: Fields, givingReservedAliases givesReservedAliases: Bool = false)
+        throws(Failure)
+    {
+        self.givesReservedAliases = givesReservedAliases
         var fields = body
         aliases = try fields.aliases()
         tags = try fields.tags()
@@ -58,6 +64,12 @@ package struct ProfileChange {
     func apply(to document: inout User, at now: Timestamp) throws(Failure) {
         let before = document
         for (label, alias) in aliases {
+            let known = document.profile.alias(label)
+            guard
+                givesReservedAliases || alias == known || !(Alias(label, "-")?.isReserved ?? false)
+            else {
+                throw .unacceptable("aliases.\(label) cannot be changed: this server gives it")
+            }
             if let alias {
                 document.profile.set(alias)
             } else {
@@ -77,6 +89,7 @@ package struct ProfileChange {
         document.profile.sessionCount = sessionCount ?? document.profile.sessionCount
         if beginsSession { document.profile.beginSession(at: now) }
         for device in devices { try device.apply(to: &document.devices) }
+        document.isErasing = false
         if document != before { document.profile.revision += 1 }
     }
 

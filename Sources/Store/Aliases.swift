@@ -17,6 +17,15 @@ package struct Aliases {
         return nil
     }
 
+    /// The user whom the index names for an alias that nobody has, if the user has no document: an erasure
+    /// was killed before its end.
+    package func erasedOwner(of alias: Alias) throws(Failure) -> UserID? {
+        for user in try state.aliasDocuments[alias].read()?.users ?? [] {
+            if try state.users[user].read() == nil { return user }
+        }
+        return nil
+    }
+
     /// Changes a user's document, which may get these aliases and lose others.
     ///
     /// - Parameter claimed: the aliases that the user may have afterwards and that may be new.
@@ -67,7 +76,7 @@ package struct Aliases {
     }
 
     /// Removes the user from the index of each alias that the user's document does not have.
-    private func forget(_ aliases: [Alias], of user: UserID) throws(Failure) {
+    func forget(_ aliases: [Alias], of user: UserID) throws(Failure) {
         for alias in aliases {
             let index = state.aliasDocuments[alias]
             guard try index.read() != nil else { continue }

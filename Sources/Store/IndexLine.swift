@@ -40,6 +40,11 @@ enum IndexLine {
         members["n"] = profile.sessionCount == 0 ? nil : .integer(profile.sessionCount)
         let devices = document.devices.filter { $0.isOpenToMessages }
         members["d"] = devices.isEmpty ? nil : .array(devices.map { $0.indexed })
+        var ids = JSONObject()
+        for device in document.devices where device.kind == .device && !device.isOpenToMessages {
+            if let id = device.firstID { ids[id] = 1 }
+        }
+        members["i"] = ids.members.isEmpty ? nil : .object(ids)
         return members
     }
 

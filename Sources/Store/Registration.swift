@@ -14,6 +14,15 @@ package struct Registration {
     package var appVersion: String?
     /// The token that this one replaces.
     package var previous: DeviceToken?
+    /// The model and the operating system as the app names them; `nil` leaves the known value.
+    package var model: String?
+    package var system: String?
+    /// Whether messages to it are allowed; `nil` leaves the known value.
+    package var isEnabled: Bool?
+    /// The device that another user had, if it moves with its id and all that is known of it.
+    private(set) var moved: Device?
+    /// Whether a killed program has begun to move it.
+    var isResumed = false
     /// For a Live Activity: the number of its session's newest state, and how many of the session's states
     /// were taken.
     var joined: (number: Int64, turn: Int64) = (0, 0)
@@ -22,11 +31,20 @@ package struct Registration {
         self.token = token
     }
 
+    /// A device that moves to another user.
+    init(moving device: Device) {
+        token = device.token
+        kind = device.kind
+        platform = device.platform
+        moved = device
+    }
+
     /// Whether the indices already know everything that it says about a device.
     func renews(_ device: Device) -> Bool { device.token == token && device.kind == kind }
 
     /// Inherits what is known about the token from its previous owners.
     mutating func inherit(_ devices: [Device]) {
+        if moved != nil, let device = devices.first { moved = device }
         for device in devices where device.platform == platform {
             environment = environment ?? device.environment
         }
@@ -63,6 +81,7 @@ extension User {
     ) throws(Failure) -> (device: Device, left: [Device]) {
         let before = devices.count
         let result = add(registration, at: time)
+        isErasing = false
         guard devices.count > before else { return result }
         let isActivity = registration.kind.isLiveActivity
         let limit = isActivity ? quotas.activities : quotas.devices
@@ -81,13 +100,19 @@ extension User {
     ) -> (device: Device, left: [Device]) {
         let place = place(of: registration)
         let before = place.map { devices[$0] }
-        var device = before ?? newDevice(registration.token, at: time)
+        let arriving = before == nil ? registration.moved.map { arrived($0, at: time) } : nil
+        var device = before ?? arriving ?? newDevice(registration.token, at: time)
         if device.kind.session != registration.kind.session || before == nil {
             device.joined = registration.joined.number
             device.activity?.follow(
                 after: registration.joined.number, turn: registration.joined.turn)
         }
-        device.take(registration, at: time)
+        if arriving == nil { device.take(registration, at: time) }
+        if arriving == nil,
+            !device.isDescribed(as: before ?? Device(device.token, registered: time))
+        {
+            profile.revision += 1
+        }
         silence = nil
         for replaced in devices where registration.replaces(replaced) && replaced.id != device.id {
             device.takeOver(replaced)
@@ -103,6 +128,20 @@ extension User {
     func place(of registration: Registration) -> Int? {
         devices.firstIndex { $0.token == registration.token }
             ?? devices.firstIndex { registration.replaces($0) }
+    }
+
+    /// A device as another user had it, without what concerned that user. If its id is a listed device's, it
+    /// gets another one.
+    private func arrived(_ moved: Device, at time: Timestamp) -> Device {
+        var device = moved
+        device.notice = 0
+        device.shownTurns = nil
+        device.activity = nil
+        if devices.contains(where: { known in known.ids.contains { moved.ids.contains($0) } }) {
+            device.firstID = publicID(of: "\(moved.token.text) \(time.milliseconds)")
+            device.formerIDs = []
+        }
+        return device
     }
 
     /// A new device. If its token once belonged to a device that is still listed, it gets another id.
@@ -147,11 +186,19 @@ extension Device {
         environment = registration.environment ?? environment
         name = registration.name ?? name
         appVersion = registration.appVersion ?? appVersion
+        model = registration.model ?? model
+        system = registration.system ?? system
+        isEnabled = registration.isEnabled ?? isEnabled
         quarantined = nil
         refusals = nil
         guard time > registered else { return }
         firstRegistered = created
         registered = time
+    }
+
+    /// Whether what the routes for profiles change is the same.
+    fileprivate func isDescribed(as other: Device) -> Bool {
+        model == other.model && system == other.system && isEnabled == other.isEnabled
     }
 
     /// Takes the place of another device too, whose token was replaced by its own.

@@ -37,7 +37,8 @@ extension Registry {
         return added.device
     }
 
-    /// Registers a token for this user alone, as of `time`. Calling it again renews the registration.
+    /// Registers a token for this user alone, as of `time`. Calling it again renews the registration. So does
+    /// ``transfer(_:to:at:)`` with a device that another user had.
     ///
     /// The other users lose it first: after a crash in between nobody has it, and never two.
     ///
@@ -52,7 +53,7 @@ extension Registry {
         }
     ) throws(Failure) -> Device {
         let index = state.tokens[registration.token]
-        if try index.read()?.users == [user],
+        if registration.moved == nil, try index.read()?.users == [user],
             let renewed = try renew(registration, of: user, asPlayer: false, at: time)
         {
             return renewed
@@ -62,13 +63,14 @@ extension Registry {
         try checkNames(registration, for: user)
         var lost: [(devices: [Device], user: UserID)] = []
         let added = try index.holding { (known, commit) throws(Failure) in
+            var registration = try refreshed(registration, among: known.users)
             var holders = known
             holders.add(user)
             try commit(holders)
+            try begin(registration, for: user, at: time)
             for other in holders.users where other != user {
                 lost.append((try take(registration.token, from: other), other))
             }
-            var registration = registration
             registration.inherit(lost.flatMap { $0.devices })
             let keys = IndexKey.all(registration.token, registration.kind).dropFirst()
             let added: Added
@@ -84,9 +86,15 @@ extension Registry {
                     }
                 }
             } catch {
-                if lost.isEmpty { try undo(error, commit, known, of: user) }
+                if lost.isEmpty {
+                    try undo(error, commit, known, of: user)
+                } else if case .refused = error.disposition {
+                    try giveBack(registration, to: lost, at: time)
+                    try commit(known)
+                }
                 throw error
             }
+            try end(registration)
             holders.users = [user]
             try commit(holders)
             return added
@@ -100,7 +108,7 @@ extension Registry {
         return added.device
     }
 
-    private typealias Added = (device: Device, left: [Device])
+    typealias Added = (device: Device, left: [Device])
 
     /// Renews a registration that the indices know already, without their locks.
     ///
@@ -120,7 +128,7 @@ extension Registry {
         return added.device
     }
 
-    private func add(
+    func add(
         _ registration: Registration, to user: UserID, asPlayer: Bool, at time: Timestamp
     ) throws(Failure) -> Added {
         try state.users[user].update { (document) throws(Failure) in
@@ -279,7 +287,7 @@ extension Registry {
 }
 
 extension Holders {
-    fileprivate mutating func add(_ user: UserID) {
+    mutating func add(_ user: UserID) {
         if !users.contains(user) { users.append(user) }
     }
 }

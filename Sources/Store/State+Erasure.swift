@@ -21,8 +21,8 @@ extension State {
         package var isNothing: Bool { devices + keys + files == 0 }
     }
 
-    /// Removes all devices from the user's document, so that nothing more is accepted for them. The caller
-    /// must hold the drainer's election.
+    /// Removes all devices from the user's document, so that nothing more is accepted for them, and what is
+    /// known of the user but the aliases. The caller must hold the drainer's election.
     ///
     /// - Returns: the devices.
     package func takeDevices(of user: UserID) throws(Failure) -> [Device] {
@@ -31,7 +31,11 @@ extension State {
             guard try users[user].read() != nil else { return [] }
             return try users[user].update { document in
                 let devices = document.devices
+                let aliases = document.profile.aliases
                 document.devices = []
+                document.profile = Profile()
+                document.profile.aliases = aliases
+                document.isErasing = true
                 return devices
             }
         } catch {
@@ -91,13 +95,7 @@ extension State {
         try eraseUser(user, from: tokens, &erased, &unreadable)
         try eraseUser(user, from: activities, &erased, &unreadable)
         try eraseUser(user, from: sessions, &erased, &unreadable)
-        // The name of an alias' document is made from the alias.
-        try eraseFiles(aliasDocuments.folder, naming: user, &erased, &unreadable) {
-            (name) throws(Failure) in
-            let index = aliasDocuments[named: DocumentName(hash: name)]
-            try index.update { $0.remove(user) }
-            _ = try index.remove { $0.users.isEmpty }
-        }
+        erased.files += try eraseTransfers(to: user, &unreadable)
         var keys = 0
         try eraseFiles(keyDocuments.folder, naming: user, &erased, &unreadable) {
             (name) throws(Failure) in
@@ -121,6 +119,40 @@ extension State {
         erased.files += try eraseLogs(of: user, &unreadable)
         erased.unreadable = unreadable.count
         return erased
+    }
+
+    /// Removes the user from the index of aliases, after the user's document: the alias of a user who is
+    /// being erased stays found, and nobody else's, until the document is gone.
+    package func eraseAliases(
+        of user: UserID, report: @escaping (Failure) -> Void
+    ) throws(Failure) -> Erased {
+        var erased = Erased()
+        var unreadable = Skipped(report)
+        // The name of an alias' document is made from the alias.
+        try eraseFiles(aliasDocuments.folder, naming: user, &erased, &unreadable) {
+            (name) throws(Failure) in
+            let index = aliasDocuments[named: DocumentName(hash: name)]
+            try index.update { $0.remove(user) }
+            _ = try index.remove { $0.users.isEmpty }
+        }
+        erased.unreadable = unreadable.count
+        return erased
+    }
+
+    /// Removes transfers of devices to the user that killed programs have left.
+    private func eraseTransfers(
+        to user: UserID, _ unreadable: inout Skipped
+    ) throws(Failure) -> Int {
+        var count = 0
+        for name in try unreadable.names(in: transfers.folder) {
+            let path = "\(transfers.folder)/\(name)"
+            try unreadable.attempt { () throws(SystemError) in
+                try Files.contains(quoted(user), in: path)
+            } then: { (isNamed) in
+                if isNamed, Files.remove(path) { count += 1 }
+            }
+        }
+        return count
     }
 
     private func eraseUser<Key>(

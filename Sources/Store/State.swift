@@ -27,6 +27,7 @@ package struct State {
             throw variables.wrong(name, "must be an absolute path, such as /var/lib/turnstone")
         }
         try checkVersion()
+        registry.finishTransfers()
     }
 
     var versionPath: String { "\(folder)/version.json" }
@@ -103,6 +104,8 @@ package struct State {
     /// By the apps' names of Live Activities and of sessions.
     package var activities: Shelf<String, Holders> { Shelf(folder: "\(folder)/activities") }
     package var sessions: Shelf<String, Holders> { Shelf(folder: "\(folder)/sessions") }
+    /// Transfers of devices that have begun, by the names of the tokens' documents, whose locks guard them.
+    var transfers: Shelf<DocumentName, Transfer> { Shelf(folder: "\(folder)/transfers") }
     package var channels: Shelf<ChannelID, Channel> { Shelf(folder: "\(folder)/channels") }
     package var keyDocuments: Shelf<DocumentName, Key> { Shelf(folder: "\(folder)/keys") }
     package var looks: Shelf<PlayerID, Look> {

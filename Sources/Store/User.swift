@@ -40,6 +40,9 @@ package struct User: Document {
     /// Whether a user with a player's number is that player. `/register` says so. A number in a JSON Web
     /// Token's claim may mean anybody.
     package internal(set) var isPlayer = true
+    /// Whether the user's erasure has begun. The aliases stay to its end, so that a request that is repeated
+    /// finds the user, and nobody else can claim them before.
+    package var isErasing = false
     private var unknown = JSONObject()
 
     package init() {}
@@ -99,6 +102,7 @@ extension User {
         }
         record = members.take("record")?.integer
         isPlayer = members.take("player")?.bool ?? true
+        isErasing = members.take("erasing")?.bool ?? false
         unknown = members.rest
     }
 
@@ -120,6 +124,7 @@ extension User {
         members["unreached"] = unreached.isEmpty ? nil : unreached.json
         members["record"] = record.map { .integer($0) }
         members["player"] = isPlayer ? nil : false
+        members["erasing"] = isErasing ? true : nil
         return members.adding(unknown)
     }
 }

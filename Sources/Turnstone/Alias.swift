@@ -11,6 +11,15 @@ package struct Alias: Sendable {
     package static let most = 20
     package static let longest = 128
 
+    /// The labels that only OneSignal's routes give: a user's own id, and the id that they make.
+    package static let externalID = "external_id"
+    package static let ownID = "onesignal_id"
+
+    /// Whether only OneSignal's routes give this label.
+    package var isReserved: Bool {
+        label.utf8.elementsEqual(Self.externalID.utf8) || label.utf8.elementsEqual(Self.ownID.utf8)
+    }
+
     /// - Returns: `nil` if a part is too short or too long, or has a NUL.
     package init?(_ label: String, _ id: String) {
         guard Self.isPart(label), Self.isPart(id) else { return nil }

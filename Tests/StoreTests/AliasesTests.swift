@@ -110,7 +110,7 @@ import Turnstone
     @Test("erasing a user erases the alias")
     func erased() throws {
         try claim(alias, for: ann)
-        let erased = try scratch.state.eraseTraces(of: ann, []) { Issue.record($0) }
+        let erased = try scratch.state.eraseAliases(of: ann) { Issue.record($0) }
         #expect(erased.files == 1)
         #expect(indices.isEmpty)
     }

@@ -354,6 +354,94 @@ import Turnstone
         #expect(try devices(ann).map { $0.takesBadges(by: all) } == [false, true, true])
     }
 
+    /// Transfers a device of ann's, whose token was replaced and which is switched off.
+    private func closedDevice() throws -> Device {
+        try claim("ab", ann) { $0.model = "iPhone15,2" }
+        return try claim("cd", ann, previous: "ab", after: .hours(1)) { $0.isEnabled = false }
+    }
+
+    @Test("a transferred device keeps its id, and stays switched off")
+    func transferred() throws {
+        let device = try closedDevice()
+        let given = try registry.transfer(device, to: bob, at: time + .hours(2))
+        #expect(given == device && !given.isEnabled && given.model == "iPhone15,2")
+        #expect(try devices(bob) == [device] && devices(ann).isEmpty && holders("cd") == ["bob"])
+        #expect(try registry.devices(withIDs: [device.id]).map(\.user) == [bob])
+        #expect(!scratch.files.contains { $0.hasPrefix("transfers/") })
+    }
+
+    @Test("a transfer that stopped half-way is finished by the next program")
+    func finished() throws {
+        let device = try closedDevice()
+        let busy = scratch.state.users[bob]
+        try busy.update { _ in }
+        try busy.holding { (_, _) throws(Failure) in
+            #expect(
+                cause {
+                    try Lock.waiting(upTo: .milliseconds(1)) { () throws(Failure) in
+                        _ = try registry.transfer(device, to: bob, at: time)
+                    }
+                } == "busy")
+            #expect((try? devices(ann)) == [] && (try? devices(bob)) == [])
+            // Bob's document is still locked.
+            _ = try? Scratch.open(scratch.folder.path)
+            #expect((try? devices(bob)) == [])
+        }
+        _ = try Scratch.open(scratch.folder.path)
+        #expect(try devices(bob) == [device] && devices(ann).isEmpty)
+        #expect(!scratch.files.contains { $0.hasPrefix("transfers/") })
+    }
+
+    @Test("an app's registration overtakes a transfer that stopped half-way")
+    func overtaken() throws {
+        let device = try closedDevice()
+        try scratch.state.users[bob].holding { (_, _) throws(Failure) in
+            _ = cause {
+                try Lock.waiting(upTo: .milliseconds(1)) { () throws(Failure) in
+                    _ = try registry.transfer(device, to: bob, at: time)
+                }
+            }
+        }
+        let cid = UserID("cid")!
+        try claim("cd", cid, after: .hours(3))
+        _ = try Scratch.open(scratch.folder.path)
+        #expect(try tokens(cid) == ["cd"] && devices(bob).isEmpty && devices(ann).isEmpty)
+    }
+
+    @Test("a transfer to a user with as many devices as allowed is refused, and changes nothing")
+    func transferQuota() throws {
+        for number in 10..<60 { try claim("\(number)", bob) }
+        let device = try closedDevice()
+        #expect(cause { _ = try registry.transfer(device, to: bob, at: time) } == "refused")
+        #expect(try devices(ann) == [device])
+        #expect(!scratch.files.contains { $0.hasPrefix("transfers/") })
+    }
+
+    @Test("a user is given one id, and an id is given to one user, whoever asks at once")
+    func namedAtOnce() throws {
+        for round in 0..<20 {
+            for number in 0..<4 {
+                try claim(
+                    "a\(round % 10)\(round / 10)\(number)", UserID("anon-\(round)-\(number)")!)
+            }
+            atOnce(8) { number in
+                let user = UserID("anon-\(round)-\(number % 4)")!
+                let name = UserID("name-\(round)-\(number / 4)")!
+                _ = try? patiently {
+                    try registry.name(user, as: name) { !$0.devices.isEmpty }
+                }
+            }
+            let names = try (0..<2).map { try devices(UserID("name-\(round)-\($0)")!).count }
+            #expect(names == [1, 1])
+            let left = try (0..<4).filter { try !devices(UserID("anon-\(round)-\($0)")!).isEmpty }
+            #expect(left.count == 2)
+            for number in 0..<4 {
+                let token = DeviceToken("a\(round % 10)\(round / 10)\(number)")!
+                #expect(try registry.users(of: token).count == 1)
+            }
+        }
+    }
+
     @Test("of users who claim one token at the same time, one has it, and the index is right")
     func claimsAtOnce() async throws {
         let path = scratch.folder.path

@@ -36,14 +36,12 @@ serve(
     },
     Route("DELETE", "/apps/{app_id}/users/by/{alias_label}/{alias_id}") {
         (request) throws(Failure) in
-        let (users, user) = try named(request)
-        let erased = try eraseUser(user, in: users.state, as: request)
+        _ = try App(inPathOf: request)
+        let users = try Users(request)
+        let user = try users.namedEvenIfErasing()
         // OneSignal's answer has no place for what is left.
-        guard erased?.object?["unreadable"] == nil else {
-            throw Failure(
-                .later(seconds: 60),
-                "unable to erase everything: some files cannot be read; the log names them. Repeat the request once they can",
-                cause: "unreadable")
+        guard try eraseUser(user, in: users.state, as: request, isWhole: true) != nil else {
+            throw noUser
         }
         return .ok([:])
     },

@@ -1,0 +1,68 @@
+import Turnstone
+import Unix
+
+extension StoredDocument {
+    /// Gives the document the name of another one that does not exist, in one step: readers find it under
+    /// either name.
+    ///
+    /// - Parameter change: changes the content before that, with both documents' locks held. If it throws,
+    ///   nothing is changed.
+    /// - Returns: whether the name was free.
+    ///
+    /// The instant of commit is the `rename`. C: `rename(2)`.
+    package func move(
+        to target: StoredDocument<Content>, _ change: (inout Content) throws(Failure) -> Void
+    ) throws(Failure) -> Bool {
+        // One order for all programs, so that no two wait for each other.
+        if path < target.path {
+            return try Lock.holding(path) { (own) throws(Failure) in
+                try Lock.holding(target.path) { (other) throws(Failure) in
+                    try move(own, to: target, other, change)
+                }
+            }
+        }
+        return try Lock.holding(target.path) { (other) throws(Failure) in
+            try Lock.holding(path) { (own) throws(Failure) in
+                try move(own, to: target, other, change)
+            }
+        }
+    }
+
+    private func move(
+        _ own: borrowing Lock, to target: StoredDocument<Content>, _ other: borrowing Lock,
+        _ change: (inout Content) throws(Failure) -> Void
+    ) throws(Failure) -> Bool {
+        guard try target.current(committed: other.committedRevision()).revision == 0 else {
+            return false
+        }
+        var stored = try current(committed: own.committedRevision())
+        var content = stored.content
+        try change(&content)
+        if content != stored.content {
+            stored = Stored(content: content, revision: stored.revision.saturatingAdd(1))
+            let text = try stored.checkedText()
+            try systemCalls(Files.replace(path, with: text))
+            own.remember(stored.revision)
+        }
+        try recorded(content, Content()) { () throws(Failure) in
+            try target.recorded(Content(), content) { () throws(Failure) in
+                // The revision first: with it, a missing document would count as lost.
+                own.remember(0)
+                try systemCalls(Files.rename(path, target.path))
+            }
+        }
+        other.remember(stored.revision)
+        // A process that waits for this lock sees that the file is gone, and makes a new one.
+        Files.remove("\(path).lock")
+        Files.remove(Files.temporary(for: path))
+        for moved in [target.path, path] { try systemCalls(Files.synchronizeFolder(of: moved)) }
+        return true
+    }
+
+    private func recorded(
+        _ before: Content, _ after: Content, _ commit: () throws(Failure) -> Void
+    ) throws(Failure) {
+        guard let recording else { return try commit() }
+        try recording(before, after, commit)
+    }
+}

@@ -1,0 +1,94 @@
+import Documents
+import Turnstone
+import Unix
+
+extension Registry {
+    /// Gives a device to another user, with its id and all that is known of it.
+    ///
+    /// - Throws: a conflict if the user has as many devices as allowed.
+    package func transfer(
+        _ device: Device, to user: UserID, at time: Timestamp
+    ) throws(Failure) -> Device {
+        try claim(Registration(moving: device), for: user, at: time)
+    }
+
+    /// Finishes the transfers that killed programs have left. Those at which a program is at work stay.
+    func finishTransfers() {
+        var names: [String] = []
+        do throws(SystemError) { names = try Files.names(in: state.transfers.folder) } catch {}
+        for name in names where name.utf8.suffix(5).elementsEqual(".json".utf8) {
+            let hash = String(decoding: Array(name.utf8.dropLast(5)), as: UTF8.self)
+            do throws(Failure) {
+                try finish(state.transfers[named: DocumentName(single: hash)])
+            } catch {
+                error.recordFile()
+            }
+        }
+    }
+
+    private func finish(_ document: StoredDocument<Transfer>) throws(Failure) {
+        guard let transfer = try document.readUnlocked(), let user = transfer.user,
+            let device = transfer.device
+        else { return }
+        var registration = Registration(moving: device)
+        registration.isResumed = true
+        try Lock.waiting(upTo: .milliseconds(0)) { () throws(Failure) in
+            _ = try claim(registration, for: user, at: transfer.time)
+        }
+    }
+
+    /// The registration with the device as its user has it now.
+    func refreshed(
+        _ registration: Registration, among users: [UserID]
+    ) throws(Failure) -> Registration {
+        guard registration.moved != nil, !registration.isResumed else { return registration }
+        for user in users {
+            let devices = try state.users[user].read()?.devices ?? []
+            guard let device = devices.first(where: { $0.token == registration.token }) else {
+                continue
+            }
+            return Registration(moving: device)
+        }
+        throw .refused(.notFound, "nobody has the device any more")
+    }
+
+    /// Writes down that a transfer begins. The token's index must be locked.
+    func begin(
+        _ registration: Registration, for user: UserID, at time: Timestamp
+    ) throws(Failure) {
+        let document = state.transfers[named: registration.transferName]
+        guard !registration.isResumed else {
+            guard try document.readUnlocked() != nil else {
+                throw Failure(
+                    .later(seconds: 1), "the transfer was finished by another program",
+                    cause: "finished")
+            }
+            return
+        }
+        guard let device = registration.moved else { return }
+        try document.writeUnlocked(Transfer(of: device, to: user, at: time))
+    }
+
+    /// Gives a device that cannot be transferred back to the user who lost it.
+    func giveBack(
+        _ registration: Registration, to users: [(devices: [Device], user: UserID)],
+        at time: Timestamp
+    ) throws(Failure) {
+        guard registration.moved != nil, let previous = users.first(where: { !$0.devices.isEmpty })
+        else { return }
+        _ = try add(registration, to: previous.user, asPlayer: false, at: time)
+        try end(registration)
+    }
+
+    /// Removes what a transfer of the token has written down: it is over, or overtaken by a registration. The
+    /// token's index must be locked.
+    func end(_ registration: Registration) throws(Failure) {
+        let path = state.transfers[named: registration.transferName].path
+        guard Files.remove(path) else { return }
+        try systemCalls(Files.synchronizeFolder(of: path))
+    }
+}
+
+extension Registration {
+    fileprivate var transferName: DocumentName { DocumentName(single: token.documentName.file) }
+}
