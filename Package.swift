@@ -310,7 +310,7 @@ let checks: [Target] = [
     tests("Edge", and: ["JSON"]),
     tests("Callers", and: ["Edge", "JSON", "Crypto"]),
     tests("Store", and: ["TestSupport", "Documents", "JSON", "Unix"]),
-    tests("Audiences", and: ["JSON"]),
+    tests("Audiences", and: ["TestSupport", "Documents", "JSON"]),
     tests("OneSignal", and: ["Audiences", "Edge", "JSON", "Messages"]),
     tests("Messages", and: ["TestSupport", "Edge", "JSON"]),
     tests("Spool", and: ["TestSupport", "JSON", "Unix"]),

@@ -33,9 +33,9 @@ import Turnstone
         #expect((2000...8000).contains(matches), "seed \(seed)")
     }
 
-    private static let now: Int64 = 1_795_262_400_000
+    static let now: Int64 = 1_795_262_400_000
 
-    private struct RandomUser {
+    struct RandomUser {
         var tags: [String: String] = [:]  // JSON texts
         var language: String?
         var country: String?
@@ -44,6 +44,20 @@ import Turnstone
         var lastSession: Int64?
         var firstSession: Int64?
         var sessions = 0
+
+        /// The profile as a user's document has it.
+        var document: [String: Any] {
+            var members: [String: Any] = ["revision": 1]
+            members["tags"] = tags.mapValues {
+                try! JSONSerialization.jsonObject(with: Data($0.utf8), options: .fragmentsAllowed)
+            }
+            members["language"] = language
+            members["country"] = country
+            members["last_session"] = lastSession
+            members["first_session"] = firstSession
+            if sessions > 0 { members["sessions"] = sessions }
+            return members
+        }
 
         var facts: Facts {
             var profile = Profile()
@@ -61,7 +75,7 @@ import Turnstone
         }
     }
 
-    private func randomUser(_ random: inout Seeded) -> RandomUser {
+    func randomUser(_ random: inout Seeded) -> RandomUser {
         var user = RandomUser()
         for name in Self.names where random.one(in: 3) != 0 {
             user.tags[name] = Self.values[random.one(in: Self.values.count)]
@@ -88,7 +102,7 @@ import Turnstone
     private static let languages = ["en", "en-GB", "de", "pt-BR"]
     private static let countries = ["DE", "US", "BR"]
 
-    private func randomFilter(_ random: inout Seeded) -> String {
+    func randomFilter(_ random: inout Seeded) -> String {
         var elements: [String] = []
         for place in 0...random.one(in: 4) {
             if place > 0 {
@@ -150,7 +164,7 @@ import Turnstone
 
     // MARK: - The plain evaluation
 
-    private func plainly(matches user: RandomUser, _ list: [[String: Any]]) -> Bool {
+    func plainly(matches user: RandomUser, _ list: [[String: Any]]) -> Bool {
         var result = false
         var group = true
         for element in list {

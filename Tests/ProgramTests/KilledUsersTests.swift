@@ -233,4 +233,24 @@ import Turnstone
         #expect(holders.count == 1 && holders != ["users/49/ann.json"])
         #expect(try self.holders(of: Self.other, in: installation) == ["users/49/ann.json"])
     }
+
+    @Test("a message that waits while its user gets a name arrives")
+    func namedWhileWaiting() throws {
+        let installation = try installation(
+            of: Self.anonymous, in: "users/0b/\(Self.anonymous).json")
+        let sent = try ask(
+            "onesignal-notifications", "POST", "/notifications",
+            #"{"app_id": "\(Endpoint.appID)", "include_aliases": {"crm": ["17"]}, "target_channel": "push", "contents": {"en": "x"}}"#,
+            in: installation)
+        #expect(sent.status == 200, "\(sent.body)")
+        let named = try ask(
+            "onesignal-users", "PATCH", "\(Self.app)/users/by/crm/17/identity",
+            #"{"identity": {"external_id": "cid"}}"#, in: installation)
+        #expect(named.status == 200, "\(named.body)")
+        var environment = installation.environment
+        environment["DELIVER_LINGER_SECONDS"] = "0"
+        _ = try Programs.run("deliver", environment: environment)
+        let pushes = installation.state.files().filter { $0.key.hasPrefix("outgoing/") }
+        #expect(pushes.count == 1)
+    }
 }
