@@ -314,6 +314,17 @@ def transfer():
 
 
 attempt("transfer_subscription gives a subscription to another user", transfer)
+
+
+def transfer_closed():
+    made = api.create_subscription(APP, "external_id", "bob", SubscriptionBody(
+        subscription=Subscription(type="iOSPush", token="f6" * 32, enabled=False, device_model="iPad")))
+    api.transfer_subscription(APP, made.subscription.id, TransferSubscriptionRequestBody(identity={"external_id": "ann"}))
+    moved = [s for s in api.get_user(APP, "external_id", "ann").subscriptions if s.id == made.subscription.id]
+    return len(moved) == 1 and not moved[0].enabled and moved[0].device_model == "iPad", (made, moved)
+
+
+attempt("a subscription that is switched off stays off when it is transferred", transfer_closed)
 attempt("create_alias_by_subscription adds an alias to its user", lambda: (
     api.create_alias_by_subscription(APP, ids["AndroidPush"], UserIdentityBody(identity={"crm": "b-1"})).identity["crm"] == "b-1"
     and api.get_aliases(APP, "crm", "b-1").identity["external_id"] == "bob"))
@@ -392,6 +403,15 @@ attempt("old: send, view and cancel", old_sending)
 attempt("old: the list of notifications", lambda: old.view_notifications({"limit": 1}).body["total_count"] > 5)
 attempt("old: a refusal raises OneSignal's sentence", lambda: (
     (answer := refused(lambda: old.send_notification({"contents": {"en": "x"}}))) == (400, [onesignal.errors.OneSignalErrors.NO_TARGETING_SPECIFIED]), answer))
+
+
+def unlinked():
+    old.edit_device(ids["player"], {"external_user_id": ""})
+    seen = old.view_device(ids["player"]).body
+    return "external_user_id" not in seen and seen["id"] == ids["player"], seen
+
+
+attempt("old: an empty external_user_id takes the device's user away", unlinked)
 for name, call in {
     "purchases": lambda: old.new_purchase(ids["player"], {"purchases": []}),
     "export": lambda: old.csv_export({}),
