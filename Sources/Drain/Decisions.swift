@@ -96,6 +96,7 @@ final class Decisions: RunPart {
             return .early(moment - now)
         }
         let verdict = try chooseUser(push)
+        if verdict == nil { try translate(push) }
         guard let user = push.job.file.user(of: push.delivery), push.job.notification.isMessage
         else {
             return verdict
@@ -117,6 +118,14 @@ final class Decisions: RunPart {
             return isShared ? .waiting(min(pause, .minutes(10))) : .retained(pause)
         }
         return try boxes.hold(push, for: user, until: now + pause)
+    }
+
+    /// Chooses the texts of a message for its user, if it has some in several languages.
+    private func translate(_ push: Push) throws(Failure) {
+        guard !push.job.notification.push.translations.isEmpty else { return }
+        let user = push.job.file.user(of: push.delivery)
+        let document = try user.map { (user) throws(Failure) in try documents.user(user) }
+        try push.translate(for: document?.profile.language)
     }
 
     /// Chooses the user for whom a message is sent: one of its users who still has the device and wants the

@@ -1,3 +1,4 @@
+import Messages
 import Spool
 import Turnstone
 
@@ -49,7 +50,25 @@ package final class Job {
     /// read.
     var heldBoxes: Set<String>?
     /// What the provider has made of its content, to be used for all devices; `nil` once the content changes.
-    package var encoded: AnyObject?
+    var encoded: AnyObject?
+    /// The language of its content, if that was chosen for its only device.
+    private(set) var language: LanguageTag?
+    /// Its content for readers of several languages, by the languages.
+    private var variants: [String: Variant] = [:]
+
+    /// A message's content for readers of a language.
+    final class Variant {
+        let push: PushContent
+        /// The language of its main text.
+        let language: LanguageTag?
+        /// What the provider has made of it.
+        var encoded: AnyObject?
+
+        init(_ push: PushContent, _ language: LanguageTag?) {
+            self.push = push
+            self.language = language
+        }
+    }
 
     init(_ file: SpoolFile, _ lane: Lane) {
         self.file = file
@@ -71,10 +90,25 @@ package final class Job {
     }
 
     /// Replaces its content.
-    func load(_ content: PushContent, expires: Timestamp) {
+    ///
+    /// - Parameter language: the language of its text, if that was chosen for the device.
+    func load(_ content: PushContent, expires: Timestamp, in language: LanguageTag? = nil) {
         file.load(content, expires: expires)
         notification = file.notification
         encoded = nil
+        variants = [:]
+        self.language = language
+    }
+
+    /// The message with its texts for a reader of a language, which is `nil` if it is not known.
+    func variant(for language: LanguageTag?) throws(Failure) -> Variant {
+        let chosen = notification.push.translations.chosen(for: language)
+        let key = chosen.map { $0.text.language.text }.joined(separator: " ")
+        if let known = variants[key] { return known }
+        let (content, shown) = notification.push.translated(for: language)
+        let variant = Variant(try content.fitting(notification.badge), shown)
+        variants[key] = variant
+        return variant
     }
 
     /// Extends its expiration to that of messages held until a moment.

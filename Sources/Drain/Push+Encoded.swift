@@ -8,11 +8,11 @@ extension Push {
         -> Message
     {
         guard own == nil else { return try encode() }
-        if let shared = job.encoded as? Encoded<Message>, shared.badge == delivery.badge {
+        if let shared = encoded as? Encoded<Message>, shared.badge == delivery.badge {
             return shared.message
         }
         let message = try encode()
-        job.encoded = Encoded(message, badge: delivery.badge)
+        encoded = Encoded(message, badge: delivery.badge)
         return message
     }
 }

@@ -12,6 +12,8 @@ package final class Push {
     var brought: [Series] = []
     /// Its own content, if that differs from what the other devices get.
     package private(set) var own: Content?
+    /// Its content in its user's language, if the message has texts in several.
+    private(set) var variant: Job.Variant?
     /// The environment in which it is tried once, because its own environment did not know the token.
     package var probe: APNsEnvironment?
 
@@ -99,7 +101,23 @@ package final class Push {
         own = Content(push: content, expires: expires)
     }
 
-    package var content: PushContent { own?.push ?? job.notification.push }
+    /// Chooses the texts of a message for a reader of a language; `nil` if it is not known.
+    func translate(for language: LanguageTag?) throws(Failure) {
+        variant = try job.variant(for: language)
+    }
+
+    /// The language of its text, if the message has texts in several.
+    var language: LanguageTag? {
+        own == nil ? variant?.language ?? job.language : nil
+    }
+
+    package var content: PushContent { own?.push ?? variant?.push ?? job.notification.push }
+
+    /// What the provider has made of its content, to be used for all devices that get the same.
+    package var encoded: AnyObject? {
+        get { variant.map { $0.encoded } ?? job.encoded }
+        set { if let variant { variant.encoded = newValue } else { job.encoded = newValue } }
+    }
 
     package var expires: Timestamp { own?.expires ?? job.notification.expires }
 

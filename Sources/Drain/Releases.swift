@@ -47,7 +47,7 @@ final class Releases: RunPart {
         if let verdict = try keepBack(some: &messages, of: push, device, user, document) {
             return verdict
         }
-        load(messages, into: push.job)
+        try load(messages, into: push.job, for: document.profile.language)
         push.bring(messages.map { $0.id })
         push.brought = messages.compactMap { $0.notification.series }
         try badges.count(messages.map(\.notification), in: push, of: user)
@@ -240,11 +240,17 @@ final class Releases: RunPart {
             push.delivery, in: push.job.file, isInDoubt: push.job.file.isInDoubt(push.delivery))
     }
 
-    private func load(_ messages: [HeldMessage], into job: Job) {
+    /// - Parameter language: the user's language; `nil` if it is not known.
+    private func load(
+        _ messages: [HeldMessage], into job: Job, for language: LanguageTag?
+    ) throws(Failure) {
         guard let newest = messages.last?.notification else { return }
-        var content = newest.push
-        if messages.count > 1 {
-            let payloads = messages.map(\.notification.push.payload)
+        var (content, shown) = newest.push.translated(for: language)
+        if messages.count == 1 {
+            content = try content.fitting(newest.badge)
+        } else {
+            shown = nil
+            let payloads = messages.map { $0.notification.push.translated(for: language).0.payload }
             content.payload = MergedMessages.payload(payloads)
             content.overrides = content.overrides.withoutTexts
             if !fits(content.apnsPayload) {
@@ -255,7 +261,8 @@ final class Releases: RunPart {
             content.isKept = messages.contains { $0.notification.push.isKept }
         }
         job.load(
-            content, expires: messages.map { end(of: $0.notification, in: job) }.max() ?? now)
+            content, expires: messages.map { end(of: $0.notification, in: job) }.max() ?? now,
+            in: shown)
     }
 
     /// When a message in a release expires.

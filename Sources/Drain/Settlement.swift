@@ -106,7 +106,8 @@ final class Settlement: RunPart {
         intake.log.append(
             Attempt(
                 at: now, pushID: isSent ? push.id : nil, status: verdict.status,
-                reason: verdict.reason, outcome: outcome, trouble: verdict.trouble),
+                reason: verdict.reason, outcome: outcome, trouble: verdict.trouble,
+                language: isSent ? push.language : nil),
             of: push.delivery, in: push.job.file)
     }
 

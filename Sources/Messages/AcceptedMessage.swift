@@ -31,9 +31,10 @@ struct AcceptedMessage {
         let passage = passage(of: document)
         if passage == .closed { return [] }
         // Deliveries without a stamp are decided again when they are sent: quiet hours begin without a change
-        // of the document.
+        // of the document, and the document has the user's language.
         let keepsStamp =
             passage == .free && message.badge == nil && !selection.dependsOnTime
+            && message.push.translations.isEmpty
             && (message.push.isExempt || document.preferences.quietHours == nil)
         return devices.map { device in
             var delivery = device.delivery(of: user)

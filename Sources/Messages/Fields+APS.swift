@@ -7,11 +7,14 @@ extension Fields {
     /// Takes the members for `aps`.
     ///
     /// - Parameter isSilent: whether `content_available` is true.
-    /// - Returns: `aps`, and the change to each user's badge. `aps` has the badge of a user who had 0 before.
-    mutating func aps(isSilent: Bool) throws(Failure) -> (aps: JSONObject, badge: BadgeChange?) {
+    /// - Returns: `aps`, the texts that are there in several languages, and the change to each user's badge.
+    ///   `aps` has the texts for readers whose language is not known, and the badge of a user who had 0 before.
+    mutating func aps(
+        isSilent: Bool
+    ) throws(Failure) -> (aps: JSONObject, AlertTranslations, badge: BadgeChange?) {
         let badge = try badgeChange()
         var aps = JSONObject()
-        let alert = try alert()
+        let (alert, translations) = try alert()
         if !alert.members.isEmpty { aps["alert"] = .object(alert) }
         aps["badge"] = badge.map { .integer($0.applied(to: 0)) }
         aps["sound"] = try sound()
@@ -22,7 +25,7 @@ extension Fields {
         aps["mutable-content"] = try boolean("mutable_content") == true ? 1 : nil
         aps["content-available"] = isSilent ? 1 : nil
         aps["target-content-id"] = try nonEmptyText("target_content_id")
-        return (aps, badge)
+        return (aps, translations, badge)
     }
 
     /// Takes the member `badge`: a number sets the badge, a string such as `+1` changes it.
@@ -37,10 +40,17 @@ extension Fields {
         return change
     }
 
-    private mutating func alert() throws(Failure) -> JSONObject {
+    private mutating func alert() throws(Failure) -> (JSONObject, AlertTranslations) {
         var alert = JSONObject()
-        for name in ["title", "subtitle", "body"] {
-            alert[name] = try text(name).map { .string($0) }
+        var translations = AlertTranslations()
+        for name in AlertTranslations.names {
+            guard rest[name]?.object != nil else {
+                alert[name] = try text(name).map { .string($0) }
+                continue
+            }
+            let texts = try self.translations(name)
+            alert[name] = (texts?.text(for: nil).text).map { .string($0) }
+            translations[name] = texts
         }
         for (prefix, name) in [("title_", "title-"), ("subtitle_", "subtitle-"), ("", "")] {
             let key = try nonEmptyText("\(prefix)loc_key")
@@ -51,7 +61,37 @@ extension Fields {
             alert["\(name)loc-key"] = key
             alert["\(name)loc-args"] = arguments.map { .array($0.map { .string($0) }) }
         }
-        return alert
+        return (alert, translations)
+    }
+
+    /// Takes a text in several languages.
+    private mutating func translations(_ name: String) throws(Failure) -> Translations? {
+        guard let members = try object(name) else { return nil }
+        let path = path(of: name)
+        var texts: [Translations.Text] = []
+        for member in members.members {
+            guard let language = LanguageTag(member.name) else {
+                throw .unacceptable(
+                    "\(path): \(member.name) is not a language such as en, pt-BR or zh-Hans")
+            }
+            guard let text = member.value.string else {
+                throw .malformed("\(path).\(member.name) must be a string")
+            }
+            guard text.isVisible else {
+                throw .unacceptable("\(path).\(member.name) must show something")
+            }
+            texts.append(Translations.Text(language, text))
+        }
+        guard !texts.isEmpty else {
+            throw .malformed("\(path) must be a string, or an object with a text for each language")
+        }
+        guard texts.count <= Translations.most else {
+            throw .unacceptable("\(path) must have at most \(Translations.most) languages")
+        }
+        guard let translations = Translations(texts) else {
+            throw .unacceptable("\(path) has two texts in the same language")
+        }
+        return translations
     }
 
     private mutating func nonEmptyText(_ name: String) throws(Failure) -> JSONValue? {

@@ -13,7 +13,7 @@ extension Message {
             throw .unacceptable("kind must have 1 to 64 bytes")
         }
         let isSilent = try fields.boolean("content_available") ?? false
-        var (aps, badge) = try fields.aps(isSilent: isSilent)
+        var (aps, translations, badge) = try fields.aps(isSilent: isSilent)
         self.badge = badge
         let isBare = aps.members.count == (isSilent ? 1 : 0)
         let type = try fields.pushType() ?? (isSilent && isBare ? .background : .alert)
@@ -53,32 +53,8 @@ extension Message {
         guard type != .alert || isSilent || push.apnsPayload.aps.showsSomething else {
             throw .unacceptable("apns must not remove everything that the message shows")
         }
-        push.payload = try Self.fitting(push, badge)
-        self.push = push
-    }
-
-    /// Cuts the alert's text so that the payload fits, whatever the user's badge will be.
-    ///
-    /// - Throws: too large if the payload does not fit even without the text.
-    private static func fitting(
-        _ push: PushContent, _ badge: BadgeChange?
-    ) throws(Failure) -> Payload {
-        let limit = push.type.payloadLimit
-        func size(_ payload: Payload) -> Int {
-            max(payload.text.count, push.apnsPayload(of: payload).text.count)
-        }
-        var longest = push.payload
-        if case .add = badge { longest = longest.with(badge: BadgeChange.maximum) }
-        guard longest.cut(to: limit, size: size) != nil,
-            let fitting = push.payload.cut(to: limit, size: size)
-        else {
-            let shortest = longest.alertText == nil ? longest : longest.with(alertText: "…")
-            throw .refused(
-                .tooLarge,
-                "the payload has \(size(shortest)) bytes without its body; the limit is \(limit)"
-            )
-        }
-        return fitting
+        push.translations = translations
+        self.push = try push.fitting(badge).withFittingTranslations(badge)
     }
 }
 

@@ -172,6 +172,7 @@ package struct Report {
         members["at"] = delivery.last.map { text($0) }
         members["status"] = delivery.status.map { .integer($0) }
         members["reason"] = delivery.reason.map { .string($0) }
+        members["language"] = delivery.language.map { .string($0) }
         members["mayHaveArrived"] = delivery.isInDoubt ? true : nil
         return .object(members)
     }

@@ -57,7 +57,13 @@ package struct Template {
             throw .malformed("the event \(event) has no value named \(value.name)")
         }
         let known = defaults.overlaid(with: values)
-        return try Filling(values: known).filled(message)
+        var members = try Filling(values: known).filled(message)
+        // A text in several languages that consists of a placeholder without a value is missing in all of them.
+        for name in AlertTranslations.names
+        where members[name]?.object?.members.isEmpty == true && message[name] != .object([:]) {
+            members[name] = nil
+        }
+        return members
     }
 
     /// Checks that the template makes a valid message from its own example.

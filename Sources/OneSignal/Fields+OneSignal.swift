@@ -2,21 +2,21 @@ import Edge
 import Turnstone
 
 extension Fields {
-    /// Reads a text in several languages: the English one, or else the first.
-    ///
-    /// A message has one text here, so a user's language does not count.
-    mutating func languages(_ name: String) throws(Failure) -> String? {
+    /// Reads a text in several languages, as `POST /api/notify` accepts it. Empty texts count as missing.
+    mutating func languages(_ name: String) throws(Failure) -> JSONValue? {
         guard let value = take(name) else { return nil }
-        if let text = value.string { return text.isEmpty ? nil : text }
-        guard let texts = value.object else {
+        if let text = value.string { return text.isEmpty ? nil : value }
+        guard let members = value.object?.members else {
             throw .malformed("\(path(of: name)) must be an object with a text for each language")
         }
-        for text in texts.members where text.value != .null && text.value.string == nil {
-            throw .malformed("\(path(of: name)).\(text.name) must be a string")
+        var texts = JSONObject()
+        for member in members where member.value != .null {
+            guard let text = member.value.string else {
+                throw .malformed("\(path(of: name)).\(member.name) must be a string")
+            }
+            if !text.isEmpty { texts.append(member.name, member.value) }
         }
-        let english = texts["en"]?.string
-        let found = english ?? texts.members.lazy.compactMap { $0.value.string }.first
-        return found.flatMap { $0.isEmpty ? nil : $0 }
+        return texts.members.isEmpty ? nil : .object(texts)
     }
 
     /// Reads a whole number that may come as a text.

@@ -30,9 +30,9 @@ struct NotificationContent {
             throw .malformed("Message Notifications must have English language content")
         }
         message["content_available"] = isSilent ? true : nil
-        message["body"] = body.map { .string($0) }
-        message["title"] = try fields.languages("headings").map { .string($0) }
-        message["subtitle"] = try fields.languages("subtitle").map { .string($0) }
+        message["body"] = body
+        message["title"] = try fields.languages("headings")
+        message["subtitle"] = try fields.languages("subtitle")
         data = try fields.object("data") ?? [:]
         try takeBadge(&fields)
         try takeSounds(&fields, isShown: body != nil)

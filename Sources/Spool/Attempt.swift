@@ -14,10 +14,12 @@ package struct Attempt: Equatable, Sendable {
     package let outcome: Outcome?
     /// The kind of failure if the delivery failed and is tried again; `nil` if it only waits.
     package let trouble: Trouble?
+    /// The language of the push's text, if the message has texts in several.
+    package let language: LanguageTag?
 
     package init(
         at: Timestamp, pushID: String?, status: Int? = nil, reason: String? = nil,
-        outcome: Outcome?, trouble: Trouble? = nil
+        outcome: Outcome?, trouble: Trouble? = nil, language: LanguageTag? = nil
     ) {
         self.at = at
         self.pushID = pushID
@@ -25,6 +27,7 @@ package struct Attempt: Equatable, Sendable {
         self.reason = reason
         self.outcome = outcome
         self.trouble = trouble
+        self.language = language
     }
 
     /// Whether the push may have arrived although no answer came.

@@ -13,6 +13,8 @@ package struct DeliveryTrace: Equatable, Sendable {
     package internal(set) var last: Timestamp?
     package internal(set) var status: Int64?
     package internal(set) var reason: String?
+    /// The language of the last push's text, if the message has texts in several.
+    package internal(set) var language: String?
     /// How the delivery ended; `nil` if it has not ended.
     package internal(set) var outcome: Outcome?
     /// Whether the push may have arrived although the outcome is not `accepted`, because an attempt got no
@@ -32,6 +34,7 @@ extension DeliveryTrace {
         last = line["at"]?.timestamp
         status = line["status"]?.integer
         reason = line["reason"]?.string
+        language = line["language"]?.string ?? language
         outcome = line["outcome"]?.string.flatMap(Outcome.init) ?? outcome
         let isSent = line["apns_id"] != nil
         if isSent { attempts += 1 }
@@ -47,6 +50,7 @@ extension DeliveryTrace {
         last = released.last
         status = released.status
         reason = released.reason
+        language = released.language ?? language
         outcome = released.outcome ?? outcome
         isInDoubt = released.isInDoubt
         attempts += released.attempts

@@ -78,6 +78,10 @@ extension PushContent {
         overrides = PushOverrides(
             apns: members["apns"]?.object, android: members["android"]?.object,
             web: members["web"]?.object)
+        if let json = members["texts"] {
+            guard let known = AlertTranslations(json) else { return nil }
+            translations = known
+        }
     }
 
     fileprivate var members: JSONObject {
@@ -87,6 +91,7 @@ extension PushContent {
         members["collapse_id"] = collapseID.map { .string($0) }
         members["kept"] = isKept ? nil : false
         members["payload"] = payload.json
+        members["texts"] = translations.isEmpty ? nil : translations.json
         members["apns"] = overrides.apns.map { .object($0) }
         members["android"] = overrides.android.map { .object($0) }
         members["web"] = overrides.web.map { .object($0) }

@@ -28,6 +28,41 @@ package struct LanguageTag: Equatable, Sendable {
             decoding: Array(words.joined(separator: [UInt8(ascii: "-")])), as: UTF8.self)
     }
 
+    package static let english = LanguageTag(known: "en")
+
+    /// - Parameter text: in the customary case.
+    private init(known text: String) { self.text = text }
+
+    /// The parts between hyphens.
+    private var parts: [Substring.UTF8View] {
+        text.utf8.split(separator: UInt8(ascii: "-"))
+    }
+
+    /// The language without script and region: `zh`.
+    package var primary: String { String(decoding: Array(parts[0]), as: UTF8.self) }
+
+    /// The script, such as `Hant`. For Chinese it follows from the region if it is not there: `Hant` in Taiwan,
+    /// Hong Kong and Macao, otherwise `Hans`. `nil` if it is not known.
+    package var script: String? {
+        let parts = parts
+        if parts.count > 1, parts[1].count == 4 {
+            return String(decoding: Array(parts[1]), as: UTF8.self)
+        }
+        guard parts[0].elementsEqual("zh".utf8) else { return nil }
+        let isTraditional = ["TW", "HK", "MO"].contains {
+            parts.last?.elementsEqual($0.utf8) == true
+        }
+        return isTraditional ? "Hant" : "Hans"
+    }
+
+    /// The tags under which a reader's text is looked for, the best one first: `zh-TW`, `zh-Hant`, `zh`.
+    package var lookup: [LanguageTag] {
+        var tags = [self]
+        if let script { tags.append(LanguageTag(known: "\(primary)-\(script)")) }
+        tags.append(LanguageTag(known: primary))
+        return tags
+    }
+
     /// Whether it is a language or a variety of it: `pt-BR` is within `pt` (RFC 4647 section 3.3.1).
     package func isWithin(_ other: LanguageTag) -> Bool {
         text.utf8.starts(with: other.text.utf8)

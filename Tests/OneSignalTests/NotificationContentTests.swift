@@ -59,9 +59,13 @@ import Turnstone
         #expect(made[name] == (try JSON.parse(Array(ours.utf8))))
     }
 
-    @Test func theEnglishTextIsSentOrElseTheFirst() throws {
-        #expect(try members(#"{"contents":{"de":"Welt","en":"World"}}"#)["body"] == "World")
-        #expect(try members(#"{"contents":{"de":"Welt","fr":"Monde"}}"#)["body"] == "Welt")
+    @Test func textsKeepTheirLanguages() throws {
+        let texts: JSONValue = ["de": "Welt", "en": "World"]
+        #expect(try members(#"{"contents":{"de":"Welt","en":"World"}}"#)["body"] == texts)
+        // An empty text and null count as missing.
+        let made = try members(
+            #"{"contents":{"de":"Welt","fr":"","it":null},"headings":{"en":""}}"#)
+        #expect(made["body"] == ["de": "Welt"] && made["title"] == nil)
     }
 
     @Test func whatIsNotSaidHasOneSignalsDefaults() throws {

@@ -119,8 +119,8 @@ final class APNsProvider: GatewayProvider {
     private func payload(of push: Push) throws(Failure) -> APNsPayload {
         let content = push.content
         if push.own != nil { return try APNsPayload(content.apnsPayload, type: content.type) }
-        let shared = push.job.encoded as? SharedPayload ?? SharedPayload()
-        push.job.encoded = shared
+        let shared = push.encoded as? SharedPayload ?? SharedPayload()
+        push.encoded = shared
         return try shared.encoded(content, badge: push.delivery.badge, to: push.delivery.aim)
     }
 
