@@ -251,10 +251,11 @@ final class Releases: RunPart {
         } else {
             shown = nil
             let payloads = messages.map { $0.notification.push.translated(for: language).0.payload }
-            content.payload = MergedMessages.payload(payloads)
+            let texts = try run.texts().texts(for: language)
+            content.payload = MergedMessages.payload(payloads, texts)
             content.overrides = content.overrides.withoutTexts
             if !fits(content.apnsPayload) {
-                content.payload = MergedMessages.payload(payloads, keepsData: false)
+                content.payload = MergedMessages.payload(payloads, texts, keepsData: false)
             }
             content.priority = messages.map { $0.notification.push.priority }.max() ?? 10
             content.collapseID = nil

@@ -1,6 +1,7 @@
 import Edge
 import Spool
 import Store
+import Texts
 import Turnstone
 import Unix
 
@@ -13,6 +14,7 @@ final class Run {
     let intake: Intake
     let log: Log
     var configuration: Configuration
+    private var knownTexts: TextFolder?
     var summary = Summary()
     /// The time at the start of this turn of the loop.
     var now: Timestamp
@@ -30,6 +32,21 @@ final class Run {
         self.spool = spool
         intake = Intake(spool: spool, log: ReceiptLog(of: spool)) { schedule.log.failure($0) }
         now = try Environment.now(schedule.variables)
+    }
+
+    /// The texts of turn notices in all languages.
+    func texts() throws(Failure) -> TextFolder {
+        if let knownTexts { return knownTexts }
+        let log = log
+        let texts = TextFolder(try TurnSettings(configuration.variables)) { log.failure($0) }
+        knownTexts = texts
+        return texts
+    }
+
+    /// Reads the configuration again. If that fails, it stays as it was.
+    func reloadConfiguration() throws(Failure) {
+        try configuration.reload()
+        knownTexts = nil
     }
 
     /// Whether nothing more is sent and the drainer only waits for pushes in flight.

@@ -33,7 +33,7 @@ final class Service: RunPart {
     /// Switches to the changed configuration, or keeps the old one if the new one cannot be used.
     func reconfigure() {
         do throws(Failure) {
-            try run.configuration.reload()
+            try run.reloadConfiguration()
             let changed = try makeProvider(run.configuration.variables)
             provider.close()
             provider = changed

@@ -65,9 +65,10 @@ final class TurnNotices: RunPart {
             let judgement = document.judge(
                 look.found, of: player, includingLive: settings.includingLive)
             let games = document.ledger.fill(turns.notice, from: judgement.waiting)
+            let texts = try run.texts().texts(for: document.profile.language)
             let notice = TurnNotice(
                 new: games, badge: judgement.badge, player: player, site: settings.site,
-                environment: settings.environment, now: now)
+                environment: settings.environment, texts: texts, now: now)
             guard let notice else { return .nothing("answered") }
             job.load(PushContent(notice), expires: notice.expiration)
             return .turns(waiting: Int64(judgement.badge))

@@ -4,6 +4,7 @@ import Messages
 import PushServices
 import Spool
 import Store
+import Texts
 import Turnstone
 
 extension Examination {
@@ -15,7 +16,7 @@ extension Examination {
         for check in [
             linger, queue, apns, fcm, webPush, drainers, ogsCertificates, ogsAddress, ogsContact,
             ogsPace,
-            turns, interval,
+            turns, turnTexts, interval,
             webTokens, serverKeys, origins, templates, quotas, requestLimit, signup, logFormat,
         ] {
             do throws(Failure) { try check() } catch {
@@ -49,6 +50,10 @@ extension Examination {
     private func ogsPace() throws(Failure) { _ = try state.requestsPerSecond(variables) }
 
     private func turns() throws(Failure) { _ = try TurnSettings(variables) }
+
+    private func turnTexts() throws(Failure) {
+        try TextFolder(try TurnSettings(variables), report: { _ in }).check()
+    }
 
     private func interval() throws(Failure) { _ = try state.checkInterval(variables) }
 

@@ -1,6 +1,7 @@
 import Documents
 import Spool
 import Store
+import Texts
 import Turnstone
 import Unix
 
@@ -9,12 +10,18 @@ package struct TurnNotifier {
     private let state: State
     private let spools: Spools
     package let settings: TurnSettings
+    private let texts: TextFolder
     private let now: Timestamp
 
-    package init(_ variables: Variables, state: State, now: Timestamp) throws(Failure) {
+    /// - Parameter report: called with what is wrong with the texts of other languages.
+    package init(
+        _ variables: Variables, state: State, now: Timestamp,
+        report: @escaping (Failure) -> Void = { _ in }
+    ) throws(Failure) {
         self.state = state
         spools = Spools(state: state.folder)
         settings = try TurnSettings(variables)
+        texts = TextFolder(settings, report: report)
         self.now = now
     }
 
@@ -171,7 +178,8 @@ package struct TurnNotifier {
     ) -> Notification? {
         let notice = TurnNotice(
             new: judgement.new, badge: judgement.badge, player: player, site: settings.site,
-            environment: settings.environment, now: now)
+            environment: settings.environment, texts: texts.texts(for: user.profile.language),
+            now: now)
         guard let notice else { return nil }
         let number = user.notices + 1
         return Notification(

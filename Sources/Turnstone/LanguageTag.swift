@@ -1,6 +1,6 @@
 /// A language, with a script and a region if it needs them: `en`, `pt-BR`, `zh-Hant-TW` (RFC 5646 section
 /// 2.1, without the rarer parts).
-package struct LanguageTag: Equatable, Sendable {
+package struct LanguageTag: Hashable, Sendable {
     /// In the customary case: `zh-Hant-TW`.
     package let text: String
 
@@ -61,6 +61,15 @@ package struct LanguageTag: Equatable, Sendable {
         if let script { tags.append(LanguageTag(known: "\(primary)-\(script)")) }
         tags.append(LanguageTag(known: primary))
         return tags
+    }
+
+    /// Which of some languages a reader of this one understands best: the tag itself, then without its last parts
+    /// (RFC 4647 section 3.4), then the first variety of the language, preferably in the same script; `nil` if
+    /// there is none.
+    package func nearest(among languages: [LanguageTag]) -> LanguageTag? {
+        for tag in lookup where languages.contains(tag) { return tag }
+        let varieties = languages.filter { $0.primary == primary }
+        return varieties.first { $0.script == script } ?? varieties.first
     }
 
     /// Whether it is a language or a variety of it: `pt-BR` is within `pt` (RFC 4647 section 3.3.1).

@@ -5,11 +5,16 @@ package enum MergedMessages {
     ///
     /// - Parameters:
     ///   - payloads: the oldest first; at least two.
+    ///   - texts: in the user's language.
     ///   - keepsData: whether to keep the newest payload's members beside `aps`.
-    package static func payload(_ payloads: [Payload], keepsData: Bool = true) -> Payload {
+    package static func payload(
+        _ payloads: [Payload], _ texts: TurnTexts = .english, keepsData: Bool = true
+    ) -> Payload {
         let newest = payloads.last ?? Payload(aps: [:])
         var payload = keepsData ? newest : Payload(aps: newest.aps)
-        var alert: JSONObject = ["title": .string("\(payloads.count) new notifications")]
+        var alert: JSONObject = [
+            "title": .string(texts.filled(.merged, String(payloads.count)))
+        ]
         let names = payloads.reversed().compactMap(name)
         if !names.isEmpty { alert["body"] = .string(names.prefix(3).joined(separator: "\n")) }
         payload.aps["alert"] = .object(alert)

@@ -14,11 +14,25 @@ extension PushContent {
         let before = payload
         alert["subtitle"] = nil
         if let name = payload["game_name"]?.string, let body = alert["body"]?.string {
-            let isNamed = body.utf8.suffix(name.utf8.count).elementsEqual(name.utf8)
-            if isNamed { alert["body"] = .string(body.dropLast(name.count) + "game \(game)") }
+            alert["body"] = .string(body.replacingLast(name, by: "game \(game)"))
         }
         payload.aps["alert"] = .object(alert)
         payload["game_name"] = .string("game \(game)")
         return payload != before
+    }
+}
+
+extension String {
+    /// Replaces the last occurrence of a text, which each language has at another place.
+    fileprivate func replacingLast(_ text: String, by other: String) -> String {
+        let bytes = Array(utf8)
+        let wanted = Array(text.utf8)
+        guard !wanted.isEmpty, bytes.count >= wanted.count else { return self }
+        for start in (0...(bytes.count - wanted.count)).reversed()
+        where bytes[start..<(start + wanted.count)].elementsEqual(wanted) {
+            let rest = bytes[(start + wanted.count)...]
+            return String(decoding: bytes[..<start] + Array(other.utf8) + rest, as: UTF8.self)
+        }
+        return self
     }
 }

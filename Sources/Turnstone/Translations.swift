@@ -33,22 +33,15 @@ package struct Translations: Equatable, Sendable {
         return translations
     }
 
-    /// The text for a reader: in the reader's language (RFC 4647 section 3.4: the tag, then without its last
-    /// parts), or else in the first variety of it, preferably in the same script. Otherwise in English, or else
-    /// the first one.
+    /// The text for a reader: in the nearest language (``LanguageTag/nearest(among:)``), otherwise in English,
+    /// or else the first one.
     ///
     /// - Parameter language: `nil` if it is not known.
     package func text(for language: LanguageTag?) -> Text {
-        if let language, let text = text(in: language) { return text }
-        return text(in: .english) ?? texts[0]
-    }
-
-    private func text(in language: LanguageTag) -> Text? {
-        for tag in language.lookup {
-            if let text = texts.first(where: { $0.language == tag }) { return text }
-        }
-        let varieties = texts.filter { $0.language.primary == language.primary }
-        return varieties.first { $0.language.script == language.script } ?? varieties.first
+        let languages = texts.map { $0.language }
+        let nearest = language?.nearest(among: languages)
+        let chosen = nearest ?? LanguageTag.english.nearest(among: languages)
+        return texts.first { $0.language == chosen } ?? texts[0]
     }
 }
 

@@ -21,12 +21,13 @@ package struct TurnNotice: Equatable, Sendable {
 
     /// - Parameters:
     ///   - games: the games to name.
+    ///   - texts: in the player's language.
     ///   - site: the site of the games' pages.
     ///   - environment: the value of `ENVIRONMENT`: if empty or `none`, nothing is put before the text.
     /// - Returns: `nil` without a game to name.
     package init?(
         new games: [Game], badge: Int, player: PlayerID, site: SiteAddress, environment: String?,
-        now: Timestamp
+        texts: TurnTexts = .english, now: Timestamp
     ) {
         guard var newest = games.first else { return nil }
         for game in games.dropFirst() where game.isNewer(than: newest) { newest = game }
@@ -37,13 +38,13 @@ package struct TurnNotice: Equatable, Sendable {
             } else { "" }
         game = newest.id
         gameName = newest.shownName
-        title = "Your turn in Go!"
+        title = texts[.title]
         if games.count == 1 {
-            subtitle = newest.progress(against: newest.opponent(of: player))
-            body = "\(prefix)It's your turn in: \(newest.shownName)"
+            subtitle = newest.progress(against: newest.opponent(of: player), texts)
+            body = prefix + texts.filled(.oneGame, newest.visibleName ?? newest.title(in: texts))
         } else {
             subtitle = nil
-            body = "\(prefix)It's your turn in \(games.count) games"
+            body = prefix + texts.filled(.games, String(games.count))
         }
         self.badge = badge
         self.site = site
@@ -74,11 +75,17 @@ package struct TurnNotice: Equatable, Sendable {
 
 extension Game {
     /// The name for a person to read: one line, never empty.
-    package var shownName: String {
+    package var shownName: String { visibleName ?? title(in: .english) }
+
+    /// The name on one line; `nil` if it shows nothing.
+    fileprivate var visibleName: String? {
         // The payload contains it twice, and must stay below `PushType.payloadLimit`.
         let line = oneLine(name, atMost: 256)
-        return line.isVisible ? line : "game \(id)"
+        return line.isVisible ? line : nil
     }
+
+    /// What it is called without a name.
+    fileprivate func title(in texts: TurnTexts) -> String { texts.filled(.game, String(id)) }
 
     fileprivate func isNewer(than other: Game) -> Bool {
         (lastMove?.milliseconds ?? .min, id) > (other.lastMove?.milliseconds ?? .min, other.id)
@@ -89,12 +96,12 @@ extension Game {
         phase == .stoneRemoval ? stoneRemovalExpiration ?? expiration : expiration
     }
 
-    fileprivate func progress(against opponent: String?) -> String? {
+    fileprivate func progress(against opponent: String?, _ texts: TurnTexts) -> String? {
         let stage: String? =
             switch (phase, moveCount) {
-            case (.stoneRemoval, _): "stone removal"
-            case (_, 0?): "first move"
-            case (_, let count?): "move \(count)"
+            case (.stoneRemoval, _): texts[.stoneRemoval]
+            case (_, 0?): texts[.firstMove]
+            case (_, let count?): texts.filled(.move, String(count))
             case (_, nil): nil
             }
         let name = opponent.map { oneLine($0, atMost: 64) }

@@ -1,4 +1,5 @@
 import Documents
+import Foundation
 import JSON
 import Store
 import TestSupport
@@ -98,5 +99,58 @@ import Turnstone
         #expect(try world.notify(body, key: "k").status == 422)
         try world.run("deliver")
         #expect(try alerts(world) == [["title": "Deine Bestellung", "body": "Unterwegs"]])
+    }
+
+    @Test func aTurnIsToldInThePlayersLanguage() throws {
+        let world = try World.withAllServices()
+        let texts = URL(fileURLWithPath: "\(#filePath)/../../../functions/check-turns/texts")
+        world.variables["TURN_TEXTS"] = texts.standardizedFileURL.path
+        try world.registerAllKinds(of: 2)
+        try speak(world, "2", "ja")
+        try world.beginGame()
+        try world.cycle()
+        #expect(
+            try alerts(world).first == [
+                "title": "囲碁：あなたの手番です", "subtitle": "player-1 · 20手目",
+                "body": "あなたの手番です：Game 7",
+            ])
+        for service in ["fcm", "web"] {
+            let notification = try world.pushes(of: service).first?["payload"]?.object?[
+                "notification"]?.object
+            #expect(notification?["title"] == "囲碁：あなたの手番です", "\(service)")
+        }
+        // What was queued is in the language that the player has when it is sent.
+        try world.move()
+        try world.move()
+        try world.advance(seconds: 31)
+        try world.run("check-turns")
+        try speak(world, "2", "zh-CN")
+        try world.run("deliver")
+        #expect(try alerts(world).last?["title"] == "围棋：轮到你了")
+
+        // Without the folder, there is English.
+        world.variables["TURN_TEXTS"] = nil
+        try world.move()
+        try world.move()
+        try world.cycle()
+        #expect(try alerts(world).last?["title"] == "Your turn in Go!")
+    }
+
+    @Test func heldMessagesAreCountedInTheUsersLanguage() throws {
+        let world = try World()
+        let texts = URL(fileURLWithPath: "\(#filePath)/../../../functions/check-turns/texts")
+        world.variables["TURN_TEXTS"] = texts.standardizedFileURL.path
+        try world.give("ann", devices: 1...1)
+        try world.change("ann") {
+            $0.preferences.mutedUntil = Timestamp(milliseconds: world.now) + .minutes(60)
+            $0.profile.language = LanguageTag("fr")
+        }
+        for title in ["A", "B"] {
+            _ = try world.sent(["users": ["ann"], "title": .string(title)])
+            try world.run("deliver")
+        }
+        try world.advance(seconds: 3600)
+        for _ in 0..<2 { try world.run("deliver") }
+        #expect(try alerts(world) == [["title": "2 nouvelles notifications", "body": "B\nA"]])
     }
 }

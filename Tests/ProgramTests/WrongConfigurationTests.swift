@@ -49,6 +49,7 @@ import Turnstone
             Row("OGS_WEB_URL", "javascript:", whoTells),
             Row("EVENT_TEMPLATES", "relative/folder", ["events"]),
             Row("NOTIFY_LIVE_GAMES", "sometimes", whoTells),
+            Row("TURN_TEXTS", "relative/folder", whoTells),
         ]
         + ["0", "-1", "86401", "30s", "1.5"].map {
             Row("CHECK_INTERVAL_SECONDS", $0, ["diagnostics", "check-turns"])
