@@ -49,7 +49,7 @@ final class Commits: RunPart {
     func endIfOver(_ job: Job) {
         guard job.isPassOver, !job.isPassNoted else { return }
         job.isPassNoted = true
-        if job.left > 0, job.damage == nil {
+        if job.hasRest, job.damage == nil {
             intake.endPass(job.file, until: moment(of: job))
             didAppend()
         }
@@ -57,8 +57,9 @@ final class Commits: RunPart {
     }
 
     private func moment(of job: Job) -> Timestamp {
-        Spool.moment(
-            for: job.notBefore ?? now, now: now, expires: job.notification.expires)
+        let isUnread = job.isCutShort && !job.file.isExhausted
+        let moment = isUnread ? now : job.notBefore ?? now
+        return Spool.moment(for: moment, now: now, expires: job.notification.expires)
     }
 
     /// Forgets a job that is no longer in hand.
@@ -145,7 +146,7 @@ final class Commits: RunPart {
             leave(job)
             return try intake.setAside(job.file, damage)
         }
-        if job.left > 0 {
+        if job.hasRest {
             let moment = moment(of: job)
             if !job.reached.isEmpty { try recordEndIfPossible(of: job) }
             try intake.putOff(job.file, until: moment)
@@ -156,6 +157,11 @@ final class Commits: RunPart {
         }
         try recordEndIfPossible(of: job)
         intake.finish(job.file, at: now)
+        if job.throttle != nil {
+            run.orLog { () throws(Failure) in
+                try run.spools.removeThrottle(of: job.notification.id)
+            }
+        }
         leave(job)
         didAppend()
         run.summary.finished += 1
@@ -180,7 +186,7 @@ final class Commits: RunPart {
 
     /// Records in users' documents what must be there before the notification leaves the spool.
     private func recordEnd(of job: Job) throws(Failure) {
-        let isOver = job.left == 0
+        let isOver = !job.hasRest
         if isOver { try takeBackBadges(of: job) }
         guard let user = job.notification.user else { return }
         if job.notification.cargo == .release {

@@ -103,7 +103,7 @@ final class Decisions: RunPart {
         }
         guard let verdict else {
             if try boxes.isHeldAlready(push, for: user) { return .held }
-            guard push.job.notification.expires > now else { return .expired }
+            guard push.expires > now else { return .expired }
             if push.job.notification.badge != nil {
                 try badges.count([push.job.notification], in: push, of: user)
             }
@@ -111,11 +111,14 @@ final class Decisions: RunPart {
         }
         guard let pause = verdict.heldFor else { return verdict }
         // A push that may have arrived must be repeated under its own id, and on a phone of several of the
-        // message's users any of them may want it at any time. Neither goes into a box.
+        // message's users any of them may want it at any time. A box's release would not keep to a throttle. None
+        // of these goes into a box.
         let isShared = try !push.job.file.alternates(to: push.original).isEmpty
-        if isShared || push.job.file.isInDoubt(push.delivery) {
+        let isThrottled = push.job.throttle != nil
+        if isShared || isThrottled || push.job.file.isInDoubt(push.delivery) {
             push.job.prolong(for: [push.job.notification], heldUntil: now + pause)
-            return isShared ? .waiting(min(pause, .minutes(10))) : .retained(pause)
+            return isShared || isThrottled
+                ? .waiting(min(pause, .minutes(10))) : .retained(pause)
         }
         return try boxes.hold(push, for: user, until: now + pause)
     }
@@ -179,10 +182,11 @@ final class Decisions: RunPart {
     private func decideForToken(_ push: Push) throws(Failure) -> Verdict? {
         guard let token = push.delivery.token else { return try order.overtaken(push) }
         let index = state.tokens[token]
-        if let stamp = push.delivery.stamp, index.stamp == stamp {
+        let isUnchanged = push.delivery.stamp.map { index.stamp == $0 } ?? false
+        guard !isUnchanged, let known = try index.read() else {
+            if let early = ownMoment(of: push, User()) { return early }
             return try order.overtaken(push)
         }
-        guard let known = try index.read() else { return try order.overtaken(push) }
         // The index may name users who no longer have the token. Their documents decide.
         let holders = known.users.map {
             Delivery(token: token, of: spool.service, environment: nil, user: $0)
@@ -217,11 +221,26 @@ final class Decisions: RunPart {
     ) throws(Failure) -> Verdict? {
         if documents.isAsAccepted(push.delivery, of: user) { return nil }
         let document = try documents.user(user)
+        if let verdict = ownMoment(of: push, document) { return verdict }
         guard let device = try aim(push, at: document) else { return .superseded("unregistered") }
         guard try selection.admits(push.job.notification, document, device, at: now) else {
             return .superseded("unselected")
         }
         return try isRepeated(push) ? .superseded("delivered") : unwanted(push, by: document)
+    }
+
+    /// Sets the user's own moment for a message whose users have different ones.
+    ///
+    /// - Parameter document: of a user that nobody knows, an empty one.
+    /// - Returns: a verdict if it has not come.
+    private func ownMoment(of push: Push, _ document: User) -> Verdict? {
+        let notification = push.job.notification
+        guard let option = notification.delayed else { return nil }
+        let moment = document.profile.moment(
+            option, from: notification.notBefore ?? notification.accepted, document.preferences,
+            WallClock.minute)
+        push.setTurn(moment, expires: notification.end(for: moment))
+        return moment > now ? .early(moment - now) : nil
     }
 
     /// Whether the device was merged with another device of the notification, which gets the message.
@@ -262,12 +281,12 @@ final class Decisions: RunPart {
     /// `nil` if the message is wanted now.
     private func unwanted(_ push: Push, by document: User) -> Verdict? {
         let notification = push.job.notification
-        guard notification.isMessage, notification.expires > now else { return nil }
+        guard notification.isMessage, push.expires > now else { return nil }
         switch documents.passage(of: notification, by: document) {
         case .free: return nil
         case .closed: return .superseded("unwanted")
         case .held(let moment):
-            return .waiting(min(moment, notification.end(heldUntil: moment)) - now)
+            return .waiting(min(moment, push.end(heldUntil: moment)) - now)
         }
     }
 }

@@ -23,6 +23,8 @@ package final class Drainer: RunPart {
     private let commits: Commits
     private let settlement: Settlement
     private var lastClaim = Instant.first
+    /// Whether the run ended with throttled pushes for which the clock, which stands still, leaves no time.
+    private var hasLeftThrottled = false
     private var lastCheck = Instant.now
     /// The interrupted acceptances that cannot be completed, each reported once.
     private var reported: Set<String> = []
@@ -41,6 +43,7 @@ package final class Drainer: RunPart {
         decisions = Decisions(run, queue, locked)
         commits = Commits(run, decisions, locked)
         settlement = Settlement(run, self.service, queue, locked, decisions.order, commits)
+        queue.mayLeave = { [unowned self] in mayLeave($0) }
     }
 
     /// Delivers until no work has come for a while, or until this process is told to end.
@@ -70,7 +73,7 @@ package final class Drainer: RunPart {
 
     private func isWorkLeft() throws(Failure) -> Bool {
         // This run would find again and again what it could not finish or put off.
-        guard !run.isEnding, !commits.hasLeftWork else { return false }
+        guard !run.isEnding, !commits.hasLeftWork, !hasLeftThrottled else { return false }
         if try service.isStopped() { return false }
         return try spool.hasReady()
     }
@@ -100,6 +103,7 @@ package final class Drainer: RunPart {
         intake.log.begin(election)
         try intake.recover(at: now)
         try decisions.boxes.recover()
+        run.orLog { () throws(Failure) in try run.spools.sweepThrottles() }
         var idleSince = Instant.now
         while true {
             run.now = try Environment.now(run.configuration.variables)
@@ -119,9 +123,12 @@ package final class Drainer: RunPart {
             }
             if run.isEnding { break }
             // While the service is in trouble, pushes stay where they are and do not count as work.
-            if service.provider.trouble == nil, !queue.isEmpty || !locked.isEmpty {
+            let isClockFrozen = Environment.isClockFrozen(run.configuration.variables)
+            let isWaiting = isClockFrozen ? !queue.isWithoutOthers : !queue.isEmpty
+            if service.provider.trouble == nil, isWaiting || !locked.isEmpty {
                 idleSince = Instant.now
             } else {
+                hasLeftThrottled = isClockFrozen && !queue.isEmpty
                 let idle = Instant.now - idleSince
                 if idle >= linger, try !isSomethingDueSoon(idle) { break }
             }
@@ -204,6 +211,11 @@ package final class Drainer: RunPart {
         while areLanesRead, queue.backlogCount < 500, let file = try intake.next(in: .backlog) {
             try take(file, .backlog)
         }
+        while queue.throttledCount < PushQueue.mostThrottled,
+            let file = try intake.next(in: .throttled)
+        {
+            try take(file, .throttled)
+        }
         while queue.bulkCount < PushQueue.mostBulk, let file = try intake.next(in: .bulk) {
             try take(file, .bulk)
         }
@@ -224,7 +236,7 @@ package final class Drainer: RunPart {
     /// Takes a notification, or moves it to the backlog if all its recipients have enough deliveries in hand.
     private func takeInTurn(_ file: SpoolFile) throws(Failure) {
         let lane = file.lane
-        if lane != .bulk {
+        if !lane.isStreamed {
             // Damage is ignored here: `take` sets a damaged file aside.
             var isCrowded = false
             do throws(Failure) { isCrowded = try queue.isCrowded(file) } catch {}
@@ -234,13 +246,29 @@ package final class Drainer: RunPart {
     }
 
     private func take(_ file: SpoolFile, _ lane: Lane) throws(Failure) {
-        let job = Job(file, lane)
+        let job = Job(file, lane, run.spools.throttle(of: file.notification))
         do throws(Failure) {
             try decisions.order.join(job)
             decisions.order.add(try queue.append(job), of: job)
         } catch {
             commits.leave(job)
             try commits.setAside(job, error)
+        }
+    }
+
+    /// Whether the next push of a throttled job may be decided about: if it may leave now, or need not leave at
+    /// all.
+    private func mayLeave(_ job: Job) -> Bool {
+        guard let throttle = job.throttle else { return true }
+        if job.notification.expires <= now || intake.isCancelled(job.file) { return true }
+        // Deliveries that have failed must not wait for all others, and receipts not be kept for days.
+        let age = Instant.now - job.began
+        if age > .hours(1) || age > .minutes(1) && job.isRetryDue(at: now) { job.cutShort() }
+        if job.isCutShort, job.again.isEmpty { return true }
+        do throws(Failure) { return try throttle.isOpen(at: now) } catch {
+            log.failure(error)
+            // Nothing is known of the pushes that have left.
+            return false
         }
     }
 
@@ -259,6 +287,7 @@ package final class Drainer: RunPart {
                 settlement.settle(push, verdict, isSent: false)
                 continue
             }
+            push.job.throttle?.take()
             settlement.willSend(push)
             return push
         }

@@ -30,7 +30,7 @@ final class HeldBoxes: RunPart {
         guard let token = push.delivery.token, let device = push.device else {
             return .superseded("unregistered")
         }
-        let notification = push.job.notification
+        let notification = push.message
         var message = Notification(
             id: notification.id, user: user, accepted: notification.accepted,
             expires: notification.end(heldUntil: moment), push: notification.push)
@@ -66,7 +66,7 @@ final class HeldBoxes: RunPart {
             return false
         }
         let box = HeldBox(of: user, device)
-        guard push.job.lane == .bulk else { return try spool.isHeld(notification.id, in: box) }
+        guard push.job.lane.isStreamed else { return try spool.isHeld(notification.id, in: box) }
         if let boxes = push.job.heldBoxes { return boxes.contains(box.name) }
         let boxes = try spool.boxes(of: notification.id)
         push.job.heldBoxes = boxes

@@ -1,3 +1,4 @@
+import DequeModule
 import Messages
 import Spool
 import Turnstone
@@ -56,6 +57,18 @@ package final class Job {
     /// Its content for readers of several languages, by the languages.
     private var variants: [String: Variant] = [:]
 
+    /// How many of its pushes may leave in a minute.
+    let throttle: Throttle?
+    /// Deliveries of a throttled job that were taken out of the file and came back.
+    var again = Deque<Delivery>()
+    /// When its pass began.
+    let began = Instant.now
+    /// Whether its pass ends before its file does. The rest goes on in another pass.
+    private(set) var isCutShort = false
+
+    /// Ends its pass once the deliveries that were taken out of the file have their verdicts.
+    func cutShort() { isCutShort = true }
+
     /// A message's content for readers of a language.
     final class Variant {
         let push: PushContent
@@ -70,7 +83,8 @@ package final class Job {
         }
     }
 
-    init(_ file: SpoolFile, _ lane: Lane) {
+    init(_ file: SpoolFile, _ lane: Lane, _ throttle: Throttle? = nil) {
+        self.throttle = throttle
         self.file = file
         notification = file.notification
         self.lane = lane
@@ -119,7 +133,13 @@ package final class Job {
         notification = file.notification
     }
 
-    var isPassOver: Bool { open == 0 && (file.isExhausted || damage != nil) }
+    var isPassOver: Bool { open == 0 && (file.isExhausted || isCutShort || damage != nil) }
+
+    /// Whether deliveries are left for another pass.
+    var hasRest: Bool { left > 0 || isCutShort && !file.isExhausted }
+
+    /// Whether deliveries that have failed wait to be tried again now.
+    func isRetryDue(at now: Timestamp) -> Bool { notBefore.map { $0 <= now } ?? false }
 
     /// The last reason for each outcome; for `nil`, why deliveries are tried again.
     private var reasons: [Outcome?: String] = [:]

@@ -8,6 +8,9 @@ package final class Push {
     package let job: Job
     /// The delivery that it is sent for now.
     var target: Target
+    /// The user's own moment for a message, and when the message expires for the user; `nil` if all users have
+    /// the same.
+    private var turn: (moment: Timestamp, expires: Timestamp)?
     /// The series of the messages in it, if it is a release.
     var brought: [Series] = []
     /// Its own content, if that differs from what the other devices get.
@@ -119,7 +122,26 @@ package final class Push {
         set { if let variant { variant.encoded = newValue } else { job.encoded = newValue } }
     }
 
-    package var expires: Timestamp { own?.expires ?? job.notification.expires }
+    package var expires: Timestamp { own?.expires ?? turn?.expires ?? job.notification.expires }
+
+    /// Sets the user's own moment for a message, and when the message expires for the user.
+    func setTurn(_ moment: Timestamp, expires: Timestamp) { turn = (moment, expires) }
+
+    /// When the message expires if it is held until a moment.
+    func end(heldUntil moment: Timestamp) -> Timestamp {
+        message.end(heldUntil: moment)
+    }
+
+    /// The message with its user's own moment, if it has one.
+    var message: Notification {
+        var message = job.notification
+        guard let turn else { return message }
+        message.notBefore = turn.moment
+        message.expires = turn.expires
+        message.delayed = nil
+        message.life = nil
+        return message
+    }
 
     /// The environment to send it to; `nil` for the configured one.
     package var environment: APNsEnvironment? { probe ?? delivery.environment }

@@ -13,6 +13,10 @@ final class PushQueue {
     private var nextBulk = 0
     /// Deliveries of bulk jobs that came back.
     private var again = Deque<Entry>()
+    private var throttled: [Job] = []
+    private var nextThrottled = 0
+    /// Whether a push of a throttled job may leave now.
+    var mayLeave: (Job) -> Bool = { _ in true }
     /// Jobs whose files have no more deliveries, since the last ``takeExhausted()``.
     private var exhausted: [Job] = []
 
@@ -39,16 +43,29 @@ final class PushQueue {
     /// The most bulk jobs that share the connection.
     static let mostBulk = 4
 
-    var isEmpty: Bool { smallCount == 0 && bulk.isEmpty && again.count == 0 }
+    /// The most throttled jobs in hand. Each holds a file open.
+    static let mostThrottled = 200
+
+    var throttledCount: Int { throttled.count }
+
+    var isEmpty: Bool { isWithoutOthers && throttled.isEmpty }
+
+    /// Whether it has no deliveries but those of throttled jobs.
+    var isWithoutOthers: Bool { smallCount == 0 && bulk.isEmpty && again.count == 0 }
 
     /// Adds a job.
     ///
     /// - Returns: the deliveries of a small notification; none for a bulk job.
     /// - Throws: if a small notification's file is damaged. None of its deliveries is in the queue then.
     func append(_ job: Job) throws(Failure) -> [Delivery] {
-        guard job.lane != .bulk else {
+        switch job.lane {
+        case .bulk:
             bulk.append(job)
             return []
+        case .throttled:
+            throttled.append(job)
+            return []
+        case .urgent, .normal, .backlog: break
         }
         var deliveries: [Delivery] = []
         while let delivery = try job.file.next() { deliveries.append(delivery) }
@@ -59,7 +76,14 @@ final class PushQueue {
     }
 
     private func append(_ entry: Entry) {
-        guard entry.job.lane != .bulk else { return again.append(entry) }
+        switch entry.job.lane {
+        case .bulk: return again.append(entry)
+        case .throttled:
+            entry.job.again.append(entry.delivery)
+            if !throttled.contains(where: { $0 === entry.job }) { throttled.append(entry.job) }
+            return
+        case .urgent, .normal, .backlog: break
+        }
         let isFromBacklog = entry.job.lane == .backlog
         let place = entry.delivery.isProven && !isFromBacklog ? 0 : 1
         smallCount += 1
@@ -85,6 +109,7 @@ final class PushQueue {
             if entry.job.lane == .backlog { backlogCount -= 1 }
             return entry
         }
+        if let entry = try popThrottled() { return entry }
         if let entry = again.popFirst() { return entry }
         while !bulk.isEmpty {
             nextBulk = (nextBulk + 1) % bulk.count
@@ -100,6 +125,30 @@ final class PushQueue {
                 throw error
             }
             drop()
+        }
+        return nil
+    }
+
+    /// The next delivery of a job whose throttle is open; the jobs take turns.
+    private func popThrottled() throws(Failure) -> Entry? {
+        var rest = throttled.count
+        while rest > 0 {
+            rest -= 1
+            nextThrottled = (nextThrottled + 1) % throttled.count
+            let job = throttled[nextThrottled]
+            guard mayLeave(job) else { continue }
+            if let delivery = job.again.popFirst() { return (job, delivery) }
+            do throws(Failure) {
+                if !job.isCutShort, let delivery = try job.file.next() {
+                    job.open += 1
+                    return (job, delivery)
+                }
+            } catch {
+                job.damage = error
+                exhausted.append(throttled.remove(at: nextThrottled))
+                throw error
+            }
+            exhausted.append(throttled.remove(at: nextThrottled))
         }
         return nil
     }
@@ -125,11 +174,12 @@ final class PushQueue {
     func removeAll() -> [Job] {
         var jobs = bulk
         for line in urgent + normal { jobs += line.rest.map { $0.job } }
-        jobs += again.map { $0.job }
+        jobs += again.map { $0.job } + throttled
         urgent = [FairLine(), FairLine()]
         normal = [FairLine(), FairLine()]
         bulk = []
         again = Deque()
+        throttled = []
         exhausted = []
         smallCount = 0
         backlogCount = 0

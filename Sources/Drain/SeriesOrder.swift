@@ -34,7 +34,7 @@ final class SeriesOrder: RunPart {
         let group = groups[key] ?? SeriesGroup()
         groups[key] = group
         job.groups.append(group)
-        let isLarge = job.lane == .bulk
+        let isLarge = job.lane.isStreamed
         // Only the receipts name the devices that it reached in earlier passes.
         group.join(
             job.notification.id, isLarge: isLarge, isComplete: !isLarge && !job.file.isReached)
@@ -60,7 +60,7 @@ final class SeriesOrder: RunPart {
 
     /// Adds the devices of a small job that has joined.
     func add(_ deliveries: [Delivery], of job: Job) {
-        guard !job.groups.isEmpty, job.lane != .bulk else { return }
+        guard !job.groups.isEmpty, !job.lane.isStreamed else { return }
         let devices = deliveries.compactMap(\.device)
         for group in job.groups { group.add(job.notification, devices: devices) }
     }
@@ -104,7 +104,7 @@ final class SeriesOrder: RunPart {
         guard let series = push.job.series, let device = push.device else { return }
         // A bulk notification that is alone in its group overtakes none. If another one comes, the receipts
         // name its devices.
-        for group in push.job.groups where push.job.lane != .bulk || group.inHand.count > 1 {
+        for group in push.job.groups where !push.job.lane.isStreamed || group.inHand.count > 1 {
             group.recordReached(series.order, on: device)
         }
     }

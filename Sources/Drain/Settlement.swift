@@ -48,6 +48,7 @@ final class Settlement: RunPart {
         case .behind(let key): return order.wait(push, behind: key)
         case .busy: return locked.wait((job, push.original))
         case .probing:
+            job.throttle?.take()
             if service.provider.isOwn(push) { service.didJudge() }
             append(verdict, of: push, nil, isSent: isSent)
             return willSend(push)
@@ -64,10 +65,7 @@ final class Settlement: RunPart {
             if isSent, verdict.status != nil, service.provider.isOwn(push) {
                 service.didPutOff(push, verdict)
             }
-            // If it waits for hours, the receipts say so once.
-            if verdict.heldFor == nil || job.file.pass == 1 || job.file.isInDoubt(push.delivery) {
-                append(verdict, of: push, nil, isSent: isSent)
-            }
+            if needsReceipt(verdict, push) { append(verdict, of: push, nil, isSent: isSent) }
             job.retry(notBefore: now + interval, because: verdict.reason)
         case .stop:
             append(verdict, of: push, nil, isSent: isSent)
@@ -97,6 +95,14 @@ final class Settlement: RunPart {
         case .expired, .superseded, .cancelled, .damaged, .held: break
         }
         order.settle(push)
+    }
+
+    /// Whether the receipts say that a push is tried again later. That a user's own moment has not come needs
+    /// none, because a message may have a million of these. If it waits for hours, they say so once.
+    private func needsReceipt(_ verdict: Verdict, _ push: Push) -> Bool {
+        if verdict.isEarly, push.job.notification.delayed != nil { return false }
+        return verdict.heldFor == nil || push.job.file.pass == 1
+            || push.job.file.isInDoubt(push.delivery)
     }
 
     private func append(

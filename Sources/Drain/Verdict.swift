@@ -71,6 +71,11 @@ extension Verdict {
         Verdict(status: nil, reason: "before its time", meaning: .later(pause))
     }
 
+    /// Whether it is only too early.
+    var isEarly: Bool {
+        if case .later = meaning { reason == "before its time" } else { false }
+    }
+
     /// The user wants the message later.
     static func waiting(_ pause: Interval) -> Verdict {
         Verdict(status: nil, reason: "held", meaning: .later(pause))

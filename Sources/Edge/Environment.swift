@@ -32,6 +32,11 @@ package enum Environment {
         return variables
     }
 
+    /// Whether `TURNSTONE_NOW` stops the clock.
+    package static func isClockFrozen(_ variables: Variables) -> Bool {
+        variables.text("TURNSTONE_NOW") != nil
+    }
+
     /// The current time: `TURNSTONE_NOW` (milliseconds since 1970), or else the system's clock.
     package static func now(_ variables: Variables) throws(Failure) -> Timestamp {
         guard let text = variables.text("TURNSTONE_NOW") else { return .systemNow }

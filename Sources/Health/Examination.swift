@@ -183,13 +183,13 @@ package struct Examination {
     /// Files in the place of folders: everything that would be in such a folder counts as missing.
     private func foldersReplaced() throws(Failure) -> [Problem] {
         // What is in a folder comes after it.
-        var others = ["receipts", "spool", "spool/joint"]
+        var others = ["receipts", "spool", "spool/joint", "spool/throttles"]
         for spool in try spools.all() {
             others.append(spool.name)
             others += [
                 "held", "held/released", "waiting", "cancelled", "series", "failed", "ready",
                 "ready/urgent", "ready/normal", "ready/backlog",
-                "ready/bulk",
+                "ready/bulk", "ready/throttled",
             ].map { "\(spool.name)/\($0)" }
         }
         var problems: [Problem] = []

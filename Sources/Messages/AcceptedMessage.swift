@@ -34,7 +34,7 @@ struct AcceptedMessage {
         // of the document, and the document has the user's language.
         let keepsStamp =
             passage == .free && message.badge == nil && !selection.dependsOnTime
-            && message.push.translations.isEmpty
+            && message.push.translations.isEmpty && message.delayed == nil
             && (message.push.isExempt || document.preferences.quietHours == nil)
         return devices.map { device in
             var delivery = device.delivery(of: user)

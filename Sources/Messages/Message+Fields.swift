@@ -1,5 +1,6 @@
 import Edge
 import JSON
+import Spool
 import Turnstone
 
 extension Message {
@@ -44,9 +45,16 @@ extension Message {
         }
         let whole = Payload(aps: aps, data: try fields.data())
         sendAfter = try fields.sendAfter(now: now)
+        delayed = try fields.delayed()
+        throttle = try fields.throttle()
         let isKept: Bool
-        (expires, isKept, hasOwnExpiration) = try fields.expires(
-            after: sendAfter ?? now, isDelayed: sendAfter != nil)
+        let start = sendAfter ?? now
+        let end: Timestamp
+        let isAbsolute: Bool
+        (end, isKept, hasOwnExpiration, isAbsolute) = try fields.expires(
+            after: start, isDelayed: sendAfter != nil)
+        life = delayed == nil || isAbsolute ? nil : end - start
+        expires = life == nil ? end : end + Notification.longestDelay
         var push = PushContent(
             type: type, priority: priority, collapseID: collapseID, payload: whole, isKept: isKept)
         push.overrides = try fields.overrides(type)
@@ -121,37 +129,69 @@ extension Fields {
         return moment
     }
 
+    /// Takes `delayed_option` and `delivery_time_of_day`.
+    fileprivate mutating func delayed() throws(Failure) -> DelayedOption? {
+        let option = try text("delayed_option")
+        let time = try text("delivery_time_of_day")
+        switch option {
+        case nil, "immediate", "last-active":
+            guard time == nil else {
+                throw .unacceptable("delivery_time_of_day requires delayed_option timezone")
+            }
+            return option == "last-active" ? .lastActive : nil
+        case "timezone":
+            guard let time else {
+                throw .unacceptable("delayed_option timezone requires delivery_time_of_day")
+            }
+            guard let minute = minuteOfDay(time) else {
+                throw .unacceptable("delivery_time_of_day must be a time such as 09:00")
+            }
+            return .timeOfDay(minute)
+        default:
+            throw .unacceptable("delayed_option must be immediate, timezone or last-active")
+        }
+    }
+
+    /// Takes `throttle_per_minute`.
+    fileprivate mutating func throttle() throws(Failure) -> Int64? {
+        guard let count = try integer("throttle_per_minute") else { return nil }
+        guard (1...Throttle.most).contains(count) else {
+            throw .unacceptable("throttle_per_minute must be 1 to \(Throttle.most)")
+        }
+        return count
+    }
+
     /// Takes `expiration` or `expires_in`. The default is a day after `start`, the maximum 30 days, because
     /// APNs keeps nothing for longer.
     ///
     /// - Parameter isDelayed: whether `start` is the request's `send_after`.
-    /// - Returns: when the message expires, whether APNs keeps it for devices that are offline, and whether
-    ///   the request states when it expires.
+    /// - Returns: when the message expires, whether APNs keeps it for devices that are offline, whether
+    ///   the request states when it expires, and whether it does so by a moment.
     fileprivate mutating func expires(
         after start: Timestamp, isDelayed: Bool
-    ) throws(Failure) -> (Timestamp, isKept: Bool, isStated: Bool) {
+    ) throws(Failure) -> (Timestamp, isKept: Bool, isStated: Bool, isAbsolute: Bool) {
         let moment = try moment("expiration")
         let seconds = try integer("expires_in")
         guard moment == nil || seconds == nil else {
             throw .unacceptable("use either expiration or expires_in")
         }
         if moment?.milliseconds == 0 || seconds == 0 {
-            return (start + .minutes(1), false, true)
+            return (start + .minutes(1), false, true, false)
         }
         let longest = Interval.days(30)
         if let seconds {
             guard (0...longest.milliseconds / 1000).contains(seconds) else {
                 throw .unacceptable("expires_in must be 0 to 2592000 seconds")
             }
-            return (start + .seconds(seconds), true, true)
+            return (start + .seconds(seconds), true, true, false)
         }
-        guard let moment else { return (start + .days(1), true, false) }
+        guard let moment else { return (start + .days(1), true, false, false) }
         guard moment > start, moment - start <= longest else {
             throw .unacceptable(
                 isDelayed
                     ? "expiration must be after send_after and at most 30 days later"
                     : "expiration must be in the future, at most 30 days ahead")
         }
-        return (moment, true, true)
+        return (moment, true, true, true)
     }
 }

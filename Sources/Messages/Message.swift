@@ -14,8 +14,14 @@ package struct Message: Equatable {
     package let badge: BadgeChange?
     /// The message is not sent before this moment; `nil` to send it at once.
     package let sendAfter: Timestamp?
+    /// At which moment of each user's own it is sent, not earlier than ``sendAfter``; `nil` if at the same for all.
+    package let delayed: DelayedOption?
+    /// How long after a user's own moment it expires; `nil` if ``expires`` says when.
+    let life: Interval?
     /// The message is not delivered after this moment.
     package let expires: Timestamp
+    /// How many pushes may leave in a minute; `nil` for any number.
+    package let throttle: Int64?
     /// Whether the request states when it expires.
     let hasOwnExpiration: Bool
 
@@ -39,6 +45,6 @@ package struct Message: Equatable {
         let moment = subject == nil ? sendAfter : nil
         return Series(
             names, of: user, order: Series.Order(from: moment ?? now, accepted: accepted),
-            isScheduled: moment != nil)
+            isScheduled: moment != nil || delayed != nil)
     }
 }

@@ -88,6 +88,8 @@ package struct Outbox {
         record.accepted = now
         record.sendAfter = message.sendAfter
         record.kind = message.kind
+        record.delayed = message.delayed
+        record.throttle = message.throttle
         record.fingerprint = fingerprint
         record.receipts = try spools.receiptsStart(notBefore: message.sendAfter, at: now).json
         let accepted = AcceptedMessage(
@@ -169,6 +171,9 @@ package struct Outbox {
         notification.order = Timestamp.systemNanoseconds
         notification.badge = message.badge
         notification.notBefore = message.sendAfter
+        notification.delayed = message.delayed
+        notification.life = message.life
+        notification.throttle = message.throttle
         notification.hasOwnExpiration = message.hasOwnExpiration
         guard message.subject != nil || message.push.collapseID != nil else { return notification }
         // If the user shares a device, messages to other users count too.

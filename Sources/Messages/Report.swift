@@ -142,6 +142,9 @@ package struct Report {
             "kind": .string(record.kind), "acceptedAt": text(record.accepted),
         ]
         members["sendAfter"] = record.sendAfter.map { text($0) }
+        members["delayedOption"] = record.delayed.map { .string($0.name) }
+        members["deliveryTimeOfDay"] = record.delayed?.time.map { .string($0) }
+        members["throttlePerMinute"] = record.throttle.map { .integer($0) }
         members["counts"] = counts
         members["later"] = record.later.isEmpty ? nil : JSONValue(texts: record.later)
         members["failed"] = record.failed.isEmpty ? nil : JSONValue(texts: record.failed)

@@ -174,12 +174,40 @@ struct NotificationContent {
         }
         message["expires_in"] = .integer(life)
         message["collapse_id"] = try fields.optionalText("collapse_id").map { .string($0) }
+        try takeDelayedOption(&fields)
+        if let rate = try fields.wholeNumber("throttle_rate_per_minute"), rate != 0 {
+            guard rate > 0 else {
+                throw .malformed("throttle_rate_per_minute must be a number of notifications, or 0")
+            }
+            message["throttle_per_minute"] = .integer(rate)
+        }
         if let text = try fields.optionalText("send_after") {
             guard let moment = moment(text) else {
                 throw .malformed(
                     "send_after must be a moment such as 2026-11-22 23:53:39 GMT+0000")
             }
             message["send_after"] = .integer(max(0, moment.seconds))
+        }
+    }
+
+    private mutating func takeDelayedOption(_ fields: inout Fields) throws(Failure) {
+        let option = try fields.optionalText("delayed_option") ?? "immediate"
+        let time = try fields.optionalText("delivery_time_of_day")
+        switch option {
+        case "immediate": break
+        case "last-active": message["delayed_option"] = "last-active"
+        case "timezone":
+            guard let time else {
+                throw .malformed("delayed_option timezone requires delivery_time_of_day")
+            }
+            guard let clock = timeOfDay(time) else {
+                throw .malformed(
+                    "delivery_time_of_day must be a time such as 9:00AM, 21:45 or 9:45:30")
+            }
+            message["delayed_option"] = "timezone"
+            message["delivery_time_of_day"] = .string(clock)
+        default:
+            throw .malformed("delayed_option must be immediate, timezone or last-active")
         }
     }
 

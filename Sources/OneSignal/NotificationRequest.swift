@@ -75,12 +75,6 @@ package struct NotificationRequest {
 
     /// Refuses values that would change what is sent, or when.
     private static func refuseUnsupported(_ fields: inout Fields) throws(Failure) {
-        if let option = try fields.optionalText("delayed_option"), option != "immediate" {
-            throw unsupported("delayed_option \(option)", "use send_after")
-        }
-        if let rate = try fields.wholeNumber("throttle_rate_per_minute"), rate != 0 {
-            throw unsupported("throttle_rate_per_minute")
-        }
         for name in ["include_unsubscribed", "enable_frequency_cap"] {
             if try fields.boolean(name) == true { throw unsupported(name) }
         }
@@ -97,7 +91,6 @@ package struct NotificationRequest {
         "huawei_category", "huawei_channel_id", "huawei_existing_channel_id",
         "huawei_large_icon", "huawei_led_color", "huawei_msg_type", "huawei_small_icon",
         "huawei_sound", "huawei_visibility", "disable_email_click_tracking",
-        "delivery_time_of_day",
     ]
 }
 

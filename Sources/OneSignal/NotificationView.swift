@@ -51,6 +51,9 @@ package enum NotificationView {
             "send_after": .integer((record.sendAfter ?? record.accepted).seconds),
             "canceled": .bool(record.cancelled != nil),
         ]
+        members["delayed_option"] = record.delayed.map { .string($0.name) }
+        members["delivery_time_of_day"] = record.delayed?.time.map { .string($0) }
+        members["throttle_rate_per_minute"] = record.throttle.map { .integer($0) }
         members["recipients"] = .integer(Int64(record.devices))
         return members
     }

@@ -73,3 +73,35 @@ private func offset(_ bytes: [UInt8]) -> Int64? {
     let minutes = (numbers[0] * 10 + numbers[1]) * 60 + numbers[2] * 10 + numbers[3]
     return sign == UInt8(ascii: "-") ? -minutes : minutes
 }
+
+/// Reads a time of day in one of the forms that OneSignal documents for `delivery_time_of_day`: `9:00AM`,
+/// `21:45`, `9:45:30`. Seconds are rounded up to the next minute.
+///
+/// - Returns: in the form `09:00`.
+func timeOfDay(_ text: String) -> String? {
+    var bytes = Array(text.utf8.filter { $0 != 32 })
+    var half: UInt8?
+    if let last = bytes.last, last | 0x20 == UInt8(ascii: "m") {
+        half = bytes.dropLast().last.map { $0 | 0x20 }
+        bytes.removeLast(2)
+        guard half == UInt8(ascii: "a") || half == UInt8(ascii: "p") else { return nil }
+    }
+    var numbers: [Int] = []
+    for part in bytes.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false) {
+        guard (1...2).contains(part.count), part.allSatisfy({ (48...57).contains($0) }) else {
+            return nil
+        }
+        numbers.append(part.reduce(0) { $0 * 10 + Int($1 - 48) })
+    }
+    guard (half == nil ? 2...3 : 1...3).contains(numbers.count) else { return nil }
+    numbers += Array(repeating: 0, count: 3 - numbers.count)
+    var (hour, minute) = (numbers[0], numbers[1])
+    guard minute < 60, numbers[2] < 60, half == nil ? hour < 24 : (1...12).contains(hour) else {
+        return nil
+    }
+    if half != nil { hour = hour % 12 + (half == UInt8(ascii: "p") ? 12 : 0) }
+    minute += numbers[2] > 0 ? 1 : 0
+    let all = (hour * 60 + minute) % 1440
+    let digits = [all / 600, all / 60 % 10, all % 60 / 10, all % 10].map { UInt8($0 + 48) }
+    return String(decoding: digits[..<2] + [58] + digits[2...], as: UTF8.self)
+}

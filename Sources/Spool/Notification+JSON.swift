@@ -35,6 +35,12 @@ extension Notification {
         badge = members["badge"].flatMap(BadgeChange.init)
         audience = members["audience"]
         notBefore = members["not_before"]?.timestamp
+        if let json = members["delayed"] {
+            guard let known = DelayedOption(json) else { return nil }
+            delayed = known
+        }
+        life = members["life"]?.integer.map { .milliseconds($0) }
+        throttle = members["throttle"]?.integer.flatMap { $0 > 0 ? $0 : nil }
         hasOwnExpiration = members["own_life"]?.bool ?? false
         if let json = members["series"] {
             guard let known = Series(json) else { return nil }
@@ -60,6 +66,9 @@ extension Notification {
         members["badge"] = badge.map { $0.json }
         members["audience"] = audience
         members["not_before"] = notBefore.map { JSONValue($0) }
+        members["delayed"] = delayed.map { $0.json }
+        members["life"] = life.map { .integer($0.milliseconds) }
+        members["throttle"] = throttle.map { .integer($0) }
         members["own_life"] = hasOwnExpiration ? true : nil
         members["messages"] = messageIDs.isEmpty ? nil : JSONValue(texts: messageIDs)
         return members

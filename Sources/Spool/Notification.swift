@@ -27,6 +27,14 @@ package struct Notification: Equatable, Sendable {
     package var badge: BadgeChange?
     /// A message's `send_after`: it is not sent before this moment.
     package var notBefore: Timestamp?
+    /// How many of its pushes may leave in a minute; `nil` for any number.
+    package var throttle: Int64?
+    /// The moment at which each user gets a message, if the users have different ones: it is decided by the
+    /// user's document, and not earlier than ``notBefore`` or ``accepted``.
+    package var delayed: DelayedOption?
+    /// How long after a user's own moment the message expires; `nil` if ``expires`` says when. Then ``expires``
+    /// is the latest such moment.
+    package var life: Interval?
     /// Whether its sender set the expiration. If not, the message does not expire while it is held:
     /// ``end(heldUntil:)``.
     package var hasOwnExpiration = false
@@ -76,6 +84,17 @@ package struct Notification: Equatable, Sendable {
     package func end(within moment: Timestamp) -> Timestamp {
         hasOwnExpiration ? expires : max(expires, min(moment, longestHeld))
     }
+
+    /// When the message expires for a user with a moment of the user's own.
+    package func end(for moment: Timestamp) -> Timestamp {
+        guard let life else { return expires }
+        let latest = (notBefore ?? accepted) + Self.longestDelay + life
+        // It was held meanwhile, and expires later for that.
+        return expires > latest ? expires : moment + life
+    }
+
+    /// A user's own moment is at most this long after the message's: a day, and two changes of the clock.
+    package static let longestDelay = Interval.hours(27)
 
     /// The latest moment until which the message is held.
     private var longestHeld: Timestamp { (notBefore ?? accepted) + ReceiptLog.retention }

@@ -6,6 +6,7 @@ package struct QueueLength: Equatable, Sendable {
     package var urgent = 0
     package var normal = 0
     package var backlog = 0
+    /// Also the throttled ones.
     package var bulk = 0
     /// Waiting for another attempt.
     package var putOff = 0
@@ -28,7 +29,9 @@ extension Spool {
         length.urgent = try count(ready(.urgent), until: end, &length.isComplete)
         length.normal = try count(ready(.normal), until: end, &length.isComplete)
         length.backlog = try count(ready(.backlog), until: end, &length.isComplete)
-        length.bulk = try count(ready(.bulk), until: end, &length.isComplete)
+        for lane in [Lane.bulk, .throttled] {
+            length.bulk += try count(ready(lane), until: end, &length.isComplete)
+        }
         for folder in try waitingFolders() {
             let count = try count("\(waiting)/\(folder.name)", until: end, &length.isComplete)
             if folder.since == nil { length.scheduled += count } else { length.putOff += count }

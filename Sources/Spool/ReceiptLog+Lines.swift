@@ -187,6 +187,8 @@ private struct LineBuilder {
     /// How long the push took, in milliseconds: since it could be sent, and since the newest move that a turn
     /// notice was queued for.
     private mutating func addDelays(of notification: Notification, at moment: Timestamp) {
+        // These wait on purpose.
+        guard notification.throttle == nil, notification.delayed == nil else { return }
         let since = max(notification.accepted, notification.notBefore ?? notification.accepted)
         add("delay", max(0, Int((moment - since).milliseconds)))
         guard let move = notification.turns?.turns.newestMove else { return }

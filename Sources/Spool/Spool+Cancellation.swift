@@ -86,6 +86,11 @@ extension Intake {
         cancelled.contains(file.notification.id) && !file.isInDoubt(delivery)
     }
 
+    /// Whether a notification's deliveries that have not been sent are cancelled.
+    package func isCancelled(_ file: SpoolFile) -> Bool {
+        cancelled.contains(file.notification.id)
+    }
+
     func removeCancellation(of id: String) {
         guard cancelled.contains(id) else { return }
         Files.remove(spool.cancellationPath(of: id))

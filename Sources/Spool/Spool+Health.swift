@@ -21,7 +21,14 @@ extension Spool {
                 count += 1
                 do throws(Failure) {
                     guard let file = try SpoolFile.open("\(ready(lane))/\(name)") else { continue }
-                    oldest = min(oldest ?? now, file.notification.accepted)
+                    var since = file.notification.accepted
+                    if lane == .throttled {
+                        // It waits on purpose, but not for longer than until its next push.
+                        let spools = Spools(state: state)
+                        let last = try spools.lastThrottled(file.notification.id, at: now)
+                        since = max(since, last ?? since)
+                    }
+                    oldest = min(oldest ?? now, since)
                 } catch {
                     // The drainer sets it aside.
                     guard Damage.explains(error) else { throw error }

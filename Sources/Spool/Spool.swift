@@ -138,7 +138,8 @@ package struct Spool {
             return OpenNotification(
                 notification: file.notification, devices: devices,
                 until: folder?.until ?? Timestamp(milliseconds: 0),
-                isScheduled: folder != nil && folder?.since == nil)
+                isScheduled: folder != nil
+                    && (folder?.since == nil || file.notification.delayed != nil))
         } catch {
             guard Damage.explains(error) else { throw error }
             return nil

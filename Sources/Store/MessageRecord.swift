@@ -9,6 +9,10 @@ package struct MessageRecord: Document {
     package var accepted = Timestamp(milliseconds: 0)
     /// Nothing is sent before this moment.
     package var sendAfter: Timestamp?
+    /// At which moment of each user's own it is sent, not earlier than ``sendAfter``.
+    package var delayed: DelayedOption?
+    /// How many of its pushes may leave in a minute; `nil` for any number.
+    package var throttle: Int64?
     package var kind = ""
     package var devices = 0
     /// How many more devices get it when their users' quiet hours or mute end.
@@ -46,6 +50,11 @@ package struct MessageRecord: Document {
         self.devices = Int(min(devices, Self.maximumDevices))
         self.receipts = receipts
         sendAfter = members.take("send_after")?.timestamp
+        if let json = members.take("delayed") {
+            guard let known = DelayedOption(json) else { return nil }
+            delayed = known
+        }
+        throttle = members.take("throttle")?.count
         held = Int(members.take("held")?.count ?? 0)
         skipped = Int(members.take("skipped")?.count ?? 0)
         later = members.take("later")?.texts ?? []
@@ -59,6 +68,8 @@ package struct MessageRecord: Document {
     package var members: JSONObject {
         var members: JSONObject = ["accepted_at": JSONValue(accepted), "kind": .string(kind)]
         members["send_after"] = sendAfter.map { JSONValue($0) }
+        members["delayed"] = delayed.map { $0.json }
+        members["throttle"] = throttle.map { .integer($0) }
         members["devices"] = .integer(Int64(devices))
         members["held"] = held > 0 ? .integer(Int64(held)) : nil
         members["skipped"] = skipped > 0 ? .integer(Int64(skipped)) : nil

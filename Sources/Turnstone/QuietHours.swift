@@ -49,8 +49,8 @@ package struct QuietHours: Equatable, Sendable {
 extension QuietHours {
     /// Reads `{"from": "22:00", "to": "07:00", "timeZone": "Europe/Berlin"}`.
     package init?(_ json: JSONValue) {
-        guard let members = json.object, let from = members["from"]?.string.flatMap(minutes),
-            let to = members["to"]?.string.flatMap(minutes),
+        guard let members = json.object, let from = members["from"]?.string.flatMap(minuteOfDay),
+            let to = members["to"]?.string.flatMap(minuteOfDay),
             let zone = members["timeZone"]?.string
         else { return nil }
         self.init(from: from, to: to, zone: zone)
@@ -64,8 +64,8 @@ extension QuietHours {
     }
 }
 
-/// Reads `07:30`.
-private func minutes(_ text: String) -> Int? {
+/// Reads `07:30`, as minutes since midnight.
+package func minuteOfDay(_ text: String) -> Int? {
     let bytes = Array(text.utf8)
     guard bytes.count == 5, bytes[2] == UInt8(ascii: ":") else { return nil }
     let digits = [bytes[0], bytes[1], bytes[3], bytes[4]].map { Int($0) - 48 }
@@ -75,7 +75,8 @@ private func minutes(_ text: String) -> Int? {
     return hour < 24 && minute < 60 ? hour * 60 + minute : nil
 }
 
-private func clockText(_ minutes: Int) -> String {
+/// Minutes since midnight, such as `07:30`.
+func clockText(_ minutes: Int) -> String {
     let digits = [minutes / 600, minutes / 60 % 10, minutes % 60 / 10, minutes % 10]
     let text = digits.map { UInt8($0 + 48) }
     return String(decoding: text[..<2] + [UInt8(ascii: ":")] + text[2...], as: UTF8.self)

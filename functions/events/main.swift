@@ -44,6 +44,13 @@ func message(
 ) throws(Failure) -> Message {
     var members = try template.filled(with: fields.object("values") ?? [:])
     members["send_after"] = fields.take("send_after")
+    if let throttle = fields.take("throttle_per_minute") {
+        members["throttle_per_minute"] = throttle
+    }
+    let delay = ["delayed_option", "delivery_time_of_day"].map { ($0, fields.take($0)) }
+    if delay.contains(where: { $0.1 != nil }) {
+        for (name, value) in delay { members[name] = value }
+    }
     let limits = ["expiration", "expires_in"].map { ($0, fields.take($0)) }
     if limits.contains(where: { $0.1 != nil }) {
         for (name, value) in limits { members[name] = value }
