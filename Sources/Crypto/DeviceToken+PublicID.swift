@@ -7,5 +7,5 @@ extension DeviceToken {
 
 /// The first 24 hex digits of a text's SHA-256.
 package func publicID(of text: String) -> String {
-    hex(SHA256.hash(Array(text.utf8)).prefix(12))
+    hex(SHA256.hash(text).prefix(12))
 }

@@ -13,12 +13,26 @@ package struct SHA256 {
         bytes.withUnsafeBytes { _ = SHA256_Update(&context, $0.baseAddress, $0.count) }
     }
 
+    /// Adds a text's UTF-8.
+    package mutating func update(_ text: String) {
+        let added: Void? = text.utf8.withContiguousStorageIfAvailable {
+            _ = SHA256_Update(&context, $0.baseAddress, $0.count)
+        }
+        if added == nil { update(Array(text.utf8)) }
+    }
+
     /// The digest's 32 bytes.
     package consuming func finish() -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: 32) { buffer, count in
             SHA256_Final(buffer.baseAddress, &context)
             count = 32
         }
+    }
+
+    package static func hash(_ text: String) -> [UInt8] {
+        var sum = SHA256()
+        sum.update(text)
+        return sum.finish()
     }
 
     package static func hash(_ bytes: [UInt8]) -> [UInt8] {

@@ -4,15 +4,36 @@ import Turnstone
 ///
 /// - Returns: the canonical form in lower case, which `apns-id` requires.
 package func stableUUID(_ name: String) -> String {
-    var bytes = Array(SHA256.hash(Array(name.utf8)).prefix(16))
-    bytes[6] = bytes[6] & 0x0f | 0x80
-    bytes[8] = bytes[8] & 0x3f | 0x80
-    var text: [UInt8] = []
-    text.reserveCapacity(36)
-    for (place, byte) in bytes.enumerated() {
-        if [4, 6, 8, 10].contains(place) { text.append(UInt8(ascii: "-")) }
-        text.append(digit(byte >> 4))
-        text.append(digit(byte & 15))
+    var sum = SHA256()
+    sum.update(name)
+    return uuid(sum.finish())
+}
+
+/// The same for a name of three parts with blanks between them.
+package func stableUUID(_ first: String, _ second: String, _ third: String) -> String {
+    var sum = SHA256()
+    sum.update(first)
+    sum.update(" ")
+    sum.update(second)
+    sum.update(" ")
+    sum.update(third)
+    return uuid(sum.finish())
+}
+
+private func uuid(_ hash: [UInt8]) -> String {
+    let text = [UInt8](unsafeUninitializedCapacity: 36) { buffer, count in
+        for place in 0..<16 {
+            var byte = hash[place]
+            if place == 6 { byte = byte & 0x0f | 0x80 }
+            if place == 8 { byte = byte & 0x3f | 0x80 }
+            if place == 4 || place == 6 || place == 8 || place == 10 {
+                buffer[count] = UInt8(ascii: "-")
+                count += 1
+            }
+            buffer[count] = digit(byte >> 4)
+            buffer[count + 1] = digit(byte & 15)
+            count += 2
+        }
     }
     return String(decoding: text, as: UTF8.self)
 }

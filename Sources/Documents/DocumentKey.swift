@@ -12,11 +12,11 @@ extension DocumentName: DocumentKey {
 
 extension UserID: DocumentKey {
     package var documentName: DocumentName {
-        let hash = hex(SHA256.hash(Array(text.utf8)))
+        let hash = SHA256.hash(text)
+        let name = fileName
         // `NAME.json.lock` has to fit into 255 bytes. No other name has `==` in it.
         return DocumentName(
-            file: fileName.utf8.count <= 245 ? fileName : "==\(hash)",
-            shard: firstDigits(2, of: hash))
+            file: name.utf8.count <= 245 ? name : "==\(hex(hash))", shard: hex(hash.prefix(1)))
     }
 }
 

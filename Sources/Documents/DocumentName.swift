@@ -9,7 +9,7 @@ package struct DocumentName {
 
     /// - Parameter text: any text of any length.
     package init(hashOf text: String) {
-        self.init(hash: hex(SHA256.hash(Array(text.utf8))))
+        self.init(hash: hex(SHA256.hash(text)))
     }
 
     /// - Parameter hash: a SHA-256 in hex, used as the name.

@@ -162,8 +162,8 @@ final class Decisions: RunPart {
     /// If another user of the device has replaced the token, the phone has that token now, and the one that
     /// this user still has shows nothing any more.
     private func followToken(_ push: Push, among alternates: [Delivery]) throws(Failure) {
+        guard !alternates.isEmpty, push.delivery.token == push.original.token else { return }
         let first = push.target
-        guard push.delivery.token == push.original.token else { return }
         for alternate in alternates {
             guard let user = alternate.user else { continue }
             push.replace(by: alternate)

@@ -56,6 +56,10 @@ package final class Push {
 
     package var delivery: Delivery { target.delivery }
 
+    // Copying a whole delivery for one of its members would be expensive.
+    package var aim: Delivery.Aim { target.delivery.aim }
+    package var badge: Int? { target.delivery.badge }
+
     /// `apns-id`, the same at every attempt.
     package var id: String { target.id }
 
@@ -144,7 +148,10 @@ package final class Push {
     }
 
     /// The environment to send it to; `nil` for the configured one.
-    package var environment: APNsEnvironment? { probe ?? delivery.environment }
+    package var environment: APNsEnvironment? { probe ?? target.delivery.environment }
+
+    /// The environment that the device is registered for; `nil` for the configured one.
+    package var registeredEnvironment: APNsEnvironment? { target.delivery.environment }
 
     /// What the app receives.
     package var payload: Payload {

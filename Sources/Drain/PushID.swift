@@ -6,10 +6,10 @@ import Turnstone
 ///
 /// - Returns: a UUID in lower-case canonical form.
 package func pushID(notification: String, token: DeviceToken) -> String {
-    stableUUID("apns \(notification) \(token.text)")
+    stableUUID("apns", notification, token.text)
 }
 
 /// The broadcast's `apns-request-id`, made by the same rule.
 package func pushID(notification: String, channel: ChannelID) -> String {
-    stableUUID("apns \(notification) \(channel.text)")
+    stableUUID("apns", notification, channel.text)
 }

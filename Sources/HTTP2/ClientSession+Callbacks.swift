@@ -38,41 +38,21 @@ extension ClientSession {
         guard let place = place(id) else {
             return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
         }
-        let start = streams[place].sent
-        let count = min(room, streams[place].body.count - start)
-        streams[place].body.withUnsafeBufferPointer {
-            buffer.update(from: $0.baseAddress! + start, count: count)
-        }
-        streams[place].sent += count
+        let (count, isEnd) = streams[place].give(buffer, room)
         unwritten -= count
-        if streams[place].sent == streams[place].body.count {
-            flags.pointee |= UInt32(NGHTTP2_DATA_FLAG_EOF.rawValue)
-        }
+        if isEnd { flags.pointee |= UInt32(NGHTTP2_DATA_FLAG_EOF.rawValue) }
         return count
     }
 
     private func beginFields(_ id: Int32) -> Int32 {
-        // Fields after the final status are trailers, which are ignored.
-        if let place = place(id), streams[place].answer.status < 200 {
-            streams[place].answer.status = 0
-            streams[place].answer.fields.removeAll()
-            streams[place].answer.body.removeAll(keepingCapacity: true)
-        }
+        if let place = place(id) { streams[place].beginFields() }
         return 0
     }
 
     private func receiveField(
         _ id: Int32, _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>
     ) -> Int32 {
-        guard let place = place(id) else { return 0 }
-        // nghttp2 has checked that this is `:status` with three digits.
-        if name.first == UInt8(ascii: ":") {
-            var status = 0
-            for digit in value { status = status * 10 + Int(digit) - 48 }
-            streams[place].answer.status = status
-        } else if streams[place].answer.body.isEmpty {
-            streams[place].answer.fields.append(name, value)
-        }
+        if let place = place(id) { streams[place].receive(name, value) }
         return 0
     }
 

@@ -16,6 +16,55 @@ final class ClientSession: FrameSession {
         var answer = ClientEvent.Answer(status: 0, fields: HeaderFields(), body: [])
         var isSettled = true
         var isUnsent = false
+
+        mutating func begin(
+            _ id: Int32, tag: Int, _ body: [UInt8], until deadline: Instant
+        ) {
+            self.id = id
+            self.tag = tag
+            self.deadline = deadline
+            self.body = body
+            sent = 0
+            answer.status = 0
+            isSettled = false
+            isUnsent = false
+        }
+
+        /// Copies the next bytes of the body.
+        ///
+        /// - Returns: how many, and whether they are the last ones.
+        mutating func give(
+            _ buffer: UnsafeMutablePointer<UInt8>, _ room: Int
+        ) -> (count: Int, isEnd: Bool) {
+            let count = min(room, body.count - sent)
+            body.withUnsafeBufferPointer {
+                guard let base = $0.baseAddress else { return }
+                buffer.update(from: base + sent, count: count)
+            }
+            sent += count
+            return (count, sent == body.count)
+        }
+
+        /// Begins another part of the answer. Fields after the final status are trailers, which are ignored.
+        mutating func beginFields() {
+            guard answer.status < 200 else { return }
+            answer.status = 0
+            answer.fields.removeAll()
+            answer.body.removeAll(keepingCapacity: true)
+        }
+
+        mutating func receive(
+            _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>
+        ) {
+            // nghttp2 has checked that this is `:status` with three digits.
+            if name.first == UInt8(ascii: ":") {
+                var status = 0
+                for digit in value { status = status * 10 + Int(digit) - 48 }
+                answer.status = status
+            } else if answer.body.isEmpty {
+                answer.fields.append(name, value)
+            }
+        }
     }
 
     let limits: ClientLimits
@@ -93,14 +142,7 @@ final class ClientSession: FrameSession {
             free.append(place)
             return false
         }
-        streams[place].id = id
-        streams[place].tag = tag
-        streams[place].deadline = now + limits.request
-        streams[place].body = body
-        streams[place].sent = 0
-        streams[place].answer.status = 0
-        streams[place].isSettled = false
-        streams[place].isUnsent = false
+        streams[place].begin(id, tag: tag, body, until: now + limits.request)
         unwritten += body.count
         waiting.append((place, id))
         openRequests += 1

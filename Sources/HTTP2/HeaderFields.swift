@@ -20,13 +20,30 @@ package struct HeaderFields: Equatable, Sendable {
     ///   - indexed: whether the peer should keep the field for later messages (RFC 7541). A value that does
     ///     not recur would only displace those that do.
     package mutating func append(_ name: String, _ value: String, indexed: Bool = true) {
+        append(name, value, "", indexed: indexed)
+    }
+
+    /// The same for a value in two parts.
+    package mutating func append(
+        _ name: String, _ value: String, _ rest: String, indexed: Bool = true
+    ) {
         let start = bytes.count
-        bytes.append(contentsOf: name.utf8)
-        bytes.append(contentsOf: value.utf8)
+        append(name)
+        let nameEnd = bytes.count
+        append(value)
+        append(rest)
         entries.append(
             Entry(
-                start: Int32(start), nameLength: Int32(name.utf8.count),
-                valueLength: Int32(value.utf8.count), isIndexed: indexed))
+                start: Int32(start), nameLength: Int32(nameEnd - start),
+                valueLength: Int32(bytes.count - nameEnd), isIndexed: indexed))
+    }
+
+    /// Appending the `utf8` of a text as a sequence would take three times as long.
+    private mutating func append(_ text: String) {
+        let copied: Void? = text.utf8.withContiguousStorageIfAvailable {
+            bytes.append(contentsOf: $0)
+        }
+        if copied == nil { bytes.append(contentsOf: text.utf8) }
     }
 
     package mutating func append(

@@ -67,7 +67,7 @@ extension JSONScanner {
 extension JSONObject {
     /// Compares bytes: `==` also matches another spelling of the same character.
     fileprivate func hasMember(_ name: String) -> Bool {
-        members.contains { $0.name.utf8.elementsEqual(name.utf8) }
+        members.contains { haveEqualBytes($0.name, name) }
     }
 
     /// Sorts instead of hashing: without random numbers, a stranger could choose names with equal hashes.

@@ -7,10 +7,14 @@ package struct DeviceToken: Hashable, Sendable {
     /// An APNs token in upper or lower case. Apple states no length: tokens of 64, 106 and 160 digits have
     /// been seen.
     package init?(_ text: String) {
-        let digits = Array(text.utf8)
-        guard (2...512).contains(digits.count), digits.count % 2 == 0 else { return nil }
-        guard let lowered = lowercaseHex(digits) else { return nil }
-        self.text = lowered
+        let count = text.utf8.count
+        guard (2...512).contains(count), count % 2 == 0 else { return nil }
+        if isLowercaseHex(text) {
+            self.text = text
+        } else {
+            guard let lowered = lowercaseHex(Array(text.utf8)) else { return nil }
+            self.text = lowered
+        }
     }
 
     /// A token of the platform's push service. Google states no format: 1 to 4096 visible ASCII characters

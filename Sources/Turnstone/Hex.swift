@@ -18,6 +18,19 @@ package func firstDigits(_ count: Int, of hex: String) -> String {
     String(decoding: hex.utf8.prefix(count), as: UTF8.self)
 }
 
+/// Whether all characters are hex digits in lower case. It may say no of a text that is not stored as UTF-8.
+func isLowercaseHex(_ text: String) -> Bool {
+    text.utf8.withContiguousStorageIfAvailable { digits in
+        for digit in digits {
+            switch digit {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): break
+            default: return false
+            }
+        }
+        return true
+    } ?? false
+}
+
 /// The digits in lower case; `nil` if one is not a hex digit.
 func lowercaseHex(_ digits: [UInt8]) -> String? {
     var lowered = digits

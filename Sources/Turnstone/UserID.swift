@@ -29,26 +29,40 @@ package struct UserID: Sendable {
     /// and its two hex digits. So no two users share a name, and no name leads elsewhere. It may be too long
     /// for a file system.
     package var fileName: String {
+        // Nearly all ids are such names already.
+        if text.utf8.allSatisfy(isPlain) { return text }
         var name: [UInt8] = []
         for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+            if isPlain(byte) {
                 name.append(byte)
-            default: name += Array("=\(hex([byte]))".utf8)
+            } else {
+                name += Array("=\(hex([byte]))".utf8)
             }
         }
         return String(decoding: name, as: UTF8.self)
     }
 }
 
+/// Whether a byte stands for itself in a file name.
+private func isPlain(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+        true
+    default: false
+    }
+}
+
 extension UserID: Hashable {
     package static func == (left: UserID, right: UserID) -> Bool {
-        left.text.utf8.elementsEqual(right.text.utf8)
+        haveEqualBytes(left.text, right.text)
     }
 
     package func hash(into hasher: inout Hasher) {
-        for byte in text.utf8 { hasher.combine(byte) }
+        let combined: Void? = text.utf8.withContiguousStorageIfAvailable {
+            hasher.combine(bytes: UnsafeRawBufferPointer($0))
+        }
+        if combined == nil { for byte in text.utf8 { hasher.combine(byte) } }
     }
 }
 

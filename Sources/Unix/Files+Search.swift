@@ -1,3 +1,5 @@
+import CUnix
+
 // Searches files for bytes, piece by piece, and overwrites bytes in place.
 
 extension Files {
@@ -63,18 +65,19 @@ extension Files {
     }
 }
 
+/// C: `memmem(3)`.
 private func places(of bytes: [UInt8], in piece: [UInt8], isWord: Bool) -> [Int] {
     var found: [Int] = []
     piece.withUnsafeBufferPointer { piece in
         bytes.withUnsafeBufferPointer { bytes in
-            let last = piece.count - bytes.count
+            guard let start = piece.baseAddress, let pattern = bytes.baseAddress else { return }
             var place = 0
-            while place <= last {
-                var length = 0
-                while length < bytes.count, piece[place + length] == bytes[length] { length += 1 }
-                if length == bytes.count, !isWord || isAlone(place..<place + length, in: piece) {
+            while let next = memmem(start + place, piece.count - place, pattern, bytes.count) {
+                place = UnsafeRawPointer(next) - UnsafeRawPointer(start)
+                let end = place + bytes.count
+                if !isWord || isAlone(place..<end, in: piece) {
                     found.append(place)
-                    place += length
+                    place = end
                 } else {
                     place += 1
                 }

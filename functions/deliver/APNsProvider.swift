@@ -51,7 +51,7 @@ final class APNsProvider: GatewayProvider {
     }
 
     func environment(of push: Push) -> APNsEnvironment? {
-        push.delivery.environment ?? configured.environment
+        push.registeredEnvironment ?? configured.environment
     }
 
     func submitAgain(at now: Timestamp, _ verdict: (Push, Verdict) -> Void) {
@@ -77,7 +77,7 @@ final class APNsProvider: GatewayProvider {
             }
         }
         if let probe = push.probe { return verdict(push, answer.ofProbe(in: probe, at: now)) }
-        let other = (push.delivery.environment ?? configured.environment).other
+        let other = (push.registeredEnvironment ?? configured.environment).other
         guard told.outcome == .quarantined,
             configured.address(of: other) != configured.address(of: other.other)
         else { return verdict(push, answer) }
@@ -103,7 +103,7 @@ final class APNsProvider: GatewayProvider {
     private func request(_ push: Push) throws(Failure) -> APNsRequest {
         let content = push.content
         let expiration = content.isKept ? push.expires : Timestamp(milliseconds: 0)
-        switch push.delivery.aim {
+        switch push.aim {
         case .device(let token):
             return try APNsRequest(
                 token: token, id: push.id, payload: payload(of: push),
@@ -121,7 +121,7 @@ final class APNsProvider: GatewayProvider {
         if push.own != nil { return try APNsPayload(content.apnsPayload, type: content.type) }
         let shared = push.encoded as? SharedPayload ?? SharedPayload()
         push.encoded = shared
-        return try shared.encoded(content, badge: push.delivery.badge, to: push.delivery.aim)
+        return try shared.encoded(content, badge: push.badge, to: push.aim)
     }
 
 }
@@ -137,9 +137,11 @@ private final class SharedPayload {
         _ content: PushContent, badge: Int?, to aim: Delivery.Aim
     ) throws(Failure) -> APNsPayload {
         if let badge {
-            let badged = badged ?? APNsBadgedPayload(content.apnsPayload, type: content.type)
-            self.badged = badged
-            return try badged.payload(badge: badge)
+            if badged == nil {
+                badged = APNsBadgedPayload(content.apnsPayload, type: content.type)
+            }
+            // Without copying it.
+            if let payload = try badged?.payload(badge: badge) { return payload }
         }
         if let payload { return payload }
         var limit: Int?
