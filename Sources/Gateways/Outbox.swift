@@ -3,15 +3,16 @@ import DequeModule
 /// The pushes of a sender from their submission to their verdict. Each gets exactly one verdict.
 ///
 /// Its methods are inlinable: a sender handles tens of thousands of pushes a second, and generic code that is
-/// not specialized would take a noticeable part of that.
-package struct Outbox<Request, Verdict> {
-    package struct Item {
-        package let request: Request
-        package let push: AnyObject
+/// not specialized would take a tenth of that. They are `public`, because the compiler specializes no code of
+/// another module that is only `package`.
+public struct Outbox<Request, Verdict> {
+    public struct Item {
+        public let request: Request
+        public let push: AnyObject
         /// How many times it was sent again because the server had not processed it.
-        package var retries = 0
+        public var retries = 0
         /// The number of the credential that it was last sent with, if the sender counts them.
-        package var credential = 0
+        public var credential = 0
 
         @inlinable init(request: Request, push: AnyObject) {
             self.request = request
@@ -28,37 +29,37 @@ package struct Outbox<Request, Verdict> {
     /// The number of times that a push is sent again.
     @usableFromInline static var maximumRetries: Int { 3 }
 
-    @inlinable package init() {}
+    @inlinable public init() {}
 
     /// The number of pushes that have not been sent.
-    @inlinable package var waiting: Int { queue.count }
+    @inlinable public var waiting: Int { queue.count }
 
     /// The number of pushes that were sent and have no answer.
-    @inlinable package var inFlight: Int { sent.count - freePlaces.count }
+    @inlinable public var inFlight: Int { sent.count - freePlaces.count }
 
     /// The number of pushes without a verdict.
-    @inlinable package var backlog: Int { queue.count + inFlight }
+    @inlinable public var backlog: Int { queue.count + inFlight }
 
-    @inlinable package mutating func append(_ request: Request, for push: AnyObject) {
+    @inlinable public mutating func append(_ request: Request, for push: AnyObject) {
         queue.append(Item(request: request, push: push))
     }
 
     /// Takes the next push that has not been sent.
-    @inlinable package mutating func popFirst() -> Item? { queue.popFirst() }
+    @inlinable public mutating func popFirst() -> Item? { queue.popFirst() }
 
     /// Puts a push back that could not be sent.
-    @inlinable package mutating func prepend(_ item: Item) { queue.prepend(item) }
+    @inlinable public mutating func prepend(_ item: Item) { queue.prepend(item) }
 
     /// The tag for the request of the next push that is sent.
-    @inlinable package var nextTag: Int { freePlaces.last ?? sent.count }
+    @inlinable public var nextTag: Int { freePlaces.last ?? sent.count }
 
     /// Keeps a push that was sent with ``nextTag`` until its answer.
-    @inlinable package mutating func keepSent(_ item: Item) {
+    @inlinable public mutating func keepSent(_ item: Item) {
         if let place = freePlaces.popLast() { sent[place] = item } else { sent.append(item) }
     }
 
     /// Takes a push that was sent, because its request has an outcome.
-    @inlinable package mutating func takeSent(_ tag: Int) -> Item {
+    @inlinable public mutating func takeSent(_ tag: Int) -> Item {
         guard let item = sent[tag] else { preconditionFailure("an event without a request") }
         sent[tag] = nil
         freePlaces.append(tag)
@@ -67,24 +68,24 @@ package struct Outbox<Request, Verdict> {
 
     /// Puts a push that was certainly not processed back to the front of the queue, at most three times.
     /// After that the push gets `verdict`.
-    @inlinable package mutating func sendAgain(_ item: Item, orElse verdict: Verdict) {
+    @inlinable public mutating func sendAgain(_ item: Item, orElse verdict: Verdict) {
         guard item.retries < Self.maximumRetries else { return settle(item, verdict) }
         var item = item
         item.retries += 1
         queue.prepend(item)
     }
 
-    @inlinable package mutating func settle(_ item: Item, _ verdict: Verdict) {
+    @inlinable public mutating func settle(_ item: Item, _ verdict: Verdict) {
         settled.append(SettledPush(push: item.push, verdict: verdict))
     }
 
     /// Gives each push that has not been sent this verdict.
-    @inlinable package mutating func settleUnsent(_ verdict: Verdict) {
+    @inlinable public mutating func settleUnsent(_ verdict: Verdict) {
         while let item = queue.popFirst() { settle(item, verdict) }
     }
 
     /// Returns the pushes that got their verdict since the last call.
-    @inlinable package mutating func takeSettled() -> [SettledPush<Verdict>] {
+    @inlinable public mutating func takeSettled() -> [SettledPush<Verdict>] {
         defer { settled = [] }
         return settled
     }

@@ -1,10 +1,10 @@
-/// A push with its verdict.
-package struct SettledPush<Verdict> {
+/// A push with its verdict. It is `public` for the reason that ``Outbox`` gives.
+public struct SettledPush<Verdict> {
     /// The object that the push was submitted with.
-    package let push: AnyObject
-    package let verdict: Verdict
+    public let push: AnyObject
+    public let verdict: Verdict
 
-    @inlinable package init(push: AnyObject, verdict: Verdict) {
+    @inlinable public init(push: AnyObject, verdict: Verdict) {
         self.push = push
         self.verdict = verdict
     }
