@@ -71,7 +71,7 @@ package final class FCMSender: PushSender {
             return max(0, 1 - backlog)
         }
         var capacity = Self.maximumWaiting
-        for link in links { capacity += max(0, link.room) }
+        for link in links { capacity += link.room }
         // So many must wait that a further connection is worth while.
         let unopened = settings.connections - connections
         capacity += unopened * Self.expectedStreams
@@ -169,8 +169,8 @@ package final class FCMSender: PushSender {
         }
         if outbox.waiting > 0, pace.allowed(now: now) < 1 {
             deadline = min(deadline, pace.next)
-        } else if needsLink {
-            open(now: now)
+        } else {
+            for _ in 0..<missingLinks { open(now: now) }
         }
     }
 
@@ -190,6 +190,7 @@ package final class FCMSender: PushSender {
                 outbox.prepend(item)
                 break
             }
+            link.lastSize = max(1, item.request.body.count)
             item.credential = tokens.number
             outbox.keepSent(item)
             sent += 1
@@ -214,11 +215,16 @@ package final class FCMSender: PushSender {
 
     // MARK: Connections
 
-    /// Whether messages wait although every connection has as many as it takes.
-    private var needsLink: Bool {
-        guard outbox.waiting > 0, connections < settings.connections else { return false }
-        let isBusy = links.allSatisfy { !$0.isConnecting && $0.room <= 0 }
-        return isBusy && (isProven || connections == 0)
+    /// The number of further connections that the waiting messages need, if every connection has as many as
+    /// it takes. They are opened at the same time, because each takes several round trips.
+    private var missingLinks: Int {
+        let unopened = settings.connections - connections
+        guard outbox.waiting > 0, unopened > 0 else { return 0 }
+        guard connections > 0 else { return 1 }
+        guard isProven, links.allSatisfy({ $0.room == 0 }) else { return 0 }
+        let coming = links.count { $0.isConnecting } * Self.expectedStreams
+        let missing = outbox.waiting - coming
+        return min(unopened, max(0, missing + Self.expectedStreams - 1) / Self.expectedStreams)
     }
 
     private func open(now: Instant) {

@@ -65,6 +65,34 @@ import Unix
         #expect(stage.server.refusedStreams(listener: 0) == 0)
     }
 
+    @Test func connectionsThatAreNeededAreOpenedAtTheSameTime() throws {
+        let stage = try SenderStage()
+        try stage.submit(1)
+        try stage.play { stage.requests.count == 1 }
+        stage.answer(0)
+        try stage.play { stage.sender.backlog == 0 }
+        try stage.submit(300, from: 2)
+        _ = try stage.sender.exchange()
+        // 100 messages are sent, and 200 wait.
+        #expect(stage.sender.connections == 3)
+    }
+
+    @Test func aConnectionWhoseWindowIsFullIsBusy() throws {
+        let stage = try SenderStage()
+        try stage.submit(1)
+        try stage.play { stage.requests.count == 1 }
+        stage.answer(0)
+        try stage.play { stage.sender.backlog == 0 }
+        // HTTP/2's standard window of 65,535 bytes has room for some twenty of them.
+        try stage.submit(50, from: 2, text: String(repeating: "a", count: 3000))
+        _ = try stage.sender.exchange()
+        #expect(stage.sender.connections == 2)
+        try stage.play { stage.requests.count == 51 }
+        for number in 1..<51 { stage.answer(number) }
+        try stage.play { stage.sender.backlog == 0 }
+        #expect(stage.outcomes == Array(repeating: Self.accepted, count: 51))
+    }
+
     @Test func theRoomCountsConnectionsThatMayBeOpened() throws {
         let stage = try SenderStage()
         #expect(stage.sender.room == 1)

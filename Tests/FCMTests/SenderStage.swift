@@ -52,11 +52,11 @@ final class SenderStage {
     }
 
     /// Submits messages numbered from `first`.
-    func submit(_ count: Int, from first: Int = 1) throws {
+    func submit(_ count: Int, from first: Int = 1, text: String = "Hello") throws {
         let message = try FCMMessage(
             PushContent(
                 type: .alert, priority: 10, collapseID: nil,
-                payload: Payload(aps: ["alert": "Hello"])), id: "n1",
+                payload: Payload(aps: ["alert": .string(text)])), id: "n1",
             expires: Timestamp.systemNow + .hours(1))
         for number in first..<(first + count) {
             let token = try #require(DeviceToken("token:\(number)", on: .android))
