@@ -80,9 +80,7 @@ package final class SpoolFile {
     /// Returns the next device without an outcome, or the next alternate to such a device; `nil` at the end.
     func nextOfAll() throws(Failure) -> Delivery? {
         while let line = try lines.next() {
-            guard let delivery = members(of: line).flatMap(Delivery.init) else {
-                throw corrupt(path)
-            }
+            guard let delivery = readDelivery(line) else { throw corrupt(path) }
             if !progress.settled.contains(delivery.number) { return delivery }
         }
         return nil
