@@ -2,14 +2,17 @@ import Crypto
 import Turnstone
 import Unix
 
-/// The file names of a lane, taken from 256 groups in turn. All messages to one user have names of the same
-/// group (``newID(for:)``), so other users' messages are found early, however many that user has: a folder is
-/// first read with a limit on the names of a group, and then, if that left any out, once more without it.
+/// The file names of a lane, taken from groups in turn. All messages to one user have names of the same group
+/// (``newID(for:)``), so other users' messages are found early, however many that user has: a folder is first
+/// read with a limit on the names of a group, and then, if that left any out, once more without it.
 final class NameList {
     private let folder: String
     private var list: FolderList
-    private var groups: [[String]] = Array(repeating: [], count: 256)
-    private var group = 0
+    /// The names of each group that has any.
+    private var groups: [Int: [String]] = [:]
+    /// Those groups, and the place of the next one.
+    private var turns: [Int] = []
+    private var turn = 0
     private var count = 0
     private var isAtEnd = false
     /// Whether this reading of the folder leaves out names of groups that have many.
@@ -32,14 +35,22 @@ final class NameList {
     /// Names that are added or removed meanwhile may or may not appear, and one may appear twice.
     func next() throws(SystemError) -> String? {
         while count == 0, !isAtEnd { try fill() }
-        guard count > 0 else {
+        if turn >= turns.count { turn = 0 }
+        guard count > 0, let name = groups[turns[turn]]?.popLast() else {
             isAtEnd = false
             isLimited = true
             return nil
         }
-        repeat { group = (group + 1) % groups.count } while groups[group].isEmpty
         count -= 1
-        return groups[group].removeLast()
+        if groups[turns[turn]]?.isEmpty == false {
+            turn += 1
+        } else {
+            groups[turns[turn]] = nil
+            // The last one has its turn here.
+            turns.swapAt(turn, turns.count - 1)
+            turns.removeLast()
+        }
+        return name
     }
 
     private func fill() throws(SystemError) {
@@ -53,11 +64,13 @@ final class NameList {
             }
             read += 1
             let group = groupOfFile(name)
-            if isLimited, groups[group].count >= Self.mostOfGroup {
+            let known = groups[group]?.count ?? 0
+            if isLimited, known >= Self.mostOfGroup {
                 hasLeftOut = true
                 continue
             }
-            groups[group].append(name)
+            if known == 0 { turns.append(group) }
+            groups[group, default: []].append(name)
             count += 1
         }
     }
@@ -65,7 +78,8 @@ final class NameList {
     /// Starts again with a new listing.
     func restart() {
         list = FolderList(folder)
-        for group in groups.indices { groups[group].removeAll(keepingCapacity: true) }
+        groups.removeAll(keepingCapacity: true)
+        turns.removeAll(keepingCapacity: true)
         count = 0
         isAtEnd = false
         isLimited = true
@@ -79,12 +93,12 @@ final class NameList {
 /// Makes a random id for a new notification.
 ///
 /// - Parameter user: the only user whom it is for, if there is one. The ids of all of a user's notifications
-///   end with the same two digits.
+///   end with the same four digits.
 package func newID(for user: UserID?) throws(Failure) -> String {
     let id = stableUUID("notification \(hex(try randomBytes(16)))")
     guard let user else { return id }
-    let digits = hex(SHA256.hash(Array(user.text.utf8)).prefix(1))
-    return String(decoding: Array(id.utf8.dropLast(2)), as: UTF8.self) + digits
+    let digits = hex(SHA256.hash(user.text).prefix(2))
+    return String(decoding: Array(id.utf8.dropLast(4)), as: UTF8.self) + digits
 }
 
 /// The id of a player's turn notice by its number: a program that was interrupted finds it again.
@@ -92,8 +106,9 @@ package func turnNoticeID(_ player: PlayerID, _ notice: Int64) -> String {
     stableUUID("turns/\(player)/\(notice)")
 }
 
-/// The group of a file name: the value of the last two digits of its id.
+/// The group of a file name: the value of the last four digits of its id. With fewer digits, one of 256 users
+/// would wait behind another one's messages.
 private func groupOfFile(_ name: String) -> Int {
-    let digits = String(decoding: name.utf8.dropFirst(34).prefix(2), as: UTF8.self)
-    return Int(UInt8(digits, radix: 16) ?? 0)
+    let digits = String(decoding: name.utf8.dropFirst(32).prefix(4), as: UTF8.self)
+    return Int(UInt16(digits, radix: 16) ?? 0)
 }

@@ -56,7 +56,7 @@ import Unix
         let text = String(decoding: bytes, as: UTF8.self)
         for _ in 1..<count {
             let random = UUID().uuidString.lowercased()
-            let id = isKeyed ? random : "\(random.dropLast(2))\(first.suffix(2))"
+            let id = isKeyed ? random : "\(random.dropLast(4))\(first.suffix(4))"
             try world.state.write(
                 text.replacingOccurrences(of: first, with: id), to: "\(folder)/\(id).jsonl")
         }

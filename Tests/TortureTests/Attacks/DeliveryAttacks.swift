@@ -243,7 +243,7 @@ extension Installation {
         let text = String(decoding: bytes, as: UTF8.self)
         for _ in 1..<count {
             // The last two digits are of the user.
-            let other = "\(UUID().uuidString.lowercased().dropLast(2))\(id.suffix(2))"
+            let other = "\(UUID().uuidString.lowercased().dropLast(4))\(id.suffix(4))"
             try state.write(
                 text.replacingOccurrences(of: id, with: other), to: "\(folder)/\(other).jsonl")
         }
