@@ -168,7 +168,8 @@ package struct Outbox {
             id: id, user: user, accepted: now, expires: message.expires, push: message.push)
         notification.kind = message.kind
         notification.audience = audience.selection.isOpen ? nil : audience.selection.json
-        notification.order = Timestamp.systemNanoseconds
+        let order = spools.nextOrder()
+        notification.order = order
         notification.badge = message.badge
         notification.notBefore = message.sendAfter
         notification.delayed = message.delayed
@@ -181,7 +182,7 @@ package struct Outbox {
             try state.registry.sharesDevice(user) ? nil : user
         }
         notification.series = message.series(
-            of: scope, now: now, accepted: Timestamp.systemNanoseconds)
+            of: scope, now: now, accepted: order)
         return notification
     }
 }

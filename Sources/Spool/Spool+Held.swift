@@ -423,8 +423,12 @@ extension Spool {
 }
 
 extension Notification {
-    /// The place of a held message among those that a release brings.
-    fileprivate var releaseOrder: Series.Order {
-        series?.order ?? Series.Order(from: accepted, accepted: order ?? 0)
+    /// The place of a held message among those that a release brings: that of its acceptance. A state that its
+    /// sender wanted later comes after those that were accepted before that moment.
+    fileprivate var releaseOrder: Int64 {
+        let place = order ?? accepted.milliseconds.saturatingMultiply(1_000_000)
+        guard series?.isScheduled == true, let notBefore, notBefore > accepted else { return place }
+        let wait = (notBefore.milliseconds - accepted.milliseconds).saturatingMultiply(1_000_000)
+        return place.saturatingAdd(wait)
     }
 }
