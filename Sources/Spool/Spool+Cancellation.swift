@@ -14,6 +14,27 @@ extension Spool {
         try systemCalls(Files.names(in: cancelled))
     }
 
+    /// Whether a notification that is in the spool is cancelled: a program may have been killed after it said so.
+    func hasCancellations() throws(Failure) -> Bool {
+        for id in try usableCancelledIDs() where try contains(id) { return true }
+        return false
+    }
+
+    /// Removes the files in `cancelled/` whose notifications are gone: a program was killed before it did that.
+    func removeLeftCancellations() throws(Failure) {
+        for id in try usableCancelledIDs() where try !contains(id) {
+            Files.remove(cancellationPath(of: id))
+        }
+    }
+
+    private func usableCancelledIDs() throws(Failure) -> [String] {
+        do throws(Failure) { return try cancelledIDs() } catch {
+            // The drainer reports it.
+            guard error.isFileSpecific else { throw error }
+            return []
+        }
+    }
+
     /// Tells the queue's drainer that a notification is cancelled.
     func markCancelled(_ id: String) throws(Failure) {
         try systemCalls { () throws(SystemError) in

@@ -186,6 +186,7 @@ package struct Spool {
     /// Whether a drainer would find something to do: for programs that might start one.
     package func hasWork(at now: Timestamp) throws(Failure) -> Bool {
         if try hasReady() { return true }
+        if try hasCancellations() { return true }
         return try nextDue(at: now).map { $0 <= now } ?? false
     }
 

@@ -23,6 +23,11 @@ extension Spools {
             }
             if !isDone { isSettled = false }
         }
+
+    /// Removes what cancellations that were interrupted have left of notifications that are gone.
+    package func removeLeftCancellations() throws(Failure) {
+        for spool in try all() { try spool.removeLeftCancellations() }
+    }
         return isSettled
     }
 }

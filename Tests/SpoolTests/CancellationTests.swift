@@ -29,6 +29,21 @@ import Turnstone
         #expect(scratch.files.filter { $0.hasPrefix("spool/") } == ["spool/apns/drainer.lock"])
     }
 
+    @Test("a cancellation that was interrupted is work for a drainer, and leaves no file")
+    func interrupted() throws {
+        try accept(notBefore: now + .hours(1))
+        #expect(try !scratch.spool.hasWork(at: now))
+        try scratch.spool.markCancelled("n1")
+        try scratch.spools.removeLeftCancellations()
+        #expect(try scratch.spool.hasWork(at: now))
+        #expect(try scratch.spool.cancel("n1", at: now) { _, _ in })
+        // Killed before its file was removed.
+        try scratch.spool.markCancelled("n1")
+        #expect(try !scratch.spool.hasWork(at: now))
+        try scratch.spools.removeLeftCancellations()
+        #expect(!scratch.files.contains { $0.contains("cancelled") })
+    }
+
     @Test("a notification in the backlog is found and can be cancelled")
     func inBacklog() throws {
         try accept()

@@ -40,6 +40,9 @@ final class Queues {
     func drain() throws(Failure) -> JSONObject {
         do throws(Failure) { try state.adoptStragglers() } catch { schedule.log.failure(error) }
         spools.completeJoints { schedule.log.failure($0) }
+        do throws(Failure) { try spools.removeLeftCancellations() } catch {
+            schedule.log.failure(error)
+        }
         startCompanions()
         drainOwn()
         while !waitForCompanions() {
