@@ -148,7 +148,9 @@ final class Commits: RunPart {
         }
         if job.hasRest {
             let moment = moment(of: job)
-            if !job.reached.isEmpty { try recordEndIfPossible(of: job) }
+            if !job.reached.isEmpty || !job.missed.users.isEmpty {
+                try recordEndIfPossible(of: job)
+            }
             try intake.putOff(job.file, until: moment)
             leave(job, putOffUntil: moment)
             run.summary.waiting += 1
@@ -187,10 +189,13 @@ final class Commits: RunPart {
     /// Records in users' documents what must be there before the notification leaves the spool.
     private func recordEnd(of job: Job) throws(Failure) {
         let isOver = !job.hasRest
-        if isOver { try takeBackBadges(of: job) }
+        try takeBackBadges(of: job)
         guard let user = job.notification.user else { return }
         if job.notification.cargo == .release {
-            if isOver { try spool.finishRelease(job.notification.id, now: now) }
+            if isOver {
+                try takeBackBadges(ofRelease: job, to: user)
+                try spool.finishRelease(job.notification.id, now: now)
+            }
         } else if !job.notification.messageIDs.isEmpty {
             // Earlier versions released held messages this way.
             try state.users[user].update { $0.held.finish(job.notification.id) }
@@ -198,13 +203,28 @@ final class Commits: RunPart {
         try decisions.turns.recordEnd(of: job, isOver: isOver)
     }
 
-    /// Takes a message out of its users' badges if it reached nobody. It was counted when it was first tried.
+    /// Takes a message out of the badges of those whom it did not reach. It was counted when it was first
+    /// tried.
     private func takeBackBadges(of job: Job) throws(Failure) {
-        let isHeld = job.file.count(.held) > 0
-        guard let change = job.notification.badge, !job.file.isReached, !job.isInDoubt, !isHeld
-        else { return }
+        guard let change = job.notification.badge else { return }
+        let hasReached = job.file.isReached || job.isInDoubt
+        if job.notification.user != nil, hasReached { return }
+        let count = job.missedDevices
+        guard count > 0 else { return }
+        // Only the receipts know the users of devices that ended earlier.
+        let isAllKnown = job.hasRest || job.missed.devices == count
+        let known: Set<UserID>? = isAllKnown ? job.missed.users : job.notification.user.map { [$0] }
         try Outbox(state, now: now).takeBackBadges(
-            change, by: job.notification.id, of: job.badgeUsers, unreachedBy: spool.service)
+            change, by: job.notification.id, among: known)
+    }
+
+    /// Does the same for the messages of a release that has ended.
+    private func takeBackBadges(ofRelease job: Job, to user: UserID) throws(Failure) {
+        guard !job.file.isReached, !job.isInDoubt else { return }
+        for message in try spool.messages(of: job.notification.id, damaged: { (_, _, _) in }) {
+            guard let change = message.notification.badge else { continue }
+            try Outbox(state, now: now).takeBackBadges(change, by: message.id, among: [user])
+        }
     }
 
     /// Ends a run. The next run continues with the jobs that were taken and not finished.

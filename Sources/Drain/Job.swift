@@ -27,8 +27,9 @@ package final class Job {
     var doubtful: [DeviceToken] = []
     /// Whether a push without an answer may have arrived at a device that is sent nothing more.
     var isInDoubt = false
-    /// The users of devices that got an outcome in this pass, if the message changes their badge.
-    var badgeUsers: Set<UserID> = []
+    /// If the message changes badges: the users of devices that ended in this pass without accepting it, and how
+    /// many these devices are.
+    private(set) var missed: (users: Set<UserID>, devices: Int) = ([], 0)
     /// How many games waited when it was queued, by its badge.
     let queuedGames: Int64?
     /// Whether an earlier drainer began this pass and reached devices that are not in ``reached``.
@@ -101,6 +102,17 @@ package final class Job {
     /// How many games wait, by its notice; `nil` if it has none.
     var waitingGames: Int64? {
         if case .turns(let waiting) = notice?.filling { waiting } else { nil }
+    }
+
+    /// Counts a device that ended without accepting the message.
+    func miss(_ user: UserID) {
+        missed.users.insert(user)
+        missed.devices += 1
+    }
+
+    /// How many devices have ended without accepting it, in all passes.
+    var missedDevices: Int {
+        Outcome.all.filter { $0 != .accepted && $0 != .held }.reduce(0) { $0 + file.count($1) }
     }
 
     /// Replaces its content.

@@ -76,8 +76,7 @@ final class Releases: RunPart {
         let box = push.device == device.id ? nil : HeldBox(of: user, device.id)
         let fates = try fates(of: messages, by: push, on: device, document, besides: box, &pause)
         if pause != nil { return pause }
-        let isOnlyDevice = document.devices.count { $0.takesMessages(by: state.services) } == 1
-        try drop(messages, fates, push, isOnlyDevice: isOnlyDevice)
+        try drop(messages, fates, push)
         messages = zip(messages, fates).filter { $0.1.outcome == nil && !$0.1.isVoid }.map { $0.0 }
         return nil
     }
@@ -206,10 +205,8 @@ final class Releases: RunPart {
     }
 
     /// Ends the messages that are not sent.
-    ///
-    /// - Parameter isOnlyDevice: whether no other device of the user can have got them.
     private func drop(
-        _ messages: [HeldMessage], _ fates: [Fate], _ push: Push, isOnlyDevice: Bool
+        _ messages: [HeldMessage], _ fates: [Fate], _ push: Push
     ) throws(Failure) {
         let gone = zip(messages, fates).filter { $0.1.outcome != nil || $0.1.isVoid }
         guard !gone.isEmpty else { return }
@@ -223,12 +220,11 @@ final class Releases: RunPart {
         }
         // Before their files are removed, because nothing else records the outcomes.
         try intake.log.commit()
-        if isOnlyDevice, !isInDoubt, let user = push.job.notification.user {
-            let changes = gone.filter { $0.1.outcome != nil && !$0.1.isRepeated }.compactMap {
-                message, _ in
-                message.notification.badge.map { (message.id, $0) }
+        if !isInDoubt, let user = push.job.notification.user {
+            for (message, fate) in gone where fate.outcome != nil && !fate.isRepeated {
+                guard let change = message.notification.badge else { continue }
+                try Outbox(state, now: now).takeBackBadges(change, by: message.id, among: [user])
             }
-            try Outbox(state, now: now).takeBackBadges(changes, of: user)
         }
         for (message, _) in gone { try spool.forget(message, now: now) }
     }

@@ -79,8 +79,10 @@ final class Settlement: RunPart {
     private func settle(_ push: Push, _ verdict: Verdict, _ outcome: Outcome, isSent: Bool) {
         let job = push.job
         if outcome != .accepted { recordDoubt(push) }
-        if job.notification.badge != nil, let user = job.file.user(of: push.delivery) {
-            job.badgeUsers.insert(user)
+        if job.notification.badge != nil, outcome != .accepted, outcome != .held,
+            let user = job.file.user(of: push.delivery)
+        {
+            job.miss(user)
         }
         append(verdict, of: push, outcome, isSent: isSent)
         if isSent, verdict.status != nil, service.provider.isOwn(push) { service.didJudge() }

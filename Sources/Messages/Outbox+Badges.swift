@@ -38,59 +38,56 @@ extension Outbox {
             to: devices.map { $0.delivery() })
     }
 
-    /// Takes back the change that a message made to users' badges, because it reached nobody through one push
-    /// service. If another one has reached somebody, or still may, the change stays.
+    /// Takes back the change that a message made to the badge of each user whom it did not reach: no device
+    /// accepted it, none may have got it, and none waits for it. Call it once the receipts of the deliveries
+    /// that have ended are written. Each change is taken back once, however often this is called.
+    ///
+    /// - Parameter users: the users in question; `nil` for all of the message's.
+    /// - Throws: the failure about one of the users, once it is done for the others.
     package func takeBackBadges(
-        _ change: BadgeChange, by message: String, of users: Set<UserID>,
-        unreachedBy service: PushService
+        _ change: BadgeChange, by message: String, among users: Set<UserID>? = nil
     ) throws(Failure) {
-        let parts =
-            try spools.all().count > 1
-            ? try spools.services(with: message, besides: service) : []
-        var reached: Set<String>?
-        for user in users {
-            let document = state.users[user]
-            guard let known = try document.read(), known.badgeMessages.contains(message) else {
-                continue
+        guard case .add = change else { return }
+        var counted: Set<UserID>?
+        if let users {
+            let all = users
+            counted = []
+            try forEach(all) { (user) throws(Failure) in
+                let document = try state.users[user].read()
+                if document?.badgeMessages.contains(message) == true { counted?.insert(user) }
             }
-            let open = parts.filter { part in
-                known.devices.contains { $0.platform.service == part }
-            }
-            if !open.isEmpty || known.unreached.hasEntry(of: message) {
-                let isLast = try document.update {
-                    $0.unreached.end(message, of: service, besides: open)
-                }
-                guard isLast else { continue }
-            }
-            if reached == nil { reached = try usersReached(by: message) }
-            if reached?.contains(user.text) == true { continue }
-            try takeBackBadges([(message, change)], of: user)
+            if counted?.isEmpty == true { return }
+        }
+        let record = try state.messages.find(message)
+        let start = record.flatMap { ReceiptsStart($0.receipts) } ?? .beginning
+        let unreached = try spools.usersUnreached(by: message, from: start, among: counted)
+        try forEach(unreached) { (user) throws(Failure) in
+            try takeBackBadge(change, by: message, of: user)
         }
     }
 
-    /// The users of whom a device accepted a message, according to the receipts.
-    private func usersReached(by message: String) throws(Failure) -> Set<String> {
-        guard try spools.all().count > 1, let record = try state.messages.find(message),
-            let start = ReceiptsStart(record.receipts)
-        else { return [] }
-        let trace = try spools.trace(message, from: start, devices: record.devices)
-        return Set(trace.deliveries.filter { $0.outcome == .accepted }.compactMap { $0.user })
+    private func forEach(
+        _ users: Set<UserID>, _ body: (UserID) throws(Failure) -> Void
+    ) throws(Failure) {
+        var failure: Failure?
+        for user in users {
+            do throws(Failure) { try body(user) } catch {
+                // What may work later counts more: then all of it is tried again.
+                if failure.map({ $0.disposition == .broken }) ?? true { failure = error }
+            }
+        }
+        if let failure { throw failure }
     }
 
-    /// Takes back the changes that messages made to a user's badge, because no device accepted the messages.
-    /// Each change is taken back once, however often this is called. Other pushes may have shown the number
-    /// since then, so the devices get the current one.
-    package func takeBackBadges(
-        _ changes: [(message: String, change: BadgeChange)], of user: UserID
+    /// Other pushes may have shown the number since it was changed, so the devices get the current one.
+    private func takeBackBadge(
+        _ change: BadgeChange, by message: String, of user: UserID
     ) throws(Failure) {
         let document = state.users[user]
-        let counted = try document.read()?.badgeMessages ?? []
-        guard changes.contains(where: { counted.contains($0.message) }) else { return }
+        guard try document.read()?.badgeMessages.contains(message) == true else { return }
         try document.update { (document) throws(Failure) in
             let before = document.badge
-            for (message, change) in changes {
-                document.takeBackBadge(change, messageID: message)
-            }
+            document.takeBackBadge(change, messageID: message)
             if document.badge != before { try sendBadge(of: &document, to: user) }
         }
     }

@@ -80,11 +80,10 @@ package struct Report {
             // A killed drainer may have moved it to the held messages without recording that.
             let mayBeHeld = try spools.contains(id) ? try spools.holdsAnything() : false
             let isSettled = try spools.cancel(id, at: now) {
-                (notification, users, service) throws(Failure) in
+                (notification, users) throws(Failure) in
                 // The badge was counted when the message was first tried.
                 guard let change = notification.badge else { return }
-                try Outbox(state, now: now).takeBackBadges(
-                    change, by: id, of: users, unreachedBy: service)
+                try Outbox(state, now: now).takeBackBadges(change, by: id, among: users)
             }
             let report = try Report(id, record, spools, at: now)
             guard record.cancelled == nil, !isSettled || mayBeHeld || report.count(.held) > 0

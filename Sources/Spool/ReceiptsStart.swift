@@ -8,6 +8,9 @@ package struct ReceiptsStart: Equatable, Sendable {
         self.positions = positions
     }
 
+    /// The place before all receipts that there are.
+    package static let beginning = ReceiptsStart([])
+
     /// Where the receipts of a service begin.
     ///
     /// Where none is named, the service had no receipts then: all that it has may be the notification's.

@@ -49,12 +49,11 @@ extension Spool {
     ///
     /// If a drainer is running, waits up to 2 s for it to cancel them.
     ///
-    /// - Parameter takeBack: called before a notification that has reached nobody ends, with the users whose
-    ///   deliveries are cancelled. After a crash it may be called again.
+    /// - Parameter takeBack: see ``Spools/cancel(_:at:takeBack:)``.
     /// - Returns: whether the receipts say what became of it. If not, they soon will.
     package func cancel(
         _ id: String, at now: Timestamp,
-        takeBack: (Notification, Set<UserID>) throws(Failure) -> Void
+        takeBack: (Notification, Set<UserID>?) throws(Failure) -> Void
     ) throws(Failure) -> Bool {
         guard try contains(id) else { return true }
         let start = Instant.now
@@ -128,12 +127,14 @@ extension Intake {
     /// Cancels one notification as a drainer would.
     fileprivate func cancel(
         _ id: String, at now: Timestamp,
-        _ takeBack: (Notification, Set<UserID>) throws(Failure) -> Void
+        _ takeBack: (Notification, Set<UserID>?) throws(Failure) -> Void
     ) throws(Failure) {
         try recover(at: now)
         cancelled = [id]
         guard let file = try take(id) else { return removeCancellation(of: id) }
         var hasRemaining = false
+        // Nothing that was not sent has changed a badge. Of earlier attempts, only the receipts know the users.
+        let isFirstAttempt = file.pass == 1 && file.progress.start == nil
         var users: Set<UserID> = []
         while let delivery = try file.next() {
             guard isCancelled(delivery, in: file) else {
@@ -144,11 +145,11 @@ extension Intake {
             log.append(Attempt(at: now, pushID: nil, outcome: .cancelled), of: delivery, in: file)
             if log.pendingBytes >= 1 << 19 { try log.commit() }
         }
-        // Before the receipts say that it is finished: afterwards nobody would do it.
-        if !hasRemaining, !file.isReached, file.count(.held) == 0 {
-            try takeBack(file.notification, users)
-        }
         try log.commit()
+        // Before the receipts say that it is finished: afterwards nobody would do it.
+        let known: Set<UserID>? =
+            isFirstAttempt ? users : file.notification.user.map { [$0] }
+        try takeBack(file.notification, known)
         if hasRemaining {
             leave(file)
         } else {

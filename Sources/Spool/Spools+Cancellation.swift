@@ -6,28 +6,26 @@ extension Spools {
     ///
     /// If drainers are running, waits up to 2 s for each to cancel them.
     ///
-    /// - Parameter takeBack: called before a notification that has reached nobody ends, with the users whose
-    ///   deliveries by a push service are cancelled. After a crash it may be called again.
+    /// - Parameter takeBack: called once the receipts say what is cancelled, before a part of the notification
+    ///   ends, with the users whom it may not have reached; `nil` if these are not known. After a crash it may
+    ///   be called again.
     /// - Returns: whether the receipts say what became of it. If not, they soon will.
     package func cancel(
         _ id: String, at now: Timestamp,
-        takeBack: (Notification, Set<UserID>, PushService) throws(Failure) -> Void
+        takeBack: (Notification, Set<UserID>?) throws(Failure) -> Void
     ) throws(Failure) -> Bool {
         var isSettled = true
         let spools = try spools(with: id)
         // All queues are told before any drainer is waited for.
         for spool in spools { try spool.markCancelled(id) }
         for spool in spools {
-            let isDone = try spool.cancel(id, at: now) { (message, users) throws(Failure) in
-                try takeBack(message, users, spool.service)
-            }
-            if !isDone { isSettled = false }
+            if try !spool.cancel(id, at: now, takeBack: takeBack) { isSettled = false }
         }
+        return isSettled
+    }
 
     /// Removes what cancellations that were interrupted have left of notifications that are gone.
     package func removeLeftCancellations() throws(Failure) {
         for spool in try all() { try spool.removeLeftCancellations() }
-    }
-        return isSettled
     }
 }

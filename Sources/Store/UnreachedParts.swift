@@ -17,9 +17,6 @@ package struct UnreachedParts: Equatable, Sendable {
         left.entries.elementsEqual(right.entries) { $0.id == $1.id && $0.services == $1.services }
     }
 
-    /// Whether an entry says that a part of the notification reached nobody.
-    package func hasEntry(of id: String) -> Bool { entries.contains { $0.id == id } }
-
     /// Removes what is known of a notification: it reached somebody.
     package mutating func forget(_ id: String) { entries.removeAll { $0.id == id } }
 

@@ -1,0 +1,111 @@
+import Turnstone
+
+extension Spools {
+    /// The users who were to get a message and can no longer get it: no device has accepted it, none may have
+    /// without an answer, and none waits for it. The receipts and the files of all queues tell, so that of
+    /// several drainers that end their parts at the same moment at least one finds all of it.
+    ///
+    /// - Parameters:
+    ///   - start: the result of ``receiptsStart(notBefore:at:)``.
+    ///   - users: the users in question; `nil` for all to whom anything was sent, or was about to be.
+    package func usersUnreached(
+        by id: String, from start: ReceiptsStart, among users: Set<UserID>? = nil
+    ) throws(Failure) -> Set<UserID> {
+        _ = try completeJoint(id)
+        let spools = try all()
+        var reach: [UserID: UserReach] = [:]
+        let asked: Set<UserID>
+        if let users { asked = users } else { asked = try usersTried(by: id, from: start) }
+        for user in asked { reach[user] = UserReach() }
+        // Only a few users fail, and a message may have a million: those who got it are only looked up.
+        guard !reach.isEmpty else { return [] }
+        for spool in spools {
+            // The file first: what leaves it meanwhile has its receipts.
+            var open = try spool.openDeliveries(of: id, to: reach)
+            try ReceiptLog(of: spool).forEachLine(of: id, from: start[spool.service]) { (line) in
+                if line["in"] == nil, line["outcome"] != nil, let number = line["n"]?.integer {
+                    open[number] = nil
+                }
+                if let user = line.user { reach[user]?.add(line) }
+                return false
+            }
+            for users in open.values { for user in users { reach[user]?.isReached = true } }
+        }
+        return Set(reach.filter { !$0.value.isPossible }.map { $0.key })
+    }
+
+    /// The users to whose devices a message was sent, or was about to be, without being accepted.
+    private func usersTried(
+        by id: String, from start: ReceiptsStart
+    ) throws(Failure) -> Set<UserID> {
+        var users: Set<UserID> = []
+        for spool in try all() {
+            // A line about a push that was not sent after all does not name the user. A later one does.
+            var notSent: Set<Int64> = []
+            try ReceiptLog(of: spool).forEachLine(of: id, from: start[spool.service]) { (line) in
+                let number = line["n"]?.integer
+                if line["not_sent"] != nil, let number { notSent.insert(number) }
+                guard line["outcome"]?.string != Outcome.accepted.rawValue, let user = line.user
+                else { return false }
+                if line["apns_id"] != nil || line["in"] != nil
+                    || number.map({ notSent.contains($0) }) ?? false
+                {
+                    users.insert(user)
+                }
+                return false
+            }
+        }
+        return users
+    }
+}
+
+/// Whether a user's devices have got a message.
+private struct UserReach {
+    /// Whether a device got it, may have got it, or waits for it.
+    var isReached = false
+    /// The devices for which it was held, and those for which a release has ended it.
+    private var held: Set<String> = []
+    private var released: Set<String> = []
+
+    var isPossible: Bool { isReached || held.count > released.count }
+
+    mutating func add(_ line: JSONObject) {
+        guard let outcome = line["outcome"]?.string.flatMap(Outcome.init) else { return }
+        if outcome == .accepted || line["in_doubt"] == true { isReached = true }
+        let device = line["device_id"]?.string ?? ""
+        if outcome == .held {
+            held.insert(device)
+        } else if line["in"] != nil {
+            released.insert(device)
+        }
+    }
+}
+
+extension JSONObject {
+    fileprivate var user: UserID? { self["user"]?.string.flatMap { UserID($0) } }
+}
+
+extension Spool {
+    /// By number, the users of a notification's deliveries in its file, as far as they are in question. The
+    /// receipts tell which of them have ended.
+    fileprivate func openDeliveries(
+        of id: String, to users: [UserID: UserReach]
+    ) throws(Failure) -> [Int64: [UserID]] {
+        var open: [Int64: [UserID]] = [:]
+        // Twice, because it may be put off meanwhile.
+        var path = try path(of: id)
+        if path == nil { path = try self.path(of: id) }
+        guard let path else { return [:] }
+        do throws(Failure) {
+            guard let file = try SpoolFile.open(path) else { return [:] }
+            while let delivery = try file.nextOfAll() {
+                guard let user = file.user(of: delivery), users[user] != nil else { continue }
+                open[Int64(delivery.number), default: []].append(user)
+            }
+        } catch {
+            // A drainer will set it aside.
+            guard Damage.explains(error) else { throw error }
+        }
+        return open
+    }
+}
