@@ -190,6 +190,12 @@ package struct Spool {
         return try nextDue(at: now).map { $0 <= now } ?? false
     }
 
+    /// Whether a drainer would find something to do and none is running.
+    package func needsDrainer(at now: Timestamp) throws(Failure) -> Bool {
+        guard try hasWork(at: now) else { return false }
+        return try !isBeingDrained()
+    }
+
     /// Whether there is any notification that was not put off.
     package func hasReady() throws(Failure) -> Bool {
         for lane in Lane.all where try hasNotification(ready(lane)) { return true }

@@ -111,4 +111,22 @@ import Turnstone
         for _ in 0..<2 { try world.run("deliver") }
         #expect(try badges(world) == ["ann": 1, "bob": 0])
     }
+
+    @Test("what one queue takes back shows on the devices of another in the same run")
+    func otherQueue() throws {
+        let world = try World.withAllServices()
+        try world.registerAllKinds(of: 1)
+        _ = try world.sent(["users": ["1"], "title": "Before"])
+        try world.run("deliver")
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
+        _ = try world.sent([
+            "filters": [["field": "platform", "relation": "=", "value": "ios"]], "title": "One",
+            "badge": "+1", "expires_in": 60,
+        ])
+        try world.run("deliver")
+        try world.advance(seconds: 3600)
+        try world.run("deliver")
+        #expect(try world.accepted()["fcm"] == 2)
+        #expect(world.spooled().isEmpty)
+    }
 }

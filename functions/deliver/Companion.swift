@@ -11,7 +11,7 @@ final class Companion {
     private let spool: Spool
     private let log: Log
     private var running: (process: ChildProcess, output: FileDescriptor)?
-    private var restarts = Restarts()
+    private(set) var restarts = Restarts()
     /// Whether its program is not beside this one.
     private(set) var isMissing = false
 
@@ -48,7 +48,7 @@ final class Companion {
     }
 
     private func start() throws(Failure) {
-        guard let executable = ThisProcess.executable else { return }
+        guard let executable = ThisProcess.executable else { return isMissing = true }
         let program = "\(Files.parent(of: executable))/\(service.drainerProgram)"
         guard try systemCalls(Files.exists(program)) else {
             isMissing = true

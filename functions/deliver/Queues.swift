@@ -45,12 +45,12 @@ final class Queues {
         }
         startCompanions()
         drainOwn()
-        while !waitForCompanions() {
+        repeat {
             startCompanions()
             // Programs that accept something start another process for it. A path unit does not while this
             // one runs.
             if isOwnDue() { drainOwn() }
-        }
+        } while !waitForCompanions() || waitForWork()
         if own == nil, let missing = companions.first(where: { $0.isMissing }) {
             throw .misconfigured(
                 "unable to deliver: TURNSTONE_QUEUE is \(missing.service.rawValue), but \(missing.service.drainerProgram) is not beside deliver; install it there, or start it by itself"
@@ -116,6 +116,34 @@ final class Queues {
                 companion.startIfDue(at: schedule.now)
             }
         }
+    }
+
+    /// Waits for up to a second until a queue may get a drainer that has got work from another one: what a
+    /// drainer does last may be to accept something for another queue, such as a badge.
+    ///
+    /// - Returns: whether there is such a queue.
+    private func waitForWork() -> Bool {
+        guard !ThisProcess.isTerminationRequested else { return false }
+        let all = companions.map { $0.restarts } + [restarts]
+        guard let lastEnd = all.map({ $0.lastEnd }).max() else { return false }
+        var moments = companions.filter {
+            !$0.isMissing && hasNewWork($0.service, $0.restarts, lastEnd)
+        }
+        .map { $0.restarts.next }
+        if let own, hasNewWork(own, restarts, lastEnd) { moments.append(restarts.next) }
+        guard let first = moments.min() else { return false }
+        sleep(for: min(.seconds(1), max(.milliseconds(0), first - .now)))
+        return true
+    }
+
+    /// Whether a queue has work since another queue's drainer has ended. Its own last one could not do that.
+    private func hasNewWork(
+        _ service: PushService, _ restarts: Restarts, _ lastEnd: Instant
+    ) -> Bool {
+        guard restarts.failure == nil, restarts.lastEnd < lastEnd else { return false }
+        do throws(Failure) {
+            return try spools.spool(of: service).needsDrainer(at: schedule.now)
+        } catch { return false }
     }
 
     /// Waits for up to a second.

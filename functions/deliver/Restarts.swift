@@ -9,6 +9,9 @@ struct Restarts {
     /// Why the last drainer has failed; `nil` if it has not.
     private(set) var failure: Failure?
 
+    /// When the last drainer has ended.
+    private(set) var lastEnd = Instant.first
+
     private static let shortestPause = Interval.seconds(1)
     /// A failure may be over soon: a network that is back, or a corrected configuration.
     private static let pauseAfterFailure = Interval.seconds(30)
@@ -17,6 +20,7 @@ struct Restarts {
     /// up to a minute.
     mutating func ended(doingNothing: Bool, _ failure: Failure? = nil) {
         self.failure = failure
+        lastEnd = .now
         pause = doingNothing ? min(pause + pause, .minutes(1)) : Self.shortestPause
         next = .now + (failure == nil ? pause : max(pause, Self.pauseAfterFailure))
     }
