@@ -240,6 +240,7 @@ final class Commits: RunPart {
         run.orLog { () throws(Failure) in
             try intake.writeCheckpoint()
             try intake.log.removeOld(at: now)
+            try run.spools.removeOldReceipts(of: spool.service, at: now)
             try state.messages.removeOld(at: now)
         }
         intake.log.close()

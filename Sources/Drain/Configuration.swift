@@ -27,6 +27,19 @@ struct Configuration {
         stamps = Self.stamps(of: variables)
     }
 
+    /// How many queues each service has; `nil` if the configuration says nothing valid.
+    var shards: Int? {
+        do throws(Failure) { return try variables.shards() } catch { return nil }
+    }
+
+    /// Whether each service has another number of queues by now. A configuration that cannot be read changes
+    /// nothing.
+    mutating func hasOtherShards(than known: Int) -> Bool {
+        look()
+        if isChanging { do throws(Failure) { try reload() } catch {} }
+        return shards.map { $0 != known } ?? false
+    }
+
     private static func stamps(of variables: Variables) -> [Files.Stamp?] {
         let files = [
             "APNS_KEY_PATH", "APNS_CA_FILE", "FCM_SERVICE_ACCOUNT", "FCM_CA_FILE",

@@ -257,10 +257,10 @@ final class Decisions: RunPart {
         guard push.isMerged, push.job.file.pass > 1 else { return false }
         try intake.log.write()
         let id = push.job.notification.id
-        let start = documents.record(of: id).flatMap { ReceiptsStart($0.receipts)?[spool.service] }
+        let start = documents.record(of: id).flatMap { ReceiptsStart($0.receipts) }
+        let accepted = ReceiptLog.Position(dayOf: push.job.notification.accepted)
         return try intake.hasReached(
-            id, from: start ?? ReceiptLog.Position(dayOf: push.job.notification.accepted), token,
-            orAnyOf: push.receiverIDs)
+            id, from: { start?[$0] ?? accepted }, token, orAnyOf: push.receiverIDs)
     }
 
     /// Lets the push go to the token that the device has now.

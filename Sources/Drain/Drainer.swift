@@ -26,6 +26,8 @@ package final class Drainer: RunPart {
     /// Whether the run ended with throttled pushes for which the clock, which stands still, leaves no time.
     private var hasLeftThrottled = false
     private var lastCheck = Instant.now
+    /// What could not be moved is not tried again before this moment.
+    private var nextMove = Instant.first
     /// The interrupted acceptances that cannot be completed, each reported once.
     private var reported: Set<String> = []
 
@@ -33,11 +35,11 @@ package final class Drainer: RunPart {
     ///   - alongside: called about once a second while it delivers.
     ///   - provider: called now, and again when the configuration has changed.
     package init(
-        of service: PushService, _ schedule: Schedule, state: State,
+        of name: QueueName, _ schedule: Schedule, state: State,
         alongside: @escaping () -> Void = {}, provider: @escaping ProviderSource
     ) throws(Failure) {
         linger = try schedule.variables.lingerInterval()
-        run = try Run(schedule, state: state, service)
+        run = try Run(schedule, state: state, name)
         self.alongside = alongside
         self.service = try Service(run, provider)
         decisions = Decisions(run, queue, locked)
@@ -51,12 +53,16 @@ package final class Drainer: RunPart {
     /// - Returns: the summary. Its members are 0 if another process delivers.
     package func drain() throws(Failure) -> JSONObject {
         completeInterrupted()
+        // Before anything that was accepted later is sent.
+        try moveFormer()
         repeat {
             guard let election = try spool.election() else {
                 try reportStuckDrainer()
                 break
             }
             try election.beat(at: now)
+            // What was accepted by a move, and is in this queue no longer.
+            completeInterrupted()
             let delivered = Result { () throws(Failure) in try deliver(election) }
             // Before another process can tell that this run is over.
             if election.isCurrent { service.cleanUp.carryOut() }
@@ -90,7 +96,7 @@ package final class Drainer: RunPart {
         log.event(
             "another drainer holds the queue but gives no sign of life: end its process if it hangs",
             [
-                "queue": .string(spool.service.rawValue),
+                "queue": .string(spool.queue.text),
                 "process": .integer(Int64(stuck.process)),
                 "since": .string(CalendarDate(stuck.since).text),
             ])
@@ -155,7 +161,17 @@ package final class Drainer: RunPart {
         run.configuration.look()
         run.orLog { () throws(Failure) in try run.spools.keepLogShort() }
         completeInterrupted()
+        run.orLog { () throws(Failure) in try moveFormer() }
         alongside()
+    }
+
+    /// Moves to the present queues what waits in those of another number of queues.
+    private func moveFormer() throws(Failure) {
+        guard Instant.now >= nextMove else { return }
+        let isLeft = try run.spools.moveFormer(of: spool.service, at: now) {
+            [log] in log.failure($0)
+        }
+        if isLeft { nextMove = .now + .minutes(1) }
     }
 
     /// Completes what other processes have begun to accept, or have accepted in a state folder of an earlier
@@ -171,7 +187,10 @@ package final class Drainer: RunPart {
         let isChanging = run.configuration.isChanging
         if run.isEnding || isChanging {
             service.provider.giveBackUnsent()
-            if isChanging, settlement.inFlight == 0 { service.reconfigure() }
+            if isChanging, settlement.inFlight == 0 {
+                service.reconfigure()
+                endIfOutdated()
+            }
         } else {
             run.orEnd { () throws(Failure) in try claim() }
             // End the run before a full disk can lose a verdict.
@@ -190,6 +209,16 @@ package final class Drainer: RunPart {
         commits.retryUnfinished()
         try commits.commitIfDue(isIdle: settlement.inFlight == 0)
         service.cleanUp.carryOutSome()
+    }
+
+    /// Ends the run if each service has another number of queues by now.
+    private func endIfOutdated() {
+        guard let shards = run.configuration.shards, shards != spool.queue.count else { return }
+        run.end(
+            Failure(
+                .later(seconds: 1),
+                "unable to go on: TURNSTONE_SHARDS has changed. The next run delivers from the new queues",
+                cause: "shards"))
     }
 
     // MARK: Taking notifications

@@ -142,11 +142,11 @@ final class Releases: RunPart {
     /// Whether a device has got a message under one of the ids that were merged.
     private func hasGot(_ message: String, _ device: Device) throws(Failure) -> Bool {
         guard device.standsForOthers, let record = documents.record(of: message),
-            let start = ReceiptsStart(record.receipts)?[spool.service]
+            let start = ReceiptsStart(record.receipts)
         else { return false }
         try intake.log.write()
         return try intake.hasReached(
-            message, from: start, device.token, orAnyOf: device.ids)
+            message, from: { start[$0] }, device.token, orAnyOf: device.ids)
     }
 
     /// - Parameters:

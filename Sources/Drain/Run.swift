@@ -22,13 +22,13 @@ final class Run {
     private(set) var obstacle: Failure?
 
     init(
-        _ schedule: Schedule, state: State, _ service: PushService
+        _ schedule: Schedule, state: State, _ queue: QueueName
     ) throws(Failure) {
         self.state = state
         configuration = Configuration(schedule.variables)
         log = schedule.log
-        spools = Spools(state: state.folder)
-        let spool = spools.spool(of: service)
+        spools = Spools(state: state.folder, shards: state.shards)
+        let spool = spools.spool(queue)
         self.spool = spool
         intake = Intake(spool: spool, log: ReceiptLog(of: spool)) { schedule.log.failure($0) }
         now = try Environment.now(schedule.variables)

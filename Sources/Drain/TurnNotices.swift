@@ -171,7 +171,8 @@ final class TurnNotices: RunPart {
                     turns.notice, badge: job.waitingGames, on: job.reached, at: now)
             } else if isOver {
                 let id = job.notification.id
-                let open = try run.spools.services(with: id, besides: spool.service)
+                let open = run.spools.services(
+                    of: user, among: try run.spools.queues(with: id, besides: spool.service))
                 if document.unreached.end(id, of: spool.service, besides: open) {
                     document.recordUndelivered(turns.notice, isRefused: job.isRefused, at: now)
                     // Under the user's lock: a cycle that judges the player now must not record its judgement

@@ -13,7 +13,7 @@ import Turnstone
 package func eraseUser(
     _ user: UserID, in state: State, as request: Request, isWhole: Bool = false
 ) throws(Failure) -> JSONValue? {
-    let spools = Spools(state: state.folder)
+    let spools = Spools(state: state.folder, shards: state.shards)
     // The running drainers were asked to end, so they are started again whatever the result is, also for what
     // they had put off.
     func resume() throws(Failure) {

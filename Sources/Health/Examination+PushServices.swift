@@ -6,9 +6,19 @@ import Turnstone
 import WebPushCredentials
 
 extension Examination {
-    /// The queue of a push service by the name under which its state is recorded; `nil` for files.
-    private func spool(of service: String) -> Spool? {
-        PushService(rawValue: service).map { spools.spool(of: $0) }
+    /// The queues of a push service by the name under which its state is recorded; none for files.
+    private func queues(of service: String) throws(Failure) -> [Spool] {
+        try spools.all().filter { $0.service.rawValue == service }
+    }
+
+    private func hasReadyOrPutOff(_ service: String) throws(Failure) -> Bool {
+        for spool in try queues(of: service) where try spool.hasReadyOrPutOff() { return true }
+        return false
+    }
+
+    private func hasPutOff(_ service: String) throws(Failure) -> Bool {
+        for spool in try queues(of: service) where try spool.hasPutOff() { return true }
+        return false
     }
 
     /// A push service that refuses our settings or cannot be reached.
@@ -16,7 +26,9 @@ extension Examination {
         var problems: [Problem] = []
         for stop in try state.deliveryStops() {
             // A failed connection is tried again when there is something to send.
-            if stop.until == nil, try spool(of: stop.service)?.hasReadyOrPutOff() == false {
+            if stop.until == nil, PushService(rawValue: stop.service) != nil,
+                try !hasReadyOrPutOff(stop.service)
+            {
                 continue
             }
             problems.append(
@@ -71,7 +83,7 @@ extension Examination {
                 continue
             }
             // If nothing waits for the service any more, nobody has asked it again.
-            guard try spool(of: failure.service)?.hasPutOff() == true else { continue }
+            guard try hasPutOff(failure.service) else { continue }
             problems.append(
                 Problem(
                     "delivery failing",
@@ -140,8 +152,11 @@ extension Examination {
     /// A push service for which notifications wait, although it is no longer configured.
     func unconfigured() throws(Failure) -> [Problem] {
         var problems: [Problem] = []
+        var named: Set<PushService> = []
         for spool in try spools.all() where !state.services.contains(spool.service) {
-            guard try spool.hasReadyOrPutOff() else { continue }
+            guard try spool.hasReadyOrPutOff(), named.insert(spool.service).inserted else {
+                continue
+            }
             let (devices, variable) =
                 spool.service == .fcm
                 ? ("Android phones", "FCM_SERVICE_ACCOUNT") : ("browsers", "VAPID_SUBJECT")

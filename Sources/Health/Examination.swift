@@ -21,7 +21,7 @@ package struct Examination {
 
     package init(_ state: State, _ request: Request) {
         self.state = state
-        spools = Spools(state: state.folder)
+        spools = Spools(state: state.folder, shards: state.shards)
         variables = request.variables
         now = request.time
     }

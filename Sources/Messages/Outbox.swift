@@ -14,7 +14,7 @@ package struct Outbox {
 
     package init(_ state: State, now: Timestamp) {
         self.state = state
-        spools = Spools(state: state.folder)
+        spools = Spools(state: state.folder, shards: state.shards)
         self.now = now
     }
 

@@ -29,7 +29,7 @@ package struct Report {
         guard let record = try state.messages.find(id) else {
             throw .refused(.notFound, "there is no message with this id")
         }
-        try self.init(id, record, Spools(state: state.folder), at: now)
+        try self.init(id, record, Spools(state: state.folder, shards: state.shards), at: now)
     }
 
     private init(
@@ -61,7 +61,7 @@ package struct Report {
     package static func cancelling(
         _ id: String, _ state: Store.State, at now: Timestamp
     ) throws(Failure) -> Report {
-        let spools = Spools(state: state.folder)
+        let spools = Spools(state: state.folder, shards: state.shards)
         let unknown = Failure.refused(.notFound, "there is no message with this id")
         // Checked first without the lock, so that unknown ids leave no lock files.
         guard try state.messages.find(id) != nil else { throw unknown }

@@ -76,7 +76,7 @@ package enum NotificationView {
 extension State {
     /// Starts what delivers waiting notifications.
     func startDrainer(_ request: Request) {
-        Spools(state: folder).startDrainer(request.variables) { Log().failure($0) }
+        Spools(state: folder, shards: shards).startDrainer(request.variables) { Log().failure($0) }
     }
 }
 

@@ -26,8 +26,12 @@ package struct FCMSettings {
             ?? GatewayAddress(host: "fcm.googleapis.com", port: 443)
         authorities = try CertificateFile.path(in: variables, "FCM_CA_FILE")
         connections = try variables.number("FCM_CONNECTIONS", standard: 4, in: 1...32)
-        messagesPerMinute = try variables.number(
-            "FCM_MESSAGES_PER_MINUTE", standard: Self.standardPace, in: 60...100_000_000)
+        // The limit is the installation's, and each of its queues has a drainer.
+        messagesPerMinute = max(
+            1,
+            try variables.number(
+                "FCM_MESSAGES_PER_MINUTE", standard: Self.standardPace, in: 60...100_000_000)
+                / variables.shards())
     }
 
     /// Says for an operator that no message can be sent, and where to look.

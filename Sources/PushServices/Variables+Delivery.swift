@@ -6,12 +6,24 @@ extension Variables {
         .seconds(Int64(try number("DELIVER_LINGER_SECONDS", standard: 5, in: 0...3600)))
     }
 
-    /// `TURNSTONE_QUEUE`: the only queue that `deliver` drains; `nil` for all.
-    package func queue() throws(Failure) -> PushService? {
+    /// `TURNSTONE_QUEUE`: the push service whose queues `deliver` drains, and the number of the only one if
+    /// the service has several; `nil` for all.
+    package func queue() throws(Failure) -> (service: PushService, number: Int?)? {
         guard let name = text("TURNSTONE_QUEUE") else { return nil }
-        guard let service = PushService(rawValue: name) else {
-            throw wrong("TURNSTONE_QUEUE", "must be apns, fcm or web")
+        let shards = try shards()
+        let parts = name.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+            .map { String(decoding: Array($0), as: UTF8.self) }
+        if let service = PushService(rawValue: parts[0]) {
+            if parts.count == 1 { return (service, nil) }
+            if parts.count == 2, let number = Int(parts[1]), number >= 1, number <= shards {
+                return (service, number)
+            }
         }
-        return service
+        throw wrong(
+            "TURNSTONE_QUEUE",
+            shards == 1
+                ? "must be apns, fcm or web"
+                : "must be apns, fcm or web, or one of their \(shards) queues such as apns-\(shards)"
+        )
     }
 }

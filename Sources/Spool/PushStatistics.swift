@@ -146,7 +146,7 @@ private struct DayCounts {
     mutating func read(
         _ log: ReceiptLog, _ volume: ReceiptLog.Volume, until end: Instant
     ) throws(Failure) {
-        let name = "\(log.service.rawValue).\(volume.term)"
+        let name = "\(log.queue.text).\(volume.term)"
         let file: FileDescriptor
         let size: Int
         do throws(SystemError) {
@@ -172,7 +172,7 @@ private struct DayCounts {
                 offset = next
                 continue
             }
-            count(bytes, upTo: last, of: log.service, on: volume.day)
+            count(bytes, upTo: last, of: log.queue.service, on: volume.day)
             offset += last + 1
         }
         if Int64(offset) != read[name]?.count ?? 0 {

@@ -17,7 +17,7 @@ package struct ReceiptHistory {
         for spool in try spools.all() {
             let log = ReceiptLog(of: spool)
             var reader = BackwardReceipts(of: user, in: log, volumes: try log.volumes())
-            if let place { reader.skip(to: place[spool.service]) }
+            if let place { reader.skip(to: place[spool.queue]) }
             volumes.append(reader)
         }
     }
@@ -55,26 +55,27 @@ package struct ReceiptHistory {
     /// The place after the receipt that was returned last.
     package var place: Place {
         var place = Place()
-        for volume in volumes { place.add(volume.service, volume.place) }
+        for volume in volumes { place.add(volume.queue, volume.place) }
         return place
     }
 
-    /// A place in the receipts of all push services. A service that it does not name is at its end.
+    /// A place in the receipts of all queues. A queue that it does not name is at its end.
     package struct Place: Equatable, Sendable {
-        private var positions: [(service: PushService, position: ReceiptLog.Position)] = []
+        private var positions: [(queue: QueueName, position: ReceiptLog.Position)] = []
 
         init() {}
 
-        mutating func add(_ service: PushService, _ position: ReceiptLog.Position?) {
-            if let position { positions.append((service, position)) }
+        mutating func add(_ queue: QueueName, _ position: ReceiptLog.Position?) {
+            if let position { positions.append((queue, position)) }
         }
 
-        subscript(service: PushService) -> ReceiptLog.Position? {
-            positions.first { $0.service == service }?.position
+        subscript(queue: QueueName) -> ReceiptLog.Position? {
+            positions.first { $0.queue == queue }?.position
         }
 
         package static func == (left: Place, right: Place) -> Bool {
-            PushService.all.allSatisfy { left[$0] == right[$0] }
+            Set((left.positions + right.positions).map { $0.queue })
+                .allSatisfy { left[$0] == right[$0] }
         }
     }
 }
@@ -84,15 +85,15 @@ extension ReceiptHistory.Place {
     package init?(_ text: String) {
         self.init()
         let parts = text.utf8.split(separator: UInt8(ascii: "~"), omittingEmptySubsequences: false)
-        guard parts.count <= 64 else { return nil }
+        guard parts.count <= 256 else { return nil }
         for part in parts {
             let members = part.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
                 .map { String(decoding: Array($0), as: UTF8.self) }
-            guard members.count == 4, let service = PushService(rawValue: members[0]),
+            guard members.count == 4, let queue = QueueName(members[0]),
                 isDay(members[1]), let term = number(members[2]), let offset = number(members[3])
             else { return nil }
             add(
-                service,
+                queue,
                 ReceiptLog.Position(
                     volume: ReceiptLog.Volume(day: members[1], term: term), offset: Int(offset)))
         }
@@ -100,9 +101,9 @@ extension ReceiptHistory.Place {
 
     /// Such as `apns.2026-11-21.1.4096~web.2026-11-21.1.0`: characters that need no escape in a URL.
     package var text: String {
-        positions.map { (service, position) in
+        positions.map { (queue, position) in
             let offset = min(position.offset, Self.farthest)
-            return "\(service.rawValue).\(position.volume.day).\(position.volume.term).\(offset)"
+            return "\(queue.text).\(position.volume.day).\(position.volume.term).\(offset)"
         }.joined(separator: "~")
     }
 
@@ -149,7 +150,7 @@ private struct BackwardReceipts {
         member = Array("\"user\":".utf8) + JSON.text(.string(user.text)) + [UInt8(ascii: ",")]
     }
 
-    var service: PushService { log.service }
+    var queue: QueueName { log.queue }
     var next: Receipt? { found.last?.receipt }
     var isAtEnd: Bool { volumes.isEmpty }
 
@@ -185,7 +186,7 @@ private struct BackwardReceipts {
         var lines: [(receipt: Receipt, end: ReceiptLog.Position)] = []
         forEachLine(of: bytes, from: first) { line in
             guard let members = members(of: bytes[line]), members["user"]?.string == user.text,
-                let receipt = Receipt(members, of: service)
+                let receipt = Receipt(members, of: log.queue.service)
             else { return }
             let end = ReceiptLog.Position(volume: volume, offset: begin + line.upperBound + 1)
             lines.append((receipt, end))

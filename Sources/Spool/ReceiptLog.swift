@@ -6,7 +6,7 @@ import Unix
 ///
 /// ``append(_:of:in:)`` collects lines, and ``commit()`` makes many of them durable at once.
 package final class ReceiptLog {
-    /// One of the files of a service's receipts.
+    /// One of the files of a queue's receipts.
     struct Volume: Comparable, Sendable {
         /// Such as `2026-11-21`.
         let day: String
@@ -18,7 +18,7 @@ package final class ReceiptLog {
         }
     }
 
-    /// A place in a service's receipts.
+    /// A place in a queue's receipts.
     package struct Position: Comparable, Sendable {
         let volume: Volume
         let offset: Int
@@ -31,7 +31,7 @@ package final class ReceiptLog {
     }
 
     let folder: String
-    let service: PushService
+    let queue: QueueName
     /// Whose holder writes.
     private var election: Election?
     private var file: FileDescriptor?
@@ -54,7 +54,7 @@ package final class ReceiptLog {
     /// - Parameter election: the election whose holder writes receipts; `nil` to read them.
     package init(of spool: Spool, _ election: Election? = nil) {
         folder = "\(spool.state)/receipts"
-        service = spool.service
+        queue = spool.queue
         self.election = election
     }
 
@@ -71,7 +71,7 @@ package final class ReceiptLog {
     }
 
     func path(_ volume: Volume) -> String {
-        "\(folder)/\(volume.day).\(service.rawValue).\(volume.term).jsonl"
+        "\(folder)/\(volume.day).\(queue.text).\(volume.term).jsonl"
     }
 
     /// The file that is written.
@@ -191,19 +191,25 @@ package final class ReceiptLog {
         }
     }
 
-    /// The files of this service's receipts, oldest first.
+    /// Removes the old receipts of a queue that has no drainer any more.
+    func removeOldWithoutDrainer(at now: Timestamp) throws(Failure) {
+        let oldest = CalendarDate(now - Self.retention).dayText
+        for volume in try volumes() where volume.day < oldest { Files.remove(path(volume)) }
+    }
+
+    /// The files of this queue's receipts, oldest first.
     func volumes() throws(Failure) -> [Volume] {
-        try systemCalls(Files.names(in: folder)).compactMap { Volume(name: $0, of: service) }
+        try systemCalls(Files.names(in: folder)).compactMap { Volume(name: $0, of: queue) }
             .sorted()
     }
 }
 
 extension ReceiptLog.Volume {
-    /// - Returns: `nil` unless the name is `<day>.<service>.<term>.jsonl`.
-    init?(name: String, of service: PushService) {
+    /// - Returns: `nil` unless the name is `<day>.<queue>.<term>.jsonl`.
+    init?(name: String, of queue: QueueName) {
         let parts = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
             .map { String(decoding: Array($0), as: UTF8.self) }
-        guard parts.count == 4, parts[0].utf8.count == 10, parts[1] == service.rawValue,
+        guard parts.count == 4, parts[0].utf8.count == 10, parts[1] == queue.text,
             let term = Int64(parts[2]), parts[3] == "jsonl"
         else { return nil }
         day = parts[0]

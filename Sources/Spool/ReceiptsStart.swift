@@ -1,36 +1,40 @@
 import Turnstone
 
-/// A place before all receipts of a notification, in the receipts of each push service.
+/// A place before all receipts of a notification, in the receipts of each queue.
 package struct ReceiptsStart: Equatable, Sendable {
-    private var positions: [(service: PushService, position: ReceiptLog.Position)]
+    private var positions: [(queue: QueueName, position: ReceiptLog.Position)]
 
-    init(_ positions: [(service: PushService, position: ReceiptLog.Position)]) {
+    init(_ positions: [(queue: QueueName, position: ReceiptLog.Position)]) {
         self.positions = positions
     }
 
     /// The place before all receipts that there are.
     package static let beginning = ReceiptsStart([])
 
-    /// Where the receipts of a service begin.
+    /// Where the receipts of a queue begin.
     ///
-    /// Where none is named, the service had no receipts then: all that it has may be the notification's.
-    package subscript(service: PushService) -> ReceiptLog.Position {
-        get { positions.first { $0.service == service }?.position ?? .beginning }
+    /// Where none is named, the queue had no receipts then: all that it has may be the notification's.
+    package subscript(queue: QueueName) -> ReceiptLog.Position {
+        get { positions.first { $0.queue == queue }?.position ?? .beginning }
         set {
-            positions.removeAll { $0.service == service }
-            positions.append((service, newValue))
+            positions.removeAll { $0.queue == queue }
+            positions.append((queue, newValue))
         }
     }
 
-    /// The earlier place of both in each service's receipts.
+    private var queues: Set<QueueName> { Set(positions.map { $0.queue }) }
+
+    /// The earlier place of both in each queue's receipts.
     package func earliest(_ other: ReceiptsStart) -> ReceiptsStart {
-        var earliest = self
-        for service in PushService.all { earliest[service] = min(self[service], other[service]) }
+        var earliest = ReceiptsStart([])
+        for (queue, position) in positions where other.queues.contains(queue) {
+            earliest[queue] = min(position, other[queue])
+        }
         return earliest
     }
 
     package static func == (left: ReceiptsStart, right: ReceiptsStart) -> Bool {
-        PushService.all.allSatisfy { left[$0] == right[$0] }
+        left.queues.union(right.queues).allSatisfy { left[$0] == right[$0] }
     }
 }
 
@@ -39,24 +43,24 @@ extension ReceiptsStart {
     package init?(_ json: JSONValue) {
         guard let members = json.object else { return nil }
         if let position = ReceiptLog.Position(json) {
-            self.init([(.apns, position)])
+            self.init([(QueueName(.apns), position)])
             return
         }
-        var positions: [(service: PushService, position: ReceiptLog.Position)] = []
-        for service in PushService.all {
-            guard let position = members[service.rawValue].flatMap(ReceiptLog.Position.init) else {
-                continue
-            }
-            positions.append((service, position))
+        var positions: [(queue: QueueName, position: ReceiptLog.Position)] = []
+        for member in members.members {
+            guard let queue = QueueName(member.name),
+                let position = ReceiptLog.Position(member.value)
+            else { continue }
+            positions.append((queue, position))
         }
         if positions.isEmpty { return nil }
         self.init(positions)
     }
 
-    /// `{"<service>": {"day", "term", "offset"}, …}`.
+    /// `{"<queue>": {"day", "term", "offset"}, …}`.
     package var json: JSONValue {
         var members = JSONObject()
-        for (service, position) in positions { members[service.rawValue] = position.json }
+        for (queue, position) in positions { members[queue.text] = position.json }
         return .object(members)
     }
 }

@@ -48,6 +48,19 @@ package struct SeriesMark {
         return (until, count)
     }
 
+    /// What the mark says; `nil` if it cannot be read.
+    var members: JSONObject? { readMark(path) }
+
+    /// Where its receipts begin in the queues that it was in before it was moved.
+    var earlierReceipts: [(queue: QueueName, start: ReceiptLog.Position)] {
+        (readMark(path)?["earlier"]?.object?.members ?? []).compactMap { member in
+            guard let queue = QueueName(member.name),
+                let start = ReceiptLog.Position(member.value)
+            else { return nil }
+            return (queue, start)
+        }
+    }
+
     /// A position before its first receipt; `nil` if the mark cannot be read.
     var receipts: ReceiptLog.Position? {
         readMark(path)?["receipts"].flatMap(ReceiptLog.Position.init)

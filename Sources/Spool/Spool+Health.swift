@@ -24,7 +24,7 @@ extension Spool {
                     var since = file.notification.accepted
                     if lane == .throttled {
                         // It waits on purpose, but not for longer than until its next push.
-                        let spools = Spools(state: state)
+                        let spools = Spools(state: state, shards: queue.count)
                         let last = try spools.lastThrottled(file.notification.id, at: now)
                         since = max(since, last ?? since)
                     }

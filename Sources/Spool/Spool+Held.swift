@@ -256,6 +256,53 @@ extension Spool {
     }
 }
 
+// MARK: Another number of queues
+
+extension Spool {
+    /// Whether a release is accepted or about to be.
+    func hasReleases() throws(Failure) -> Bool { try !names(in: released).isEmpty }
+
+    /// Moves everything that is held to other queues.
+    ///
+    /// - Parameters:
+    ///   - target: the queue of a user, by the digest of the user's id in the name of a box.
+    ///   - prepare: called with each message, and the queue that it goes to, before it is moved.
+    func moveHeld(
+        to target: (String) -> Spool, prepare: (Notification, Spool) throws(Failure) -> Void
+    ) throws(Failure) {
+        for moment in try moments() {
+            let folder = "\(boxes)/\(moment.name)"
+            for name in try names(in: folder) where HeldBox(folder: name) != nil {
+                let box = "\(folder)/\(name)"
+                let queue = target(name)
+                try forEachMessage(in: box) { (message) throws(Failure) in
+                    try prepare(message, queue)
+                }
+                try move(box, to: "\(queue.boxes)/\(moment.name)/\(name)")
+            }
+            Files.removeEmptyFolder(folder)
+        }
+        for release in try names(in: released) where release.utf8.count == 36 {
+            let messages = try messages(of: release, damaged: { (_, _, _) in })
+            let queue = target(messages.first?.box?.name ?? "")
+            for message in messages { try prepare(message.notification, queue) }
+            try move(released(release), to: queue.released(release))
+        }
+    }
+
+    private func forEachMessage(
+        in box: String, _ body: (Notification) throws(Failure) -> Void
+    ) throws(Failure) {
+        for name in try names(in: box) where idOfFile(name) != nil {
+            do throws(Failure) {
+                if let file = try SpoolFile.open("\(box)/\(name)") { try body(file.notification) }
+            } catch {
+                guard Damage.explains(error) else { throw error }
+            }
+        }
+    }
+}
+
 // MARK: What a release brings
 
 extension Spool {

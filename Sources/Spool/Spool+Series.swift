@@ -9,7 +9,9 @@ import Unix
 // that thousands of them are compared without being read.
 
 extension Spool {
-    private func folder(_ key: String) -> String { "\(folder)/series/\(key)" }
+    var seriesFolder: String { "\(folder)/series" }
+
+    private func folder(_ key: String) -> String { "\(seriesFolder)/\(key)" }
 
     private func folder(_ key: String, _ scope: String) -> String { "\(folder(key))/\(scope)" }
 
@@ -23,6 +25,22 @@ extension Spool {
                 try writer.append(members)
             }
         }
+    }
+
+    /// Makes a mark of another queue's notification in this one, unless it has it.
+    ///
+    /// - Parameter series: one with a key of the mark's.
+    func copy(
+        _ mark: SeriesMark, in series: Series, from queue: QueueName, at now: Timestamp
+    ) throws(Failure) {
+        let key = Files.name(of: Files.parent(of: Files.parent(of: mark.path)))
+        let path = "\(folder(key, mark.scope))/\(Files.name(of: mark.path))"
+        guard try !systemCalls(Files.exists(path)), var members = mark.members else { return }
+        var earlier = members["earlier"]?.object ?? [:]
+        earlier[queue.text] = members["receipts"]
+        members["earlier"] = .object(earlier)
+        members["receipts"] = try receiptsStart(notBefore: nil, at: now).json
+        try write(path) { (writer) throws(Failure) in try writer.append(members) }
     }
 
     /// The marks of all notifications that concern one of this series, its own included. They are unfinished,
@@ -160,7 +178,7 @@ extension Intake {
         guard let start = mark.receipts else { return [] }
         var devices: [String] = []
         var isHeld = false
-        try log.forEachLine(of: mark.id, from: start) { line in
+        let read = { (line: JSONObject) -> Bool in
             let outcome = line["outcome"]?.string
             // Held messages are sent after the notification itself is finished.
             if outcome == Outcome.held.rawValue { isHeld = true }
@@ -171,28 +189,40 @@ extension Intake {
             }
             return !isHeld && line["finished_at"] != nil
         }
+        for (queue, start) in mark.earlierReceipts {
+            try ReceiptLog(of: Spool(state: spool.state, queue))
+                .forEachLine(of: mark.id, from: start, read)
+        }
+        try log.forEachLine(of: mark.id, from: start, read)
         return devices
     }
 
     /// Whether a notification has reached a device. Call ``ReceiptLog/write()`` first.
     ///
     /// - Parameters:
-    ///   - start: where the notification's receipts begin.
+    ///   - start: where the notification's receipts begin in a queue's.
     ///   - token: the device's token. Only receipts of messages have a device id, others have the beginning
     ///     of the token.
     ///   - ids: the ids of the device, and of others that were merged with it.
     package func hasReached(
-        _ notification: String, from start: ReceiptLog.Position, _ token: DeviceToken,
-        orAnyOf ids: [String]
+        _ notification: String, from start: (QueueName) -> ReceiptLog.Position,
+        _ token: DeviceToken, orAnyOf ids: [String]
     ) throws(Failure) -> Bool {
         var hasReached = false
-        try log.forEachLine(of: notification, from: start) { line in
+        let read = { (line: JSONObject) -> Bool in
             let isAccepted = line["outcome"]?.string == Outcome.accepted.rawValue
             let isDevice =
                 line["device_id"]?.string.map(ids.contains)
                 ?? (line["device"]?.string == String(token.text.prefix(8)))
             hasReached = hasReached || isAccepted && isDevice
             return hasReached
+        }
+        try log.forEachLine(of: notification, from: start(spool.queue), read)
+        // It may have been moved here after that.
+        let spools = Spools(state: spool.state, shards: spool.queue.count)
+        for former in try spools.former(of: spool.service) where !hasReached {
+            try ReceiptLog(of: former)
+                .forEachLine(of: notification, from: start(former.queue), read)
         }
         return hasReached
     }

@@ -2,26 +2,33 @@ import Crypto
 import Turnstone
 import Unix
 
-/// A push service's queue: the accepted notifications that are not finished. Each is one file, with a line for
-/// the notification and one for each device.
+/// A queue: the accepted notifications to devices of one push service that are not finished. Each is one file,
+/// with a line for the notification and one for each device.
 ///
 /// Files in `ready/` wait for the drainer, in lanes. Files in `waiting/` are not tried before a moment. Files
 /// in `failed/` could not be read. A drainer leaves a file in its place until it is done with it.
 package struct Spool {
     /// The state folder.
     let state: String
-    package let service: PushService
+    package let queue: QueueName
     package let folder: String
 
     /// - Parameter state: the state folder.
-    package init(state: String, _ service: PushService) {
+    package init(state: String, _ queue: QueueName) {
         self.state = state
-        self.service = service
-        folder = "\(state)/spool/\(service.rawValue)"
+        self.queue = queue
+        folder = "\(state)/spool/\(queue.text)"
     }
 
+    /// The only queue of a push service.
+    package init(state: String, _ service: PushService) {
+        self.init(state: state, QueueName(service))
+    }
+
+    package var service: PushService { queue.service }
+
     /// Its folder's name in the state folder.
-    package var name: String { "spool/\(service.rawValue)" }
+    package var name: String { "spool/\(queue.text)" }
 
     var waiting: String { "\(folder)/waiting" }
 
@@ -32,6 +39,27 @@ package struct Spool {
     /// - Parameter place: its folder in the spool, such as `ready/normal`.
     func complete(_ id: String, in place: String) throws(Failure) {
         try nameFile("\(folder)/\(place)/\(id).jsonl")
+    }
+
+    /// Removes the files of a notification that is in another queue now.
+    func removeMoved(_ id: String) throws(Failure) {
+        for path in try paths(of: id) {
+            guard Files.remove(path) else {
+                throw Failure(
+                    .later(seconds: 5),
+                    "unable to remove \(path), which is in another queue now: check that deliver may write to this folder",
+                    cause: "stuck", file: path)
+            }
+            do throws(SystemError) { try Files.synchronizeFolder(of: path) } catch {
+                guard error.errno == .noEntry else { throw error.failure }
+            }
+        }
+    }
+
+    /// The folder of a file, below the queue's.
+    func place(of path: String) -> String {
+        let parent = Files.parent(of: path)
+        return String(decoding: Array(parent.utf8.dropFirst(folder.utf8.count + 1)), as: UTF8.self)
     }
 
     /// Writes a file atomically and durably.

@@ -64,21 +64,31 @@ extension Spools {
         notBefore moment: Spool.Moment?, into parts: inout [PartWriter]
     ) throws(Failure) -> Int {
         var count = 0
-        func part(_ service: PushService) -> PartWriter {
-            if let part = parts.first(where: { $0.spool.service == service }) { return part }
-            let part = PartWriter(notification, notBefore: moment, in: spool(of: service))
+        func part(_ spool: Spool) -> PartWriter {
+            if let part = parts.first(where: { $0.spool.queue == spool.queue }) { return part }
+            let part = PartWriter(notification, notBefore: moment, in: spool)
             parts.append(part)
             return part
         }
+        // By the deliveries' numbers, where each goes: alternates go where the one goes that they belong to.
+        var queues: [UInt8] = []
         while var delivery = try source.next() {
             // An alternate has the number of the delivery that it belongs to.
             if !delivery.isAlternate {
                 delivery.number = count
                 count += 1
             }
-            try part(delivery.service).append(delivery)
+            guard shards > 1 else {
+                try part(spool(of: delivery.service)).append(delivery)
+                continue
+            }
+            if !delivery.isAlternate {
+                queues.append(UInt8(queueNumber(of: delivery, in: notification)))
+            }
+            let number = Int(queues[delivery.number])
+            try part(spool(of: delivery.service, number)).append(delivery)
         }
-        if parts.isEmpty { _ = part(.apns) }
+        if parts.isEmpty { _ = part(spool(of: .apns)) }
         for part in parts { try part.finish() }
         return count
     }
@@ -123,8 +133,8 @@ extension Spools {
         }
         let parts = place.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 1)
             .map { String(decoding: Array($0), as: UTF8.self) }
-        if let service = PushService(rawValue: parts[0]), parts.count == 2 {
-            return try spool(of: service).complete(id, in: parts[1])
+        if let queue = QueueName(parts[0]), parts.count == 2 {
+            return try spool(queue).complete(id, in: parts[1])
         }
         guard ["ready", "waiting"].contains(parts[0]) else {
             throw Failure(
@@ -134,15 +144,41 @@ extension Spools {
         }
         // The earlier version may have been killed after the migration had begun.
         try nameFile("\(folder)/\(place)/\(id).jsonl")
-        try spool(of: .apns).complete(id, in: place)
+        try Spool(state: state, .apns).complete(id, in: place)
     }
 
-    /// Gives the parts of an accepted notification their names.
+    /// Accepts a notification in the queues that it was written for, instead of those that it was in.
     ///
+    /// - Parameter name: its id, `.` and its service.
+    func acceptMoved(
+        _ name: String, at paths: [String], from queues: [QueueName]
+    ) throws(Failure) {
+        let path = joint(name)
+        let text = line([
+            "version": 1, "places": JSONValue(texts: paths.map { inside(Files.parent(of: $0)) }),
+            "from": JSONValue(texts: queues.map { $0.text }),
+        ])
+        try systemCalls(Files.makeFolder(Files.parent(of: path)))
+        try Files.prepare(path) { (file) throws(Failure) in try systemCalls(file.write(text)) }
+        try systemCalls { () throws(SystemError) in
+            // Nothing may name parts that a power cut removes.
+            for path in paths + [path] { try Files.synchronizeFolder(of: path) }
+            try Files.commit(path)
+        }
+        _ = try completeJoint(name)
+    }
+
+    /// Gives the parts of an accepted notification their names. If it was moved, removes it from its former
+    /// queues.
+    ///
+    /// - Parameter name: its id; if it was moved, also `.` and its service.
     /// - Returns: whether there was anything to do.
     /// - Throws: if the file that names them, or a part, cannot be used.
-    func completeJoint(_ id: String) throws(Failure) -> Bool {
-        let path = joint(id)
+    func completeJoint(_ name: String) throws(Failure) -> Bool {
+        let path = joint(name)
+        let id =
+            name.utf8.split(separator: UInt8(ascii: "."), maxSplits: 1).first
+            .map { String(decoding: Array($0), as: UTF8.self) } ?? name
         let bytes: [UInt8]?
         do throws(SystemError) { bytes = try Files.contents(path) } catch {
             throw Damage.failure(error)
@@ -150,8 +186,12 @@ extension Spools {
         guard let bytes else { return false }
         // Before anything that follows from its name.
         try systemCalls(Files.synchronizeFolder(of: path))
+        let members = members(of: bytes[...])
+        let former = (members?["from"]?.texts ?? []).compactMap { QueueName($0) }
+        // Where it was, and which parts have their names already, is not known without it.
+        if former.isEmpty, id != name { throw corrupt(path) }
         // Its name alone accepts them, so a damaged file does too.
-        var places = members(of: bytes[...])?["places"]?.texts ?? []
+        var places = members?["places"]?.texts ?? []
         if places.isEmpty { places = try unnamedParts(of: id) }
         // One queue that cannot be used holds up no other.
         var failure: Failure?
@@ -159,6 +199,7 @@ extension Spools {
             do throws(Failure) { try complete(id, in: place) } catch { failure = failure ?? error }
         }
         if let failure { throw failure }
+        for queue in former { try spool(queue).removeMoved(id) }
         Files.remove(path)
         return true
     }

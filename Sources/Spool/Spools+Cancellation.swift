@@ -15,13 +15,20 @@ extension Spools {
         takeBack: (Notification, Set<UserID>?) throws(Failure) -> Void
     ) throws(Failure) -> Bool {
         var isSettled = true
-        let spools = try spools(with: id)
-        // All queues are told before any drainer is waited for.
-        for spool in spools { try spool.markCancelled(id) }
-        for spool in spools {
-            if try !spool.cancel(id, at: now, takeBack: takeBack) { isSettled = false }
+        var told: Set<QueueName> = []
+        while true {
+            let spools = try spools(with: id).filter { !told.contains($0.queue) }
+            // All queues are told before any drainer is waited for.
+            for spool in spools { try spool.markCancelled(id) }
+            for spool in spools {
+                told.insert(spool.queue)
+                if try !spool.cancel(id, at: now, takeBack: takeBack) { isSettled = false }
+            }
+            // It may be moved to other queues meanwhile, if their number has changed.
+            guard !spools.isEmpty, try all().contains(where: { $0.queue.count != shards }) else {
+                return isSettled
+            }
         }
-        return isSettled
     }
 
     /// Removes what cancellations that were interrupted have left of notifications that are gone.

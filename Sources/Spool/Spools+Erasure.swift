@@ -37,7 +37,9 @@ extension Spools {
     /// - Throws: later, if a drainer has not ended after 8 s.
     package func electionsStoppingDrainers() throws(Failure) -> Elections {
         let elections = Elections()
-        do throws(Failure) { try stopDrainers(into: elections) } catch {
+        do throws(Failure) {
+            try stopDrainers(of: { () throws(Failure) in try all() }, into: elections)
+        } catch {
             elections.end()
             throw error
         }
@@ -47,16 +49,19 @@ extension Spools {
     /// Adds the elections of queues that have begun since. To be called after ``countErasure()``: from then on
     /// nobody can begin another one for the user.
     package func stopNewDrainers(into elections: Elections) throws(Failure) {
-        try stopDrainers(into: elections)
+        try stopDrainers(of: { () throws(Failure) in try all() }, into: elections)
     }
 
-    private func stopDrainers(into elections: Elections) throws(Failure) {
+    /// Waits for the elections of queues, and asks running drainers to end.
+    func stopDrainers(
+        of queues: () throws(Failure) -> [Spool], into elections: Elections
+    ) throws(Failure) {
         let start = Instant.now
         var asked: [OtherProcess] = []
         while true {
             // All are asked before any is waited for.
             var isWaiting = false
-            for spool in try all() where !elections.hold(spool.service) {
+            for spool in try queues() where !elections.hold(spool.queue) {
                 if let election = try spool.election() {
                     elections.add(spool, election)
                     continue
@@ -85,8 +90,8 @@ package final class Elections {
     /// What an erasure found in each queue.
     private var erased: [Spool.Erased] = []
 
-    fileprivate func hold(_ service: PushService) -> Bool {
-        held.contains { $0.spool.service == service }
+    fileprivate func hold(_ queue: QueueName) -> Bool {
+        held.contains { $0.spool.queue == queue }
     }
 
     fileprivate func add(_ spool: Spool, _ election: Election) { held.append((spool, election)) }
@@ -125,6 +130,14 @@ package final class Elections {
             all.add(erased[number])
         }
         return all
+    }
+
+    /// Moves everything that waits in these queues, all of one service, to the present ones.
+    func move(
+        to spools: Spools, at now: Timestamp, report: @escaping (Failure) -> Void
+    ) throws(Failure) {
+        guard let service = held.first?.spool.service else { return }
+        try QueueMove(held, of: service, to: spools, at: now, report: report).run()
     }
 
     /// Lets other processes be elected.

@@ -8,10 +8,10 @@ extension Spools {
     package func receiptsStart(
         notBefore moment: Timestamp?, at now: Timestamp
     ) throws(Failure) -> ReceiptsStart {
-        var positions: [(service: PushService, position: ReceiptLog.Position)] = []
+        var positions: [(queue: QueueName, position: ReceiptLog.Position)] = []
         for spool in try all() {
             positions.append(
-                (spool.service, try spool.receiptsStart(notBefore: moment, at: now)))
+                (spool.queue, try spool.receiptsStart(notBefore: moment, at: now)))
         }
         return ReceiptsStart(positions)
     }
@@ -31,13 +31,13 @@ extension Spools {
         let spools = try all()
         _ = try completeJoint(id)
         for spool in spools where isHeld || !trace.isComplete || !trace.heldPlaces.isEmpty {
-            try spool.trace(id, from: start[spool.service], isHeld: isHeld, into: &trace)
+            try spool.trace(id, from: start[spool.queue], isHeld: isHeld, into: &trace)
         }
         if !trace.isComplete, !trace.isInSpool, count > 0 {
             // The clock may have been set back by days since it was accepted.
             for spool in spools {
                 try spool.traceEarlier(
-                    id, before: start[spool.service], isHeld: isHeld, into: &trace)
+                    id, before: start[spool.queue], isHeld: isHeld, into: &trace)
             }
         }
         if !trace.isComplete, !trace.isInSpool {

@@ -22,7 +22,7 @@ extension Spools {
         for spool in spools {
             // The file first: what leaves it meanwhile has its receipts.
             var open = try spool.openDeliveries(of: id, to: reach)
-            try ReceiptLog(of: spool).forEachLine(of: id, from: start[spool.service]) { (line) in
+            try ReceiptLog(of: spool).forEachLine(of: id, from: start[spool.queue]) { (line) in
                 if line["in"] == nil, line["outcome"] != nil, let number = line["n"]?.integer {
                     open[number] = nil
                 }
@@ -42,7 +42,7 @@ extension Spools {
         for spool in try all() {
             // A line about a push that was not sent after all does not name the user. A later one does.
             var notSent: Set<Int64> = []
-            try ReceiptLog(of: spool).forEachLine(of: id, from: start[spool.service]) { (line) in
+            try ReceiptLog(of: spool).forEachLine(of: id, from: start[spool.queue]) { (line) in
                 let number = line["n"]?.integer
                 if line["not_sent"] != nil, let number { notSent.insert(number) }
                 guard line["outcome"]?.string != Outcome.accepted.rawValue, let user = line.user

@@ -7,23 +7,50 @@ package struct Spools {
     /// The state folder.
     let state: String
     package let folder: String
+    /// How many queues each service has: `TURNSTONE_SHARDS`.
+    package let shards: Int
 
     /// - Parameter state: the state folder.
-    package init(state: String) {
+    package init(state: String, shards: Int) {
         self.state = state
+        self.shards = shards
         folder = "\(state)/spool"
     }
 
-    package func spool(of service: PushService) -> Spool { Spool(state: state, service) }
+    package func spool(_ queue: QueueName) -> Spool { Spool(state: state, queue) }
 
-    /// The queues that were ever used; always that of APNs.
+    /// A service's queue, or the one of this number if it has several.
+    package func spool(of service: PushService, _ number: Int = 1) -> Spool {
+        spool(QueueName(service, number, of: shards))
+    }
+
+    /// A service's queues.
+    package func spools(of service: PushService) -> [Spool] {
+        (1...shards).map { spool(of: service, $0) }
+    }
+
+    /// Which of its service's queues a delivery goes to.
+    func queueNumber(of delivery: Delivery, in notification: Notification) -> Int {
+        (delivery.user ?? notification.user).map { QueueName.number(of: $0, among: shards) }
+            ?? QueueName.number(of: delivery.aim, among: shards)
+    }
+
+    /// The queues that were ever used; always one of APNs. Those of another number of queues are among them.
     package func all() throws(Failure) -> [Spool] {
-        var spools = [spool(of: .apns)]
-        for service in [PushService.fcm, .web] {
-            let spool = spool(of: service)
-            if try systemCalls(Files.exists(spool.folder)) { spools.append(spool) }
+        let first = spool(of: .apns)
+        var queues: [QueueName] = []
+        let names: [String]
+        do throws(SystemError) { names = try Files.names(in: folder) } catch {
+            // `health` reports what is in the folder's place.
+            guard error.errno == .notDirectory else { throw error.failure }
+            names = []
         }
-        return spools
+        for name in names {
+            if let queue = QueueName(name), queue != first.queue { queues.append(queue) }
+        }
+        return [first]
+            + queues.sorted { ($0.service.rawValue, $0.number) < ($1.service.rawValue, $1.number) }
+            .map { spool($0) }
     }
 
     /// The first result that is not `nil`.
@@ -57,17 +84,30 @@ package struct Spools {
 
     /// The queues that have a notification.
     package func spools(with id: String) throws(Failure) -> [Spool] {
-        _ = try completeJoint(id)
+        for name in try joints() where name.utf8.starts(with: id.utf8) {
+            _ = try completeJoint(name)
+        }
         var found: [Spool] = []
         for spool in try all() where try spool.contains(id) { found.append(spool) }
         return found
     }
 
-    /// The push services, other than one, whose queues have a part of a notification.
-    package func services(with id: String, besides service: PushService) throws(Failure)
-        -> [PushService]
-    {
-        try spools(with: id).map { $0.service }.filter { $0 != service }
+    /// The queues of other push services that have a part of a notification.
+    package func queues(
+        with id: String, besides service: PushService
+    ) throws(Failure) -> [QueueName] {
+        try spools(with: id).map { $0.queue }.filter { $0.service != service }
+    }
+
+    /// The push services in whose queues something of a user's may be.
+    package func services(of user: UserID, among queues: [QueueName]) -> [PushService] {
+        let number = QueueName.number(of: user, among: shards)
+        // A queue that was made for another number of queues may have anything.
+        return PushService.all.filter { service in
+            queues.contains {
+                $0.service == service && ($0.count != shards || $0.number == number)
+            }
+        }
     }
 
     /// Whether a notification waits for another attempt to reach a device, and cannot have reached it yet.
@@ -83,15 +123,6 @@ package struct Spools {
         if try !joints().isEmpty { return true }
         return try first { (spool) throws(Failure) in try spool.hasWork(at: now) ? true : nil }
             ?? false
-    }
-
-    /// Whether the drainer of a push service would find something to do, once interrupted acceptances are
-    /// complete.
-    package func hasWork(
-        for service: PushService, at now: Timestamp, report: (Failure) -> Void
-    ) throws(Failure) -> Bool {
-        completeJoints(report: report)
-        return try spool(of: service).hasWork(at: now)
     }
 
     /// Since when the oldest notification that could be sent now has waited: ``Spool/oldestDue(at:)``.

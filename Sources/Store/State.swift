@@ -9,6 +9,8 @@ package struct State {
     let variables: Variables
     /// The push services that this installation can reach.
     package let services: PushServiceSet
+    /// How many queues each push service has.
+    package let shards: Int
 
     /// The version of the folder's layout that this program knows.
     static let version: Int64 = 2
@@ -21,6 +23,7 @@ package struct State {
         folder = variables.stateFolder
         self.variables = variables
         services = PushServiceSet(reachableWith: variables)
+        shards = try variables.shards()
         guard folder.utf8.first == UInt8(ascii: "/") else {
             let name =
                 variables.text("TURNSTONE_STATE") == nil ? "STATE_DIRECTORY" : "TURNSTONE_STATE"

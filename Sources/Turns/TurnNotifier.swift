@@ -19,7 +19,7 @@ package struct TurnNotifier {
         report: @escaping (Failure) -> Void = { _ in }
     ) throws(Failure) {
         self.state = state
-        spools = Spools(state: state.folder)
+        spools = Spools(state: state.folder, shards: state.shards)
         settings = try TurnSettings(variables)
         texts = TextFolder(settings, report: report)
         self.now = now

@@ -392,7 +392,7 @@ extension World {
             expires: accepted + lasting,
             push: PushContent(
                 type: .alert, priority: 10, collapseID: nil, payload: Payload(aps: members)))
-        try Spools(state: state.path).accept(
+        try Spools(state: state.path, shards: 1).accept(
             notification,
             to: devices.map { number in
                 guard let device = DeviceToken(token(number)) else {

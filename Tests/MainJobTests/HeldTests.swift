@@ -647,7 +647,7 @@ import Unix
                 type: .alert, priority: 10, collapseID: nil, payload: Payload(aps: [:])))
         reminder.cargo = .messages
         let device = try #require(DeviceToken(token(1)))
-        try Spools(state: world.state.path).accept(
+        try Spools(state: world.state.path, shards: 1).accept(
             reminder, to: [Delivery(token: device, environment: nil)],
             notBefore: .putOff(until: end))
         try goOn(world)

@@ -325,7 +325,7 @@ extension World {
             push: PushContent(
                 type: .alert, priority: 10, collapseID: nil,
                 payload: Payload(aps: ["alert": "Hello"])))
-        try Spools(state: state.path).accept(
+        try Spools(state: state.path, shards: 1).accept(
             notification,
             to: users.keys.sorted().compactMap { number in
                 DeviceToken(token(number)).map {

@@ -5,9 +5,10 @@ import Testing
 import Turnstone
 import Unix
 
-/// Drainers of three queues are killed at random: each message reaches each device, and its report says so.
+/// Drainers are killed at random: each message reaches each device, and its report says so.
 @Suite struct KilledQueuesTests {
-    @Test func nothingIsLost() throws {
+    /// - Parameter isSplit: whether each service has several queues, whose number changes.
+    @Test(arguments: [false, true]) func nothingIsLost(isSplit: Bool) throws {
         let seed = UInt64.random(in: 0...99_999)
         var dice = Dice(seed: seed)
         let world = try World.withAllServices()
@@ -18,6 +19,7 @@ import Unix
         for number in 0..<12 {
             let chosen = players.filter { _ in dice.next(below: 2) == 0 } + [players[0]]
             let users = Set(chosen).sorted().map { JSONValue.string("\($0)") }
+            if isSplit { world.variables["TURNSTONE_SHARDS"] = "\(1 + dice.next(below: 3))" }
             let id = try world.sent([
                 "users": .array(users), "title": .string("message \(number)"),
                 "collapse_id": .string("m\(number)"),
@@ -25,8 +27,8 @@ import Unix
             messages.append((id, users.count))
             let drainer = try world.start("deliver")
             usleep(UInt32(2_000 + dice.next(below: 60_000)))
-            for service in ["apns", "fcm", "web"] where dice.next(below: 3) > 0 {
-                guard let process = drainerProcess(of: service, in: world) else { continue }
+            for queue in queues(in: world) where dice.next(below: 3) > 0 {
+                guard let process = drainerProcess(of: queue, in: world) else { continue }
                 if kill(process, SIGKILL) == 0 { kills += 1 }
             }
             _ = try drainer.end()
@@ -57,14 +59,19 @@ import Unix
         }
     }
 
+    private func queues(in world: World) -> [String] {
+        world.state.files().keys.filter { $0.hasSuffix("/drainer.lock") }.sorted()
+            .map { String($0.dropFirst("spool/".count).dropLast("/drainer.lock".count)) }
+    }
+
     /// The process that drains a queue, by the queue's lock file.
-    private func drainerProcess(of service: String, in world: World) -> pid_t? {
-        guard let bytes = world.state.read("spool/\(service)/drainer.lock"),
+    private func drainerProcess(of queue: String, in world: World) -> pid_t? {
+        guard let bytes = world.state.read("spool/\(queue)/drainer.lock"),
             let sign = try? JSON.parse(bytes.filter { $0 != UInt8(ascii: " ") }).object,
             sign["ended"] != true, let process = sign["pid"]?.integer,
             // Another process may have its number by now.
             let drainer = OtherProcess(
-                process, program: service == "web" ? "deliver-web" : "deliver")
+                process, program: queue.hasPrefix("web") ? "deliver-web" : "deliver")
         else { return nil }
         return drainer.id
     }

@@ -14,7 +14,7 @@ struct Scratch {
     static let tokens = [DeviceToken("a1b2c3d4e5f6")!, DeviceToken("0102030405060708")!]
 
     init() {
-        spools = Spools(state: folder.path)
+        spools = Spools(state: folder.path, shards: 1)
         spool = spools.spool(of: .apns)
     }
 

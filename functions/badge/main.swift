@@ -36,7 +36,9 @@ serve(
             try outbox.sendBadge(of: &document, to: user, except: except?.token)
             return badge
         }
-        Spools(state: state.folder).startDrainer(request.variables) { Log().failure($0) }
+        Spools(state: state.folder, shards: state.shards).startDrainer(request.variables) {
+            Log().failure($0)
+        }
         return answer(badge)
     })
 

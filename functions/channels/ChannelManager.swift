@@ -105,7 +105,7 @@ struct ChannelManager {
 
     /// - Returns: whether the channel was known and not deleted.
     private func markDeleted(_ id: ChannelID) throws(Failure) -> Bool {
-        let spools = Spools(state: state.folder)
+        let spools = Spools(state: state.folder, shards: state.shards)
         return try state.channels[id].update { (channel) throws(Failure) in
             guard channel.policy != nil, channel.deleted == nil else { return false }
             for carrier in channel.feed?.carriers ?? [] where try spools.contains(carrier) {

@@ -16,7 +16,7 @@ import Unix
 run("Looks for players whose turn it is on Online-Go.com, and queues a notification for each.") {
     (schedule) throws(Failure) in
     let state = try State(schedule.variables)
-    let spools = Spools(state: state.folder)
+    let spools = Spools(state: state.folder, shards: state.shards)
     let cycle = try Cycle(schedule, state: state)
     let start = Instant.now
     let summary = try cycle.run()

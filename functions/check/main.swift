@@ -24,7 +24,9 @@ serve(
         try state.registry.repair(player)
         let report = try looker.look(at: player, youngerThan: .seconds(10)).report
         if report.hasQueued {
-            Spools(state: state.folder).startDrainer(request.variables) { Log().failure($0) }
+            Spools(state: state.folder, shards: state.shards).startDrainer(request.variables) {
+                Log().failure($0)
+            }
         }
 
         // In paused and live games no notification is due, but it is the player's turn.

@@ -30,7 +30,9 @@ serve(
         try state.registry.repair(player)
         let found = try looker.look(at: player, youngerThan: .seconds(Int64(interval)))
         if found.report.hasQueued {
-            Spools(state: state.folder).startDrainer(request.variables) { Log().failure($0) }
+            Spools(state: state.folder, shards: state.shards).startDrainer(request.variables) {
+                Log().failure($0)
+            }
         }
         let user = try state.users[player].read() ?? User()
         let devices = user.devices.filter { $0.kind == .device }

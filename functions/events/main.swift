@@ -29,7 +29,9 @@ serve(
         let state = try State(request.variables)
         let sent = try Outbox(state, now: request.time).send(message, to: audience, once: key)
         if sent.devices > 0 {
-            Spools(state: state.folder).startDrainer(request.variables) { Log().failure($0) }
+            Spools(state: state.folder, shards: state.shards).startDrainer(request.variables) {
+                Log().failure($0)
+            }
         }
         return sent.response
     },

@@ -23,7 +23,7 @@ serve(
         var fields = try request.fields()
         let call = try Call(&fields, now: request.time)
         let state = try State(request.variables)
-        let spools = Spools(state: state.folder)
+        let spools = Spools(state: state.folder, shards: state.shards)
         let result = try Sending(call: call, spools: spools, state: state).result()
         if result != .outdated { spools.startDrainer(request.variables) { Log().failure($0) } }
         return Response(

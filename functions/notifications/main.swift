@@ -29,7 +29,7 @@ serve(
         let user = try state.caller(of: request)
         let limit = try request.limit()
         var history = try ReceiptHistory(
-            of: user, in: Spools(state: state.folder), from: request.place())
+            of: user, in: Spools(state: state.folder, shards: state.shards), from: request.place())
         var page = HistoryPage(state, devices: try state.users[user].read()?.devices ?? [])
         while page.entries.count < limit, let receipt = try history.next(until: deadline) {
             page.add(receipt)
@@ -51,7 +51,9 @@ serve(
         let text = TestText(in: language)
         let sent = try Outbox(state, now: request.time).sendTest(
             to: user, device: device, title: text.title, body: text.body)
-        Spools(state: state.folder).startDrainer(request.variables) { Log().failure($0) }
+        Spools(state: state.folder, shards: state.shards).startDrainer(request.variables) {
+            Log().failure($0)
+        }
         return Response(
             status: 202,
             body: [

@@ -34,7 +34,9 @@ serve(
         let state = try State(request.variables)
         let sent = try Outbox(state, now: request.time).send(message, to: audience, once: key)
         if sent.devices > 0 {
-            Spools(state: state.folder).startDrainer(request.variables) { Log().failure($0) }
+            Spools(state: state.folder, shards: state.shards).startDrainer(request.variables) {
+                Log().failure($0)
+            }
         }
         return sent.response
     },
@@ -60,7 +62,9 @@ serve(
         try request.requireServerKey()
         let state = try State(request.variables)
         let report = try Report.cancelling(request[parameter: "id"], state, at: request.time)
-        Spools(state: state.folder).startDrainer(request.variables) { Log().failure($0) }
+        Spools(state: state.folder, shards: state.shards).startDrainer(request.variables) {
+            Log().failure($0)
+        }
         guard report.state != .done else {
             throw .refused(.conflict, "the message has already been sent")
         }

@@ -26,7 +26,7 @@ serve(
         let user = try state.caller(of: request)
         var fields = try request.fields()
         let wanted = try Preferences(&fields)
-        let spools = Spools(state: state.folder)
+        let spools = Spools(state: state.folder, shards: state.shards)
         let preferences = try state.users[user].update {
             (document) throws(Failure) in
             try request.checkMatch(

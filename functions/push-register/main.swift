@@ -21,7 +21,7 @@ serve(
         var fields = try request.fields()
         let registration = try registration(&fields, request.variables)
         let state = try State(request.variables, admitting: caller)
-        let spools = Spools(state: state.folder)
+        let spools = Spools(state: state.folder, shards: state.shards)
         let device = try state.registry.claim(registration, for: caller, at: request.time) {
             (carrier, device) throws(Failure) in try spools.isMissed(carrier, by: device.ids)
         }

@@ -41,7 +41,7 @@ struct Overview {
             answer["ready"] = false
             answer["problems"] = [.object(Problem(stateFault: error, of: state.folder).members)]
         }
-        let spools = Spools(state: state.folder)
+        let spools = Spools(state: state.folder, shards: state.shards)
         var unavailable: [String] = []
         for (name, part) in parts(state, spools) {
             do throws(Failure) { answer[name] = try part() } catch {

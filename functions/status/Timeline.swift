@@ -29,7 +29,7 @@ struct Timeline {
         self.user = user
         self.document = document
         self.request = request
-        spools = Spools(state: state.folder)
+        spools = Spools(state: state.folder, shards: state.shards)
         variables = request.variables
         now = request.time
     }

@@ -68,7 +68,7 @@ def beginnings():
 # What a history is about: histories of everything find less, as each thing comes too seldom.
 TOPICS = [{"messages", "turns"}, {"messages", "turns"}, {"messages", "turns", "clocks"}, {"messages", "clocks"}, {"activities"},
           {"activities", "clocks"}, {"messages", "turns", "activities", "clocks"},
-          {"messages", "turns", "floods"}]
+          {"messages", "turns", "floods"}, {"messages", "turns", "shards"}, {"activities", "clocks", "shards"}]
 
 
 def about(topic):
@@ -329,6 +329,14 @@ class Interleavings(RuleBasedStateMachine):
           others=st.sampled_from([[], ["deliver"], ["check-turns"], ["deliver", "deliver"], ["deliver", "check-turns"]]))
     def together(self, steps, others):
         self.do({"do": "together", "steps": [dict(step) for step in steps] + [{"do": other} for other in others]})
+
+    @about("shards")
+    @rule(count=st.sampled_from([1, 2, 3]), deliver=st.booleans())
+    def change_shards(self, count, deliver):
+        """Each push service has another number of queues, whatever waits."""
+        self.do({"do": "shards", "count": count})
+        if deliver:
+            self.do({"do": "deliver"})
 
     ### Live Activities
 

@@ -34,6 +34,7 @@ class Programs:
         self.binaries = binaries
         self.state = os.path.join(folder, "state")
         self.now = 0
+        self.shards = 1
         self.keys = {}
         place = site.addresses
         settings = {
@@ -59,6 +60,8 @@ class Programs:
 
     def start(self, program, event):
         environment = {"PATH": "/usr/bin:/bin", "TURNSTONE_CONFIG": self.configuration, "TURNSTONE_NOW": str(self.now)}
+        if self.shards > 1:
+            environment["TURNSTONE_SHARDS"] = str(self.shards)
         # Files and not pipes: a drainer that a program leaves behind must not hold the test up.
         output = open(os.path.join(self.folder, "output"), "w+b", buffering=0)
         os.unlink(output.name)
@@ -129,8 +132,10 @@ class Programs:
         return min(moments, default=None)
 
     def queues(self, *parts):
-        """The folders of each push service's queue."""
-        return [os.path.join(self.state, "spool", service, part) for service in ("apns", "fcm", "web") for part in parts or ("",)]
+        """The folders of each queue, those of another number of queues among them."""
+        spool = os.path.join(self.state, "spool")
+        names = [name for name in (os.listdir(spool) if os.path.isdir(spool) else []) if name.split("-")[0] in ("apns", "fcm", "web")]
+        return [os.path.join(spool, name, part) for name in names if "." not in name for part in parts or ("",)]
 
     def is_ready(self):
         return any(name.endswith(".jsonl") for folder in self.queues("ready") for _, _, names in os.walk(folder) for name in names)

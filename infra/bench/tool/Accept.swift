@@ -30,7 +30,7 @@ func accept(
     in folder: String, count: Int64, _ crowd: Crowd, browser: String = ""
 ) throws(Failure) {
     let state = try state(in: folder)
-    let spools = Spools(state: state.folder)
+    let spools = Spools(state: state.folder, shards: state.shards)
     let users: Int64 =
         switch crowd {
         case .devices, .singly: count

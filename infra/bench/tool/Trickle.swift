@@ -28,7 +28,7 @@ func trickle(
             Delivery(token: browser, of: .web, environment: nil),
         ]
         for place in deliveries.indices { deliveries[place].stamp = state.users[user].stamp }
-        try Spools(state: state.folder).accept(notification, to: deliveries)
+        try Spools(state: state.folder, shards: state.shards).accept(notification, to: deliveries)
         next = next + .milliseconds(milliseconds)
         sleep(for: next - Instant.now)
     }
@@ -55,6 +55,6 @@ private func accept(_ number: Int64, urgently isUrgent: Bool, in state: State) t
         id: stableUUID("trickle \(name) \(number) \(now.milliseconds)"), user: UserID(name),
         accepted: now, expires: now + .days(1),
         push: content(level: isUrgent ? "time-sensitive" : nil))
-    try Spools(state: state.folder).accept(
+    try Spools(state: state.folder, shards: state.shards).accept(
         notification, to: [delivery(number, of: state, user: name)])
 }

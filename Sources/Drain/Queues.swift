@@ -1,5 +1,5 @@
-import Drain
 import Edge
+import JSON
 import PushServices
 import Spool
 import Store
@@ -7,37 +7,52 @@ import Turnstone
 import Unix
 
 /// The queues that this process looks after. It drains one itself, and starts a process for each other one
-/// that has work, so that no push service can delay or stop another.
-final class Queues {
+/// that has work, so that no queue can delay or stop another.
+package final class Queues {
     private let schedule: Schedule
     private let state: State
     private let spools: Spools
     /// The queue that is drained here.
-    private let own: PushService?
+    private let own: Spool?
     private let companions: [Companion]
+    private let provider: (PushService) -> ProviderSource
+    private var configuration: Configuration
     private var summary = JSONObject()
     private var restarts = Restarts()
 
-    /// - Throws: misconfigured if `TURNSTONE_QUEUE` names no push service.
-    init(_ schedule: Schedule, _ state: State) throws(Failure) {
+    /// - Parameters:
+    ///   - drainable: whose queues this process can drain itself.
+    ///   - services: whose queues it looks after if `TURNSTONE_QUEUE` does not say.
+    ///   - provider: makes what sends a service's pushes.
+    /// - Throws: misconfigured if `TURNSTONE_QUEUE` names no queue.
+    package init(
+        _ schedule: Schedule, _ state: State, drainable: [PushService],
+        services: [PushService] = PushService.all,
+        provider: @escaping (PushService) -> ProviderSource
+    ) throws(Failure) {
         self.schedule = schedule
         self.state = state
-        let spools = Spools(state: state.folder)
+        self.provider = provider
+        configuration = Configuration(schedule.variables)
+        let spools = Spools(state: state.folder, shards: state.shards)
         self.spools = spools
-        let services: [PushService]
-        switch try schedule.variables.queue() {
-        case nil: (own, services) = (.apns, [.fcm, .web])
-        case .web: (own, services) = (nil, [.web])
-        case let service: (own, services) = (service, [])
+        var queues: [Spool] = []
+        if let (service, number) = try schedule.variables.queue() {
+            queues = number.map { [spools.spool(of: service, $0)] } ?? spools.spools(of: service)
+        } else {
+            for service in services { queues += spools.spools(of: service) }
         }
-        companions = services.map { Companion($0, spools.spool(of: $0), schedule.log) }
+        let own = queues.first { drainable.contains($0.service) }
+        self.own = own
+        companions = queues.filter { $0.queue != own?.queue }
+            .map { Companion($0, spools, schedule.log) }
     }
 
     /// Delivers until no queue has had work for a while, or until this process is told to end.
     ///
     /// - Returns: the summary of all queues.
     /// - Throws: the first failure, once all others have ended.
-    func drain() throws(Failure) -> JSONObject {
+    package func drain() throws(Failure) -> JSONObject {
         do throws(Failure) { try state.adoptStragglers() } catch { schedule.log.failure(error) }
         spools.completeJoints { schedule.log.failure($0) }
         do throws(Failure) { try spools.removeLeftCancellations() } catch {
@@ -52,8 +67,9 @@ final class Queues {
             if isOwnDue() { drainOwn() }
         } while !waitForCompanions() || waitForWork()
         if own == nil, let missing = companions.first(where: { $0.isMissing }) {
+            let program = missing.spool.service.drainerProgram
             throw .misconfigured(
-                "unable to deliver: TURNSTONE_QUEUE is \(missing.service.rawValue), but \(missing.service.drainerProgram) is not beside deliver; install it there, or start it by itself"
+                "unable to deliver: TURNSTONE_QUEUE is \(missing.spool.queue.setting), but \(program) is not beside deliver; install it there, or start it by itself"
             )
         }
         var failure = restarts.failure
@@ -68,49 +84,43 @@ final class Queues {
     private func drainOwn() {
         guard let own else { return }
         do throws(Failure) {
-            // A timer starts it also where nobody has an Android phone.
-            if !state.services.contains(own),
-                try !spools.spool(of: own).hasWork(at: schedule.now)
+            // A timer starts it also where nobody has a device of this service.
+            if !state.services.contains(own.service),
+                try !spools.hasWork(for: own, at: schedule.now)
             {
                 return
             }
             let drainer = try Drainer(
-                of: own, schedule, state: state, alongside: { [self] in startCompanions() },
-                provider: provider(of: own))
+                of: own.queue, schedule, state: state,
+                alongside: { [self] in startCompanions() }, provider: provider(own.service))
             let printed = try drainer.drain()
             summary = summary.sum(with: printed)
             restarts.ended(doingNothing: !printed.members.contains { $0.value != 0 })
         } catch { restarts.ended(doingNothing: true, error) }
     }
 
-    private func provider(of service: PushService) -> ProviderSource {
-        let state = state
-        return { (variables) throws(Failure) in
-            if service == .fcm { return try FCMProvider(variables, state: state) }
-            guard let settings = try APNsSettings(variables) else {
-                return FileProvider(state: state)
-            }
-            return try APNsProvider(settings, variables, state: state)
-        }
-    }
-
     private func isOwnDue() -> Bool {
-        guard let own, restarts.next <= .now, !ThisProcess.isTerminationRequested else {
-            return false
-        }
+        guard let own, restarts.next <= .now, !isEnding else { return false }
         do throws(Failure) {
-            let spool = spools.spool(of: own)
-            guard try spool.hasWork(at: schedule.now) else { return false }
-            return try !spool.isBeingDrained()
+            guard try spools.hasWork(for: own, at: schedule.now) else { return false }
+            return try !own.isBeingDrained()
         } catch {
             restarts.ended(doingNothing: true, error)
             return false
         }
     }
 
+    /// Whether nothing more is begun: this process is told to end, or each service has another number of
+    /// queues by now.
+    private var isEnding: Bool {
+        if ThisProcess.isTerminationRequested { return true }
+        return configuration.hasOtherShards(than: state.shards)
+    }
+
     private func startCompanions() {
+        let isEnding = isEnding
         for companion in companions {
-            if ThisProcess.isTerminationRequested {
+            if isEnding {
                 companion.terminate()
             } else {
                 companion.startIfDue(at: schedule.now)
@@ -123,11 +133,11 @@ final class Queues {
     ///
     /// - Returns: whether there is such a queue.
     private func waitForWork() -> Bool {
-        guard !ThisProcess.isTerminationRequested else { return false }
+        guard !isEnding else { return false }
         let all = companions.map { $0.restarts } + [restarts]
         guard let lastEnd = all.map({ $0.lastEnd }).max() else { return false }
         var moments = companions.filter {
-            !$0.isMissing && hasNewWork($0.service, $0.restarts, lastEnd)
+            !$0.isMissing && hasNewWork($0.spool, $0.restarts, lastEnd)
         }
         .map { $0.restarts.next }
         if let own, hasNewWork(own, restarts, lastEnd) { moments.append(restarts.next) }
@@ -138,11 +148,11 @@ final class Queues {
 
     /// Whether a queue has work since another queue's drainer has ended. Its own last one could not do that.
     private func hasNewWork(
-        _ service: PushService, _ restarts: Restarts, _ lastEnd: Instant
+        _ spool: Spool, _ restarts: Restarts, _ lastEnd: Instant
     ) -> Bool {
         guard restarts.failure == nil, restarts.lastEnd < lastEnd else { return false }
         do throws(Failure) {
-            return try spools.spool(of: service).needsDrainer(at: schedule.now)
+            return try spool.needsDrainer(at: schedule.now)
         } catch { return false }
     }
 

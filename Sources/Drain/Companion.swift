@@ -1,4 +1,3 @@
-import Drain
 import Edge
 import JSON
 import Spool
@@ -7,8 +6,8 @@ import Unix
 
 /// The process that drains another queue, while there is one.
 final class Companion {
-    let service: PushService
-    private let spool: Spool
+    let spool: Spool
+    private let spools: Spools
     private let log: Log
     private var running: (process: ChildProcess, output: FileDescriptor)?
     private(set) var restarts = Restarts()
@@ -20,9 +19,9 @@ final class Companion {
     /// The sums of what its processes have printed.
     private(set) var summary = JSONObject()
 
-    init(_ service: PushService, _ spool: Spool, _ log: Log) {
-        self.service = service
+    init(_ spool: Spool, _ spools: Spools, _ log: Log) {
         self.spool = spool
+        self.spools = spools
         self.log = log
     }
 
@@ -34,7 +33,7 @@ final class Companion {
         _ = hasEnded(by: .now)
         guard running == nil, !isMissing, restarts.next <= Instant.now else { return }
         do throws(Failure) {
-            guard try spool.hasWork(at: now) else { return }
+            guard try spools.hasWork(for: spool, at: now) else { return }
             if try spool.isBeingDrained() { return try reportIfStuck(at: now) }
             try start()
         } catch { restarts.ended(doingNothing: true, error) }
@@ -49,20 +48,18 @@ final class Companion {
 
     private func start() throws(Failure) {
         guard let executable = ThisProcess.executable else { return isMissing = true }
-        let program = "\(Files.parent(of: executable))/\(service.drainerProgram)"
+        let name = spool.service.drainerProgram
+        let program = "\(Files.parent(of: executable))/\(name)"
         guard try systemCalls(Files.exists(program)) else {
             isMissing = true
             log.event(
                 "left a queue alone, because its program is not beside this one: start that on a schedule of its own",
-                [
-                    "queue": .string(service.rawValue),
-                    "program": .string(service.drainerProgram),
-                ])
+                ["queue": .string(spool.queue.text), "program": .string(name)])
             return
         }
         let environment =
             ThisProcess.environment.filter { $0.name != "TURNSTONE_QUEUE" }
-            + [(name: "TURNSTONE_QUEUE", value: service.rawValue)]
+            + [(name: "TURNSTONE_QUEUE", value: spool.queue.setting)]
         running = try systemCalls { () throws(SystemError) in
             let output = try FileDescriptor.inMemory(holding: [])
             let process = try ChildProcess.start(
@@ -89,7 +86,7 @@ final class Companion {
         guard code != 0 else { return nil }
         return Failure(
             code == 100 ? .broken : .later(seconds: 30),
-            "unable to deliver all: the process for the queue \(service.rawValue) ended with \(code); its own line says why",
+            "unable to deliver all: the process for the queue \(spool.queue.text) ended with \(code); its own line says why",
             cause: "child")
     }
 
