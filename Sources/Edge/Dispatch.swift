@@ -56,9 +56,8 @@ extension Invocation {
             return (request.method, request.target)
         case .event:
             input.takeAll()
-            // The largest body that any program accepts.
             var request = RawRequest()
-            try readEvent(&request, from: &input, bodyLimit: 1 << 20)
+            try readEvent(&request, from: &input, bodyLimit: BodyLimit.message)
             return (request.method, request.target)
         }
     }

@@ -47,10 +47,12 @@ private func refuseRequests(_ log: Log) -> Bool {
     do throws(Failure) {
         switch invocation {
         case .event:
-            if try isScheduledEvent(input.readToEnd(limit: eventLimit, "event")) { return true }
+            if try isScheduledEvent(input.readToEnd(limit: BodyLimit.usual, "event")) {
+                return true
+            }
         case .watchdog:
             var request = RawRequest()
-            try invocation.readWatchdog(&request, from: &input, bodyLimit: eventLimit)
+            try invocation.readWatchdog(&request, from: &input, bodyLimit: BodyLimit.usual)
             if try isTick(request) { return true }
         case .inetd: if input.pending.isEmpty { _ = try input.fill() }  // throws why nothing came
         case .cgi: break
@@ -65,8 +67,6 @@ private func refuseRequests(_ log: Log) -> Bool {
         ThisProcess.exit(0)
     }
 }
-
-private let eventLimit = 64 * 1024
 
 /// Whether a watchdog's request is a scheduler's tick, as OpenFaaS' cron connector posts it.
 private func isTick(_ request: RawRequest) throws(Failure) -> Bool {

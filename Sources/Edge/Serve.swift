@@ -8,7 +8,7 @@ import Unix
 /// answer, and writes it.
 ///
 /// - Parameter bodyLimit: the largest body in bytes; larger ones get 413.
-package func serve(bodyLimit: Int = 64 * 1024, _ routes: Route...) -> Never {
+package func serve(bodyLimit: Int = BodyLimit.usual, _ routes: Route...) -> Never {
     ThisProcess.begin()
     let patterns = routes.map { $0.pattern }
     Usage(patterns).answerArguments()

@@ -22,7 +22,7 @@ import Store
 import Turnstone
 
 serve(
-    bodyLimit: 1 << 20,
+    bodyLimit: BodyLimit.message,
     Route("POST", "/api/notify") { (request) throws(Failure) in
         try request.requireServerKey()
         var fields = try request.fields()

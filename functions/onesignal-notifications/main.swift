@@ -17,7 +17,7 @@ import Store
 import Turnstone
 
 serve(
-    bodyLimit: 1 << 20,
+    bodyLimit: BodyLimit.message,
     Route("POST", "/notifications") { (request) throws(Failure) in
         let app = try App(request)
         return try NotificationRequest(request, for: app).send(request)
