@@ -60,6 +60,14 @@ struct AppDocumentsTests {
         ]
     }
 
+    /// A device as a list shows it that nothing was pushed to yet.
+    private static func listed(_ name: JSONValue) -> JSONValue {
+        [
+            "id": "…", "platform": "ios", "deviceName": name, "createdAt": "20…T…:…:….…Z",
+            "updatedAt": "20…T…:…:….…Z", "reachedAt": .null,
+        ]
+    }
+
     private static func registration(_ token: String, _ name: String) -> JSONValue {
         [
             "deviceToken": .string(token), "platform": "ios", "deviceName": .string(name),
@@ -98,7 +106,7 @@ struct AppDocumentsTests {
                 again?.object?["data"]?.object?[member] == first?.object?["data"]?.object?[member])
         }
         let both: JSONValue = [
-            "success": true, "data": [Self.device("iPhone 15 Pro"), Self.device("iPad Pro")],
+            "success": true, "data": [Self.listed("iPhone 15 Pro"), Self.listed("iPad Pro")],
         ]
         let list = try ann.expect(200, both, "GET", "/api/devices")
         #expect(list.map { !"\($0)".contains(Self.phone) } == true)
@@ -120,7 +128,7 @@ struct AppDocumentsTests {
         try ann.expect(200, gone, "DELETE", "/api/devices/\(Self.phone)")
         try ann.expect(404, Self.error("Token not found"), "DELETE", "/api/devices/\(Self.phone)")
         try ann.expect(
-            200, ["success": true, "data": [Self.device("iPad Pro")]], "GET", "/api/devices")
+            200, ["success": true, "data": [Self.listed("iPad Pro")]], "GET", "/api/devices")
     }
 
     @Test(
@@ -177,7 +185,7 @@ struct AppDocumentsTests {
             try other.expect(403, error, "POST", path, registration)
             try other.expect(403, error, "DELETE", "/api/devices/\(Self.phone)")
             try other.expect(
-                200, ["success": true, "data": [Self.device("Safari")]], "GET", "/api/devices")
+                200, ["success": true, "data": [Self.listed("Safari")]], "GET", "/api/devices")
         }
     }
 
@@ -252,13 +260,10 @@ struct AppDocumentsTests {
             try player.expect(
                 200, ["success": true, "data": .array(devices)], "GET", "/api/devices")
         }
-        var nameless = Self.device("").object ?? [:]
-        nameless["deviceName"] = .null
-
         try key.expect(
             200, ["status": "registered", "id": "…"], "POST", "/register",
             ["user_id": "1783478", "device_token": .string(Self.phone)])
-        try list([.object(nameless)])
+        try list([Self.listed(.null)])
         try player.expect(
             200, Self.registered("iPad Pro"), "POST", "/api/devices/register",
             Self.registration(Self.tablet, "iPad Pro"))
@@ -266,7 +271,7 @@ struct AppDocumentsTests {
         try ann.expect(
             200, ["success": true, "id": "…"], "POST", "/api/push/register",
             ["token": .string(Self.phone), "tokenType": "device"])
-        try list([Self.device("iPad Pro")])
+        try list([Self.listed("iPad Pro")])
         try key.expect(
             200, ["status": "unregistered"], "DELETE", "/register/\(Self.tablet)")
         try list([])
