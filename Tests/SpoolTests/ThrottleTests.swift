@@ -82,7 +82,8 @@ import Turnstone
         #expect(try throttle.isOpen(at: now))
         for _ in 0..<3 { throttle.take() }
         var count = 0
-        for _ in 0..<(31 * 4) {
+        // One leaves every 10.3 s.
+        for _ in 0..<(40 * 4) {
             now = now + .milliseconds(250)
             if try throttle.isOpen(at: now) {
                 throttle.take()
