@@ -51,19 +51,23 @@ package struct SeriesMark {
     /// What the mark says; `nil` if it cannot be read.
     var members: JSONObject? { readMark(path) }
 
-    /// Where its receipts begin in the queues that it was in before it was moved.
-    var earlierReceipts: [(queue: QueueName, start: ReceiptLog.Position)] {
-        (readMark(path)?["earlier"]?.object?.members ?? []).compactMap { member in
-            guard let queue = QueueName(member.name),
-                let start = ReceiptLog.Position(member.value)
-            else { return nil }
-            return (queue, start)
+    /// Where its receipts begin in its queue, and in those that it was in before it was moved; `nil` if the mark
+    /// cannot be read.
+    var receipts:
+        (
+            own: ReceiptLog.Position,
+            earlier: [(queue: QueueName, start: ReceiptLog.Position)]
+        )?
+    {
+        guard let members = readMark(path),
+            let own = members["receipts"].flatMap(ReceiptLog.Position.init)
+        else { return nil }
+        let earlier = (members["earlier"]?.object?.members ?? []).compactMap { member in
+            QueueName(member.name).flatMap { queue in
+                ReceiptLog.Position(member.value).map { (queue: queue, start: $0) }
+            }
         }
-    }
-
-    /// A position before its first receipt; `nil` if the mark cannot be read.
-    var receipts: ReceiptLog.Position? {
-        readMark(path)?["receipts"].flatMap(ReceiptLog.Position.init)
+        return (own, earlier)
     }
 }
 

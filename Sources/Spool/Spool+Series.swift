@@ -175,7 +175,7 @@ extension Intake {
     /// The ids in receipts (``DeviceToken/publicID``) of the devices that a notification has reached or may
     /// have reached. Call ``ReceiptLog/write()`` first: lines that were only appended are not found.
     package func devicesReached(by mark: SeriesMark) throws(Failure) -> [String] {
-        guard let start = mark.receipts else { return [] }
+        guard let receipts = mark.receipts else { return [] }
         var devices: [String] = []
         var isHeld = false
         let read = { (line: JSONObject) -> Bool in
@@ -189,11 +189,11 @@ extension Intake {
             }
             return !isHeld && line["finished_at"] != nil
         }
-        for (queue, start) in mark.earlierReceipts {
+        for (queue, start) in receipts.earlier {
             try ReceiptLog(of: Spool(state: spool.state, queue))
                 .forEachLine(of: mark.id, from: start, read)
         }
-        try log.forEachLine(of: mark.id, from: start, read)
+        try log.forEachLine(of: mark.id, from: receipts.own, read)
         return devices
     }
 

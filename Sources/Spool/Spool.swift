@@ -213,7 +213,11 @@ package struct Spool {
 
     /// Whether a drainer would find something to do: for programs that might start one.
     package func hasWork(at now: Timestamp) throws(Failure) -> Bool {
-        if try hasReady() { return true }
+        try hasWork(at: now, in: Lane.all)
+    }
+
+    private func hasWork(at now: Timestamp, in lanes: [Lane]) throws(Failure) -> Bool {
+        if try hasReady(in: lanes) { return true }
         if try hasCancellations() { return true }
         return try nextDue(at: now).map { $0 <= now } ?? false
     }
@@ -224,9 +228,17 @@ package struct Spool {
         return try !isBeingDrained()
     }
 
+    /// The same without throttled notifications, whose next pushes may not leave yet.
+    package func needsDrainerAtOnce(at now: Timestamp) throws(Failure) -> Bool {
+        guard try hasWork(at: now, in: Lane.all.filter { $0 != .throttled }) else { return false }
+        return try !isBeingDrained()
+    }
+
     /// Whether there is any notification that was not put off.
-    package func hasReady() throws(Failure) -> Bool {
-        for lane in Lane.all where try hasNotification(ready(lane)) { return true }
+    package func hasReady() throws(Failure) -> Bool { try hasReady(in: Lane.all) }
+
+    private func hasReady(in lanes: [Lane]) throws(Failure) -> Bool {
+        for lane in lanes where try hasNotification(ready(lane)) { return true }
         return false
     }
 

@@ -87,7 +87,7 @@ import Turnstone
         try delay(3, in: world)
         let id = try world.sent(["users": ["ann", "bob"], "title": "One", "badge": "+1"])
         let drainer = try world.start("deliver")
-        #expect(try world.simulator.waitForPushes(5))
+        #expect(try world.simulator.waitForPushes(4))
         drainer.send(SIGKILL)
         _ = try drainer.end()
         _ = try world.callOff(id)
