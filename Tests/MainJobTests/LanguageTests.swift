@@ -80,7 +80,8 @@ import Turnstone
         }
         let third = try world.sent(body)
         try world.run("deliver")
-        try world.advance(seconds: 3601)
+        // A held message waits for the full minute after the mute.
+        try world.advance(seconds: 3660)
         for _ in 0..<2 { try world.run("deliver") }
         #expect(try alerts(world).last == ["title": "Seu pedido", "body": "On its way"])
         let device = try world.report(third)["devices"]?.array?.first?.object
