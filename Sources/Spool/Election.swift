@@ -14,7 +14,7 @@ package final class Election {
     package let term: Int64
     /// Whether this election raised the term.
     let isRaised: Bool
-    private var last: Timestamp?
+    private var last: (at: Timestamp, moment: Instant)?
     /// Whether somebody else was elected.
     private var isLost = false
 
@@ -25,7 +25,10 @@ package final class Election {
     init(_ file: FileDescriptor, at path: String, highest: Int64) throws(Failure) {
         self.file = file
         self.path = path
-        let sign = try systemCalls(Sign(file))
+        // Opened with the lock held, to see what another machine has written.
+        let sign = try systemCalls { () throws(SystemError) in
+            try Sign(try FileDescriptor.open(path, .read))
+        }
         let last = sign?.term ?? 0
         isRaised = sign?.hasEnded != true || highest > last
         term = isRaised ? max(last, highest).saturatingAdd(1) : last
@@ -69,9 +72,15 @@ package final class Election {
     ///
     /// - Throws: what ``checkTerm()`` throws: the file may be somebody else's by now.
     package func beat(at now: Timestamp) throws(Failure) {
-        if let last, (now - last).milliseconds >= 0, now - last < .seconds(1) { return }
+        // This process' own clock too: the other one may have been set back, or stand still.
+        let moment = Instant.now
+        if let last, (now - last.at).milliseconds >= 0, now - last.at < .seconds(1),
+            moment - last.moment < .seconds(1)
+        {
+            return
+        }
         try checkTerm()
-        last = now
+        last = (now, moment)
         // A failed write does no harm: the next sign of life follows in a second.
         do throws(SystemError) { try write(["beat": JSONValue(now)]) } catch {}
     }
