@@ -6,6 +6,9 @@ import Unix
 /// revision. C: `flock(2)`.
 package struct Lock: ~Copyable {
     private let file: FileDescriptor
+    /// The same file, opened with the lock held: a network file system shows what other machines wrote only to
+    /// who opens a file afterwards.
+    private let content: FileDescriptor
 
     /// The longest time this process waits for a lock. Only for programs that use locks on one thread.
     nonisolated(unsafe) private static var patience = Interval.seconds(2)
@@ -50,11 +53,26 @@ package struct Lock: ~Copyable {
             }
             // The previous holder may have removed the file with its document. Then other processes lock a
             // new file.
-            if try systemCalls(file.isNamed()) {
+            if let content = try systemCalls(Self.reopened(file, lockPath)) {
                 self.file = file
+                self.content = content
                 Self.acquired += 1
                 return
             }
+            file.unlock()
+        }
+    }
+
+    /// - Returns: `nil` if another file has the name, or none.
+    private static func reopened(
+        _ file: FileDescriptor, _ path: String
+    ) throws(SystemError) -> FileDescriptor? {
+        do throws(SystemError) {
+            let content = try FileDescriptor.open(path, .overwrite)
+            return try content.isSame(as: file) ? content : nil
+        } catch {
+            guard error.errno == .noEntry || error.errno == .stale else { throw error }
+            return nil
         }
     }
 
@@ -70,7 +88,7 @@ package struct Lock: ~Copyable {
 
     /// The last committed revision; 0 before the first commit.
     package func committedRevision() throws(Failure) -> Int64 {
-        try systemCalls(Self.committedRevision(in: file))
+        try systemCalls(Self.committedRevision(in: content))
     }
 
     /// The last committed revision of the document at `path`, without holding its lock.
@@ -104,9 +122,9 @@ package struct Lock: ~Copyable {
     /// writer finds the document newer than the number and accepts it.
     package func remember(_ revision: Int64) {
         do throws(SystemError) {
-            let own = try file.identity()
+            let own = try content.identity()
             let words = [revision, own.inode, own.birth].map { padded($0) }
-            try file.write(Array(words.joined(separator: [UInt8(ascii: " ")])), at: 0)
+            try content.write(Array(words.joined(separator: [UInt8(ascii: " ")])), at: 0)
         } catch {}
     }
 }

@@ -63,19 +63,18 @@ package struct Shelf<Key: DocumentKey, Content: Document> {
         }
     }
 
-    /// The stamps of the shelf's folders. A commit changes the stamp of the folder it is in.
-    package func folderStamps() throws(Failure) -> [(changed: Int64, sign: Int64)] {
-        var stamps: [(changed: Int64, sign: Int64)] = []
-        for shard in try names(in: folder).sorted() {
-            var found: Files.Stamp?
-            do throws(SystemError) { found = try Files.stamp(of: "\(folder)/\(shard)") } catch {
-                // `health` reports this folder.
-                guard error.errno.isFileSpecific else { throw error.failure }
+    /// The same for one folder of the shelf, given by its two hex digits.
+    ///
+    /// - Throws: if it cannot be listed.
+    package func forEachName(
+        inShard shard: String, _ body: (String) throws(Failure) -> Void
+    ) throws(Failure) {
+        for name in try names(in: "\(folder)/\(shard)") {
+            guard name.utf8.count > 5, name.utf8.suffix(5).elementsEqual(".json".utf8) else {
+                continue
             }
-            guard let stamp = found else { continue }
-            stamps.append((changed: stamp.milliseconds, sign: stamp.sum))
+            try body(String(decoding: name.utf8.dropLast(5), as: UTF8.self))
         }
-        return stamps
     }
 
     private func names(in folder: String) throws(Failure) -> [String] {

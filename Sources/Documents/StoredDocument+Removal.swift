@@ -48,4 +48,15 @@ extension StoredDocument {
             return true
         }
     }
+
+    /// Runs `body` if there is no document, while nobody can make one. Leaves no lock file.
+    package func whileAbsent(_ body: () -> Void) throws(Failure) {
+        try Lock.holding(path) { (lock) throws(Failure) in
+            let isThere = try systemCalls(Files.exists(path))
+            let isNew = try lock.committedRevision() == 0
+            guard !isThere, isNew else { return }
+            body()
+            Files.remove("\(path).lock")
+        }
+    }
 }

@@ -24,8 +24,13 @@ package struct StoredDocument<Content: Document> {
             return nil
         }
         // The first commit may have happened since.
-        guard let known = try present() else { throw missing }
-        return known
+        if let known = try present() { return known }
+        // Only who holds the lock can tell a lost document from one that is just being erased, or that a network
+        // file system does not show yet.
+        return try Lock.holding(path) { (lock) throws(Failure) in
+            let committed = try lock.committedRevision()
+            return committed == 0 ? nil : try current(committed: committed).content
+        }
     }
 
     /// A document's content, and the stamp of the file from which it was read.

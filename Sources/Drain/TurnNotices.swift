@@ -59,7 +59,7 @@ final class TurnNotices: RunPart {
             case .held: return .nothing("held")
             }
             // The look is only a cache. Without it the notice stays as it was queued.
-            guard let look = try state.looks[player].read() else {
+            guard let look = try state.look(of: player) else {
                 return .turns(waiting: job.queuedGames ?? document.turnBadge.waiting)
             }
             let judgement = document.judge(
@@ -84,7 +84,7 @@ final class TurnNotices: RunPart {
         guard let player = user.player else { return .superseded("unregistered") }
         let settings = try TurnSettings(run.configuration.variables)
         let (badge, preferences) = try state.users[user].update { (document) throws(Failure) in
-            if let look = try state.looks[player].read() {
+            if let look = try state.look(of: player) {
                 _ = document.judge(look.found, of: player, includingLive: settings.includingLive)
             }
             return (document.turnBadge, document.preferences)
@@ -150,8 +150,8 @@ final class TurnNotices: RunPart {
             let player = user.player
         {
             // The clock was ahead, or nothing was sent for a day. The next look makes another correction.
-            try state.users[user].update { (document) throws(Failure) in
-                try state.forgetJudgement(of: player, hint: document.record)
+            try state.users[user].update { (_) throws(Failure) in
+                try state.forgetJudgement(of: player)
             }
         }
         try recordOthers(of: job)
@@ -176,7 +176,7 @@ final class TurnNotices: RunPart {
                     document.recordUndelivered(turns.notice, isRefused: job.isRefused, at: now)
                     // Under the user's lock: a cycle that judges the player now must not record its judgement
                     // as the last one.
-                    try state.forgetJudgement(of: player, hint: document.record)
+                    try state.forgetJudgement(of: player)
                 }
             }
             try recordDoubt(of: job, in: &document)
@@ -198,7 +198,7 @@ final class TurnNotices: RunPart {
         if let shown = job.waitingGames ?? job.queuedGames {
             document.recordShown(shown, on: devices.filter { job.doubtful.contains($0) })
         }
-        try state.forgetJudgement(of: player, hint: document.record)
+        try state.forgetJudgement(of: player)
     }
 
     /// Records for the other users of a device how many of their games its icon shows. Each of them is

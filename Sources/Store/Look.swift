@@ -6,8 +6,15 @@ package struct Look: Document {
     package static var version: Int64 { 1 }
 
     package var found = ActiveGames()
-    /// When the look that wrote this began. The player index may know of later looks that found the same.
-    package var at = Timestamp(milliseconds: 0)
+    /// When the look that wrote this began. The player index may know of later looks that found the same. 0 if
+    /// there was none yet.
+    package private(set) var at = Timestamp(milliseconds: 0)
+    /// Where the player's record may be in the player index.
+    package private(set) var record: Int64?
+    /// When a request began to look that has not ended; a killed one never ends.
+    package var asked: Timestamp?
+    /// OGS's answer that it does not know the player, if that is newer than what was found.
+    package var unknownPlayer: UnknownPlayer?
     private var unknown = JSONObject()
 
     package init() {}
@@ -16,6 +23,28 @@ package struct Look: Document {
         self.found = found
         at = time
     }
+
+    /// Whether there was a look.
+    var isMade: Bool { at.milliseconds > 0 }
+
+    /// Whether a look has found this that began after `moment`. A look takes at most two minutes; a larger
+    /// difference means that the clock was set back.
+    package func isLater(than moment: Timestamp) -> Bool {
+        at - moment > .seconds(0) && at - moment < .minutes(2)
+    }
+
+    /// Takes what a look found.
+    ///
+    /// - Parameter record: the player's record in the index, if that is known.
+    package mutating func take(_ found: ActiveGames, at time: Timestamp, record: Int64? = nil) {
+        self.found = found
+        at = time
+        self.record = record ?? self.record
+        unknownPlayer = nil
+    }
+
+    /// Takes that a later look found the same.
+    package mutating func confirm(at time: Timestamp) { at = max(at, time) }
 
     package init?(_ members: JSONObject) {
         var members = Members(members)
@@ -27,15 +56,28 @@ package struct Look: Document {
             found.games.append(game)
         }
         found.skipped = Int(members.take("skipped")?.count ?? 0)
+        record = members.take("record")?.integer
+        asked = members.take("asked")?.timestamp
+        unknownPlayer = members.take("unknown")?.object.flatMap(UnknownPlayer.init)
         unknown = members.rest
     }
 
     package var members: JSONObject {
-        let members: JSONObject = [
+        var members: JSONObject = [
             "at": JSONValue(at), "skipped": .integer(Int64(found.skipped)),
             "games": .array(found.games.map { .object($0.members) }),
         ]
+        members["record"] = record.map { .integer($0) }
+        members["asked"] = asked.map { JSONValue($0) }
+        members["unknown"] = unknownPlayer.map { .object($0.members) }
         return members.adding(unknown)
+    }
+}
+
+extension State {
+    /// What the last look at a player found; `nil` if there was none or its document is lost.
+    package func look(of player: PlayerID) throws(Failure) -> Look? {
+        try looks[player].read().flatMap { $0.isMade ? $0 : nil }
     }
 }
 

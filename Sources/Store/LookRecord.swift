@@ -15,13 +15,28 @@ package struct LookRecord: Equatable {
     package let notBefore: Timestamp?
 }
 
+extension LookRecord {
+    /// A player who has a mark, and at whom nobody has looked.
+    fileprivate static var new: LookRecord {
+        LookRecord(isWatched: true, looked: nil, failures: 0, isUnknown: false, notBefore: nil)
+    }
+}
+
 extension State {
-    /// - Parameter hint: where the record may be.
-    /// - Returns: `nil` if the player has no record. The index is not made for this.
-    package func lookRecord(of player: PlayerID, hint: Int64?) throws(Failure) -> LookRecord? {
-        let hasIndex = try systemCalls(Files.exists("\(folder)/players.index"))
-        guard hasIndex else { return nil }
-        let records = try playerIndex().records()
-        return records.record(of: player, hint: hint).map { records.lookRecord($0) }
+    /// - Returns: `nil` if the player has neither a mark nor a record. Searches all records as they are on disk.
+    package func lookRecord(of player: PlayerID) throws(Failure) -> LookRecord? {
+        let isWatched = try marks.contains(player)
+        var found: LookRecord?
+        do throws(SystemError) {
+            let file = try FileDescriptor.open(indexPath, .read)
+            let records = PlayerRecords(
+                try WordTable(
+                    blockSize: PlayerRecords.size, reading: file, at: IndexHeader.size))
+            found = records.record(of: player).map { records.lookRecord($0, isWatched: isWatched) }
+        } catch {
+            // The index is a cache.
+            guard error.errno == .noEntry || error.errno.isFileSpecific else { throw error.failure }
+        }
+        return found ?? (isWatched ? .new : nil)
     }
 }

@@ -17,9 +17,11 @@ package struct Pace {
         let distance = max(1, 1_000_000 / Int64(perSecond))
         let present = Timestamp.systemNow.milliseconds * 1000
         return try systemCalls { () throws(SystemError) in
-            let file = try FileDescriptor.open(path, .update)
-            guard try file.lock(patience: .seconds(2)) else { return Interval.seconds(1) }
-            defer { file.unlock() }
+            let lock = try FileDescriptor.open(path, .update)
+            guard try lock.lock(patience: .seconds(2)) else { return Interval.seconds(1) }
+            defer { lock.unlock() }
+            // Opened with the lock held, to see what another machine has written.
+            let file = try FileDescriptor.open(path, .overwrite)
             let text = String(decoding: try file.read(upTo: 20, at: 0), as: UTF8.self)
             var next = Int64(text) ?? 0
             if next < present || next > present + 60_000_000 { next = present }

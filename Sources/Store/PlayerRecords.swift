@@ -1,77 +1,91 @@
 import Turnstone
 import Unix
 
-/// The player index as mapped memory: reading 100,000 records takes a millisecond.
+/// What the looker knows of each player, in its own memory: reading 100,000 records takes a millisecond.
+/// ``PlayerIndex`` keeps them on disk.
 package struct PlayerRecords {
-    private let file: MappedFile
-    /// The number of records, the header included: valid indices are 1 to `count - 1`.
-    package let count: Int64
+    let table: WordTable
 
-    /// The words of a record, and the byte at which each begins. Moments are milliseconds since 1970.
+    /// In bytes.
+    static let size = 128
+
+    /// The words of a record. Moments are milliseconds since 1970.
     enum Field: Int {
-        case player = 0
+        case player
         /// 1 while the player has a device.
-        case watched = 8
+        case watched
         /// The slot of the last cycle that claimed the player.
-        case claimed = 16
+        case claimed
         /// When the last successful look began.
-        case looked = 24
+        case looked
         /// The fingerprint of what that look found. The look's document holds the findings.
-        case found = 32
+        case found
         /// The fingerprint that the player was last notified by.
-        case judged = 40
+        case judged
         /// No look before this moment.
-        case notBefore = 48
+        case notBefore
         /// How many looks failed in a row, plus ``unknownMark`` if OGS does not know the player.
-        case failures = 56
+        case failures
         /// OGS's entity tag: ``tagSize`` bytes, padded with zeros.
-        case tag = 64
-        /// When a request began to look; 0 if none is looking.
-        case asked = 120
-    }
-
-    /// The words of the header after its first one, and the byte at which each begins.
-    private enum HeaderField: Int {
-        /// A fingerprint of the index and the users' folders when they were last compared.
-        case comparedSign = 8
-        /// The newest change to a users' folder at that time.
-        case comparedUntil = 16
-        /// The push services that could be reached at that time: ``PushServiceSet/bits``.
-        case comparedServices = 24
+        case tag
+        /// The shard of the player's mark, plus 1.
+        case shard = 15
     }
 
     private static let tagSize = 56
     private static let unknownMark: Int64 = 256
 
-    init(_ file: MappedFile) {
-        count = Int64(file.size / PlayerIndex.recordSize)
-        self.file = file
+    init(_ table: WordTable) { self.table = table }
+
+    /// The number of records, and one more: valid numbers are 1 to `count - 1`.
+    package var count: Int64 { Int64(table.count) + 1 }
+
+    subscript(record: Int64, field: Field) -> Int64 {
+        get { table[Int(record) - 1, field.rawValue] }
+        nonmutating set { table[Int(record) - 1, field.rawValue] = newValue }
     }
 
-    private subscript(record: Int64, field: Field) -> Int64 {
-        get { file[Int(record) * PlayerIndex.recordSize + field.rawValue] }
-        nonmutating set { file[Int(record) * PlayerIndex.recordSize + field.rawValue] = newValue }
+    package func player(_ record: Int64) -> PlayerID? { PlayerID(number: self[record, .player]) }
+
+    /// The player's record. Searches all of them.
+    package func record(of player: PlayerID) -> Int64? {
+        (1..<count).first { self[$0, .player] == player.number }
     }
 
-    /// The player's record: `hint` if it is right, otherwise the result of a search through all records.
-    package func record(of player: PlayerID, hint: Int64?) -> Int64? {
-        if let hint, hint > 0, hint < count, self[hint, .player] == player.number { return hint }
-        return first(of: player)
+    /// Adds a record for a player who has none.
+    ///
+    /// - Parameter place: an erased record to use again.
+    func add(_ player: PlayerID, isWatched: Bool, shard: Int, in place: Int64?) -> Int64 {
+        let record = place ?? Int64(table.append()) + 1
+        self[record, .player] = player.number
+        self[record, .watched] = isWatched ? 1 : 0
+        self[record, .shard] = Int64(shard) + 1
+        return record
     }
 
-    func first(of player: PlayerID) -> Int64? {
-        var record: Int64 = 1
-        while record < count {
-            if self[record, .player] == player.number { return record }
-            record += 1
-        }
-        return nil
+    /// Fills a record with zeros. No player has the number 0.
+    package func erase(_ record: Int64) {
+        for word in 0..<(Self.size / 8) { table[Int(record) - 1, word] = 0 }
+    }
+
+    /// Marks a record as watched, and forgets that the looks failed and what they found.
+    func renew(_ record: Int64) {
+        self[record, .watched] = 1
+        forget(record)
+    }
+
+    /// Forgets that the looks failed, what they found and how that was judged.
+    func forget(_ record: Int64) {
+        self[record, .notBefore] = 0
+        self[record, .failures] = 0
+        self[record, .judged] = 0
+        self[record, .found] = 0
     }
 
     /// Claims the players whose slot has come, in the order in which to look at them.
     ///
     /// A player's slots are `interval` apart, whenever within a slot the player was looked at (``Slots``). A
-    /// request's look does not count. The caller must hold the index's lock.
+    /// request's look does not count.
     package func claim(at now: Timestamp, interval: Interval) -> [Claim] {
         let slots = Slots(at: now, interval: interval)
         var due = Due()
@@ -105,25 +119,6 @@ package struct PlayerRecords {
         if isHeld(claim) { self[claim.record, .claimed] = 0 }
     }
 
-    /// Claims one player for a request, unless another request or a cycle is looking. The caller must hold
-    /// the index's lock.
-    ///
-    /// - Parameter patience: the longest time that a request looks. A request that began earlier was killed.
-    package func claim(_ record: Int64, at now: Timestamp, patience: Interval) -> Bool {
-        func isRecent(_ moment: Int64) -> Bool {
-            moment > (now - patience).milliseconds && moment <= now.milliseconds
-        }
-        let isCycleLooking =
-            isRecent(self[record, .claimed]) && !isRecent(self[record, .looked])
-            && self[record, .failures] == 0
-        guard !isRecent(self[record, .asked]), !isCycleLooking else { return false }
-        self[record, .asked] = now.milliseconds
-        return true
-    }
-
-    /// Releases a request's claim.
-    package func endRequest(_ record: Int64) { self[record, .asked] = 0 }
-
     /// Stops looking at a player who has no device, or whose record is another one.
     package func unwatch(_ record: Int64) { self[record, .watched] = 0 }
 
@@ -141,24 +136,27 @@ package struct PlayerRecords {
     /// OGS's entity tag for what the last look found.
     package func tag(_ record: Int64) -> String? {
         let found = self[record, .found]
-        let place = Int(record) * PlayerIndex.recordSize + Field.tag.rawValue
-        let bytes = file.bytes(at: place, count: Self.tagSize).prefix { $0 != 0 }
-        guard !bytes.isEmpty, found != 0, found == self[record, .found] else { return nil }
-        return String(decoding: bytes, as: UTF8.self)
+        let bytes = table.bytes(
+            of: Int(record) - 1, from: Field.tag.rawValue, count: Self.tagSize / 8)
+        return Self.tag(bytes[...], found)
+    }
+
+    private static func tag(_ bytes: ArraySlice<UInt8>, _ found: Int64) -> String? {
+        let text = bytes.prefix { $0 != 0 }
+        return text.isEmpty || found == 0 ? nil : String(decoding: text, as: UTF8.self)
     }
 
     /// Records what a look found. A tag of more than 56 bytes is dropped.
-    ///
-    /// The fingerprint is 0 while the tag is written. Otherwise a program killed in between could leave a tag
-    /// with another look's findings, and OGS would keep calling those unchanged.
     package func recordLook(
         _ record: Int64, began: Timestamp, found: Int64, tag: String?
     ) {
         var bytes = Array((tag ?? "").utf8)
         if bytes.count > Self.tagSize { bytes = [] }
         bytes += [UInt8](repeating: 0, count: Self.tagSize - bytes.count)
-        self[record, .found] = 0
-        file.store(bytes, at: Int(record) * PlayerIndex.recordSize + Field.tag.rawValue)
+        for word in 0..<(Self.tagSize / 8) {
+            table[Int(record) - 1, Field.tag.rawValue + word] = bytes[(word * 8)..<(word * 8 + 8)]
+                .reversed().reduce(0) { $0 << 8 | Int64($1) }
+        }
         self[record, .found] = found
         recordUnchanged(record, lookBegan: began)
     }
@@ -202,66 +200,66 @@ package struct PlayerRecords {
     private func pause(_ record: Int64, after failures: Int64) -> Int64 {
         let isUnknown = failures > Self.unknownMark
         let count = isUnknown ? failures - Self.unknownMark : failures
-        let longest: Interval = isUnknown && !isKnown(record) ? .hours(24) : .hours(1)
-        return min(
-            Interval.minutes(1).milliseconds << (min(max(count, 1), 12) - 1), longest.milliseconds)
+        return UnknownPlayer.pause(after: count, isKnown: !isUnknown || isKnown(record))
+            .milliseconds
     }
 
-    private func isUnknown(_ record: Int64) -> Bool { self[record, .failures] > Self.unknownMark }
+    package func isUnknown(_ record: Int64) -> Bool { self[record, .failures] > Self.unknownMark }
 
-    package func lookRecord(_ record: Int64) -> LookRecord {
+    func lookRecord(_ record: Int64, isWatched: Bool) -> LookRecord {
         let isUnknown = isUnknown(record)
         let failures = self[record, .failures]
         let notBefore = self[record, .notBefore]
         return LookRecord(
-            isWatched: self[record, .watched] == 1,
+            isWatched: isWatched,
             looked: isKnown(record) ? looked(record) : nil,
             failures: isUnknown ? failures - Self.unknownMark : failures, isUnknown: isUnknown,
             notBefore: notBefore > 0 ? Timestamp(milliseconds: notBefore) : nil)
     }
 
-    /// When OGS may next be asked about a player whom it does not know; `nil` if it may be asked now.
-    package func unknownUntil(_ record: Int64, at now: Timestamp) -> Timestamp? {
-        guard isUnknown(record), isDelayed(record, at: now.milliseconds) else { return nil }
-        return Timestamp(milliseconds: self[record, .notBefore])
+    /// When OGS may next be asked about a player whom it does not know, and how many looks found that.
+    package func unknown(_ record: Int64) -> (until: Timestamp, count: Int64) {
+        (
+            Timestamp(milliseconds: self[record, .notBefore]),
+            max(0, self[record, .failures] - Self.unknownMark)
+        )
+    }
+
+    /// Differs if the players or the watched ones differ. Independent of the order of the records.
+    var sum: Int64 {
+        var sum: Int64 = 0
+        for record in 1..<count {
+            sum &+= mixed(self[record, .player], self[record, .watched])
+        }
+        return sum
     }
 }
 
 extension PlayerRecords {
-    /// Differs if the watched players differ.
-    var sign: Int64 {
-        var sign = count
-        for record in 1..<max(1, count) {
-            // Independent of the order, because records may be written in any.
-            sign &+= mixed(self[record, .player], self[record, .watched])
-        }
-        return sign
-    }
+    /// What a request may read of a player's record while somebody else is the looker. It may be out of date.
+    package struct Glimpse {
+        /// When the last successful look began.
+        package let looked: Timestamp
+        /// The fingerprint of what that look found; 0 if that is unknown.
+        package let found: Int64
+        package let tag: String?
+        /// The slot of the last cycle that claimed the player; `nil` if the looks fail.
+        package let claimed: Timestamp?
 
-    func players() -> (watched: Set<Int64>, unwatched: Set<Int64>) {
-        var watched: Set<Int64> = []
-        var unwatched: Set<Int64> = []
-        for record in 1..<max(1, count) {
-            let player = self[record, .player]
-            if self[record, .watched] == 1 {
-                watched.insert(player)
-            } else {
-                unwatched.insert(player)
+        /// - Returns: `nil` if the bytes are those of another player's record.
+        init?(_ bytes: [UInt8], of player: PlayerID) {
+            guard bytes.count == PlayerRecords.size else { return nil }
+            func word(_ field: Field) -> Int64 {
+                bytes[(field.rawValue * 8)..<(field.rawValue * 8 + 8)]
+                    .reversed().reduce(0) { $0 << 8 | Int64($1) }
             }
+            guard word(.player) == player.number else { return nil }
+            looked = Timestamp(milliseconds: word(.looked))
+            found = word(.found)
+            let start = Field.tag.rawValue * 8
+            tag = PlayerRecords.tag(bytes[start..<(start + PlayerRecords.tagSize)], found)
+            claimed = word(.failures) == 0 ? Timestamp(milliseconds: word(.claimed)) : nil
         }
-        return (watched, unwatched)
-    }
-
-    var comparedSign: Int64 { file[HeaderField.comparedSign.rawValue] }
-    var comparedUntil: Int64 { file[HeaderField.comparedUntil.rawValue] }
-    var comparedServices: Int64 { file[HeaderField.comparedServices.rawValue] }
-
-    /// Records that the index was compared with the users' folders.
-    func recordComparison(_ sign: Int64, until moment: Int64, with services: PushServiceSet) {
-        file[HeaderField.comparedSign.rawValue] = 0
-        file[HeaderField.comparedUntil.rawValue] = moment
-        file[HeaderField.comparedServices.rawValue] = services.bits
-        file[HeaderField.comparedSign.rawValue] = sign
     }
 }
 

@@ -31,7 +31,7 @@ extension Registry {
                         throw .refused(.conflict, "the user has changed")
                     }
                     // A number that a backend gives makes nobody a player.
-                    if new.player != nil { document.isPlayer = false }
+                    if new.player != nil { document.registerAsAnybody() }
                 }
                 guard isMoved else {
                     try forgetInIndices(of: indexed, new)

@@ -140,26 +140,20 @@ extension Registry {
         _ registration: Registration, to user: UserID, _ document: inout User, asPlayer: Bool,
         at time: Timestamp
     ) throws(Failure) -> Added {
-        let wasWatched = document.isWatched(with: state.services)
         if asPlayer {
-            document.isPlayer = true
-        } else if user.player != nil, document.record == nil,
+            document.registerAsPlayer()
+        } else if user.player != nil, !document.hasRegisteredAsPlayer,
             !document.hasDevice(for: state.services)
         {
-            document.isPlayer = false
+            document.registerAsAnybody()
         }
         let added = try document.add(registration, within: state.quotas(), at: time)
         guard document.isWatched(with: state.services), let player = user.player else {
             return added
         }
-        let index = try state.playerIndex()
-        // Even if there was a device before: the index may have lost the player.
-        let isWatched = try index.isWatching(player, hint: document.record)
-        if !wasWatched || !isWatched {
-            document.record = try index.watch(player, hint: document.record)
-        } else if let record = document.record {
-            try index.forgetFailures(of: player, hint: record)
-        }
+        // Even if there was a device before: the mark may be lost. A player who had one may have been put off,
+        // and expects an answer.
+        if try !state.marks.add(player) { try state.marks.askAgain(player) }
         return added
     }
 
@@ -225,23 +219,18 @@ extension Registry {
         }
     }
 
-    /// Makes sure that a player with a device is looked at, whatever state the player index is in.
+    /// Makes sure that a player with a device is looked at: makes a missing mark.
     ///
-    /// - Returns: whether the player was missing from the index.
+    /// - Returns: whether it was missing.
     @discardableResult
     package func repair(_ player: PlayerID) throws(Failure) -> Bool {
-        try repair(player, in: state.playerIndex())
-    }
-
-    func repair(_ player: PlayerID, in index: PlayerIndex) throws(Failure) -> Bool {
         let document = state.users[UserID(player)]
         guard let user = try document.read(), user.isWatched(with: state.services),
-            try !index.isWatching(player, hint: user.record)
+            try !state.marks.contains(player)
         else { return false }
         return try document.update { (document) throws(Failure) in
             guard document.isWatched(with: state.services) else { return false }
-            document.record = try index.watch(player, hint: document.record ?? 0)
-            return true
+            return try state.marks.add(player)
         }
     }
 

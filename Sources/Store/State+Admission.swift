@@ -76,9 +76,12 @@ extension State {
         _ name: String, in file: String = "requests.limit", distance: Int64,
         burst: Int64 = State.burst
     ) throws(SystemError) -> Int64 {
-        let file = try FileDescriptor.open("\(folder)/\(file)", .update)
-        guard try file.lock(patience: .milliseconds(500)) else { return 0 }
-        defer { file.unlock() }
+        let path = "\(folder)/\(file)"
+        let lock = try FileDescriptor.open(path, .update)
+        guard try lock.lock(patience: .milliseconds(500)) else { return 0 }
+        defer { lock.unlock() }
+        // Opened with the lock held, to see what another machine has written.
+        let file = try FileDescriptor.open(path, .overwrite)
         guard let salt = try salt(in: file) else { return 0 }
         let digest = SHA256.hash(salt + Array(name.utf8))
         // The system's clock even if `TURNSTONE_NOW` stops ours, because real requests are counted.

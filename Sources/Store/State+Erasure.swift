@@ -109,7 +109,9 @@ extension State {
         try unreadable.attempt { () throws(Failure) in
             erased.files += try looks[named: user.documentName].erase()
         }
-        try unreadable.attempt { () throws(Failure) in erased.files += try eraseRecords(of: user) }
+        try unreadable.attempt { () throws(Failure) in
+            if let player = user.player { erased.files += try eraseRecords(of: player) }
+        }
         try unreadable.attempt { () throws(Failure) in
             erased.files += try audience.erase(user) ? 1 : 0
         }
@@ -283,36 +285,5 @@ extension State {
         if name.utf8.count > 5, name.utf8.suffix(5).elementsEqual(".json".utf8) { return .document }
         if name.utf8.suffix(9).elementsEqual(".json.new".utf8) { return .uncommitted }
         return .other
-    }
-
-    /// Fills the player's records with zeros. No player has the number 0.
-    private func eraseRecords(of user: UserID) throws(Failure) -> Int {
-        let path = "\(folder)/players.index"
-        let isThere = try systemCalls(Files.exists(path))
-        guard let player = user.player, isThere else { return 0 }
-        return try Lock.holding(path) { (_) throws(Failure) in
-            try systemCalls { () throws(SystemError) in
-                let file = try FileDescriptor.open(path, .overwrite)
-                let size = PlayerIndex.recordSize
-                var count = 0
-                var place = size
-                while true {
-                    let bytes = try file.read(upTo: size * 4096, at: place)
-                    let records = bytes.count / size
-                    for record in 0..<records {
-                        let word = bytes[record * size..<record * size + 8]
-                        guard word.reversed().reduce(0, { $0 << 8 | Int64($1) }) == player.number
-                        else { continue }
-                        try file.write(
-                            [UInt8](repeating: 0, count: size), at: place + record * size)
-                        count += 1
-                    }
-                    if records == 0 { break }
-                    place += records * size
-                }
-                if count > 0 { try file.synchronize() }
-                return count
-            }
-        }
     }
 }

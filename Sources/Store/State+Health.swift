@@ -10,7 +10,7 @@ extension State {
     private var cyclePath: String { "\(folder)/cycle.json" }
 
     /// Records that a cycle of `check-turns` has completed. Not synced: the next record comes in half a
-    /// minute.
+    /// minute. The caller is the elected looker.
     ///
     /// - Parameters:
     ///   - isAnswered: whether OGS answered for any player whom it knew before; `nil` if none was asked
@@ -20,31 +20,28 @@ extension State {
     package func recordCycle(
         at now: Timestamp, isAnswered: Bool?, summary: JSONObject, took duration: Interval
     ) throws(Failure) {
-        // Two cycles may complete at once.
-        try Lock.holding("\(folder)/players.index") { (_) throws(Failure) in
-            let known = try cycleRecord()
-            let unanswered = known["unanswered_since"]?.timestamp
-            var cycle: JSONObject = [
-                "at": JSONValue(now), "took": .integer(duration.milliseconds),
-            ]
-            for member in summary.members where member.value != 0 {
-                cycle.append(member.name, member.value)
-            }
-            let cycles = (known["cycles"]?.array ?? []).suffix(Self.cyclesKept - 1)
-            var record: JSONObject = [
-                "version": 1, "completed_at": JSONValue(now),
-                "cycles": .array(cycles + [.object(cycle)]),
-            ]
-            switch isAnswered {
-            case true?: break
-            case false?: record["unanswered_since"] = JSONValue(min(unanswered ?? now, now))
-            case nil: record["unanswered_since"] = unanswered.map { JSONValue($0) }
-            }
-            try systemCalls(
-                Files.replace(
-                    cyclePath, with: JSON.text(.object(record)) + [UInt8(ascii: "\n")],
-                    durably: false))
+        let known = try cycleRecord()
+        let unanswered = known["unanswered_since"]?.timestamp
+        var cycle: JSONObject = [
+            "at": JSONValue(now), "took": .integer(duration.milliseconds),
+        ]
+        for member in summary.members where member.value != 0 {
+            cycle.append(member.name, member.value)
         }
+        let cycles = (known["cycles"]?.array ?? []).suffix(Self.cyclesKept - 1)
+        var record: JSONObject = [
+            "version": 1, "completed_at": JSONValue(now),
+            "cycles": .array(cycles + [.object(cycle)]),
+        ]
+        switch isAnswered {
+        case true?: break
+        case false?: record["unanswered_since"] = JSONValue(min(unanswered ?? now, now))
+        case nil: record["unanswered_since"] = unanswered.map { JSONValue($0) }
+        }
+        try systemCalls(
+            Files.replace(
+                cyclePath, with: JSON.text(.object(record)) + [UInt8(ascii: "\n")],
+                durably: false))
     }
 
     /// How many cycles are remembered: ten minutes' with a cycle every half minute.
@@ -75,9 +72,11 @@ extension State {
 
     /// Since when there are players to look at, by the system's clock; `nil` if there are none.
     package func watchesSince() throws(Failure) -> Timestamp? {
-        try systemCalls { () throws(SystemError) in
+        if let oldest = try marks.oldest() { return Timestamp(milliseconds: oldest) }
+        // An earlier version's index, before the first cycle of this version.
+        return try systemCalls { () throws(SystemError) in
             guard let index = try Files.stamp(of: "\(folder)/players.index"),
-                index.size > PlayerIndex.recordSize,
+                index.size > PlayerRecords.size,
                 let lock = try Files.stamp(of: "\(folder)/players.index.lock")
             else { return nil }
             return Timestamp(seconds: lock.seconds)

@@ -35,17 +35,29 @@ package struct User: Document {
     package var badgePush: BadgePush?
     /// The notifications that reached the user through none of the push services that have ended their part.
     package var unreached = UnreachedParts()
-    /// Where the player's record is in the player index. A hint, checked when it is used.
-    package var record: Int64?
-    /// Whether a user with a player's number is that player. `/register` says so. A number in a JSON Web
-    /// Token's claim may mean anybody.
-    package internal(set) var isPlayer = true
+    /// Whether a user with a player's number is that player, as far as that was said: by `/register`, or by a
+    /// route under `/api/`, which knows the number from a JSON Web Token's claim, where it may mean anybody.
+    private var statedPlayer: Bool?
+    /// An earlier version's place in the player index. It shows that the user registered as a player.
+    private var record: Int64?
     /// Whether the user's erasure has begun. The aliases stay to its end, so that a request that is repeated
     /// finds the user, and nobody else can claim them before.
     package var isErasing = false
     private var unknown = JSONObject()
 
     package init() {}
+
+    /// Whether the user counts as the player of that number.
+    package var isPlayer: Bool { statedPlayer ?? true }
+
+    /// Whether the user has registered as a player.
+    var hasRegisteredAsPlayer: Bool { statedPlayer ?? (record != nil) }
+
+    mutating func registerAsPlayer() {
+        if !hasRegisteredAsPlayer { statedPlayer = true }
+    }
+
+    mutating func registerAsAnybody() { statedPlayer = false }
 
     /// Whether any device takes messages by one of these services.
     package func hasDevice(for services: PushServiceSet) -> Bool {
@@ -101,7 +113,7 @@ extension User {
             unreached = parts
         }
         record = members.take("record")?.integer
-        isPlayer = members.take("player")?.bool ?? true
+        statedPlayer = members.take("player")?.bool
         isErasing = members.take("erasing")?.bool ?? false
         unknown = members.rest
     }
@@ -123,7 +135,7 @@ extension User {
         members["badge_push"] = badgePush.map { .object($0.members) }
         members["unreached"] = unreached.isEmpty ? nil : unreached.json
         members["record"] = record.map { .integer($0) }
-        members["player"] = isPlayer ? nil : false
+        members["player"] = statedPlayer.map { .bool($0) }
         members["erasing"] = isErasing ? true : nil
         return members.adding(unknown)
     }

@@ -3,53 +3,47 @@ import OGS
 import Spool
 import Store
 import Turnstone
+import Unix
 
-/// Stores what a look found and queues its notice.
+/// Stores what a cycle's looks found and queues the notices.
 package struct LookBook {
     private let state: State
     private let notifier: TurnNotifier
-    package let records: PlayerRecords
+    package let index: PlayerIndex
+    package var records: PlayerRecords { index.records }
 
     package init(
-        _ variables: Variables, state: State, now: Timestamp
+        _ variables: Variables, state: State, index: PlayerIndex, now: Timestamp
     ) throws(Failure) {
         self.state = state
+        self.index = index
         notifier = try TurnNotifier(variables, state: state, now: now)
-        records = try state.playerIndex().records()
     }
 
     /// Takes in what a look found. If that is nothing new, only the index is written.
     ///
     /// - Parameters:
-    ///   - record: the player's record in the index; `nil` if the player is not watched.
+    ///   - record: the player's record in the index.
     ///   - began: when the look began.
-    /// - Returns: `nil` if exactly this was judged already, or if the record is not the player's own.
+    /// - Returns: `nil` if exactly this was judged already, or if the user was erased meanwhile.
     @discardableResult
     package func take(
-        _ found: ActiveGames, entityTag: String?, of player: PlayerID, record: Int64?,
+        _ found: ActiveGames, entityTag: String?, of player: PlayerID, record: Int64,
         began: Timestamp
     ) throws(Failure) -> TurnNotifier.Report? {
-        guard let record else {
-            try state.looks[player].update {
-                $0 = Look(found.withBoards(), at: began)
-            }
-            return try notify(player, of: found, record: nil, began: began)
-        }
-        if let own = try self.record(of: player), own != record {
-            // A crash left this record behind, and the next registration made another.
-            records.unwatch(record)
-            return nil
-        }
         guard try state.users[player].read() != nil else {
-            // The user was erased meanwhile.
-            records.unwatch(record)
+            try index.erase(player, record)
             return nil
         }
         let fingerprint = found.fingerprint
-        if records.found(record) != fingerprint {
-            try state.looks[player].update {
-                $0 = Look(found.withBoards(), at: began)
+        if records.found(record) != fingerprint || records.isUnknown(record) {
+            let isNewest = try state.looks[player].update { look in
+                guard !look.isLater(than: began) else { return false }
+                look.take(found.withBoards(), at: began, record: record)
+                return true
             }
+            // A request has looked since, and asked for another look.
+            guard isNewest else { return nil }
         } else if records.judged(record) == mark(fingerprint) {
             records.recordLook(record, began: began, found: fingerprint, tag: entityTag)
             return nil
@@ -65,56 +59,41 @@ package struct LookBook {
     package func takeUnchanged(
         of player: PlayerID, record: Int64, began: Timestamp
     ) throws(Failure) -> TurnNotifier.Report? {
-        if records.judged(record) != mark(records.found(record)), let look = try look(of: player) {
-            return try take(
-                look.found, entityTag: records.tag(record), of: player, record: record, began: began
-            )
+        if records.judged(record) != mark(records.found(record)) {
+            if let look = try state.look(of: player),
+                look.found.fingerprint == records.found(record)
+            {
+                return try take(
+                    look.found, entityTag: records.tag(record), of: player, record: record,
+                    began: began)
+            }
+            // The look's document is lost, or a request has found something else since. OGS is asked for
+            // everything the next time.
+            records.forgetFound(record)
         }
         records.recordUnchanged(record, lookBegan: began)
         return nil
     }
 
-    /// What the last look found, and when that was last confirmed; `nil` if there was no look or its document
-    /// is lost. OGS is then asked for everything.
-    package func look(of player: PlayerID) throws(Failure) -> Look? {
-        let look = try state.looks[player].read()
-        guard let record = try record(of: player) else { return look }
-        let found = records.found(record)
-        guard var look else {
-            if found != 0 { records.forgetFound(record) }
-            return nil
+    /// Takes in that OGS does not know the player.
+    package func takeUnknown(
+        _ player: PlayerID, record: Int64, at now: Timestamp
+    ) throws(Failure) {
+        records.recordUnknownPlayer(record, at: now)
+        let (until, count) = records.unknown(record)
+        // For requests, which cannot write the index.
+        try state.looks[player].update {
+            $0.unknownPlayer = UnknownPlayer(at: now, until: until, count: count)
         }
-        if look.found.fingerprint == found {
-            look.at = max(look.at, records.looked(record))
-        } else if found != 0, look.at < records.looked(record) {
-            // A power failure lost the newer document.
-            records.forgetFound(record)
-            return nil
-        }
-        return look
     }
 
-    /// The player's record in the index; `nil` if the player is not watched.
-    package func record(of player: PlayerID) throws(Failure) -> Int64? {
-        guard let hint = try state.users[player].read()?.record else {
-            return nil
-        }
-        return records.record(of: player, hint: hint)
-    }
-
-    /// Judges known games, and queues a notice if there is anything new, as after any look.
-    package func notify(
-        _ player: PlayerID, of found: ActiveGames, record: Int64?, began: Timestamp
+    private func notify(
+        _ player: PlayerID, of found: ActiveGames, record: Int64, began: Timestamp
     ) throws(Failure) -> TurnNotifier.Report {
-        try notifier.notify(player, of: found) {
-            guard let record else { return false }
-            // A look takes at most two minutes. A larger difference means that the clock was set back.
-            let later = records.looked(record) - began
-            return later > .seconds(0) && later < .minutes(2)
-        } unwatch: {
-            if let record { records.unwatch(record) }
+        try notifier.notify(player, of: found, began: began) {
+            index.unwatch(player, record)
         } settled: {
-            if let record { records.recordJudgement(record, mark(found.fingerprint)) }
+            records.recordJudgement(record, mark(found.fingerprint))
         }
     }
 

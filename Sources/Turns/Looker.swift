@@ -4,12 +4,13 @@ import Store
 import Turnstone
 import Unix
 
-/// Looks at one player for a request, using what is known if it is young enough.
+/// Looks at one player for a request, using what is known if it is young enough. Only the player's look document
+/// is written: the index is the cycles' own, and may be another host's.
 package struct Looker {
     private let variables: Variables
     private let state: State
     private let now: Timestamp
-    package let book: LookBook
+    private let notifier: TurnNotifier
 
     /// OGS answers in less than a second or is in trouble. Waiting longer would block a process that others
     /// need.
@@ -19,7 +20,7 @@ package struct Looker {
         self.variables = variables
         self.state = state
         self.now = now
-        book = try LookBook(variables, state: state, now: now)
+        notifier = try TurnNotifier(variables, state: state, now: now)
     }
 
     /// What is known about a player's games.
@@ -35,37 +36,82 @@ package struct Looker {
     /// - Throws: `later` if OGS cannot be asked or gives no usable answer; not found if OGS does not know the
     ///   player.
     package func look(at player: PlayerID, youngerThan age: Interval) throws(Failure) -> Found {
-        if let known = try known(player, youngerThan: age) { return known }
+        let known = try known(player)
+        if let found = try use(known, player, youngerThan: age) { return found }
         let settings = try OGSClient.Settings(variables)
-        let record = try book.record(of: player)
-        if let record, let moment = book.records.unknownUntil(record, at: now) {
-            throw unknown(player, until: moment)
+        if let answer = known.unknownPlayer, answer.holds(at: now),
+            try !hasRegistered(player, since: answer.at)
+        {
+            throw unknown(player, until: answer.until)
         }
         let backOff = try state.backOff()
         if let backOff, backOff.isActive(at: now) { throw pausing(backOff) }
-        guard let record else { return try ask(player, settings, record: nil, after: backOff) }
-        guard try claim(record) else {
+        guard try claim(player, known) else {
             guard let found = try wait(for: player, age) else { throw noAnswer(nil) }
             return found
         }
-        defer { book.records.endRequest(record) }
-        return try ask(player, settings, record: record, after: backOff)
-    }
-
-    private func known(_ player: PlayerID, youngerThan age: Interval) throws(Failure) -> Found? {
-        guard let look = try book.look(of: player), look.at <= now, now - look.at < age else {
-            return nil
+        do throws(Failure) { return try ask(player, settings, known, after: backOff) } catch {
+            try state.looks[player].update { $0.asked = nil }
+            throw error
         }
-        let record = try book.record(of: player)
-        return Found(
-            look: look,
-            report: try book.notify(player, of: look.found, record: record, began: look.at))
     }
 
-    private func claim(_ record: Int64) throws(Failure) -> Bool {
-        try state.playerIndex().locked { () throws(Failure) in
-            book.records.claim(
-                record, at: now, patience: Self.patience + .seconds(1))
+    /// What is known of a player without asking OGS.
+    private struct Known {
+        /// With the moment at which it was last confirmed; `nil` if there was no look or its document is lost.
+        var look: Look?
+        /// OGS's entity tag for it.
+        var entityTag: String?
+        var unknownPlayer: UnknownPlayer?
+        /// What the looker knows; `nil` also if the record was not found.
+        var glimpse: PlayerRecords.Glimpse?
+    }
+
+    private func known(_ player: PlayerID) throws(Failure) -> Known {
+        var known = Known()
+        guard let stored = try state.looks[player].read() else { return known }
+        known.glimpse = state.glimpse(of: player, at: stored.record)
+        known.look = try state.look(of: player)
+        if let glimpse = known.glimpse, glimpse.found != 0,
+            known.look?.found.fingerprint == glimpse.found
+        {
+            known.look?.confirm(at: glimpse.looked)
+            known.entityTag = glimpse.tag
+        }
+        if let answer = stored.unknownPlayer, answer.at >= known.look?.at ?? answer.at {
+            known.unknownPlayer = answer
+        }
+        return known
+    }
+
+    private func use(
+        _ known: Known, _ player: PlayerID, youngerThan age: Interval
+    ) throws(Failure) -> Found? {
+        guard let look = known.look, look.at <= now, now - look.at < age else { return nil }
+        return Found(
+            look: look, report: try notifier.notify(player, of: look.found, began: look.at))
+    }
+
+    private func hasRegistered(
+        _ player: PlayerID, since moment: Timestamp
+    ) throws(Failure) -> Bool {
+        try state.users[player].read()?.devices.contains { $0.registered >= moment } ?? false
+    }
+
+    /// Claims the player, unless another request or a cycle is looking.
+    private func claim(_ player: PlayerID, _ known: Known) throws(Failure) -> Bool {
+        let longest = Self.patience + .seconds(1)
+        func isRecent(_ moment: Timestamp?) -> Bool {
+            moment.map { $0 > now - longest && $0 <= now } ?? false
+        }
+        if let glimpse = known.glimpse, isRecent(glimpse.claimed), !isRecent(glimpse.looked) {
+            return false
+        }
+        return try state.looks[player].update { look in
+            // A request that began earlier was killed.
+            guard !isRecent(look.asked) else { return false }
+            look.asked = now
+            return true
         }
     }
 
@@ -75,16 +121,15 @@ package struct Looker {
         let end = Instant.now + Self.patience
         while Instant.now < end {
             sleep(for: .milliseconds(20))
-            if let known = try known(player, youngerThan: age) { return known }
+            if let found = try use(known(player), player, youngerThan: age) { return found }
         }
         return nil
     }
 
     private func ask(
-        _ player: PlayerID, _ settings: OGSClient.Settings, record: Int64?, after backOff: BackOff?
+        _ player: PlayerID, _ settings: OGSClient.Settings, _ known: Known, after backOff: BackOff?
     ) throws(Failure) -> Found {
-        let request = OGSClient.LookRequest(
-            player, entityTag: record.flatMap { book.records.tag($0) })
+        let request = OGSClient.LookRequest(player, entityTag: known.entityTag)
         let perSecond = try state.requestsPerSecond(variables)
         var run = try OGSClient(settings).run(until: Instant.now + Self.patience)
         run.add(request, after: try state.pace.reserve(perSecond: perSecond))
@@ -94,31 +139,24 @@ package struct Looker {
             guard run.isOpen else { break }
             for answer in run.step() { outcome = answer.1 }
         }
-        return try take(outcome, player, record, after: backOff)
+        return try take(outcome, player, known, after: backOff)
     }
 
     private func take(
-        _ outcome: LookOutcome, _ player: PlayerID, _ record: Int64?, after backOff: BackOff?
+        _ outcome: LookOutcome, _ player: PlayerID, _ known: Known, after backOff: BackOff?
     ) throws(Failure) -> Found {
         switch outcome {
-        case .games(let found, let tag):
+        case .games(let found, _):
             if try state.backOff()?.isActive(at: now) == false { try state.setBackOff(nil) }
-            let report = try book.take(
-                found, entityTag: tag, of: player, record: record, began: now)
-            let look = Look(found.withBoards(), at: now)
-            if let report { return Found(look: look, report: report) }
-            return Found(
-                look: look,
-                report: try book.notify(player, of: found, record: record, began: now))
+            return try store(found, player, known)
         case .unchanged:
-            guard let record, let look = try book.look(of: player) else { throw noAnswer(nil) }
-            try book.takeUnchanged(of: player, record: record, began: now)
-            let report = try book.notify(player, of: look.found, record: record, began: now)
-            return Found(look: Look(look.found, at: now), report: report)
+            guard let look = known.look else { throw noAnswer(nil) }
+            return try store(look.found, player, known)
         case .unknownPlayer:
-            if let record { book.records.recordUnknownPlayer(record, at: now) }
-            throw unknown(
-                player, until: record.flatMap { book.records.unknownUntil($0, at: now) })
+            let answer = UnknownPlayer(
+                after: known.unknownPlayer, isKnown: known.look != nil, at: now)
+            try state.looks[player].update { $0.unknownPlayer = answer }
+            throw unknown(player, until: answer.until)
         case .backOff(let requested):
             let next = BackOff(after: backOff, requested: requested, now: now)
             try state.setBackOff(next)
@@ -128,14 +166,32 @@ package struct Looker {
         }
     }
 
-    private func unknown(_ player: PlayerID, until moment: Timestamp?) -> Failure {
-        let next = moment.map {
-            " It is asked again after \(CalendarDate($0).text), or when the app registers again"
+    private func store(
+        _ found: ActiveGames, _ player: PlayerID, _ known: Known
+    ) throws(Failure) -> Found {
+        let withBoards = found.withBoards()
+        try state.looks[player].update { look in
+            look.asked = nil
+            if !look.isLater(than: now) { look.take(withBoards, at: now) }
         }
-        return .refused(
+        // The next cycle must not take its older findings for the newest.
+        if known.glimpse?.found != found.fingerprint {
+            try state.users[player].holding { (_, _) throws(Failure) in
+                try state.forgetJudgement(of: player)
+            }
+        }
+        return Found(
+            look: Look(withBoards, at: now),
+            report: try notifier.notify(player, of: found, began: now))
+    }
+
+    private func unknown(_ player: PlayerID, until moment: Timestamp) -> Failure {
+        .refused(
             .notFound,
-            "Online-Go.com does not know player \(player); check the number"
-                + (next.map { ".\($0)" } ?? ""))
+            """
+            Online-Go.com does not know player \(player); check the number. It is asked again after \
+            \(CalendarDate(moment).text), or when the app registers again
+            """)
     }
 
     private func pausing(_ backOff: BackOff) -> Failure {

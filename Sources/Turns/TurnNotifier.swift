@@ -49,13 +49,13 @@ package struct TurnNotifier {
     /// ledger, is found under the next number, and its turns are not queued again.
     ///
     /// - Parameters:
-    ///   - isOutdated: whether a look that began later was judged already; checked under the user's lock.
+    ///   - began: when the look began. If a later one has found something else, nothing is changed.
     ///   - unwatch: called under the user's lock if the player has no device.
     ///   - settled: called under the user's lock if nothing needs judging again before a look finds something
     ///     new.
     package func notify(
-        _ player: PlayerID, of found: ActiveGames, unless isOutdated: () -> Bool,
-        unwatch: () -> Void, settled: () -> Void
+        _ player: PlayerID, of found: ActiveGames, began: Timestamp,
+        unwatch: () -> Void = {}, settled: () -> Void = {}
     ) throws(Failure) -> Report {
         try state.users[player].update { (user) throws(Failure) in
             try adopt(&user, player)
@@ -66,7 +66,9 @@ package struct TurnNotifier {
                 unwatch()
                 return Report(judgement: judgement, isWatched: false)
             }
-            guard !isOutdated() else { return Report(judgement: judgement, isOutdated: true) }
+            guard try !isOutdated(player, found, began) else {
+                return Report(judgement: judgement, isOutdated: true)
+            }
             var report = Report(judgement: judgement)
             user = judged
             switch user.preferences.passage(Preferences.turn, at: now, WallClock.minute) {
@@ -92,6 +94,13 @@ package struct TurnNotifier {
             if !report.isHeld { settled() }
             return report
         }
+    }
+
+    private func isOutdated(
+        _ player: PlayerID, _ found: ActiveGames, _ began: Timestamp
+    ) throws(Failure) -> Bool {
+        guard let newest = try state.look(of: player) else { return false }
+        return newest.isLater(than: began) && newest.found.fingerprint != found.fingerprint
     }
 
     private func queue(

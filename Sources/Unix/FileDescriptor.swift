@@ -56,7 +56,12 @@ package final class FileDescriptor {
 
     /// Opens a file, close-on-exec; a new file gets mode 0600. C: `open(2)`.
     package static func open(_ path: String, _ mode: Mode) throws(SystemError) -> FileDescriptor {
-        let number = retried { cunix_open(path, mode.flags | O_CLOEXEC, 0o600) }
+        var number: Int32 = -1
+        for _ in 0..<20 {
+            number = retried { cunix_open(path, mode.flags | O_CLOEXEC, 0o600) }
+            // Some network file systems answer this if another machine creates the same file.
+            guard number < 0, mode.flags & O_CREAT != 0, Errno.current == .exists else { break }
+        }
         guard number >= 0 else { throw SystemError("open", path) }
         let file = FileDescriptor(owning: number, path: path)
         if mode.isRegular { try file.requireRegular() }
@@ -114,8 +119,11 @@ package final class FileDescriptor {
         return [0o100000, 0o040000, 0o020000].contains(status.st_mode & 0o170000)
     }
 
-    /// Whether the file still has a name. C: `fstat(2)`.
-    package func isNamed() throws(SystemError) -> Bool { try status().st_nlink > 0 }
+    /// When the file was last changed, in milliseconds since 1970 by the file system's clock. C: `fstat(2)`.
+    package func changed() throws(SystemError) -> Int64 {
+        let time = try status().st_mtim
+        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+    }
 
     /// Whether this file is the one at `path`; `false` if another file has taken its name. C: `fstat(2)`,
     /// `stat(2)`.
@@ -129,6 +137,12 @@ package final class FileDescriptor {
             return false
         }
         return own.st_dev == named.st_dev && own.st_ino == named.st_ino
+    }
+
+    /// Whether both are the same file. C: `fstat(2)`.
+    package func isSame(as other: FileDescriptor) throws(SystemError) -> Bool {
+        let (own, others) = (try status(), try other.status())
+        return own.st_dev == others.st_dev && own.st_ino == others.st_ino
     }
 
     /// Identifies the file: its inode, and its creation time in nanoseconds since 1970 (0 if the file system
@@ -194,6 +208,18 @@ package final class FileDescriptor {
         }
         guard result >= 0 else { throw SystemError("read", path) }
         return bytes
+    }
+
+    /// Reads into memory at an offset, without moving the position. C: `pread(2)`.
+    ///
+    /// - Returns: how many bytes were read; 0 at the end of the file.
+    func read(
+        into buffer: UnsafeMutableRawBufferPointer, at offset: Int
+    ) throws(SystemError) -> Int {
+        defer { withExtendedLifetime(self) {} }
+        let result = retried { pread(number, buffer.baseAddress, buffer.count, off_t(offset)) }
+        guard result >= 0 else { throw SystemError("read", path) }
+        return result
     }
 
     /// Writes all of `bytes` at an offset. C: `pwrite(2)`.

@@ -201,7 +201,6 @@ import Unix
             let registered = try Programs.run(
                 "register", stdin: Self.registration, environment: installation.environment)
             #expect(registered.stdout.contains("200"))
-            Files.remove("\(installation.state.path)/players.index")
             let ended = try failing(
                 "getdents64:error=EIO:when=\(time)", "check-turns", "{}", in: installation)
             #expect(ended.exitCode == 111, "\(ended.stderr)")

@@ -75,10 +75,10 @@ import Unix
         }
     }
 
-    /// Whether it is a document, or the index, with a lock beside it. A message's record has its lock
-    /// elsewhere.
+    /// Whether it is a document with a lock beside it. A message's record has its lock elsewhere, and what
+    /// the looker alone writes is under the looker's lock.
     private static func hasOwnLock(_ path: String, in state: String) -> Bool {
-        (path.hasSuffix(".json") || path.hasSuffix("players.index"))
+        path.hasSuffix(".json") && path != "\(state)/cycle.json"
             && !path.hasPrefix("\(state)/messages/") && !path.hasPrefix("\(state)/outgoing/")
     }
 
@@ -113,7 +113,10 @@ import Unix
                 rename: 1, lock: "version.json.lock"),
             Stop(
                 program: "register", body: registration, header: "", rename: 2,
-                lock: "players.index.lock"),
+                lock: "users/eb/1783478.json.lock"),
+            Stop(
+                program: "check-turns", body: "{}", header: "", rename: 1,
+                lock: "watch/looker.lock"),
             Stop(program: "notify", body: message, header: "", rename: 1, lock: "messages/"),
         ])
     func exclusion(stop: Stop) throws {

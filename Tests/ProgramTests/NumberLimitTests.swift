@@ -8,7 +8,7 @@ import Turnstone
 /// requests and variables. Every program must give an answer.
 ///
 /// Each member of a program's documents is tried in the first fixture that has it. Not tested here:
-/// players.index, which is not JSON.
+/// watch/index, which is not JSON.
 @Suite struct NumberLimitTests {
     static let values: [JSONValue] = [
         .integer(.min), .integer(.max), .integer(.max - 1), .integer(-1),

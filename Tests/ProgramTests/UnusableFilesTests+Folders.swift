@@ -94,7 +94,8 @@ extension UnusableFilesTests {
     @Test("an index of players that cannot be opened is made again", arguments: Fault.allCases)
     func index(fault: Fault) throws {
         try watchPlayer()
-        fault.make("\(state.path)/players.index")
+        mkdir("\(state.path)/watch", 0o700)
+        fault.make("\(state.path)/watch/index")
         let ended = try Programs.run(
             "check-turns", environment: installation.environment, timeLimit: 30)
         #expect(ended.stdout.contains(#""due":1"#), "\(ended.stdout) \(ended.stderr)")

@@ -19,24 +19,36 @@ import Unix
         }
     }
 
-    private func records() throws -> PlayerRecords { try scratch.state.playerIndex().records() }
+    private func looking<Result>(_ body: (PlayerRecords) throws -> Result) throws -> Result {
+        try scratch.looking { try body($0.records) }
+    }
 
-    private func due(at time: Timestamp, every interval: Interval = .seconds(30)) throws -> [Int64]
-    {
-        let index = try scratch.state.playerIndex()
-        return try index.locked { () throws(Failure) in
-            try index.records().claim(at: time, interval: interval).map(\.player.number)
+    /// Changes a player's record, as a cycle does.
+    @discardableResult
+    private func change<Result>(
+        _ number: Int64, _ body: (PlayerRecords, Int64) throws -> Result
+    ) throws -> Result {
+        try looking { records in
+            try body(records, #require(records.record(of: PlayerID(number: number)!)))
+        }
+    }
+
+    private func due(
+        at time: Timestamp, every interval: Interval = .seconds(30), as state: State? = nil
+    ) throws -> [Int64] {
+        try scratch.looking(as: state) {
+            $0.records.claim(at: time, interval: interval).map(\.player.number)
         }
     }
 
     @Test("a player with a device is due once per slot, by a run that is 5 s early at the most")
     func claimed() throws {
         try bind(7, 8)
-        #expect(try due(at: time) == [7, 8])
+        #expect(try due(at: time).sorted() == [7, 8])
         #expect(try due(at: time + .milliseconds(24_999)).isEmpty)
-        #expect(try due(at: time + .seconds(25)) == [7, 8])
+        #expect(try due(at: time + .seconds(25)).sorted() == [7, 8])
         #expect(try due(at: time + .milliseconds(54_999)).isEmpty)
-        #expect(try due(at: time + .seconds(55)) == [7, 8])
+        #expect(try due(at: time + .seconds(55)).sorted() == [7, 8])
     }
 
     @Test(
@@ -52,7 +64,7 @@ import Unix
             #expect(try due(at: run) == [7], "slot \(slot)")
             #expect(try due(at: run + .seconds(1)).isEmpty, "slot \(slot)")
             // The cycle takes long: the player's turn in it comes just before its end.
-            try records().recordUnchanged(1, lookBegan: run + .seconds(29))
+            try change(7) { $0.recordUnchanged($1, lookBegan: run + .seconds(29)) }
         }
     }
 
@@ -66,8 +78,11 @@ import Unix
             return try State(variables)
         }
         func repaired(_ state: State) throws -> Int {
-            let count = try state.playerIndex().repair { Issue.record("\($0.sentence)") }
-            #expect(try state.playerIndex().repair { _ in } == 0)
+            let index = try #require(try state.playerIndex())
+            defer { index.end() }
+            let count = try index.update { Issue.record("\($0.sentence)") }
+            #expect(try index.update { _ in } == 0)
+            try index.flush()
             return count
         }
         try bind(7)
@@ -75,14 +90,16 @@ import Unix
         browser.platform = .web
         _ = try scratch.state.registry.bind(browser, to: player, at: time)
         // Long ago, so that only the services have changed.
-        for folder in try Files.names(in: "\(scratch.folder.path)/users") {
-            try age("\(scratch.folder.path)/users/\(folder)")
+        for shelf in ["users", "watch"] {
+            for folder in try Files.names(in: "\(scratch.folder.path)/\(shelf)") {
+                try age("\(scratch.folder.path)/\(shelf)/\(folder)")
+            }
         }
         #expect(try repaired(scratch.state) == 0)
         #expect(try due(at: time) == [7])
         #expect(try repaired(state("FCM_SERVICE_ACCOUNT")) == 0)
         #expect(try repaired(state("FCM_SERVICE_ACCOUNT", "VAPID_SUBJECT")) == 1)
-        #expect(try due(at: time + .seconds(30)) == [7, 9])
+        #expect(try due(at: time + .seconds(30), as: state("VAPID_SUBJECT")).sorted() == [7, 9])
     }
 
     /// Sets the time of a folder to a day ago and those of its files to an hour before.
@@ -101,7 +118,8 @@ import Unix
     @Test("an index that is larger than any is made again")
     func huge() throws {
         try bind(7, 8)
-        let path = "\(scratch.folder.path)/players.index"
+        #expect(try due(at: time).sorted() == [7, 8])
+        let path = "\(scratch.folder.path)/watch/index"
         let file = try FileDescriptor.open(path, .update)
         try file.write([0], at: 1 << 40)
         #expect(try due(at: time).sorted() == [7, 8])
@@ -121,68 +139,60 @@ import Unix
         }
     }
 
-    @Test("two cycles at once share the players out, and neither gives back what the other took")
-    func takenOver() throws {
+    @Test("only one process looks at a time, and the next knows what it did")
+    func elected() throws {
         try bind(7, 8)
-        let index = try scratch.state.playerIndex()
-        let slow = try index.records().claim(at: time, interval: .seconds(30))
+        let index = try #require(try scratch.state.playerIndex())
+        _ = try index.update { _ in }
+        #expect(index.records.claim(at: time, interval: .seconds(30)).count == 2)
+        #expect(try scratch.state.playerIndex(patience: .milliseconds(20)) == nil)
+        try index.flush()
+        index.end()
         #expect(try due(at: time + .milliseconds(1)).isEmpty)
-        let next = try index.records().claim(at: time + .seconds(28), interval: .seconds(30))
-        #expect(slow.count == 2 && next.count == 2)
-        for claim in slow {
-            #expect(try !records().isHeld(claim))
-            try records().release(claim)
-        }
-        for claim in next { #expect(try records().isHeld(claim)) }
-        #expect(try due(at: time + .seconds(32)).isEmpty)
     }
 
-    @Test("a request's look moves no slot, and one of many requests at once makes it")
-    func requests() throws {
+    @Test("a looker that stood still while another was elected writes nothing more")
+    func fenced() throws {
         try bind(7)
+        let slow = try #require(try scratch.state.playerIndex())
+        _ = try slow.update { _ in }
+        let claims = slow.records.claim(at: time + .days(1), interval: .seconds(30))
+        #expect(claims.count == 1)
+        // As a shared file system does that has given up on the host.
+        slow.end()
         #expect(try due(at: time) == [7])
-        let records = try records()
-        func claim(_ seconds: Int64) -> Bool {
-            records.claim(1, at: time + .seconds(seconds), patience: .seconds(4))
-        }
-        #expect(!claim(3), "a cycle is looking")
-        #expect(claim(15))
-        #expect(!claim(18), "a request is looking")
-        #expect(claim(20), "that one was killed")
-        records.endRequest(1)
-        #expect(claim(21))
-        records.recordUnchanged(1, lookBegan: time + .seconds(15))
-        #expect(try due(at: time + .seconds(30)) == [7])
+        #expect(cause { try slow.checkTerm() } == "replaced")
+        #expect(cause { try slow.flush() } == "replaced")
+        #expect(try due(at: time + .seconds(1)).isEmpty)
     }
 
     @Test("of every four places two go to known players, one to new and one to failing ones")
     func places() throws {
         try bind(1, 2, 3, 4, 5, 11, 12, 21, 22, 23)
-        let records = try records()
-        for record in 1...5 as ClosedRange<Int64> {
-            records.recordUnchanged(record, lookBegan: time - .seconds(record))
+        for player in 1...5 as ClosedRange<Int64> {
+            try change(player) { $0.recordUnchanged($1, lookBegan: time - .seconds(player)) }
         }
-        for record in 8...10 as ClosedRange<Int64> {
-            records.recordUnknownPlayer(record, at: time - .minutes(record))
+        for player in 21...23 as ClosedRange<Int64> {
+            try change(player) { $0.recordUnknownPlayer($1, at: time - .minutes(player)) }
         }
-        #expect(try due(at: time + .minutes(1)) == [11, 5, 4, 23, 12, 3, 2, 22, 1, 21])
+        let order = try due(at: time + .minutes(1))
+        #expect(Set([order[0], order[4]]) == [11, 12])
+        #expect(
+            order.filter { $0 != 11 && $0 != 12 } == [5, 4, 23, 3, 2, 22, 1, 21])
     }
 
     @Test("the player who has waited longest for a look comes first")
     func order() throws {
         try bind(7, 8, 9)
-        let records = try records()
-        records.recordUnchanged(1, lookBegan: time + .seconds(2))
-        records.recordUnchanged(2, lookBegan: time + .seconds(1))
+        try change(7) { $0.recordUnchanged($1, lookBegan: time + .seconds(2)) }
+        try change(8) { $0.recordUnchanged($1, lookBegan: time + .seconds(1)) }
         #expect(try due(at: time + .minutes(1)) == [9, 8, 7])
     }
 
     @Test("a claim on which nothing was done can be given back")
     func released() throws {
         try bind(7)
-        let index = try scratch.state.playerIndex()
-        let claim = try #require(try index.records().claim(at: time, interval: .seconds(30)).first)
-        try index.records().release(claim)
+        try looking { $0.release(try #require($0.claim(at: time, interval: .seconds(30)).first)) }
         #expect(try due(at: time) == [7])
     }
 
@@ -197,13 +207,13 @@ import Unix
     func failures() throws {
         try bind(7)
         for minutes in [1, 2, 4, 8, 16, 32, 60, 60] as [Int64] {
-            try records().recordFailure(1, at: time)
+            try change(7) { $0.recordFailure($1, at: time) }
             #expect(
                 try due(at: time + .minutes(minutes) - .milliseconds(1), every: .seconds(0)).isEmpty
             )
             #expect(try due(at: time + .minutes(minutes), every: .seconds(0)) == [7])
         }
-        try records().recordUnchanged(1, lookBegan: time)
+        try change(7) { $0.recordUnchanged($1, lookBegan: time) }
         #expect(try due(at: time + .seconds(1), every: .seconds(0)) == [7])
     }
 
@@ -212,85 +222,118 @@ import Unix
         try bind(7)
         var now = time
         for minutes in [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 1440, 1440] as [Int64] {
-            try records().recordUnknownPlayer(1, at: now)
             let next = now + .minutes(minutes)
-            #expect(try records().unknownUntil(1, at: next - .milliseconds(1)) == next)
+            try change(7) { records, record in
+                records.recordUnknownPlayer(record, at: now)
+                #expect(records.isUnknown(record) && records.unknown(record).until == next)
+            }
             #expect(try due(at: next - .milliseconds(1), every: .seconds(0)).isEmpty)
-            #expect(try records().unknownUntil(1, at: next) == nil)
             #expect(try due(at: next, every: .seconds(0)) == [7])
             now = next
         }
         // An outage in between makes nobody known.
-        try records().recordFailure(1, at: now)
-        #expect(try records().unknownUntil(1, at: now) == now + .hours(24))
-        try records().recordUnchanged(1, lookBegan: now)
-        #expect(try records().unknownUntil(1, at: now) == nil)
-        try records().recordFailure(1, at: now)
-        #expect(try records().unknownUntil(1, at: now) == nil)
+        try change(7) { records, record in
+            records.recordFailure(record, at: now)
+            #expect(records.unknown(record).until == now + .hours(24))
+            records.recordUnchanged(record, lookBegan: now)
+            #expect(!records.isUnknown(record))
+            records.recordFailure(record, at: now)
+            #expect(!records.isUnknown(record))
+        }
     }
 
     @Test("a registration lets a player who was put off be looked at, the first and any later one")
     func registeredAgain() throws {
         try bind(7)
         for isGone in [false, true] {
-            try records().recordUnknownPlayer(1, at: time)
+            try change(7) { $0.recordUnknownPlayer($1, at: time) }
             #expect(try due(at: time + .seconds(30)).isEmpty)
             if isGone {
                 #expect(try scratch.state.registry.unbind(Scratch.token, from: UserID("7")!))
             }
             try bind(7)
             #expect(try due(at: time + .seconds(30)) == [7])
-            try records().release(
-                #require(records().claim(at: time + .days(1), interval: .seconds(1)).first))
+            try looking {
+                $0.release(try #require($0.claim(at: time + .days(1), interval: .seconds(1)).first))
+            }
         }
+        #expect(try Files.names(in: "\(scratch.folder.path)/watch/again").isEmpty)
     }
 
     @Test("a player without a device is looked at no more, and again after the next registration")
     func unwatched() throws {
         try bind(7)
-        try records().unwatch(1)
-        #expect(try due(at: time).isEmpty)
+        let player = PlayerID(number: 7)!
         #expect(try scratch.state.registry.unbind(Scratch.token, from: UserID("7")!))
+        try scratch.looking {
+            $0.unwatch(player, try #require($0.records.record(of: player)))
+        }
+        #expect(try !scratch.state.marks.contains(player))
+        #expect(try due(at: time).isEmpty)
         try bind(7)
         #expect(try due(at: time) == [7])
-        #expect(try records().count == 2)
+        #expect(try looking { $0.count } == 2)
     }
 
     @Test("what a look found is kept, an entity tag up to 56 bytes")
     func found() throws {
         try bind(7)
-        let records = try records()
-        #expect(records.tag(1) == nil)
-        records.recordLook(1, began: time, found: 42, tag: "W/\"abc\"")
-        records.recordJudgement(1, 42)
-        #expect(records.looked(1) == time)
-        #expect(records.found(1) == 42 && records.judged(1) == 42)
-        #expect(records.tag(1) == "W/\"abc\"")
-        records.recordLook(1, began: time, found: 43, tag: String(repeating: "x", count: 57))
-        #expect(records.tag(1) == nil)
-        records.recordLook(1, began: time, found: 44, tag: String(repeating: "x", count: 56))
-        #expect(records.tag(1)?.count == 56)
+        try change(7) { records, record in
+            #expect(records.tag(record) == nil)
+            records.recordLook(record, began: time, found: 42, tag: "W/\"abc\"")
+            records.recordJudgement(record, 42)
+        }
+        try change(7) { records, record in
+            #expect(records.looked(record) == time)
+            #expect(records.found(record) == 42 && records.judged(record) == 42)
+            #expect(records.tag(record) == "W/\"abc\"")
+            let player = PlayerID(number: 7)!
+            let glimpse = try #require(scratch.state.glimpse(of: player, at: record))
+            #expect(glimpse.looked == time && glimpse.found == 42 && glimpse.tag == "W/\"abc\"")
+            for place in [nil, 0, -1, 2, 99, .max] as [Int64?] {
+                #expect(scratch.state.glimpse(of: player, at: place) == nil)
+            }
+            #expect(scratch.state.glimpse(of: PlayerID(number: 8)!, at: record) == nil)
+            records.recordLook(
+                record, began: time, found: 43, tag: String(repeating: "x", count: 57))
+            #expect(records.tag(record) == nil)
+            records.recordLook(
+                record, began: time, found: 44, tag: String(repeating: "x", count: 56))
+            #expect(records.tag(record)?.count == 56)
+        }
     }
 
-    @Test("a wrong hint does no harm", arguments: [nil, 0, -1, 1, 2, 3, 99, .max] as [Int64?])
-    func hints(hint: Int64?) throws {
+    @Test("judgements and failures are forgotten for who asks, and nobody else")
+    func asked() throws {
         try bind(7, 8)
-        #expect(try records().record(of: PlayerID(number: 8)!, hint: hint) == 2)
-        #expect(try records().record(of: PlayerID(number: 9)!, hint: hint) == nil)
+        for number in [7, 8] as [Int64] {
+            try change(number) { records, record in
+                records.recordLook(record, began: time, found: 42, tag: nil)
+                records.recordJudgement(record, 42)
+            }
+        }
+        try scratch.state.forgetJudgement(of: PlayerID(number: 7)!)
+        try scratch.state.forgetJudgement(of: PlayerID(number: 9)!)
+        #expect(try change(7) { $0.judged($1) } == 0)
+        #expect(try change(8) { $0.judged($1) } == 42)
+        #expect(try Files.names(in: "\(scratch.folder.path)/watch/again").isEmpty)
     }
 
     @Test(
-        "an index that is lost or damaged is made again from the users' documents",
-        arguments: [nil, "", "TSPLAY", "{\"version\":1}", String(repeating: "\0", count: 512)])
+        "an index that is lost or damaged is made again from the marks",
+        arguments: [nil, "", "TSWATC", "{\"version\":1}", String(repeating: "\0", count: 9000)])
     func rebuilt(damage: String?) throws {
         try bind(7, 8)
+        #expect(try due(at: time).count == 2)
         try scratch.write(["version": 1, "revision": 1, "devices": []], to: "users/4b/4.json")
         try scratch.folder.write("not ours", to: "users/stray.json")
         try scratch.folder.write("not ours", to: "users/4b/readme.txt")
+        try scratch.folder.write("not ours", to: "watch/4b/readme.txt")
+        try scratch.folder.write("not ours", to: "watch/stray")
         if let damage {
-            try scratch.folder.write(damage, to: "players.index")
+            try scratch.folder.write(damage, to: "watch/index")
         } else {
-            Files.remove("\(scratch.folder.path)/players.index")
+            Files.remove("\(scratch.folder.path)/watch/index")
         }
         #expect(try Set(due(at: time)) == [7, 8])
     }
@@ -298,15 +341,16 @@ import Unix
     @Test("a record that a crash cut is overwritten by the next")
     func cutRecord() throws {
         try bind(7)
-        let whole = try #require(scratch.folder.read("players.index"))
-        try scratch.folder.write(whole + [UInt8](repeating: 0x55, count: 40), to: "players.index")
+        #expect(try due(at: time) == [7])
+        let whole = try #require(scratch.folder.read("watch/index"))
+        try scratch.folder.write(whole + [UInt8](repeating: 0x55, count: 40), to: "watch/index")
         try bind(8)
-        #expect(try due(at: time) == [7, 8])
-        #expect(scratch.folder.read("players.index")?.count == 3 * 128)
+        #expect(try due(at: time) == [8])
+        #expect(scratch.folder.read("watch/index")?.count == 66 * 128)
     }
 }
 
-/// An index that is sound and lacks players all the same, as in a copy of a folder in use.
+/// An index or marks that are sound and lack players all the same, as in a copy of a folder in use.
 @Suite struct LackingIndexTests {
     let scratch: Scratch
     let player = PlayerID(number: 7)!
@@ -321,54 +365,82 @@ import Unix
     }
 
     private func watched() throws -> Set<Int64> {
-        let index = try scratch.state.playerIndex()
-        return try index.locked { () throws(Failure) in
+        try scratch.looking {
             Set(
-                try index.records().claim(at: time + .minutes(1), interval: .seconds(0)).map(
+                $0.records.claim(at: time + .minutes(1), interval: .seconds(0)).map(
                     \.player.number))
         }
     }
 
-    /// The possible contents of the first record, which is player 7's.
+    private func repair() throws -> Int {
+        let index = try #require(try scratch.state.playerIndex())
+        defer { index.end() }
+        let count = try index.update { Issue.record("\($0.sentence)") }
+        try index.flush()
+        return count
+    }
+
+    /// What a folder may lack, or what may be wrong.
     static let losses: [(name: String, change: @Sendable (inout [UInt8]) -> Void)] = [
-        ("cut off", { $0 = Array($0[..<128]) }),
-        ("another player's", { $0[128] = 9 }),
-        ("empty", { for place in 128..<256 { $0[place] = 0 } }),
+        ("cut off", { $0 = Array($0[..<(64 * 128)]) }),
+        ("another player's", { $0[64 * 128] = 9 }),
+        ("empty", { for place in (64 * 128)..<(65 * 128) { $0[place] = 0 } }),
+        ("not watched", { $0[64 * 128 + 8] = 0 }),
+        ("of no shard", { $0[64 * 128 + 120] = 0 }),
     ]
 
+    /// Both records go wrong in one test or the other: the first is that of the lower shard.
     private func lose(_ number: Int) throws {
-        var bytes = try #require(scratch.folder.read("players.index"))
+        var bytes = try #require(scratch.folder.read("watch/index"))
         Self.losses[number].change(&bytes)
-        let file = try FileDescriptor.open("\(scratch.folder.path)/players.index", .update)
+        let file = try FileDescriptor.open("\(scratch.folder.path)/watch/index", .update)
         try file.truncate(to: 0)
         try file.write(bytes, at: 0)
     }
 
-    private func repair() throws -> Int {
-        try scratch.state.playerIndex().repair { Issue.record("\($0.sentence)") }
+    @Test(
+        "records that were lost are made again from the marks, whatever the folders' times say",
+        arguments: losses.indices)
+    func lostRecord(number: Int) throws {
+        #expect(try watched() == [7, 8])
+        // Old enough for the times to count.
+        for folder in ["users", "watch"] {
+            for shard in ["2c", "79"] { try scratch.age("\(folder)/\(shard)") }
+        }
+        #expect(try watched() == [7, 8])
+        try lose(number)
+        #expect(try watched() == [7, 8])
     }
 
-    @Test("the next registration of a known device repairs it", arguments: losses.indices)
-    func registration(number: Int) throws {
-        try lose(number)
-        #expect(try !watched().contains(7))
+    private func loseMark(_ number: Int64) {
+        #expect(scratch.state.marks.remove(PlayerID(number: number)!))
+    }
+
+    @Test("the next registration of a known device makes a lost mark again")
+    func registration() throws {
+        loseMark(7)
         try scratch.state.registry.bind(
             Scratch.token, environment: nil, to: player, at: time + .minutes(1))
-        #expect(try watched().contains(7))
+        #expect(try scratch.state.marks.contains(player))
+        #expect(try watched() == [7, 8])
     }
 
-    @Test("the next cycle repairs it, once", arguments: losses.indices)
-    func cycle(number: Int) throws {
+    @Test("the next cycle makes a lost mark again, once")
+    func cycle() throws {
         #expect(try repair() == 0)
-        try lose(number)
-        #expect(try repair() == (number == 0 ? 2 : 1))
-        #expect(try watched().isSuperset(of: [7, 8]))
+        loseMark(7)
+        #expect(try repair() == 1)
+        #expect(try scratch.state.marks.contains(player))
+        #expect(try watched() == [7, 8])
         #expect(try repair() == 0)
+        #expect(Files.removeAll("\(scratch.folder.path)/watch"))
+        #expect(try repair() == 2)
+        #expect(try watched() == [7, 8])
     }
 
     @Test("one player can be repaired alone")
     func one() throws {
-        try lose(1)
+        loseMark(7)
         #expect(try scratch.state.registry.repair(player))
         #expect(try watched().contains(7))
         #expect(try !scratch.state.registry.repair(player))
@@ -378,7 +450,9 @@ import Unix
     @Test("a player who is not watched, and whose document has a device since, is found")
     func unwatched() throws {
         #expect(try repair() == 0)
-        try scratch.state.playerIndex().records().unwatch(1)
+        try scratch.looking {
+            $0.unwatch(player, try #require($0.records.record(of: player)))
+        }
         try scratch.state.users[player].update { $0.badge = 1 }
         #expect(try repair() == 1)
         #expect(try watched() == [7, 8])
@@ -389,8 +463,26 @@ import Unix
         try scratch.write(["version": 1, "revision": 1, "devices": []], to: "users/4b/4.json")
         #expect(try repair() == 0)
         #expect(try watched() == [7, 8])
-        #expect(try scratch.state.playerIndex().records().count == 4)
+        #expect(try scratch.looking { $0.records.count } == 4)
         #expect(try repair() == 0)
-        #expect(try scratch.state.playerIndex().records().count == 4)
+        #expect(try scratch.looking { $0.records.count } == 4)
+    }
+
+    @Test("an erased player's record is filled with zeros, and used again")
+    func erased() throws {
+        #expect(try watched() == [7, 8])
+        var erased = try scratch.state.eraseTraces(of: UserID(player), []) {
+            Issue.record("\($0.sentence)")
+        }
+        // The mark and the record.
+        #expect(erased.files >= 2)
+        _ = try scratch.state.eraseDocument(of: UserID(player))
+        #expect(try watched() == [8])
+        erased = try scratch.state.eraseTraces(of: UserID(player), []) { _ in }
+        #expect(erased.isNothing)
+        try scratch.state.registry.bind(
+            Scratch.token, environment: nil, to: PlayerID(number: 9)!, at: time)
+        #expect(try watched() == [8, 9])
+        #expect(try scratch.looking { $0.records.count } == 3)
     }
 }

@@ -1,8 +1,9 @@
-import Dispatch
 import Documents
+import Foundation
 import JSON
 import Store
 import TestSupport
+import Testing
 import Turnstone
 import Unix
 
@@ -53,6 +54,28 @@ struct Scratch {
         let digits = String(revision)
         try folder.write(
             String(repeating: "0", count: 20 - digits.count) + digits, to: "\(file).lock")
+    }
+
+    /// Does something as the elected looker, with an index that is up to date.
+    @discardableResult
+    func looking<Result>(
+        as other: State? = nil, _ body: (PlayerIndex) throws -> Result
+    ) throws -> Result {
+        let index = try #require(try (other ?? state).playerIndex())
+        defer { index.end() }
+        _ = try index.update { Issue.record("\($0.sentence)") }
+        let result = try body(index)
+        try index.flush()
+        return result
+    }
+
+    /// Sets the time of a folder to a day ago.
+    func age(_ folder: String) throws {
+        let time = timespec(tv_sec: Int(Timestamp.systemNow.seconds) - 86_400, tv_nsec: 0)
+        let result = [time, time].withUnsafeBufferPointer {
+            utimensat(AT_FDCWD, "\(self.folder.path)/\(folder)", $0.baseAddress, 0)
+        }
+        #expect(result == 0)
     }
 
     /// The files of the folder, lock files aside.

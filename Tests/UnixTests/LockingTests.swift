@@ -46,17 +46,29 @@ import Unix
         #expect(try file.size() == 10)
     }
 
-    @Test("what one mapping stores, another one and the file show")
-    func mapping() throws {
+    @Test(
+        "words are changed in memory alone until they are flushed, and only changed blocks are written"
+    )
+    func words() throws {
         let file = try open()
-        #expect(try MappedFile(file) == nil)
-        try file.write([UInt8](repeating: 0, count: 24))
-        let one = try #require(try MappedFile(file))
-        let other = try #require(try MappedFile(open()))
-        one[8] = -2
-        one.store([1, 2, 3, 4, 5, 6, 7, 8], at: 16)
-        #expect(other[8] == -2)
-        #expect(other.bytes(at: 16, count: 8) == [1, 2, 3, 4, 5, 6, 7, 8])
-        #expect(try file.read(upTo: 8, at: 8) == [0xfe, 255, 255, 255, 255, 255, 255, 255])
+        try file.write([UInt8](repeating: 7, count: 8 + 3 * 16 + 5))
+        let one = try WordTable(blockSize: 16, reading: file, at: 8)
+        let other = try WordTable(blockSize: 16, reading: file, at: 8)
+        #expect(one.count == 3 && other[2, 1] == 0x0707_0707_0707_0707)
+        one[1, 0] = -2
+        #expect(one.append() == 3)
+        one[3, 1] = 1
+        #expect(try file.read(upTo: 1, at: 8 + 16) == [7])
+        other[0, 0] = 3
+        try other.flush(to: file, at: 8)
+        try one.flush(to: file, at: 8)
+        let read = try WordTable(blockSize: 16, reading: file, at: 8)
+        #expect(read.count == 4)
+        #expect((0..<4).map { read[$0, 0] } == [3, -2, 0x0707_0707_0707_0707, 0])
+        #expect(
+            read.bytes(of: 3, from: 0, count: 2) == [UInt8](repeating: 0, count: 8) + [1]
+                + [UInt8](repeating: 0, count: 7))
+        #expect(try WordTable(blockSize: 16, reading: file, at: 8, blocks: 1).count == 1)
+        #expect(try WordTable(blockSize: 16, reading: file, at: 1 << 20).count == 0)
     }
 }

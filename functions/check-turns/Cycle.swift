@@ -9,6 +9,7 @@ import Unix
 final class Cycle {
     private let schedule: Schedule
     private let state: State
+    private let index: PlayerIndex
     private let book: LookBook
     private let settings: OGSClient.Settings
     private let interval: Int
@@ -18,6 +19,7 @@ final class Cycle {
     /// The players whose looks are under way, and when these began.
     private var begun: [PlayerID: (claim: Claim, at: Timestamp)] = [:]
     private var count = Count()
+    private var flushed = Instant.now
     private var backOff: BackOff?
     /// Whether there are players whose last look did not fail. If so, only their failures can show that OGS
     /// is down.
@@ -39,20 +41,22 @@ final class Cycle {
         var expected = 0
     }
 
-    init(_ schedule: Schedule, state: State) throws(Failure) {
+    init(_ schedule: Schedule, state: State, index: PlayerIndex) throws(Failure) {
         self.schedule = schedule
         self.state = state
+        self.index = index
         settings = try OGSClient.Settings(schedule.variables)
         interval = try state.checkInterval(schedule.variables)
         perSecond = try state.requestsPerSecond(schedule.variables)
         // Check this before the index is changed: a wrong configuration must change nothing.
         _ = try TurnSettings(schedule.variables)
-        let missed = try state.playerIndex().repair { schedule.log.failure($0) }
+        let missed = try index.update { schedule.log.failure($0) }
         if missed > 0 {
             schedule.log.event(
-                "added missing players to the index", ["players": .integer(Int64(missed))])
+                "found players who were not watched", ["players": .integer(Int64(missed))])
         }
-        book = try LookBook(schedule.variables, state: state, now: schedule.time)
+        book = try LookBook(schedule.variables, state: state, index: index, now: schedule.time)
+        try flush()
         backOff = try state.backOff()
     }
 
@@ -73,15 +77,28 @@ final class Cycle {
             }
             guard run.isOpen else { break }
             for (request, outcome) in run.step() { try take(outcome, of: request.player) }
+            if Instant.now - flushed > .seconds(1) { try flush() }
         }
         for request in run.giveUp() { try take(.notLooked, of: request.player) }
         releaseRest()
+        try flush()
         return summary
     }
 
     private func claim() throws(Failure) -> [Claim] {
-        try state.playerIndex().locked { () throws(Failure) in
-            book.records.claim(at: schedule.time, interval: .seconds(Int64(interval)))
+        let claims = book.records.claim(
+            at: schedule.time, interval: .seconds(Int64(interval)))
+        // Before the first look: a cycle that follows a killed one leaves these players to their next slot.
+        if !claims.isEmpty { try flush() }
+        return claims
+    }
+
+    /// Writes the index. If that fails, as on a full disk, the next cycle knows less, and asks again.
+    private func flush() throws(Failure) {
+        flushed = Instant.now
+        do throws(Failure) { try index.flush() } catch {
+            guard error.cause != "replaced" else { throw error }
+            schedule.log.failure(error)
         }
     }
 
@@ -89,8 +106,7 @@ final class Cycle {
         // If there are only failures, OGS is down, and further requests are pointless.
         guard !isDown(after: 5) else { return nil }
         while let claim = due.popFirst() {
-            // After a crash a player may have two records. Use only one at a time.
-            guard begun[claim.player] == nil, book.records.isHeld(claim) else { continue }
+            guard begun[claim.player] == nil else { continue }
             begun[claim.player] = (claim, try now())
             return OGSClient.LookRequest(claim.player, entityTag: book.records.tag(claim.record))
         }
@@ -131,7 +147,7 @@ final class Cycle {
             logReport(report, claim.player, skipped: 0)
         case .unknownPlayer:
             if book.records.isKnown(claim.record) { count.lost += 1 }
-            book.records.recordUnknownPlayer(claim.record, at: schedule.time)
+            try book.takeUnknown(claim.player, record: claim.record, at: schedule.time)
             logFailure(claim, "Online-Go.com knows no such player")
         case .outage(let reason):
             if book.records.isKnown(claim.record) { count.lost += 1 }

@@ -5,7 +5,7 @@
 //         `file` a line for each push before it
 //   else  exit 100 misconfigured, 111 may work later
 //
-// Simultaneous cycles share the players. OGS_REQUESTS_PER_SECOND applies to all of them together.
+// One process looks at a time. A second one waits for it for 5 s and then ends.
 
 import Edge
 import Spool
@@ -17,16 +17,8 @@ run("Looks for players whose turn it is on Online-Go.com, and queues a notificat
     (schedule) throws(Failure) in
     let state = try State(schedule.variables)
     let spools = Spools(state: state.folder)
-    let cycle = try Cycle(schedule, state: state)
-    let start = Instant.now
-    let summary = try cycle.run()
+    let summary = try look(schedule, state)
     schedule.log.unknownTimeZones()
-    // Queued notices are sent even if this cannot be recorded.
-    do throws(Failure) {
-        try state.recordCycle(
-            at: schedule.time, isAnswered: cycle.isAnswered, summary: summary,
-            took: Instant.now - start)
-    } catch { schedule.log.failure(error) }
     var fault: Failure?
     if try spools.hasWork(at: schedule.time) {
         // Without any push service the drainer prints the pushes, so wait for it.
@@ -43,5 +35,24 @@ run("Looks for players whose turn it is on Online-Go.com, and queues a notificat
         try spools.sweepSeries(at: schedule.time)
     } catch { schedule.log.failure(error) }
     if let fault { throw fault }
+    return summary
+}
+
+/// Looks at the players who are due, unless another process does.
+func look(_ schedule: Schedule, _ state: State) throws(Failure) -> JSONObject {
+    guard let index = try state.playerIndex() else {
+        schedule.log.event("another check-turns is looking", [:])
+        return [:]
+    }
+    defer { index.end() }
+    let cycle = try Cycle(schedule, state: state, index: index)
+    let start = Instant.now
+    let summary = try cycle.run()
+    // Queued notices are sent even if this cannot be recorded.
+    do throws(Failure) {
+        try state.recordCycle(
+            at: schedule.time, isAnswered: cycle.isAnswered, summary: summary,
+            took: Instant.now - start)
+    } catch { schedule.log.failure(error) }
     return summary
 }

@@ -41,10 +41,10 @@ struct Timeline {
             "success": true, "user": .string(user.text), "at": .string(CalendarDate(now).text),
         ]
         let look = try user.player.flatMap { (player) throws(Failure) in
-            try state.looks[player].read()
+            try state.look(of: player)
         }
         let record = try user.player.flatMap { (player) throws(Failure) in
-            try state.lookRecord(of: player, hint: document.record)
+            try state.lookRecord(of: player)
         }
         let waiting = try waitingInQueues()
         answer["reasons"] = .array(

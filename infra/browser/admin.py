@@ -98,9 +98,10 @@ def sound():
         "games": [{"id": 101, "name": "Old friends", "phase": "play", "current_player": PLAYER, "moves": 37, "last_move": NOW - 2 * HOUR}]})
     put("cycle.json", {"version": 1, "completed_at": NOW - 20_000, "cycles": [
         {"at": NOW - 20_000 - 30_000 * (19 - n), "took": 80 + 7 * n, "due": 5, "looked": 5, "unchanged": 4, "notices": n % 2} for n in range(20)]})
-    words = [PLAYER, 1, 0, NOW - 20_000, 1, 1] + [0] * 10
-    (state / "players.index").write_bytes(b"TSPLAYR1" + bytes(120) + struct.pack("<16q", *words))
-    (state / "players.index.lock").write_bytes(b"")
+    words = [PLAYER, 1, 0, NOW - 20_000, 1, 1] + [0] * 9 + [int(shard, 16) + 1]
+    (state / "watch" / shard).mkdir(parents=True, mode=0o700)
+    (state / "watch" / shard / str(PLAYER)).touch()
+    (state / "watch" / "index").write_bytes(b"TSWATCH1" + bytes(64 * 128 - 8) + struct.pack("<16q", *words))
     days = {}
     number = 0
     for hours in range(24 * 29, -1, -1):

@@ -38,15 +38,15 @@ func commit(in folder: String, count: Int64, user number: Int64) throws(Failure)
 func makePlayers(in folder: String, count: Int64, lookedSecondsAgo: Int64) throws(Failure) {
     let state = try state(in: folder)
     try write(count, in: folder)
-    let index = try state.playerIndex()
+    guard let index = try state.playerIndex() else { throw .malformed("a cycle is running") }
+    defer { index.end() }
+    _ = try index.update { _ in }
     let looked = Timestamp(
         milliseconds: Timestamp.systemNow.milliseconds - lookedSecondsAgo * 1000)
-    try index.locked { () throws(Failure) in
-        let records = try index.records()
-        for claim in records.claim(at: looked, interval: .seconds(lookedSecondsAgo)) {
-            records.recordUnchanged(claim.record, lookBegan: looked)
-        }
+    for claim in index.records.claim(at: looked, interval: .seconds(lookedSecondsAgo)) {
+        index.records.recordUnchanged(claim.record, lookBegan: looked)
     }
+    try index.flush()
 }
 
 private func write(_ count: Int64, in folder: String) throws(Failure) {
