@@ -34,9 +34,10 @@ package final class Election {
         term = isRaised ? max(last, highest).saturatingAdd(1) : last
         try systemCalls { () throws(SystemError) in
             try write([:])
-            guard isRaised else { return }
+            // On disk even if the term goes on: a network file system shows other machines what was written
+            // only then, and who still sees that the last drainer has ended would take the same term.
             try file.synchronizeData()
-            try Files.synchronizeFolder(of: path)
+            if isRaised { try Files.synchronizeFolder(of: path) }
         }
     }
 

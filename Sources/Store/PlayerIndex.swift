@@ -75,6 +75,8 @@ package final class PlayerIndex {
         let blanks = [UInt8](
             repeating: UInt8(ascii: " "), count: max(0, Self.signLength - sign.count - 1))
         try lock.write(sign + blanks + [UInt8(ascii: "\n")], at: 0)
+        // A network file system shows other machines what was written only then.
+        try lock.synchronizeData()
     }
 
     /// Checks that nobody else was elected meanwhile, as on a shared file system that has given away the lock

@@ -13,9 +13,8 @@ package enum Files {
         while true {
             do throws(SystemError) { return try open(path, .read)?.readToEnd(limit: limit) } catch {
                 // A network file system may have opened a file that another machine has just replaced.
-                guard error.errno == .stale || error.errno == .noEntry, pause <= 100 else {
-                    throw error
-                }
+                let isReplaced = [.stale, .noEntry, .badDescriptor].contains(error.errno)
+                guard isReplaced, pause <= 100 else { throw error }
                 sleep(for: .milliseconds(pause))
                 pause = pause * 2 + 1
             }
