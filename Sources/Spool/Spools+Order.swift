@@ -21,9 +21,9 @@ extension Spools {
     private func nextOrder(at time: Int64) throws(SystemError) -> Int64 {
         let file: FileDescriptor
         do throws(SystemError) { file = try .open(orderPath, .update) } catch {
+            // The first message makes the folder, durably: no other has been accepted before.
             guard error.errno == .noEntry else { throw error }
-            try Files.makeFolder(folder)
-            file = try .open(orderPath, .update)
+            return time
         }
         // A program that was stopped while it held the lock must not keep others from accepting messages.
         guard try file.lock(patience: .milliseconds(200)) else { return time }
