@@ -22,12 +22,18 @@ let fuzzer = Context.environment["TURNSTONE_FUZZ"]
 // `infra/build --only` sets it.
 let only = Context.environment["TURNSTONE_ONLY"]?.split(separator: " ").map(String.init)
 
+// TURNSTONE_EXCEPT, names of programs with white space between them, leaves out these and the tests.
+// `infra/build` sets it to what it builds as Embedded Swift.
+let except = (Context.environment["TURNSTONE_EXCEPT"] ?? "").split(whereSeparator: \.isWhitespace)
+    .map(String.init)
+
 /// The toolchain has no static library for Embedded Swift, hence `-no-static-stdlib`.
 let compilation: [SwiftSetting] =
     isEmbedded
     ? [
         .enableExperimentalFeature("Embedded", release),
-        .unsafeFlags(["-wmo", "-no-static-stdlib"], release),
+        .unsafeFlags(
+            ["-wmo", "-no-static-stdlib", "-Xfrontend", "-function-sections"], release),
     ] : []
 
 /// Fully static and stripped: a dynamic Swift program takes 7 times the start-up of static C.
@@ -345,7 +351,7 @@ let kit: [Target] = [
         dependencies: ["TurnstoneKit", "TestSupport", "Crypto", "JSON", "Turnstone"]),
 ]
 
-let hasKit = !isEmbedded && fuzzer == nil && only == nil
+let hasKit = !isEmbedded && fuzzer == nil && only == nil && except.isEmpty
 
 let all =
     doors + foundation + endpoints + runners
@@ -366,6 +372,7 @@ let package = Package(
             .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         ],
     targets: all.filter { target in
+        guard !except.contains(target.name) else { return false }
         guard let only else { return true }
         return target.type == .executable ? only.contains(target.name) : target.type != .test
     },

@@ -11,6 +11,7 @@ package struct Decimal: Sendable {
     /// Reads a number as JSON writes it (RFC 8259 section 6).
     ///
     /// - Parameter allowsExponent: whether `1e5` is a number. In a text that a person typed it may be an id.
+    @export(interface)
     package init?(_ text: String, allowsExponent: Bool) {
         var rest = Array(text.utf8)[...]
         let isNegative = rest.first == UInt8(ascii: "-")

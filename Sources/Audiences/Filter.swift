@@ -17,6 +17,7 @@ package struct Filter: Equatable, Sendable {
 
     /// - Parameter name: the member that has the list, for sentences.
     /// - Throws: malformed for a wrong form, unacceptable for a value that cannot be compared.
+    @export(interface)
     package init(_ json: JSONValue, named name: String = "filters") throws(Failure) {
         guard let list = json.array, !list.isEmpty else {
             throw .malformed("\(name) must be an array of at least one condition")

@@ -10,6 +10,7 @@ extension Request {
     /// does not come from another site's page.
     ///
     /// - Throws: unauthenticated without a token that is valid now; forbidden if the page is another site's.
+    @export(interface)
     package func user() throws(Failure) -> UserID {
         let settings = try JWTSettings(variables)
         if let token = try authorization("bearer") { return try user(token, settings) }

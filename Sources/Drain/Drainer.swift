@@ -26,9 +26,9 @@ package final class Drainer: RunPart {
     /// Whether the run ended with throttled pushes for which the clock, which stands still, leaves no time.
     private var hasLeftThrottled = false
     private var lastCheck = Instant.now
-    /// What could not be moved is not tried again before this moment.
+    /// Notifications that could not be moved to the present queues are tried again from this moment on.
     private var nextMove = Instant.first
-    /// The interrupted acceptances that cannot be completed, each reported once.
+    /// What was said of interrupted acceptances and of throttles that cannot be used: once each.
     private var reported: Set<String> = []
 
     /// - Parameters:
@@ -53,15 +53,19 @@ package final class Drainer: RunPart {
     /// - Returns: the summary. Its members are 0 if another process delivers.
     package func drain() throws(Failure) -> JSONObject {
         completeInterrupted()
-        // Before anything that was accepted later is sent.
-        try moveFormer()
+        // Before anything that was accepted later is sent, unless a file or folder prevents it, and would for good.
+        do throws(Failure) { try moveFormer() } catch {
+            guard error.file != nil else { throw error }
+            log.failure(error)
+            nextMove = .now + .minutes(1)
+        }
         repeat {
             guard let election = try spool.election() else {
                 try reportStuckDrainer()
                 break
             }
             try election.beat(at: now)
-            // What was accepted by a move, and is in this queue no longer.
+            // A killed move may have accepted notifications of this queue in other queues.
             completeInterrupted()
             let delivered = Result { () throws(Failure) in try deliver(election) }
             // Before another process can tell that this run is over.
@@ -240,7 +244,7 @@ package final class Drainer: RunPart {
         while areLanesRead, queue.backlogCount < 500, let file = try intake.next(in: .backlog) {
             try take(file, .backlog)
         }
-        while queue.throttledCount < PushQueue.mostThrottled,
+        while queue.streamedCount < PushQueue.mostStreamed,
             let file = try intake.next(in: .throttled)
         {
             try take(file, .throttled)
@@ -262,7 +266,8 @@ package final class Drainer: RunPart {
         return false
     }
 
-    /// Takes a notification, or moves it to the backlog if all its recipients have enough deliveries in hand.
+    /// Takes a notification, or moves it to the backlog if all its recipients have enough deliveries in hand, or
+    /// to its lane if it is streamed and too many of those are in hand.
     private func takeInTurn(_ file: SpoolFile) throws(Failure) {
         let lane = file.lane
         if !lane.isStreamed {
@@ -270,6 +275,8 @@ package final class Drainer: RunPart {
             var isCrowded = false
             do throws(Failure) { isCrowded = try queue.isCrowded(file) } catch {}
             if isCrowded, intake.moveToBacklog(file) { return }
+        } else if queue.streamedCount >= PushQueue.mostStreamed, intake.move(file, to: lane) {
+            return
         }
         try take(file, lane)
     }
@@ -295,7 +302,7 @@ package final class Drainer: RunPart {
         if age > .hours(1) || age > .minutes(1) && job.isRetryDue(at: now) { job.cutShort() }
         if job.isCutShort, job.again.isEmpty { return true }
         do throws(Failure) { return try throttle.isOpen(at: now) } catch {
-            log.failure(error)
+            if reported.insert(error.sentence).inserted { log.failure(error) }
             // Nothing is known of the pushes that have left.
             return false
         }

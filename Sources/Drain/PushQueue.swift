@@ -43,10 +43,10 @@ final class PushQueue {
     /// The most bulk jobs that share the connection.
     static let mostBulk = 4
 
-    /// The most throttled jobs in hand. Each holds a file open.
-    static let mostThrottled = 200
+    var streamedCount: Int { bulk.count + throttled.count }
 
-    var throttledCount: Int { throttled.count }
+    /// The most bulk and throttled jobs in hand. Each holds a file open.
+    static let mostStreamed = 200
 
     var isEmpty: Bool { isWithoutOthers && throttled.isEmpty }
 

@@ -152,7 +152,7 @@ package final class Queues {
     ) -> Bool {
         guard restarts.failure == nil, restarts.lastEnd < lastEnd else { return false }
         do throws(Failure) {
-            return try spool.needsDrainerAtOnce(at: schedule.now)
+            return try spool.needsDrainerAtOnce()
         } catch { return false }
     }
 

@@ -99,8 +99,8 @@ final class Settlement: RunPart {
         order.settle(push)
     }
 
-    /// Whether the receipts say that a push is tried again later. That a user's own moment has not come needs
-    /// none, because a message may have a million of these. If it waits for hours, they say so once.
+    /// Whether a push that is tried again later gets a receipt. A push that waits for its user's own moment gets
+    /// none, because a message may have a million of these. A push that is held for hours gets one.
     private func needsReceipt(_ verdict: Verdict, _ push: Push) -> Bool {
         if verdict.isEarly, push.job.notification.delayed != nil { return false }
         return verdict.heldFor == nil || push.job.file.pass == 1
@@ -114,7 +114,7 @@ final class Settlement: RunPart {
         intake.log.append(
             Attempt(
                 at: now, pushID: isSent ? push.id : nil, status: verdict.status,
-                reason: verdict.reason, outcome: outcome, trouble: verdict.trouble,
+                reason: verdict.reason, outcome: outcome, kind: verdict.kind,
                 language: isSent ? push.language : nil),
             of: push.delivery, in: push.job.file)
     }

@@ -14,7 +14,7 @@ package struct Verdict {
     /// Why the push could not be sent at all; `nil` if it was, or if it is only too early.
     private(set) var obstacle: Obstacle?
     /// The kind of failure, if the push failed and is tried again.
-    private(set) var trouble: Trouble?
+    private(set) var kind: FailureKind?
 
     package enum Meaning {
         case settled(Outcome)
@@ -135,12 +135,12 @@ extension Verdict {
     /// - Parameter pause: the pause after the first failure. It doubles with each further failure of the same
     ///   kind.
     package init(_ status: Int?, _ reason: String?, of delivery: Delivery, _ pause: Interval) {
-        let trouble = Trouble(pause: pause)
+        let kind = FailureKind(pause: pause)
         let interval = backOff(
-            pause, attempt: delivery.failures(after: trouble).count,
-            longest: max(pause, trouble.longestPause), random: jitter())
+            pause, attempt: delivery.failures(after: kind).count,
+            longest: max(pause, kind.longestPause), random: jitter())
         self.init(status: status, reason: reason, meaning: .later(interval))
-        self.trouble = trouble
+        self.kind = kind
     }
 
     /// The push has failed, and is tried again after a pause that neither grows nor lengthens other pauses.

@@ -7,6 +7,7 @@ package struct AllowedOrigins {
 
     /// - Throws: misconfigured if an entry is not an origin. `*` and `null` are not: with them, anybody's
     ///   page could act as the user.
+    @export(interface)
     package init(_ variables: Variables) throws(Failure) {
         let name = "ALLOWED_ORIGINS"
         let texts = (variables.text(name) ?? "").utf8

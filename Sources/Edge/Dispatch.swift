@@ -5,6 +5,7 @@ import Unix
 /// finds standard input, its environment and the remaining time as if it had been started itself.
 ///
 /// Requests that match no program, or whose path cannot be read, are answered here.
+@export(interface)
 package func dispatch(_ routes: [ProgramRoute]) -> Never {
     ThisProcess.begin()
     let patterns = routes.map { $0.pattern }

@@ -4,6 +4,7 @@ import Unix
 /// This process's configuration.
 package enum Environment {
     /// The environment's variables, and those of the configuration file that the environment does not set.
+    @export(interface)
     package static func variables() throws(Failure) -> Variables {
         var variables = Variables()
         // HTTP_… and Http_… are a request's header fields, which must not configure anything.
@@ -38,6 +39,7 @@ package enum Environment {
     }
 
     /// The current time: `TURNSTONE_NOW` (milliseconds since 1970), or else the system's clock.
+    @export(interface)
     package static func now(_ variables: Variables) throws(Failure) -> Timestamp {
         guard let text = variables.text("TURNSTONE_NOW") else { return .systemNow }
         guard let milliseconds = Int64(text),

@@ -15,6 +15,7 @@ extension Fields {
     /// - Parameters:
     ///   - name: the member with the token.
     ///   - variables: the configuration, which may name more push services that a browser may use.
+    @export(interface)
     package mutating func newDevice(
         on platform: Platform, token name: String, _ variables: Variables
     ) throws(Failure) -> DeviceToken {
@@ -37,6 +38,7 @@ extension Fields {
 
     /// Reads the APNs environment of a device to register, from the member `environment`, which may be
     /// missing or empty.
+    @export(interface)
     package mutating func environment(
         on platform: Platform
     ) throws(Failure) -> APNsEnvironment? {
@@ -52,6 +54,7 @@ extension Fields {
     ///
     /// - Parameter name: the member with the token.
     /// - Returns: the text of the token, or the id.
+    @export(interface)
     package mutating func knownDevice(token name: String) throws(Failure) -> String {
         let text = try optionalText(name)
         let id = try optionalText("id")

@@ -101,6 +101,7 @@ package struct Fields {
     }
 
     /// Reads an array of strings.
+    @export(interface)
     package mutating func texts(_ name: String) throws(Failure) -> [String]? {
         guard let value = take(name) else { return nil }
         guard let elements = value.array else { throw wrong(path(of: name), " must be an array") }

@@ -14,6 +14,7 @@ package struct Headers {
 
     /// The value of a field that identifies the caller. Refuses a field that occurs twice, because hosts
     /// differ in which one they pass on.
+    @export(interface)
     package func credential(_ name: String) throws(Failure) -> String? {
         let values = fields.filter { $0.name == name }
         guard values.count <= 1 else { throw .malformed("the header \(name) may come only once") }

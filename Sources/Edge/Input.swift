@@ -153,12 +153,18 @@ struct Input {
 
     /// Reads and drops what a client still sends, for up to a second. Otherwise its system might discard our
     /// answer when the connection closes ("lingering close").
-    mutating func drain() {
+    ///
+    /// - Parameter count: how many bytes the client announced, if it did; a host may leave its end of a pipe open
+    ///   behind them.
+    mutating func drain(upTo count: Int? = nil) {
         let end = Instant.now + .seconds(1)
         guard isPeeking || !ended else { return }
+        var left = count ?? .max
         do throws(SystemError) {
-            while try StandardStreams.inputIsReady(within: end - Instant.now) {
-                guard try !StandardStreams.readInput(upTo: 65_536).isEmpty else { return }
+            while left > 0, try StandardStreams.inputIsReady(within: end - Instant.now) {
+                let bytes = try StandardStreams.readInput(upTo: min(left, 65_536))
+                guard !bytes.isEmpty else { return }
+                left -= bytes.count
             }
         } catch {}
     }

@@ -21,9 +21,17 @@ extension Invocation {
             default: request.headers.append(variable: name, prefix: "HTTP_", value)
             }
         }
+        do throws(Failure) {
+            request.body = .bytes(
+                try body(length: length, request.headers, from: &input, limit: bodyLimit))
+        } catch {
+            // A host that cannot pass on the whole body may answer with an error of its own (fcgiwrap, Apache).
+            if error.disposition == .refused(.tooLarge) {
+                input.drain(upTo: length.flatMap(contentLength))
+            }
+            throw error
+        }
         try request.headers.checkSize()
-        request.body = .bytes(
-            try body(length: length, request.headers, from: &input, limit: bodyLimit))
     }
 
     /// Reads the announced number of bytes, or to the end if the host passes on a chunked body without its

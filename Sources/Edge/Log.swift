@@ -17,17 +17,20 @@ package struct Log {
     /// - Parameters:
     ///   - event: a sentence without the program's name, such as "queued a notice".
     ///   - fields: ids and counts that belong to it.
+    @export(interface)
     package func event(_ event: String, _ fields: JSONObject = [:]) {
         write(event, level: "info", fields)
     }
 
     /// Logs the device that a request has registered.
+    @export(interface)
     package func registered(_ token: DeviceToken, of user: UserID) {
         event("registered", ["user": .string(user.text), "device": .string("\(token)")])
     }
 
     /// Warns of users' time zones that the system's database does not have any more: their quiet hours are
     /// ignored.
+    @export(interface)
     package func unknownTimeZones() {
         for zone in WallClock.unknown {
             warning(
@@ -40,6 +43,7 @@ package struct Log {
     package func warning(_ sentence: String) { write(sentence, level: "warning", [:]) }
 
     /// Logs a failure and, where one file is at fault, records that file for `health`.
+    @export(interface)
     package func failure(_ failure: Failure) {
         if let file = failure.file { UnusableFiles.record(file, failure.cause) }
         var level = "error"

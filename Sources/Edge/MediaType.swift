@@ -1,3 +1,5 @@
+import Turnstone
+
 /// A media type without its parameters.
 func essence(ofType type: String) -> String {
     let essence = type.utf8.prefix { $0 != UInt8(ascii: ";") }

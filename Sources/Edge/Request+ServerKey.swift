@@ -7,6 +7,7 @@ extension Request {
     /// `TURNSTONE_SERVER_KEY` may hold several keys, separated by commas, while one replaces another.
     ///
     /// - Throws: unauthenticated without the right key; misconfigured if no key is set.
+    @export(interface)
     package func requireServerKey() throws(Failure) {
         let keys = try knownServerKeys()
         guard let sent = try authorization("key") else {
@@ -21,6 +22,7 @@ extension Request {
 
     /// The same for OneSignal's clients, which also send the key alone, or after `Basic` as it is, without
     /// base64.
+    @export(interface)
     package func requireServerKeyInAnyForm() throws(Failure) {
         let keys = try knownServerKeys()
         let header = try headers.credential("authorization") ?? ""
@@ -52,6 +54,7 @@ extension Request {
     /// Whether the caller sends a server key, on a route that anyone may call.
     ///
     /// - Throws: unauthenticated if the key is wrong.
+    @export(interface)
     package func hasServerKey() throws(Failure) -> Bool {
         guard try usesServerKeyScheme(), variables.text("TURNSTONE_SERVER_KEY") != nil else {
             return false
@@ -81,6 +84,7 @@ extension Variables {
     /// The keys in `TURNSTONE_SERVER_KEY`; none if it is not set.
     ///
     /// - Throws: misconfigured if a key has less than 32 bytes.
+    @export(interface)
     package func serverKeys() throws(Failure) -> [String] {
         let name = "TURNSTONE_SERVER_KEY"
         let keys = (text(name) ?? "").utf8.split(separator: UInt8(ascii: ","))

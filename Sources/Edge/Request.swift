@@ -44,6 +44,7 @@ package struct Request {
     /// The value of a query parameter; `nil` if it is missing.
     ///
     /// - Throws: malformed if it occurs twice or is badly encoded.
+    @export(interface)
     package func query(_ name: String) throws(Failure) -> String? {
         var found: String?
         for pair in query.utf8.split(separator: UInt8(ascii: "&")) {
@@ -72,20 +73,13 @@ package struct Request {
     }
 
     /// The members of the body's JSON object.
+    @export(interface)
     package func fields() throws(Failure) -> Fields {
         guard let members = try body.value(declared: headers).object else {
             throw .malformed("the body must be a JSON object")
         }
         return Fields(members)
     }
-}
-
-/// The text with ASCII letters in lower case. HTTP ignores case only in ASCII.
-func lowercased(_ text: String) -> String {
-    let small = text.utf8.map {
-        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0
-    }
-    return String(decoding: small, as: UTF8.self)
 }
 
 /// The text without spaces and tabs at either end.

@@ -10,6 +10,7 @@ import Unix
 /// 404, as from a path without a program.
 ///
 /// - Parameter purpose: what the program does, for `--help`.
+@export(interface)
 package func run(
     _ purpose: String, _ job: (Schedule) throws(Failure) -> JSONObject
 ) -> Never {

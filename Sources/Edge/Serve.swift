@@ -8,6 +8,7 @@ import Unix
 /// answer, and writes it.
 ///
 /// - Parameter bodyLimit: the largest body in bytes; larger ones get 413.
+@export(interface)
 package func serve(bodyLimit: Int = BodyLimit.usual, _ routes: Route...) -> Never {
     ThisProcess.begin()
     let patterns = routes.map { $0.pattern }

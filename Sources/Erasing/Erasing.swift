@@ -10,6 +10,7 @@ import Turnstone
 ///   the answer has no place for what is left, and the repeated request has to find the user.
 /// - Returns: what was erased; `nil` if nothing was known and everything could be read.
 /// - Throws: later, if something is busy. A repeated request erases what is left.
+@export(interface)
 package func eraseUser(
     _ user: UserID, in state: State, as request: Request, isWhole: Bool = false
 ) throws(Failure) -> JSONValue? {

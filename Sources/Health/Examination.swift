@@ -15,8 +15,11 @@ package struct Examination {
     /// Whatever is older than this is overdue: timers start programs every 30 s, and a drainer needs a while
     /// for a large queue.
     static let patience = Interval.minutes(5)
-    /// The space that a drainer reserves for receipts, plus some documents.
-    private static let leastRoom: UInt64 = 4 << 20
+    /// The space that each queue's drainer reserves for receipts, which leaves some for documents.
+    private var leastRoom: UInt64 {
+        let services = [PushService.apns, .fcm, .web].count { state.services.contains($0) }
+        return UInt64(services * state.shards) * 4 << 20
+    }
     private static let leastFiles: UInt64 = 100
 
     package init(_ state: State, _ request: Request) {
@@ -26,6 +29,7 @@ package struct Examination {
         now = request.time
     }
 
+    @export(interface)
     package func problems() throws(Failure) -> [Problem] {
         var problems = configurationProblems()
         problems += writing()
@@ -73,7 +77,7 @@ package struct Examination {
 
     private func room(isFull: Bool) throws(Failure) -> [Problem] {
         let room = try systemCalls(Files.room(at: state.folder))
-        guard isFull || room.bytes < Self.leastRoom || room.files < Self.leastFiles else {
+        guard isFull || room.bytes < leastRoom || room.files < Self.leastFiles else {
             return []
         }
         let files = room.files == .max ? "" : " and \(room.files) files"
@@ -82,7 +86,7 @@ package struct Examination {
                 "disk full",
                 """
                 The disk that holds \(state.folder) has room for \(room.bytes >> 10) KiB\(files). \
-                Turnstone needs 4 MiB and \(Self.leastFiles) files.
+                Turnstone needs \(leastRoom >> 20) MiB and \(Self.leastFiles) files.
                 """,
                 action:
                     "Remove files from this disk or enlarge it. Accepted notifications are safe.",

@@ -20,6 +20,7 @@ package struct Problem {
     /// A fault of the state folder or of the configuration.
     ///
     /// - Parameter folder: the state folder.
+    @export(interface)
     package init(stateFault failure: Failure, of folder: String) {
         guard failure.disposition != .misconfigured else {
             self.init(configurationFault: failure)

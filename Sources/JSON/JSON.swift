@@ -11,6 +11,7 @@ package enum JSON {
     ///
     /// Refuses duplicate members, invalid UTF-8, NUL in texts, integers beyond 64 bits, numbers beyond a
     /// double, and nesting beyond `depthLimit`.
+    @export(interface)
     package static func parse(
         _ text: [UInt8], depthLimit: Int = JSON.depthLimit
     ) throws(JSONError) -> JSONValue {
@@ -26,6 +27,7 @@ package enum JSON {
 
     /// Writes a value on one line as UTF-8, with its members in their order. ``parse(_:depthLimit:)`` can
     /// read it again.
+    @export(interface)
     package static func text(_ value: JSONValue) -> [UInt8] {
         var writer = Writer()
         writer.write(value)

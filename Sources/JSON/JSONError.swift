@@ -29,6 +29,7 @@ package struct JSONError: Error, Equatable, Sendable {
     /// Describes the error for the author of the text.
     ///
     /// - Parameter name: what to call the text, such as `the body`.
+    @export(interface)
     package func sentence(about name: String) -> String {
         let place = "at line \(line), column \(column)"
         return switch cause {

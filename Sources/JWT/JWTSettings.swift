@@ -16,6 +16,7 @@ package struct JWTSettings {
 
     /// - Throws: misconfigured, with a sentence that names the variable. If neither `JWT_SECRET` nor
     ///   `JWT_PUBLIC_KEY_PATH` is set, no token can be accepted.
+    @export(interface)
     package init(_ variables: Variables) throws(Failure) {
         if let secret = variables.text("JWT_SECRET"), secret.utf8.count < 32 {
             // RFC 7518 section 3.2. With any token at hand, a shorter secret can be found by brute force.

@@ -23,6 +23,7 @@ package struct WebToken {
     ///
     /// - Throws: the first reason to refuse the token at this moment. Claims are checked only after the
     ///   signature.
+    @export(interface)
     package func user(_ settings: JWTSettings, at now: Timestamp) throws(TokenFault) -> UserID {
         let algorithms = settings.keys.algorithms
         guard let algorithm = signature.algorithm, algorithms.contains(algorithm) else {

@@ -22,6 +22,7 @@ package struct Audience {
     private static let mostSegments = 50
 
     /// - Parameter services: the push services that this installation can reach.
+    @export(interface)
     package init(
         _ fields: inout Fields, reaching services: PushServiceSet
     ) throws(Failure) {

@@ -29,6 +29,7 @@ extension Fields {
     }
 
     /// Takes the member `badge`: a number sets the badge, a string such as `+1` changes it.
+    @export(interface)
     package mutating func badgeChange() throws(Failure) -> BadgeChange? {
         guard let value = take("badge") else { return nil }
         guard value.integer != nil || value.string != nil else {

@@ -12,6 +12,7 @@ package struct IdempotencyKey {
 
     /// - Parameter fields: the request's members. No other member may have been taken before.
     /// - Returns: `nil` if the request has no key.
+    @export(interface)
     package init?(_ request: Request, _ fields: inout Fields) throws(Failure) {
         let member = try fields.text("idempotency_key")
         let header = try request.headers.credential("idempotency-key")

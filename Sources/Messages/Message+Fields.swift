@@ -8,6 +8,7 @@ extension Message {
     /// `aps`, with `_` for `-`.
     ///
     /// - Parameter kind: the kind of a message that does not state one.
+    @export(interface)
     package init(_ fields: inout Fields, kind standard: String, now: Timestamp) throws(Failure) {
         kind = try fields.text("kind") ?? standard
         guard (1...64).contains(kind.utf8.count) else {

@@ -10,6 +10,7 @@ extension Outbox {
     /// the icon without waking the app. Must be called in the update that changes the badge.
     ///
     /// - Parameter except: the device that shows the badge already.
+    @export(interface)
     package func sendBadge(
         of document: inout User, to user: UserID, except: DeviceToken? = nil
     ) throws(Failure) {
@@ -44,6 +45,7 @@ extension Outbox {
     ///
     /// - Parameter users: the users in question; `nil` for all of the message's.
     /// - Throws: the failure about one of the users, once it is done for the others.
+    @export(interface)
     package func takeBackBadges(
         _ change: BadgeChange, by message: String, among users: Set<UserID>? = nil
     ) throws(Failure) {

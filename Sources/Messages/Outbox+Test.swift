@@ -10,6 +10,7 @@ extension Outbox {
     ///
     /// - Parameter device: the id of the only device that gets it; `nil` for all of the user's.
     /// - Throws: not found if the user has no such device; a conflict if none can be reached; too many.
+    @export(interface)
     package func sendTest(
         to user: UserID, device id: String?, title: String, body: String
     ) throws(Failure) -> (id: String, devices: Int) {

@@ -38,6 +38,7 @@ package struct Outbox {
     /// - Parameter once: the key by which a repeated request is recognized. It gets the answer of the first
     ///   one, even if several processes handle it at the same time or were killed at any point.
     /// - Throws: unacceptable if the key was used with a different request in the last 24 hours.
+    @export(interface)
     package func send(
         _ message: Message, to audience: Audience, once: IdempotencyKey?
     ) throws(Failure) -> Sent {
@@ -116,6 +117,7 @@ package struct Outbox {
     }
 
     /// Estimates whom a message would reach: a phone of several users counts for each of them.
+    @export(interface)
     package func count(
         _ audience: Audience
     ) throws(Failure) -> (users: Int, devices: Int, skipped: Int) {

@@ -6,6 +6,7 @@ extension PushContent {
     ///
     /// - Parameter badge: the message's change to the badge.
     /// - Throws: too large if the payload does not fit even without the text.
+    @export(interface)
     package func fitting(_ badge: BadgeChange?) throws(Failure) -> PushContent {
         let limit = type.payloadLimit
         func size(_ payload: Payload) -> Int {

@@ -58,6 +58,7 @@ package struct Report {
     }
 
     /// Cancels deliveries that have not been sent, and reports on the message.
+    @export(interface)
     package static func cancelling(
         _ id: String, _ state: Store.State, at now: Timestamp
     ) throws(Failure) -> Report {
@@ -109,6 +110,7 @@ package struct Report {
     }
 
     /// How many devices have an outcome; with `nil`, how many have none yet.
+    @export(interface)
     package func count(_ outcome: Outcome?) -> Int {
         let more =
             switch outcome {

@@ -11,6 +11,7 @@ package final class SelectionCheck {
     package init() {}
 
     /// - Throws: broken if a newer program wrote the message's filters.
+    @export(interface)
     package func admits(
         _ notification: Notification, _ document: User, _ device: Device, at now: Timestamp
     ) throws(Failure) -> Bool {

@@ -17,6 +17,7 @@ package struct Template {
     private let example: JSONObject
     private let defaults: JSONObject
 
+    @export(interface)
     package init(_ text: TemplateText) throws(Failure) {
         event = text.event
         let json: JSONValue
@@ -49,6 +50,7 @@ package struct Template {
     /// The message's members for an event's values.
     ///
     /// - Throws: malformed if a value is missing or unknown.
+    @export(interface)
     package func filled(with values: JSONObject) throws(Failure) -> JSONObject {
         for name in required where values[name] == nil || values[name] == .null {
             throw .malformed("the event \(event) requires the value \(name)")

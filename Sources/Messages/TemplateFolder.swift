@@ -11,6 +11,7 @@ package struct TemplateFolder {
 
     /// - Returns: `nil` if the variable is not set.
     /// - Throws: misconfigured if the path is relative. ``check()`` looks for the folder.
+    @export(interface)
     package init?(_ variables: Variables) throws(Failure) {
         guard let path = variables.text(Self.variable) else { return nil }
         guard path.utf8.first == UInt8(ascii: "/") else {
@@ -33,6 +34,7 @@ package struct TemplateFolder {
     package func file(of event: String) -> String { "\(path)/\(event).json" }
 
     /// The events that have a file, in order.
+    @export(interface)
     package func events() throws(Failure) -> [String] {
         try check()
         var names: [String] = []
@@ -44,6 +46,7 @@ package struct TemplateFolder {
     }
 
     /// Throws misconfigured unless each file is a JSON object. `events` reports what is wrong inside it.
+    @export(interface)
     package func checkFiles() throws(Failure) {
         for event in try events() {
             let path = file(of: event)

@@ -33,10 +33,12 @@ extension OGSClient {
         let path = "/api/v1/players?username=\(percentEncoded(name))"
         return try outcome(of: path, patience) { (answer) in
             let found = (answer["results"]?.array ?? []).compactMap { $0.object.flatMap(profile) }
-            if let same = found.first(where: { $0.name.utf8.elementsEqual(name.utf8) }) {
+            if let same = found.first(where: { haveEqualBytes($0.name, name) }) {
                 return same
             }
-            let alike = found.filter { folded($0.name) == folded(name) }
+            let alike = found.filter {
+                haveEqualBytes(lowercased($0.name), lowercased(name))
+            }
             return alike.count == 1 ? alike[0] : nil
         }
     }
@@ -79,11 +81,6 @@ extension OGSClient {
             }
         }
     }
-}
-
-/// The text with ASCII letters in lower case.
-private func folded(_ text: String) -> [UInt8] {
-    text.utf8.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 }
 }
 
 /// Everything but letters, digits, `-`, `.`, `_` and `~` as `%` and two hex digits (RFC 3986 section 2.3).

@@ -32,7 +32,7 @@ package struct OGSClient {
     }
 
     /// A request to look at a player.
-    package struct LookRequest: Equatable, Sendable {
+    package struct Request: Equatable, Sendable {
         package let player: PlayerID
         /// OGS's entity tag for what is known already.
         package let entityTag: String?
@@ -44,7 +44,7 @@ package struct OGSClient {
     }
 
     /// A run of looks. Requests that are in flight at the deadline are given up.
-    package func run(until deadline: Instant) -> LookRun {
-        LookRun(base: base, fetcher: fetcher, deadline: deadline)
+    package func run(until deadline: Instant) -> OGSRun {
+        OGSRun(base: base, fetcher: fetcher, deadline: deadline)
     }
 }

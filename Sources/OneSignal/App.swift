@@ -32,14 +32,10 @@ package struct App {
 
     /// Throws malformed, with OneSignal's sentence, if a request names no app or another one.
     package func check(_ named: String?) throws(Failure) {
-        guard let named, lowercase(named) == lowercase(id) else {
+        guard let named, haveEqualBytes(lowercased(named), lowercased(id)) else {
             throw .malformed(
                 "app_id not found. You may be missing a Content-Type: application/json header.")
         }
-    }
-
-    private func lowercase(_ text: String) -> [UInt8] {
-        text.utf8.map { (65...90).contains($0) ? $0 | 0x20 : $0 }
     }
 }
 

@@ -5,6 +5,7 @@ import Turnstone
 
 /// The installation as OneSignal shows an app.
 package enum AppView {
+    @export(interface)
     package static func shown(_ app: App, _ request: Request) throws(Failure) -> JSONValue {
         let state = try State(request.variables)
         var fields = Fields(["everyone": true])

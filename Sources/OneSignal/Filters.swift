@@ -57,8 +57,12 @@ enum Filters {
         }
         var made: JSONObject = ["field": .string(field)]
         made["key"] = members["key"].flatMap { $0 == .null ? nil : $0 }
-        let relation = members["relation"]?.string ?? "="
-        let value = members["hours_ago"].flatMap { $0 == .null ? nil : $0 } ?? members["value"]
+        let relation = try relation(members["relation"], of: name)
+        let hours = members["hours_ago"].flatMap { $0 == .null ? nil : $0 }
+        guard hours == nil || field == "first_session" || field == "last_session" else {
+            throw .malformed("\(name).hours_ago is for first_session and last_session")
+        }
+        let value = hours ?? members["value"]
         switch relation {
         case "in_array", "in":
             made["relation"] = "in"
@@ -73,6 +77,16 @@ enum Filters {
             }
         }
         return made
+    }
+
+    private static func relation(
+        _ json: JSONValue?, of name: String
+    ) throws(Failure) -> String {
+        guard let json, json != .null else { return "=" }
+        guard let relation = json.string else {
+            throw .malformed("\(name).relation must be a text, such as \"=\"")
+        }
+        return relation
     }
 
     /// The elements of an array, or of a text with commas.

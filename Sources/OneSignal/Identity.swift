@@ -62,6 +62,7 @@ extension State {
     }
 
     /// The user with an identity; `nil` if there is none.
+    @export(interface)
     package func user(_ label: String, _ id: String) throws(Failure) -> UserID? {
         if label == Identity.externalID {
             guard let user = UserID(id), let document = try users[user].read(),

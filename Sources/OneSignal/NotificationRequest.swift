@@ -13,9 +13,13 @@ package struct NotificationRequest {
     private let externalID: String?
 
     /// Reads the members of `POST /notifications`.
+    @export(interface)
     package init(_ request: Request, for app: App) throws(Failure) {
         var members = try request.fields().rest
         let external = members["external_id"]?.string
+        guard external != nil || (members["external_id"] ?? .null) == .null else {
+            throw .malformed("external_id must be a text")
+        }
         // Its older name.
         if members["idempotency_key"] == nil || members["idempotency_key"] == .null {
             members["idempotency_key"] = external.map { .string($0) }
@@ -36,6 +40,7 @@ package struct NotificationRequest {
     }
 
     /// Accepts the notification, and starts what delivers it.
+    @export(interface)
     package func send(_ request: Request) throws(Failure) -> Response {
         let state = try State(request.variables)
         let (audience, invalid) = try targets.resolved(in: state)

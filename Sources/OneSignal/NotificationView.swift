@@ -9,6 +9,7 @@ package enum NotificationView {
     package static let unknown = Failure.refused(.notFound, "Notification not found")
 
     /// - Throws: not found if there is no such notification (any more).
+    @export(interface)
     package static func shown(
         _ id: String, of app: App, _ state: State, at now: Timestamp
     ) throws(Failure) -> JSONValue {
@@ -31,6 +32,7 @@ package enum NotificationView {
     }
 
     /// A page of the notifications, latest first.
+    @export(interface)
     package static func page(
         _ request: Request, of app: App, _ state: State
     ) throws(Failure) -> Response {
@@ -59,6 +61,7 @@ package enum NotificationView {
     }
 
     /// Cancels what has not been sent.
+    @export(interface)
     package static func cancel(_ id: String, _ request: Request) throws(Failure) -> Response {
         let state = try State(request.variables)
         let report: Report
@@ -82,6 +85,7 @@ extension State {
 
 extension Request {
     /// A number in the query; `nil` if it is missing.
+    @export(interface)
     package func number(
         _ name: String, in range: ClosedRange<Int>
     ) throws(Failure) -> Int? {

@@ -17,6 +17,7 @@ package struct Players {
     }
 
     /// Registers a device, for the user with `external_user_id`, or for the one who has it already.
+    @export(interface)
     package func make(in app: App) throws(Failure) -> Response {
         var fields = try request.fields()
         try app.check(fields.text("app_id"))
@@ -57,14 +58,18 @@ package struct Players {
     ) throws(Failure) -> Device {
         var fields = try request.fields()
         try app.check(fields.text("app_id"))
-        let (owner, known) = try subscriptions.find(id)
-        let body = try SubscriptionBody(player: &fields, changing: known, request.variables)
-        var change = try PlayerChange(&fields)
-        if beginsSession { change.members["session"] = true }
-        let device = try body.claim(for: owner, changing: known, state, as: request)
-        let user = try give(device, of: owner, change)
-        try change.apply(to: user, state, as: request)
-        return device
+        let members = fields
+        return try subscriptions.following({ () throws(Failure) in try subscriptions.find(id) }) {
+            (owner, known) throws(Failure) in
+            var fields = members
+            let body = try SubscriptionBody(player: &fields, changing: known, request.variables)
+            var change = try PlayerChange(&fields)
+            if beginsSession { change.members["session"] = true }
+            let device = try body.claim(for: owner, changing: known, state, as: request)
+            let user = try give(device, of: owner, change)
+            try change.apply(to: user, state, as: request)
+            return device
+        }
     }
 
     /// Gives a device to the user whom a request names, or to a new one without an external id if the name is
@@ -90,6 +95,7 @@ package struct Players {
     }
 
     /// Changes the tags of a user.
+    @export(interface)
     package func updateTags(of user: UserID) throws(Failure) -> Response {
         var fields = try request.fields()
         let tags = try fields.requiredObject("tags")
@@ -107,6 +113,7 @@ package struct Players {
     }
 
     /// A page of the devices that messages go to, in the order of the audience index.
+    @export(interface)
     package func list(in app: App) throws(Failure) -> Response {
         let limit = try request.number("limit", in: 0...300) ?? 300
         let offset = try request.number("offset", in: 0...10_000_000) ?? 0

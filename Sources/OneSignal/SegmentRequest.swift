@@ -19,6 +19,7 @@ package struct SegmentRequest {
     private var id: String { request[parameter: "segment_id"] }
     private var unknown: Failure { .refused(.notFound, "Segment not found") }
 
+    @export(interface)
     package func make() throws(Failure) -> Response {
         let change = try change(isComplete: true)
         var segment = Segment()
@@ -30,6 +31,7 @@ package struct SegmentRequest {
         return Response(status: 201, body: ["success": true, "id": .string(id)])
     }
 
+    @export(interface)
     package func list() throws(Failure) -> Response {
         let limit = try request.number("limit", in: 0...300) ?? 300
         let offset = try request.number("offset", in: 0...1_000_000) ?? 0
@@ -52,6 +54,7 @@ package struct SegmentRequest {
     }
 
     /// Counts a segment's subscriptions. With `include-segment-detail`, the answer has the filters too.
+    @export(interface)
     package func view() throws(Failure) -> Response {
         guard let segment = try state.segments.find(id) else { throw unknown }
         var fields = Fields(["segments": [.string(id)]])
@@ -68,6 +71,7 @@ package struct SegmentRequest {
         return .ok(.object(body))
     }
 
+    @export(interface)
     package func update() throws(Failure) -> Response {
         let change = try change(isComplete: false)
         let segment = try state.segments.update(id) { (segment) throws(Failure) in

@@ -83,8 +83,8 @@ func timeOfDay(_ text: String) -> String? {
     var half: UInt8?
     if let last = bytes.last, last | 0x20 == UInt8(ascii: "m") {
         half = bytes.dropLast().last.map { $0 | 0x20 }
-        bytes.removeLast(2)
         guard half == UInt8(ascii: "a") || half == UInt8(ascii: "p") else { return nil }
+        bytes.removeLast(2)
     }
     var numbers: [Int] = []
     for part in bytes.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false) {
@@ -101,7 +101,5 @@ func timeOfDay(_ text: String) -> String? {
     }
     if half != nil { hour = hour % 12 + (half == UInt8(ascii: "p") ? 12 : 0) }
     minute += numbers[2] > 0 ? 1 : 0
-    let all = (hour * 60 + minute) % 1440
-    let digits = [all / 600, all / 60 % 10, all % 60 / 10, all % 10].map { UInt8($0 + 48) }
-    return String(decoding: digits[..<2] + [58] + digits[2...], as: UTF8.self)
+    return clockText((hour * 60 + minute) % 1440)
 }

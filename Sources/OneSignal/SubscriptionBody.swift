@@ -17,6 +17,7 @@ package struct SubscriptionBody {
     /// Reads the members of a request's `subscription`.
     ///
     /// - Parameter known: the device that the request changes; `nil` if it makes a subscription.
+    @export(interface)
     package init(
         _ json: JSONValue, named name: String = "subscription", changing known: Device? = nil,
         _ variables: Variables
@@ -49,6 +50,7 @@ package struct SubscriptionBody {
     /// A device of the older client: `device_type`, `identifier` and others among the body's own members.
     ///
     /// - Parameter known: the device that the request changes; `nil` if it makes one.
+    @export(interface)
     package init(
         player fields: inout Fields, changing known: Device? = nil, _ variables: Variables
     ) throws(Failure) {
@@ -122,6 +124,7 @@ package struct SubscriptionBody {
     ///
     /// - Parameter known: the user's device that it changes.
     /// - Returns: the device afterwards.
+    @export(interface)
     package func claim(
         for user: UserID, changing known: Device? = nil, _ state: State, as request: Request
     ) throws(Failure) -> Device {
@@ -134,6 +137,7 @@ package struct SubscriptionBody {
             registration.system = system
             registration.isEnabled = isEnabled
             registration.previous = known?.token == token ? nil : known?.token
+            registration.requiresPrevious = registration.previous != nil
             let device = try state.registry.claim(registration, for: user, at: request.time)
             Log().registered(token, of: user)
             return device

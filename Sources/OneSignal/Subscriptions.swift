@@ -22,6 +22,7 @@ package struct Subscriptions {
     }
 
     /// The subscription with a token, and the user who has it.
+    @export(interface)
     package func find(token text: String) throws(Failure) -> (user: UserID, device: Device) {
         for token in DeviceToken.all(named: text) {
             for user in try state.registry.users(of: token) {
@@ -35,6 +36,7 @@ package struct Subscriptions {
     }
 
     /// Makes a subscription of a user.
+    @export(interface)
     package func make(
         for user: UserID
     ) throws(Failure) -> Response {
@@ -49,30 +51,49 @@ package struct Subscriptions {
     /// Changes a subscription.
     ///
     /// - Parameter find: looks it up, after the body was read.
+    @export(interface)
     package func update(
         _ find: () throws(Failure) -> (user: UserID, device: Device)
     ) throws(Failure) -> Response {
         var fields = try request.fields()
         let members = try fields.requiredObject("subscription")
         try fields.finish(ignoring: [])
-        let found = try find()
-        let body = try SubscriptionBody(
-            .object(members), changing: found.device, request.variables)
-        let device = try body.claim(
-            for: found.user, changing: found.device, state, as: request)
+        let device = try following(find) { (user, device) throws(Failure) in
+            let body = try SubscriptionBody(
+                .object(members), changing: device, request.variables)
+            return try body.claim(for: user, changing: device, state, as: request)
+        }
         return Response(status: 202, body: ["subscription": device.subscription])
     }
 
-    package func delete(_ id: String) throws(Failure) -> Response {
-        let token = try find(id).device.token
-        // Players may share it.
-        for user in try state.registry.users(of: token) {
-            _ = try state.registry.unbind(token, from: user)
+    /// Changes a subscription; again if another request has given it to another user, or another token, since it
+    /// was found.
+    func following<Result>(
+        _ find: () throws(Failure) -> (user: UserID, device: Device),
+        _ change: (_ user: UserID, _ device: Device) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        var rounds = 0
+        while true {
+            let found = try find()
+            rounds += 1
+            do throws(Failure) { return try change(found.user, found.device) } catch {
+                guard case .refused = error.disposition, rounds < 10 else { throw error }
+                let devices = try state.users[found.user].read()?.devices ?? []
+                guard !devices.contains(where: { $0.token == found.device.token }) else {
+                    throw error
+                }
+            }
         }
+    }
+
+    package func delete(_ id: String) throws(Failure) -> Response {
+        // Players may share it.
+        try state.registry.remove(find(id).device.token)
         return Response(status: 202, body: [:])
     }
 
     /// Gives a subscription to another user, who is made if the external id is new.
+    @export(interface)
     package func transfer(_ id: String) throws(Failure) -> Response {
         var fields = try request.fields()
         let identity = try fields.requiredObject("identity")
@@ -80,7 +101,7 @@ package struct Subscriptions {
         guard identity.members.count == 1, let owner = identity.members.first,
             let name = owner.value.string
         else { throw .malformed("identity must have one alias") }
-        let (_, device) = try find(id)
+        _ = try find(id)
         let user: UserID
         if let known = try state.user(owner.name, name) {
             user = known
@@ -89,7 +110,9 @@ package struct Subscriptions {
         } else {
             throw noUser
         }
-        try give(device, to: user)
+        try following({ () throws(Failure) in try find(id) }) { (_, device) throws(Failure) in
+            try give(device, to: user)
+        }
         let document = try state.users[user].read() ?? User()
         return .ok(["identity": Identity.shown(user, document.profile)])
     }

@@ -31,6 +31,7 @@ package struct Users {
     /// The user whom the path names, also if an erasure of the user was not finished.
     ///
     /// - Throws: not found if there is none. With an `external_id`, only an erasure can tell.
+    @export(interface)
     package func namedEvenIfErasing() throws(Failure) -> UserID {
         let label = request[parameter: "alias_label"]
         let id = request[parameter: "alias_id"]
@@ -67,6 +68,7 @@ package struct Users {
     }
 
     /// Makes a user, or adds to the one whom an alias names.
+    @export(interface)
     package func make() throws(Failure) -> Response {
         var fields = try request.fields()
         let identity = try IdentityBody(&fields, isRequired: false)
@@ -114,6 +116,7 @@ package struct Users {
     }
 
     /// Changes a user's properties.
+    @export(interface)
     package func update(_ user: UserID) throws(Failure) -> Response {
         var fields = try request.fields()
         let properties = try PropertiesBody(&fields)
@@ -137,6 +140,7 @@ package struct Users {
     }
 
     /// Adds aliases, and replaces those with the same labels.
+    @export(interface)
     package func addAliases(to user: UserID) throws(Failure) -> Response {
         var fields = try request.fields()
         let identity = try IdentityBody(&fields, isRequired: true)
@@ -167,6 +171,7 @@ package struct Users {
         }
     }
 
+    @export(interface)
     package func removeAlias(_ label: String, of user: UserID) throws(Failure) -> Response {
         guard label != Identity.externalID, label != Identity.ownID else {
             throw .malformed("\(label) cannot be removed")

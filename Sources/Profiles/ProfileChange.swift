@@ -24,6 +24,7 @@ package struct ProfileChange {
     ///
     /// - Parameter givesReservedAliases: whether it may change aliases that only OneSignal's routes give.
     /// - Throws: malformed if a member is unknown or has the wrong type, unacceptable for a wrong value.
+    @export(interface)
     package init(_ body: Fields, givingReservedAliases givesReservedAliases: Bool = false)
         throws(Failure)
     {

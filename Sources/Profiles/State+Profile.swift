@@ -9,6 +9,7 @@ extension State {
     /// - Returns: the user's document afterwards.
     /// - Throws: a conflict if another user has one of the aliases; changed meanwhile if the request's
     ///   `If-Match` names another revision.
+    @export(interface)
     package func change(
         _ user: UserID, by change: ProfileChange, as request: Request
     ) throws(Failure) -> User {

@@ -21,6 +21,7 @@ package struct APNsSettings {
 
     /// - Returns: `nil` if no credential is set. Pushes are then written to files.
     /// - Throws: misconfigured, with the name of the variable, and of the file if one is at fault.
+    @export(interface)
     package init?(_ variables: Variables) throws(Failure) {
         environment = try Self.environment(variables)
         guard variables.namesPushService else { return nil }
@@ -49,6 +50,7 @@ package struct APNsSettings {
     ///
     /// - Throws: misconfigured if none is set and pushes go to another gateway than Apple's: Apple must not
     ///   hear of a stand-in's channels.
+    @export(interface)
     package func managementAddress(of environment: APNsEnvironment) throws(Failure) -> Address {
         let isDevelopment = environment == .development
         if let known = isDevelopment ? developmentManagement : management { return known }
@@ -82,6 +84,7 @@ package struct APNsSettings {
     // MARK: The variables, one by one
 
     /// `APNS_ENVIRONMENT`, or `APNS_DEVELOPMENT`; development if neither is set.
+    @export(interface)
     package static func environment(_ variables: Variables) throws(Failure) -> APNsEnvironment {
         if let name = variables.text("APNS_ENVIRONMENT") {
             guard let environment = APNsEnvironment(rawValue: name) else {

@@ -7,6 +7,7 @@ package enum CertificateFile {
     ///
     /// - Throws: misconfigured, with the names of the variable and the file, if the file cannot be read or
     ///   holds no certificate.
+    @export(interface)
     package static func path(
         in variables: Variables, _ name: String
     ) throws(Failure) -> String? {

@@ -18,6 +18,7 @@ package struct FCMSettings {
 
     /// - Returns: `nil` if `FCM_SERVICE_ACCOUNT` is unset: Android devices cannot be reached then.
     /// - Throws: misconfigured, with the name of the variable, and of the file if one is at fault.
+    @export(interface)
     package init?(_ variables: Variables) throws(Failure) {
         guard let text = variables.text("FCM_SERVICE_ACCOUNT") else { return nil }
         account = try Self.account(text, variables)

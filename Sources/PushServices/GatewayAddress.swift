@@ -40,6 +40,7 @@ package struct GatewayAddress: Equatable, Sendable {
 
 extension GatewayAddress {
     /// Reads an address such as `https://127.0.0.1:2197` or `https://[::1]:2197`.
+    @export(interface)
     package init?(_ url: String) {
         let scheme = "https://"
         guard url.hasPrefix(scheme) else { return nil }

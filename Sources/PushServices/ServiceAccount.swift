@@ -20,6 +20,7 @@ package struct ServiceAccount {
     /// Reads an account's JSON.
     ///
     /// - Throws: a ``Failure`` whose sentence names the member that is wrong, and never its value.
+    @export(interface)
     package init(_ text: [UInt8]) throws(Failure) {
         let members: JSONObject?
         do throws(JSONError) { members = try JSON.parse(text).object } catch { members = nil }

@@ -22,6 +22,7 @@ package struct VAPIDToken: Equatable, Sendable {
     /// Signs a new token.
     ///
     /// - Parameter origin: of the endpoint, such as `https://fcm.googleapis.com`.
+    @export(interface)
     package init(
         origin: String, subject: String, key: ES256PrivateKey, at moment: Timestamp
     ) throws(Failure) {
@@ -40,6 +41,7 @@ package struct VAPIDToken: Equatable, Sendable {
     }
 
     /// Reads the record that all processes share; `nil` if a member is missing.
+    @export(interface)
     package init?(_ record: JSONObject) {
         guard let header = record["header"]?.string, let origin = record["origin"]?.string,
             let subject = record["subject"]?.string, let key = record["key"]?.string,

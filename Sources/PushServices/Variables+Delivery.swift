@@ -8,6 +8,7 @@ extension Variables {
 
     /// `TURNSTONE_QUEUE`: the push service whose queues `deliver` drains, and the number of the only one if
     /// the service has several; `nil` for all.
+    @export(interface)
     package func queue() throws(Failure) -> (service: PushService, number: Int?)? {
         guard let name = text("TURNSTONE_QUEUE") else { return nil }
         let shards = try shards()

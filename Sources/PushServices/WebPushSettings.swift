@@ -17,6 +17,7 @@ package struct WebPushSettings {
 
     /// - Returns: `nil` if `VAPID_SUBJECT` is not set. Web Push is then off.
     /// - Throws: misconfigured, with the name of the variable, and of the file if one is at fault.
+    @export(interface)
     package init?(_ variables: Variables) throws(Failure) {
         guard let subject = variables.text("VAPID_SUBJECT") else {
             guard variables.text("VAPID_PRIVATE_KEY_PATH") == nil else {

@@ -32,6 +32,7 @@ package final class ES256PrivateKey {
     }
 
     /// Generates a new key.
+    @export(interface)
     package static func generate() throws(Failure) -> ES256PrivateKey {
         guard let key = EC_KEY_new_by_curve_name(NID_X9_62_prime256v1) else {
             throw outOfMemory
@@ -44,6 +45,7 @@ package final class ES256PrivateKey {
 
     /// Signs a message. Returns r and s, 32 bytes each, instead of the DER that OpenSSL's command line
     /// writes.
+    @export(interface)
     package func sign(_ message: [UInt8]) throws(Failure) -> [UInt8] {
         defer { withExtendedLifetime(self) {} }
         guard let signature = ECDSA_do_sign(SHA256.hash(message), 32, key) else {
@@ -95,6 +97,7 @@ package final class ES256PublicKey {
     /// Reads a point's uncompressed form: a byte 4, then x and y of 32 bytes each (SEC 1 section 2.3.3).
     ///
     /// - Returns: `nil` unless the point lies on the curve.
+    @export(interface)
     package init?(point: [UInt8]) {
         guard point.count == 65, point[0] == 4,
             let key = EC_KEY_new_by_curve_name(NID_X9_62_prime256v1)
@@ -124,6 +127,7 @@ package final class ES256PublicKey {
     }
 
     /// Whether `signature` (r and s, 64 bytes) is the private half's signature of `message`.
+    @export(interface)
     package func verify(_ signature: [UInt8], of message: [UInt8]) -> Bool {
         defer { withExtendedLifetime(self) {} }
         guard signature.count == 64, let parsed = ECDSA_SIG_new() else { return false }

@@ -48,6 +48,7 @@ package final class RS256PrivateKey {
     }
 
     /// Generates a key of 2048 bits, which takes a tenth of a second.
+    @export(interface)
     package static func generate() throws(Failure) -> RS256PrivateKey {
         guard let key = RSA_new() else { throw outOfMemory }
         let made = RS256PrivateKey(owning: key)
@@ -66,6 +67,7 @@ package final class RS256PrivateKey {
     /// Signs a message: PKCS #1 v1.5 over SHA-256 (RFC 8017 section 8.2.1).
     ///
     /// - Returns: as many bytes as the modulus has. C: `RSA_sign(3)`.
+    @export(interface)
     package func sign(_ message: [UInt8]) throws(Failure) -> [UInt8] {
         defer { withExtendedLifetime(self) {} }
         var isSigned = false

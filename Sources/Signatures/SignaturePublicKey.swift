@@ -9,6 +9,7 @@ package enum SignaturePublicKey {
     /// Reads a SubjectPublicKeyInfo in PEM form (`-----BEGIN PUBLIC KEY-----`).
     ///
     /// - Throws: a ``Failure`` whose sentence says what is wrong with the text.
+    @export(interface)
     package init(pem: [UInt8]) throws(Failure) {
         // Otherwise OpenSSL would read its configuration and load the engines named there, which takes half a
         // millisecond.

@@ -13,20 +13,21 @@ package struct Attempt: Equatable, Sendable {
     /// How the delivery ended; `nil` if it has not ended.
     package let outcome: Outcome?
     /// The kind of failure if the delivery failed and is tried again; `nil` if it only waits.
-    package let trouble: Trouble?
+    package let kind: FailureKind?
     /// The language of the push's text, if the message has texts in several.
     package let language: LanguageTag?
 
+    @export(interface)
     package init(
         at: Timestamp, pushID: String?, status: Int? = nil, reason: String? = nil,
-        outcome: Outcome?, trouble: Trouble? = nil, language: LanguageTag? = nil
+        outcome: Outcome?, kind: FailureKind? = nil, language: LanguageTag? = nil
     ) {
         self.at = at
         self.pushID = pushID
         self.status = status
         self.reason = reason
         self.outcome = outcome
-        self.trouble = trouble
+        self.kind = kind
         self.language = language
     }
 

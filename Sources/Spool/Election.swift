@@ -53,6 +53,7 @@ package final class Election {
     /// shows other hosts' changes only then.
     ///
     /// - Throws: later, if somebody was.
+    @export(interface)
     package func checkTerm() throws(Failure) {
         let sign = try systemCalls { () throws(SystemError) in
             try Sign(try FileDescriptor.open(path, .read))

@@ -5,6 +5,7 @@ import Unix
 extension Intake {
     /// Reads from the receipts what earlier drainers did with the notifications that are still in the spool,
     /// and opens the receipts for appending.
+    @export(interface)
     package func recover(at now: Timestamp) throws(Failure) {
         held = [:]
         recovered = [:]
@@ -66,6 +67,7 @@ extension Intake {
     /// about any notification that is still in the spool.
     ///
     /// - Parameter distance: the bytes of receipts after which a new checkpoint is worth the work.
+    @export(interface)
     package func writeCheckpoint(after distance: Int = 0) throws(Failure) {
         // Only durable receipts may be skipped.
         guard log.pendingBytes == 0, checkpoint.isWorthwhile(log.position, distance) else { return }

@@ -34,6 +34,7 @@ package final class Intake {
     private var movingSince: Instant?
 
     /// Call ``recover(at:)`` before anything else.
+    @export(interface)
     package init(
         spool: Spool, log: ReceiptLog, report: @escaping (Failure) -> Void = { _ in }
     ) {
@@ -49,6 +50,7 @@ package final class Intake {
 
     /// Takes the next notification of a lane that is not in hand; `nil` at the end of the lane's folder,
     /// after which it starts again.
+    @export(interface)
     package func next(in lane: Lane) throws(Failure) -> SpoolFile? {
         guard let list = lists.first(where: { $0.lane == lane })?.list else { return nil }
         listAgainIfMoving()
@@ -65,14 +67,23 @@ package final class Intake {
     ///
     /// - Returns: `false` if it could not be moved and is still in hand.
     package func moveToBacklog(_ file: SpoolFile) -> Bool {
-        let folder = spool.ready(.backlog)
+        guard move(file, to: .backlog) else { return false }
+        movingSince = movingSince ?? Instant.now
+        return true
+    }
+
+    /// Moves a notification to a lane's folder, to be taken from there.
+    ///
+    /// - Returns: `false` if it could not be moved and is still in hand.
+    @export(interface)
+    package func move(_ file: SpoolFile, to lane: Lane) -> Bool {
+        let folder = spool.ready(lane)
         do throws(SystemError) {
             try Files.makeFolder(folder)
             try Files.rename(file.path, "\(folder)/\(file.notification.id).jsonl")
         } catch { return false }
         removeIfWaiting(Files.parent(of: file.path))
         leave(file)
-        movingSince = movingSince ?? Instant.now
         return true
     }
 
@@ -86,6 +97,7 @@ package final class Intake {
 
     /// Takes the next notification that is due and not in hand; `nil` after the last one, after which it
     /// starts again.
+    @export(interface)
     package func nextDue(at now: Timestamp) throws(Failure) -> SpoolFile? {
         self.now = now
         var folders: [WaitingFolder]
@@ -177,6 +189,7 @@ package final class Intake {
     }
 
     /// Puts the devices without an outcome off until a moment. Devices that have failed get one failure more.
+    @export(interface)
     package func putOff(_ file: SpoolFile, until moment: Timestamp) throws(Failure) {
         let folder = WaitingFolder(
             .putOff(until: moment), now: now, expires: file.notification.expires)
@@ -190,8 +203,8 @@ package final class Intake {
         try spool.write(path) { (writer) throws(Failure) in
             try writer.append(members)
             while var device = try whole.nextOfAll() {
-                if let trouble = whole.progress.trouble(of: device.number) {
-                    device.failures = device.failures(after: trouble)
+                if let kind = whole.progress.kind(of: device.number) {
+                    device.failures = device.failures(after: kind)
                 }
                 device.isInDoubt = whole.isInDoubt(device)
                 try writer.append(device.members)

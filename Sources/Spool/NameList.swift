@@ -101,11 +101,6 @@ package func newID(for user: UserID?) throws(Failure) -> String {
     return String(decoding: Array(id.utf8.dropLast(4)), as: UTF8.self) + digits
 }
 
-/// The id of a player's turn notice by its number: a program that was interrupted finds it again.
-package func turnNoticeID(_ player: PlayerID, _ notice: Int64) -> String {
-    stableUUID("turns/\(player)/\(notice)")
-}
-
 /// The group of a file name: the value of the last four digits of its id. With fewer digits, one of 256 users
 /// would wait behind another one's messages.
 private func groupOfFile(_ name: String) -> Int {

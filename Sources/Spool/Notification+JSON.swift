@@ -40,7 +40,7 @@ extension Notification {
             delayed = known
         }
         life = members["life"]?.integer.map { .milliseconds($0) }
-        throttle = members["throttle"]?.integer.flatMap { $0 > 0 ? $0 : nil }
+        throttle = members["throttle"]?.integer.flatMap { $0 > 0 ? min($0, Throttle.most) : nil }
         hasOwnExpiration = members["own_life"]?.bool ?? false
         if let json = members["series"] {
             guard let known = Series(json) else { return nil }
@@ -131,9 +131,9 @@ extension Delivery {
         setAlternate(to: members["also"]?.bool == true ? number : nil)
         deviceID = members["device_id"]?.string
         stamp = members["stamp"]?.integer
-        for trouble in Trouble.allCases {
-            guard let count = members["\(trouble.rawValue)_failures"]?.count else { continue }
-            failures = Failures(trouble, count: Int(count))
+        for kind in FailureKind.allCases {
+            guard let count = members["\(kind.rawValue)_failures"]?.count else { continue }
+            failures = Failures(kind, count: Int(count))
         }
         isInDoubt = members["in_doubt"]?.bool ?? false
     }
@@ -153,7 +153,7 @@ extension Delivery {
         members["stamp"] = stamp.map { .integer($0) }
         members["proven"] = isProven ? true : nil
         if let failures {
-            members["\(failures.trouble.rawValue)_failures"] = .integer(Int64(failures.count))
+            members["\(failures.kind.rawValue)_failures"] = .integer(Int64(failures.count))
         }
         members["in_doubt"] = isInDoubt ? true : nil
         return members

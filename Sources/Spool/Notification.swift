@@ -1,3 +1,4 @@
+import Crypto
 import Turnstone
 
 /// An accepted notification. It leaves the spool when each of its devices has an outcome.
@@ -112,6 +113,7 @@ package struct Notification: Equatable, Sendable {
     /// is sent even if its kind is switched off.
     package var isClear: Bool { push.type == .background && series != nil }
 
+    @export(interface)
     package init(
         id: String, user: UserID?, accepted: Timestamp, expires: Timestamp, push: PushContent,
         turns: NotifiedTurns? = nil
@@ -123,4 +125,9 @@ package struct Notification: Equatable, Sendable {
         self.push = push
         self.turns = turns
     }
+}
+
+/// The id of a player's turn notice by its number: a program that was interrupted finds it again.
+package func turnNoticeID(_ player: PlayerID, _ notice: Int64) -> String {
+    stableUUID("turns/\(player)/\(notice)")
 }

@@ -11,4 +11,6 @@ package struct OpenNotification {
     package let until: Timestamp
     /// Whether its sender requested that moment.
     package let isScheduled: Bool
+    /// Whether an attempt had no answer, so that one of those devices may have it.
+    package internal(set) var isInDoubt: Bool
 }

@@ -30,6 +30,7 @@ package struct PreparedNotification {
 
     /// Makes the names of its files durable. From then on, ``Spools/complete(_:in:)`` can accept it if this
     /// process is killed.
+    @export(interface)
     package mutating func makeFindable() throws(Failure) {
         do throws(SystemError) {
             for path in parts + [path] { try Files.synchronizeFolder(of: path) }

@@ -10,7 +10,7 @@ struct Progress {
     var doubtful = NumberSet()
     /// Devices that have failed in this pass. Receipts do not record this, so after a crash they count as not
     /// tried.
-    private var failed: [Trouble: NumberSet] = [:]
+    private var failed: [FailureKind: NumberSet] = [:]
     /// Whether the push service accepted it for any device.
     var isReached = false
     /// The position of its first receipt.
@@ -22,12 +22,12 @@ struct Progress {
     /// Whether the receipts say that its file could not be read.
     var isSetAside = false
 
-    mutating func fail(_ number: Int, _ trouble: Trouble) {
-        failed[trouble, default: NumberSet()].insert(number)
+    mutating func fail(_ number: Int, _ kind: FailureKind) {
+        failed[kind, default: NumberSet()].insert(number)
     }
 
     /// How a device failed in this pass; `nil` if it has not failed.
-    func trouble(of number: Int) -> Trouble? { failed.first { $0.value.contains(number) }?.key }
+    func kind(of number: Int) -> FailureKind? { failed.first { $0.value.contains(number) }?.key }
 
     mutating func settle(_ number: Int, _ outcome: Outcome) {
         settled.insert(number)

@@ -66,6 +66,7 @@ package struct DelayCounts: Equatable, Sendable {
 
     /// The range's upper end that a share of the delays does not exceed, in milliseconds; `nil` if there are
     /// none, or if it is in the last range.
+    @export(interface)
     package func bound(of percent: Int) -> Int64? {
         // In two parts, because a damaged file may have counts of any size.
         let needed = sum / 100 * percent + (sum % 100 * percent + 99) / 100

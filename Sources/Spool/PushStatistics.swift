@@ -31,6 +31,7 @@ extension Spools {
     /// - Parameter end: when to stop reading.
     /// - Returns: the counts of all days so far. If another process is counting, it is what that one has
     ///   stored.
+    @export(interface)
     package func statistics(at now: Timestamp, until end: Instant) throws(Failure) -> PushStatistics
     {
         let first = CalendarDate(now - .days(Int64(PushStatistics.days))).dayText
@@ -53,10 +54,16 @@ extension Spools {
         for day in days.sorted(by: >) {
             let path = "\(statistics)/\(day).json"
             var counts = try DayCounts(path)
-            for (log, volumes) in logs {
-                for volume in volumes where volume.day == day {
-                    try counts.read(log, volume, until: isCounting ? end : .first)
+            let parts = logs.flatMap { (log, volumes) in
+                volumes.filter { $0.day == day }.map { (log, $0) }
+            }
+            if isCounting {
+                for (log, volume) in parts where try counts.isAhead(of: log, volume) {
+                    counts = .anew
                 }
+            }
+            for (log, volume) in parts {
+                try counts.read(log, volume, until: isCounting ? end : .first)
             }
             if isCounting, counts.hasChanged { try counts.write(path) }
             result.uncounted += counts.uncounted
@@ -91,7 +98,7 @@ extension PushStatistics {
 /// What was counted of the receipts of one day.
 private struct DayCounts {
     private(set) var hours: [PushStatistics.Hour] = []
-    /// By service and term: how many bytes were read.
+    /// By queue and term: how many bytes were read.
     private var read = JSONObject()
     private(set) var hasChanged = false
     private(set) var uncounted = 0
@@ -154,18 +161,18 @@ private struct DayCounts {
             size = try file.size()
         } catch {
             // `health` reports what cannot be read.
-            guard error.errno.isFileSpecific || error.errno == .noEntry else { throw error.failure }
+            guard error.errno.concernsOneFile || error.errno == .noEntry else {
+                throw error.failure
+            }
             return
         }
         var offset = Int(read[name]?.count ?? 0)
-        // A power failure has removed lines that were not durable, or the folder is a backup.
-        if offset > size, end > .first {
-            self = DayCounts()
-            hasChanged = true
-            offset = 0
-        }
         while offset < size, Instant.now < end {
-            let bytes = try systemCalls(file.read(upTo: Self.piece, at: offset))
+            let bytes: [UInt8]
+            do throws(SystemError) { bytes = try file.read(upTo: Self.piece, at: offset) } catch {
+                guard error.errno.concernsOneFile else { throw error.failure }
+                break
+            }
             guard let last = bytes.lastIndex(of: UInt8(ascii: "\n")) else {
                 guard bytes.count == Self.piece else { break }  // half a line at the end
                 let next = try systemCalls(file.nextData(from: offset + bytes.count))
@@ -183,6 +190,29 @@ private struct DayCounts {
     }
 
     private init() {}
+
+    /// Without any line counted, to count them all again.
+    static var anew: DayCounts {
+        var counts = DayCounts()
+        counts.hasChanged = true
+        return counts
+    }
+
+    /// Whether a file of receipts is shorter than what was counted of it: a power failure has removed lines that
+    /// were not durable, or the folder is a backup.
+    func isAhead(
+        of log: ReceiptLog, _ volume: ReceiptLog.Volume
+    ) throws(Failure) -> Bool {
+        guard let counted = read["\(log.queue.text).\(volume.term)"]?.count else { return false }
+        do throws(SystemError) {
+            return try counted > FileDescriptor.open(log.path(volume), .read).size()
+        } catch {
+            guard error.errno.concernsOneFile || error.errno == .noEntry else {
+                throw error.failure
+            }
+            return false
+        }
+    }
 
     private mutating func count(
         _ bytes: [UInt8], upTo last: Int, of service: PushService, on day: String

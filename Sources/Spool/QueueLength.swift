@@ -24,6 +24,7 @@ extension Spool {
     /// Counts the notifications without opening them: a million names take about half a second.
     ///
     /// - Parameter end: when to stop counting.
+    @export(interface)
     package func length(until end: Instant) throws(Failure) -> QueueLength {
         var length = QueueLength()
         length.urgent = try count(ready(.urgent), until: end, &length.isComplete)
@@ -57,6 +58,7 @@ extension Spool {
     }
 
     /// Counts the messages that are held for a user.
+    @export(interface)
     package func heldCount(of user: UserID, until end: Instant) throws(Failure) -> Int {
         let prefix = HeldBox.prefix(of: user).utf8
         var sum = 0

@@ -4,7 +4,7 @@ import Turnstone
 /// Names a queue: the push service that it is for, and which of the service's queues it is.
 ///
 /// `TURNSTONE_SHARDS` says how many queues each service has. A user's pushes of one service are always in the
-/// same one, so that they stay in order. What no user is named for has a queue by its token or channel.
+/// same one, so that they stay in order. A push without a user goes to the queue of its token or channel.
 package struct QueueName: Hashable, Sendable {
     package let service: PushService
     /// From 1.
@@ -19,6 +19,7 @@ package struct QueueName: Hashable, Sendable {
     }
 
     /// Reads the form that ``text`` writes; `nil` for any other.
+    @export(interface)
     package init?(_ text: String) {
         let parts = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
             .map { String(decoding: Array($0), as: UTF8.self) }
@@ -54,7 +55,7 @@ extension QueueName {
         count == 1 ? 1 : number(of: user.text, among: count)
     }
 
-    /// Which of `count` queues the pushes to a device or channel are in for which no user is named.
+    /// Which of `count` queues has the pushes to a device or channel that name no user, from 1.
     package static func number(of aim: Delivery.Aim, among count: Int) -> Int {
         guard count > 1 else { return 1 }
         switch aim {

@@ -12,6 +12,7 @@ package struct ReceiptHistory {
 
     /// - Parameter place: where an earlier reading stopped, to go on there; `nil` to begin with the newest
     ///   receipt.
+    @export(interface)
     package init(of user: UserID, in spools: Spools, from place: Place? = nil) throws(Failure) {
         volumes = []
         for spool in try spools.all() {
@@ -25,9 +26,10 @@ package struct ReceiptHistory {
     /// The next older receipt; `nil` after the oldest, or once the deadline has passed.
     ///
     /// However early the deadline is, some receipts are read, so that repeated calls reach the end.
+    @export(interface)
     package mutating func next(until deadline: Instant) throws(Failure) -> Receipt? {
         while true {
-            // What a queue has not read yet may be newer than what another one has found.
+            // An unread receipt of one queue may be newer than a found receipt of another.
             var newest: (place: Int, receipt: Receipt)?
             var unread: (place: Int, bound: Timestamp)?
             for (place, volume) in volumes.enumerated() {
@@ -82,10 +84,11 @@ package struct ReceiptHistory {
 
 extension ReceiptHistory.Place {
     /// Reads the form that ``text`` writes.
+    @export(interface)
     package init?(_ text: String) {
         self.init()
         let parts = text.utf8.split(separator: UInt8(ascii: "~"), omittingEmptySubsequences: false)
-        guard parts.count <= 256 else { return nil }
+        guard parts.count <= 1024 else { return nil }
         for part in parts {
             let members = part.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
                 .map { String(decoding: Array($0), as: UTF8.self) }
@@ -147,7 +150,7 @@ private struct BackwardReceipts {
         self.log = log
         self.user = user
         self.volumes = volumes
-        member = Array("\"user\":".utf8) + JSON.text(.string(user.text)) + [UInt8(ascii: ",")]
+        member = Array("\"user\":".utf8) + quotedText(user.text) + [UInt8(ascii: ",")]
     }
 
     var queue: QueueName { log.queue }
@@ -175,7 +178,11 @@ private struct BackwardReceipts {
         guard let volume = volumes.last else { return }
         guard let file = try open(volume), let end = start, end > 0 else { return leave() }
         let begin = max(0, end - Self.piece)
-        let bytes = try systemCalls(file.read(upTo: end - begin, at: begin))
+        let bytes: [UInt8]
+        do throws(SystemError) { bytes = try file.read(upTo: end - begin, at: begin) } catch {
+            guard error.errno.concernsOneFile else { throw error.failure }
+            return leave()
+        }
         // A line that begins before the piece is read with the piece before.
         var first = 0
         if begin > 0 {
@@ -207,7 +214,9 @@ private struct BackwardReceipts {
             self.file = file
             return file
         } catch {
-            guard error.errno.isFileSpecific || error.errno == .noEntry else { throw error.failure }
+            guard error.errno.concernsOneFile || error.errno == .noEntry else {
+                throw error.failure
+            }
             return nil
         }
     }

@@ -42,6 +42,7 @@ extension ReceiptLog {
     }
 
     /// Records an attempt.
+    @export(interface)
     package func append(_ attempt: Attempt, of delivery: Delivery, in file: SpoolFile) {
         flushSending()
         var line = begin(file)
@@ -52,7 +53,7 @@ extension ReceiptLog {
             file.progress.doubtful.insert(delivery.number)
         }
         if let outcome = attempt.outcome { file.progress.settle(delivery.number, outcome) }
-        if let trouble = attempt.trouble { file.progress.fail(delivery.number, trouble) }
+        if let kind = attempt.kind { file.progress.fail(delivery.number, kind) }
         // Before the delivery's own line: if that line survives a crash, these do too.
         for id in delivery.brings ?? file.notification.messageIDs {
             append(
@@ -68,6 +69,7 @@ extension ReceiptLog {
     }
 
     /// Records an attempt for a message that the notification brings.
+    @export(interface)
     package func append(
         _ attempt: Attempt, ofMessage id: String, _ delivery: Delivery, in file: SpoolFile,
         isRepeat: Bool = false, isInDoubt: Bool = false
@@ -85,6 +87,7 @@ extension ReceiptLog {
     /// - Parameters:
     ///   - count: the number of devices that they do not go to.
     ///   - release: the id of the notification that brings the messages to the others.
+    @export(interface)
     package func append(
         held ids: [String], _ outcome: Outcome, _ reason: String?, onDevices count: Int64,
         of user: UserID, in release: String, at now: Timestamp

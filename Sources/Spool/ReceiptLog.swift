@@ -112,6 +112,7 @@ package final class ReceiptLog {
 
     /// Reserves disk space for the receipts of the pushes in flight, so that they can be written even if the
     /// disk fills up meanwhile. Call it before pushes are sent.
+    @export(interface)
     package func makeRoom() throws(Failure) {
         guard canReserve, position.offset + Self.reserve / 2 > reserved else { return }
         if file == nil { try open() }
@@ -136,6 +137,7 @@ package final class ReceiptLog {
     ///
     /// - Throws: if writing fails. Nothing is lost then: the next call writes the lines again at the same
     ///   place.
+    @export(interface)
     package func commit() throws(Failure) {
         do throws(Failure) {
             try write()

@@ -40,6 +40,7 @@ package struct ReceiptsStart: Equatable, Sendable {
 
 extension ReceiptsStart {
     /// Reads the form that ``json`` writes. Earlier versions wrote one place, in the receipts of APNs.
+    @export(interface)
     package init?(_ json: JSONValue) {
         guard let members = json.object else { return nil }
         if let position = ReceiptLog.Position(json) {

@@ -67,6 +67,7 @@ package final class SeriesGroup<Push> {
     /// Records the devices that a notification is still for.
     ///
     /// - Parameter state: how it waits in the spool; `nil` if it is in hand.
+    @export(interface)
     package func add(
         _ notification: Notification, devices: [String],
         waiting state: (until: Timestamp, isScheduled: Bool)? = nil
@@ -90,6 +91,7 @@ package final class SeriesGroup<Push> {
     ///
     /// - Parameter moment: until when it was put off; `nil` if it is finished.
     /// - Returns: the pushes that waited for it.
+    @export(interface)
     package func leave(_ id: String, putOffUntil moment: Timestamp?) -> [Push] {
         inHand.remove(id)
         unread.remove(id)

@@ -51,6 +51,7 @@ extension Spool {
     ///
     /// - Parameter takeBack: see ``Spools/cancel(_:at:takeBack:)``.
     /// - Returns: whether the receipts say what became of it. If not, they soon will.
+    @export(interface)
     package func cancel(
         _ id: String, at now: Timestamp,
         takeBack: (Notification, Set<UserID>?) throws(Failure) -> Void
@@ -81,6 +82,7 @@ extension Intake {
     /// Takes the notifications that were cancelled since the last call.
     ///
     /// - Returns: those that are in the spool and not in hand.
+    @export(interface)
     package func takeCancelled() throws(Failure) -> [SpoolFile] {
         var names: [String] = []
         do throws(Failure) { names = try spool.cancelledIDs() } catch {

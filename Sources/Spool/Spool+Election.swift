@@ -11,6 +11,7 @@ extension Spool {
     var lockPath: String { "\(folder)/drainer.lock" }
 
     /// The right to be the drainer, or `nil` if another process has it.
+    @export(interface)
     package func election() throws(Failure) -> Election? {
         let locked = try systemCalls { () throws(SystemError) -> FileDescriptor? in
             try Files.makeFolder(folder)

@@ -148,9 +148,9 @@ extension Spool {
         of user: UserID, _ unreadable: inout Skipped, in isIncluded: (String) -> Bool
     ) throws(Failure) -> Int {
         // With its comma the whole member is replaced: blanks between members mean nothing.
-        let member = Array("\"user\":".utf8) + JSON.text(.string(user.text)) + [UInt8(ascii: ",")]
+        let member = Array("\"user\":".utf8) + quotedText(user.text) + [UInt8(ascii: ",")]
         // Also files that were moved out of the way, which have a longer name.
-        let rest = ".\(service.rawValue)."
+        let rest = ".\(queue.text)."
         return try overwrite(
             member, isWord: false, with: UInt8(ascii: " "), in: ReceiptLog(of: self).folder,
             &unreadable

@@ -9,6 +9,7 @@ extension Spool {
 
     /// Since when the oldest notification that could be sent now has waited. It checks up to a hundred files
     /// of each lane: if nothing is sent, all of them get old.
+    @export(interface)
     package func oldestDue(at now: Timestamp) throws(Failure) -> Timestamp? {
         var oldest = try oldestPutOff(at: now)
         for lane in Lane.all {

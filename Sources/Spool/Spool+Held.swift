@@ -23,6 +23,7 @@ extension Spool {
     /// Puts a message into a device's box, to be looked at again at a moment.
     ///
     /// - Parameter moment: that moment. If the message expires earlier, it is looked at then.
+    @export(interface)
     package func hold(
         _ message: Notification, _ delivery: Delivery, in box: HeldBox, until moment: Timestamp,
         now: Timestamp
@@ -50,6 +51,7 @@ extension Spool {
     }
 
     /// The boxes whose moment has come, at most `most` of them.
+    @export(interface)
     package func dueBoxes(
         among moments: HeldMoments, at now: Timestamp, most: Int
     ) throws(Failure) -> [HeldBox] {
@@ -82,6 +84,7 @@ extension Spool {
     /// The names of all boxes in which a message is held, or was held before it went into a release. For a
     /// message to many devices, call this once: a search for each device would go through all moments each
     /// time.
+    @export(interface)
     package func boxes(of message: String) throws(Failure) -> Set<String> {
         var found = try releasedBoxes(of: message)
         for moment in try moments() {
@@ -145,6 +148,7 @@ extension Spool {
     ///
     /// - Returns: the moment until which the last of it was held; `nil` if there is nothing.
     @discardableResult
+    @export(interface)
     package func release(
         _ box: HeldBox, as release: String, among moments: HeldMoments
     ) throws(Failure) -> Timestamp? {
@@ -164,6 +168,7 @@ extension Spool {
     }
 
     /// Moves messages from a release back into the box, until a moment or until the first of them expires.
+    @export(interface)
     package func putBack(
         _ messages: [HeldMessage], of release: String, into box: HeldBox, until moment: Timestamp,
         now: Timestamp
@@ -184,6 +189,7 @@ extension Spool {
     /// Makes everything that is held for a user due, so that the drainer looks at it again as soon as it can.
     ///
     /// - Returns: whether anything is held.
+    @export(interface)
     package func lookAgain(at user: UserID, now: Timestamp) throws(Failure) -> Bool {
         var isAnything = false
         let prefix = HeldBox.prefix(of: user)
@@ -266,27 +272,39 @@ extension Spool {
     ///
     /// - Parameters:
     ///   - target: the queue of a user, by the digest of the user's id in the name of a box.
+    ///   - report: called with the failure of each file or folder that cannot be moved, and stays.
     ///   - prepare: called with each message, and the queue that it goes to, before it is moved.
     func moveHeld(
-        to target: (String) -> Spool, prepare: (Notification, Spool) throws(Failure) -> Void
+        to target: (String) -> Spool, report: (Failure) -> Void,
+        prepare: (Notification, Spool) throws(Failure) -> Void
     ) throws(Failure) {
         for moment in try moments() {
             let folder = "\(boxes)/\(moment.name)"
             for name in try names(in: folder) where HeldBox(folder: name) != nil {
                 let box = "\(folder)/\(name)"
                 let queue = target(name)
-                try forEachMessage(in: box) { (message) throws(Failure) in
-                    try prepare(message, queue)
+                do throws(Failure) {
+                    try forEachMessage(in: box) { (message) throws(Failure) in
+                        try prepare(message, queue)
+                    }
+                    try move(box, to: "\(queue.boxes)/\(moment.name)/\(name)")
+                } catch {
+                    guard error.file != nil else { throw error }
+                    report(error)
                 }
-                try move(box, to: "\(queue.boxes)/\(moment.name)/\(name)")
             }
             Files.removeEmptyFolder(folder)
         }
         for release in try names(in: released) where release.utf8.count == 36 {
-            let messages = try messages(of: release, damaged: { (_, _, _) in })
-            let queue = target(messages.first?.box?.name ?? "")
-            for message in messages { try prepare(message.notification, queue) }
-            try move(released(release), to: queue.released(release))
+            do throws(Failure) {
+                let messages = try messages(of: release, damaged: { (_, _, _) in })
+                let queue = target(messages.first?.box?.name ?? "")
+                for message in messages { try prepare(message.notification, queue) }
+                try move(released(release), to: queue.released(release))
+            } catch {
+                guard error.file != nil else { throw error }
+                report(error)
+            }
         }
     }
 
@@ -308,6 +326,7 @@ extension Spool {
 extension Spool {
     /// The releases whose notification is not in the spool: they are not accepted yet, or finished and not
     /// removed.
+    @export(interface)
     package func orphanedReleases() throws(Failure) -> [String] {
         let releases = try names(in: released).filter { $0.utf8.count == 36 }
         guard releases.count > 64 else {
@@ -339,6 +358,7 @@ extension Spool {
     /// The messages that a release brings, oldest first.
     ///
     /// - Parameter damaged: called with the id of each message whose file cannot be used.
+    @export(interface)
     package func messages(
         of release: String,
         damaged: (_ message: String, _ path: String, Failure) throws(Failure) -> Void
@@ -398,6 +418,7 @@ extension Spool {
 
     /// Removes the messages that a release has brought. Call it before the release itself is removed:
     /// otherwise they would be sent again.
+    @export(interface)
     package func finishRelease(_ release: String, now: Timestamp) throws(Failure) {
         let messages = try messages(of: release) { (_, path, _) in Files.remove(path) }
         for message in messages where Files.remove(message.path) {

@@ -27,7 +27,8 @@ extension Spool {
         }
     }
 
-    /// Makes a mark of another queue's notification in this one, unless it has it.
+    /// Makes a mark of another queue's notification in this one, or adds to it that the notification was in that
+    /// queue as well.
     ///
     /// - Parameter series: one with a key of the mark's.
     func copy(
@@ -35,11 +36,20 @@ extension Spool {
     ) throws(Failure) {
         let key = Files.name(of: Files.parent(of: Files.parent(of: mark.path)))
         let path = "\(folder(key, mark.scope))/\(Files.name(of: mark.path))"
-        guard try !systemCalls(Files.exists(path)), var members = mark.members else { return }
+        guard let source = mark.members else { return }
+        let known = SeriesMark(
+            folder: Files.parent(of: path), scope: mark.scope, name: Files.name(of: path))?.members
+        var members = known ?? source
         var earlier = members["earlier"]?.object ?? [:]
-        earlier[queue.text] = members["receipts"]
+        for member in source["earlier"]?.object?.members ?? [] {
+            earlier[member.name] = earlier[member.name] ?? member.value
+        }
+        earlier[queue.text] = earlier[queue.text] ?? source["receipts"]
         members["earlier"] = .object(earlier)
-        members["receipts"] = try receiptsStart(notBefore: nil, at: now).json
+        guard members != known else { return }
+        if known == nil {
+            members["receipts"] = try receiptsStart(notBefore: nil, at: now).json
+        }
         try write(path) { (writer) throws(Failure) in try writer.append(members) }
     }
 
@@ -52,6 +62,7 @@ extension Spool {
     }
 
     /// The same for one of the series' keys.
+    @export(interface)
     package func marks(
         of key: String, concerning scope: String
     ) throws(Failure) -> [SeriesMark] {
@@ -104,6 +115,7 @@ extension Spool {
     /// Removes the marks that a crash or a race of two programs has left. Every half minute it takes the
     /// series whose keys begin with a different byte. (257 is prime, so each of the 256 bytes gets its turn
     /// whatever the time between two runs.)
+    @export(interface)
     package func sweepSeries(at now: Timestamp) throws(Failure) {
         guard let turn = UInt8(exactly: now.seconds / 30 % 257) else { return }
         // The drainer counts held messages meanwhile, and could renew a mark that has just expired.
@@ -174,6 +186,7 @@ extension Spool {
 extension Intake {
     /// The ids in receipts (``DeviceToken/publicID``) of the devices that a notification has reached or may
     /// have reached. Call ``ReceiptLog/write()`` first: lines that were only appended are not found.
+    @export(interface)
     package func devicesReached(by mark: SeriesMark) throws(Failure) -> [String] {
         guard let receipts = mark.receipts else { return [] }
         var devices: [String] = []
@@ -204,6 +217,7 @@ extension Intake {
     ///   - token: the device's token. Only receipts of messages have a device id, others have the beginning
     ///     of the token.
     ///   - ids: the ids of the device, and of others that were merged with it.
+    @export(interface)
     package func hasReached(
         _ notification: String, from start: (QueueName) -> ReceiptLog.Position,
         _ token: DeviceToken, orAnyOf ids: [String]

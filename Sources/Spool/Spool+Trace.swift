@@ -5,6 +5,7 @@ extension Spool {
     /// A position before all receipts of a notification that is accepted now.
     ///
     /// - Parameter moment: the moment before which it is not sent.
+    @export(interface)
     package func receiptsStart(notBefore moment: Timestamp?, at now: Timestamp) throws(Failure)
         -> ReceiptLog.Position
     {

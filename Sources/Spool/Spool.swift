@@ -95,6 +95,7 @@ package struct Spool {
     }
 
     /// The notification of this id, in whatever folder it is.
+    @export(interface)
     package func find(_ id: String) throws(Failure) -> Notification? {
         // Look twice, because it may be put off meanwhile, into a folder that did not exist a moment ago.
         for _ in 0..<2 {
@@ -135,6 +136,7 @@ package struct Spool {
     /// Whether a notification waits for another attempt to reach a device, and cannot have reached it yet.
     ///
     /// - Parameter ids: the ids of the device in receipts.
+    @export(interface)
     package func isMissed(_ id: String, by ids: [String]) throws(Failure) -> Bool {
         for path in try paths(of: id) where path.utf8.starts(with: waiting.utf8) {
             do throws(Failure) {
@@ -159,7 +161,9 @@ package struct Spool {
             guard let file = try SpoolFile.open(path) else { return nil }
             file.progress = progress
             var devices: [String] = []
+            var isInDoubt = false
             while let delivery = try file.next() {
+                if file.isInDoubt(delivery) { isInDoubt = true }
                 if let device = delivery.device { devices.append(device) }
             }
             let folder = WaitingFolder(name: Files.name(of: Files.parent(of: path)))
@@ -167,7 +171,8 @@ package struct Spool {
                 notification: file.notification, devices: devices,
                 until: folder?.until ?? Timestamp(milliseconds: 0),
                 isScheduled: folder != nil
-                    && (folder?.since == nil || file.notification.delayed != nil))
+                    && (folder?.since == nil || file.notification.delayed != nil),
+                isInDoubt: isInDoubt)
         } catch {
             guard Damage.explains(error) else { throw error }
             return nil
@@ -213,11 +218,7 @@ package struct Spool {
 
     /// Whether a drainer would find something to do: for programs that might start one.
     package func hasWork(at now: Timestamp) throws(Failure) -> Bool {
-        try hasWork(at: now, in: Lane.all)
-    }
-
-    private func hasWork(at now: Timestamp, in lanes: [Lane]) throws(Failure) -> Bool {
-        if try hasReady(in: lanes) { return true }
+        if try hasReady() { return true }
         if try hasCancellations() { return true }
         return try nextDue(at: now).map { $0 <= now } ?? false
     }
@@ -228,9 +229,11 @@ package struct Spool {
         return try !isBeingDrained()
     }
 
-    /// The same without throttled notifications, whose next pushes may not leave yet.
-    package func needsDrainerAtOnce(at now: Timestamp) throws(Failure) -> Bool {
-        guard try hasWork(at: now, in: Lane.all.filter { $0 != .throttled }) else { return false }
+    /// Whether a notification was accepted, or cancelled, that no drainer has seen. Throttled ones do not count:
+    /// their next pushes may not leave yet.
+    package func needsDrainerAtOnce() throws(Failure) -> Bool {
+        if try hasReady(in: Lane.all.filter { $0 != .throttled }) { return try !isBeingDrained() }
+        guard try hasCancellations() else { return false }
         return try !isBeingDrained()
     }
 
@@ -243,6 +246,7 @@ package struct Spool {
     }
 
     /// The earliest moment at which a waiting notification or a box is due.
+    @export(interface)
     package func nextDue(at now: Timestamp) throws(Failure) -> Timestamp? {
         let folders = try waitingFolders()
         var waiting = try first(among: folders.filter { $0.isDue(at: now) }).map { due in

@@ -67,6 +67,7 @@ package final class SpoolFile {
     /// Returns the next device without an outcome; `nil` at the end.
     ///
     /// - Throws: `corrupt` if a line is not a device.
+    @export(interface)
     package func next() throws(Failure) -> Delivery? {
         while let delivery = try nextOfAll() {
             guard !delivery.isAlternate else { continue }
@@ -109,6 +110,7 @@ package final class SpoolFile {
     package var lane: Lane { notification.lane(devices: isSmall ? 1 : .max) }
 
     /// The other remaining deliveries to devices with this token.
+    @export(interface)
     package func others(
         than delivery: Delivery, for token: DeviceToken
     ) throws(Failure) -> [Delivery] {

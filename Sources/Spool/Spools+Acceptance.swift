@@ -125,6 +125,7 @@ extension Spools {
     /// Accepts a notification whose acceptance was interrupted after ``PreparedNotification/makeFindable()``.
     ///
     /// - Parameter place: its ``PreparedNotification/folder``. Earlier versions had one queue, that of APNs.
+    @export(interface)
     package func complete(_ id: String, in place: String) throws(Failure) {
         if place == Self.joint {
             try nameFile(joint(id))

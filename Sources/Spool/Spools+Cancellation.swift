@@ -10,6 +10,7 @@ extension Spools {
     ///   ends, with the users whom it may not have reached; `nil` if these are not known. After a crash it may
     ///   be called again.
     /// - Returns: whether the receipts say what became of it. If not, they soon will.
+    @export(interface)
     package func cancel(
         _ id: String, at now: Timestamp,
         takeBack: (Notification, Set<UserID>?) throws(Failure) -> Void

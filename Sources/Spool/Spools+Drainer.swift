@@ -58,6 +58,7 @@ extension Spools {
 
     /// Starts a new log file when the log has become long, if this process writes it: a drainer may run for
     /// months. If another drainer has started one, this process goes on in that.
+    @export(interface)
     package func keepLogShort() throws(Failure) {
         guard StandardStreams.errorsGo(to: log) || StandardStreams.errorsGo(to: "\(log).1") else {
             return

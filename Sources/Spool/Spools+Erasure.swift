@@ -35,6 +35,7 @@ extension Spools {
     /// they have not sent in the queues.
     ///
     /// - Throws: later, if a drainer has not ended after 8 s.
+    @export(interface)
     package func electionsStoppingDrainers() throws(Failure) -> Elections {
         let elections = Elections()
         do throws(Failure) {
@@ -82,64 +83,4 @@ extension Spools {
             sleep(for: .milliseconds(20))
         }
     }
-}
-
-/// The right to be the drainer of every queue.
-package final class Elections {
-    private var held: [(spool: Spool, election: Election)] = []
-    /// What an erasure found in each queue.
-    private var erased: [Spool.Erased] = []
-
-    fileprivate func hold(_ queue: QueueName) -> Bool {
-        held.contains { $0.spool.queue == queue }
-    }
-
-    fileprivate func add(_ spool: Spool, _ election: Election) { held.append((spool, election)) }
-
-    /// Cancels everything that waits for the user. Removes the user from notifications that are for others as
-    /// well, and from the receipts that a drainer may still write. The lines of receipts stay where they are.
-    ///
-    /// After a crash, call it again to finish.
-    ///
-    /// - Parameters:
-    ///   - opponents: players whose turn notices may name the user.
-    ///   - report: called for each file that could not be read. The user is erased from the others all the
-    ///     same.
-    package func erase(
-        _ user: UserID, opponents: [UserID], at now: Timestamp,
-        report: @escaping (Failure) -> Void
-    ) throws(Failure) {
-        erased = []
-        for (spool, election) in held {
-            erased.append(
-                try spool.erase(
-                    user, opponents: opponents, elected: election, at: now, report: report))
-        }
-    }
-
-    /// Erases the user from the receipts of earlier days. No drainer writes to them, so delivery may go on
-    /// meanwhile: call it after ``end()``.
-    ///
-    /// - Returns: what this and ``erase(_:opponents:at:report:)`` found.
-    package func eraseClosedReceipts(
-        of user: UserID, report: @escaping (Failure) -> Void
-    ) throws(Failure) -> Spool.Erased {
-        var all = Spool.Erased()
-        for (number, (spool, _)) in held.enumerated() where erased.indices.contains(number) {
-            try spool.eraseClosedReceipts(of: user, after: &erased[number], report: report)
-            all.add(erased[number])
-        }
-        return all
-    }
-
-    /// Moves everything that waits in these queues, all of one service, to the present ones.
-    func move(
-        to spools: Spools, at now: Timestamp, report: @escaping (Failure) -> Void
-    ) throws(Failure) {
-        guard let service = held.first?.spool.service else { return }
-        try QueueMove(held, of: service, to: spools, at: now, report: report).run()
-    }
-
-    /// Lets other processes be elected.
-    package func end() { for (_, election) in held { election.end() } }
 }

@@ -5,6 +5,7 @@ extension Spools {
     /// A place before all receipts of a notification that is accepted now.
     ///
     /// - Parameter moment: the moment before which it is not sent.
+    @export(interface)
     package func receiptsStart(
         notBefore moment: Timestamp?, at now: Timestamp
     ) throws(Failure) -> ReceiptsStart {
@@ -23,6 +24,7 @@ extension Spools {
     ///   - start: the result of ``receiptsStart(notBefore:at:)``.
     ///   - count: the number of its devices.
     ///   - isHeld: whether it is also held for other devices, whose users get it later.
+    @export(interface)
     package func trace(
         _ id: String, from start: ReceiptsStart, devices count: Int, isHeld: Bool = false
     ) throws(Failure) -> NotificationTrace {

@@ -8,6 +8,7 @@ extension Spools {
     /// - Parameters:
     ///   - start: the result of ``receiptsStart(notBefore:at:)``.
     ///   - users: the users in question; `nil` for all to whom anything was sent, or was about to be.
+    @export(interface)
     package func usersUnreached(
         by id: String, from start: ReceiptsStart, among users: Set<UserID>? = nil
     ) throws(Failure) -> Set<UserID> {
@@ -92,12 +93,8 @@ extension Spool {
         of id: String, to users: [UserID: UserReach]
     ) throws(Failure) -> [Int64: [UserID]] {
         var open: [Int64: [UserID]] = [:]
-        // Twice, because it may be put off meanwhile.
-        var path = try path(of: id)
-        if path == nil { path = try self.path(of: id) }
-        guard let path else { return [:] }
         do throws(Failure) {
-            guard let file = try SpoolFile.open(path) else { return [:] }
+            guard let file = try openFile(of: id) else { return [:] }
             while let delivery = try file.nextOfAll() {
                 guard let user = file.user(of: delivery), users[user] != nil else { continue }
                 open[Int64(delivery.number), default: []].append(user)
@@ -107,5 +104,13 @@ extension Spool {
             guard Damage.explains(error) else { throw error }
         }
         return open
+    }
+
+    /// Looks twice, because it may be put off meanwhile, even between being found and being opened.
+    private func openFile(of id: String) throws(Failure) -> SpoolFile? {
+        for _ in 0..<2 {
+            if let path = try path(of: id), let file = try SpoolFile.open(path) { return file }
+        }
+        return nil
     }
 }

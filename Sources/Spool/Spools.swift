@@ -36,6 +36,7 @@ package struct Spools {
     }
 
     /// The queues that were ever used; always one of APNs. Those of another number of queues are among them.
+    @export(interface)
     package func all() throws(Failure) -> [Spool] {
         let first = spool(of: .apns)
         var queues: [QueueName] = []
@@ -100,6 +101,7 @@ package struct Spools {
     }
 
     /// The push services in whose queues something of a user's may be.
+    @export(interface)
     package func services(of user: UserID, among queues: [QueueName]) -> [PushService] {
         let number = QueueName.number(of: user, among: shards)
         // A queue that was made for another number of queues may have anything.
@@ -126,6 +128,7 @@ package struct Spools {
     }
 
     /// Since when the oldest notification that could be sent now has waited: ``Spool/oldestDue(at:)``.
+    @export(interface)
     package func oldestDue(at now: Timestamp) throws(Failure) -> Timestamp? {
         var oldest: Timestamp?
         for id in try joints() {
@@ -150,6 +153,7 @@ package struct Spools {
 
     /// A notification of which a part waits for another attempt, with the devices of all parts that have no
     /// outcome yet; `nil` for any other.
+    @export(interface)
     package func putOff(_ id: String) throws(Failure) -> OpenNotification? {
         let found = try first { (spool) throws(Failure) in try spool.putOff(id) }
         guard var found else { return nil }
@@ -158,6 +162,7 @@ package struct Spools {
                 let part = try spool.openNotification(at: path, Progress())
             else { continue }
             found.devices += part.devices.filter { !found.devices.contains($0) }
+            if part.isInDoubt { found.isInDoubt = true }
         }
         return found
     }

@@ -36,6 +36,7 @@ package final class Throttle {
     }
 
     /// Whether a push may leave now. Takes a slot if necessary.
+    @export(interface)
     package func isOpen(at now: Timestamp) throws(Failure) -> Bool {
         var unused: Timestamp?
         if let slot, now >= slot.start, now < slot.end {

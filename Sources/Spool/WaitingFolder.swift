@@ -12,6 +12,7 @@ extension Spool {
     /// Rounds a requested moment up, so that few folders serve many notifications: to a whole minute if it is
     /// more than ten minutes ahead and the notification expires more than ten minutes after it, otherwise to
     /// a whole second. A notification that expires before the rounded moment waits for the exact one.
+    @export(interface)
     package static func moment(
         for requested: Timestamp, now: Timestamp, expires: Timestamp
     ) -> Timestamp {

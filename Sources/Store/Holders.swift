@@ -25,6 +25,7 @@ package struct Holders: Document {
         if users.isEmpty { session = SessionFeeds() }
     }
 
+    @export(interface)
     package init?(_ members: JSONObject) {
         var members = Members(members)
         guard let users = members.take("users")?.array else { return nil }

@@ -15,6 +15,7 @@ package struct Key: Document {
 
     package init() {}
 
+    @export(interface)
     package init?(_ members: JSONObject) {
         var members = Members(members)
         guard let owner = members.take("owner")?.string,

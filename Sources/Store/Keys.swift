@@ -17,6 +17,7 @@ package struct Keys {
     /// Creates a key for `owner`.
     /// - Returns: 64 hex digits, shown only once.
     /// - Throws: a conflict if the owner already has `KEYS_PER_USER` keys.
+    @export(interface)
     package func create(
         for owner: PlayerID, description: String, at time: Timestamp
     ) throws(Failure) -> String {
@@ -49,6 +50,7 @@ package struct Keys {
 
     /// The owner of a working key.
     /// - Throws: unauthenticated if no working key has this text.
+    @export(interface)
     package func owner(of text: String, at time: Timestamp) throws(Failure) -> PlayerID {
         let document = state.keyDocuments[DocumentName(hash: Self.hash(text))]
         guard let key = try document.read(), key.revoked == nil,
@@ -68,6 +70,7 @@ package struct Keys {
     }
 
     /// The owner's working keys, oldest first.
+    @export(interface)
     package func list(of owner: PlayerID) throws(Failure) -> [Listed] {
         try list(state.users[owner].read()?.keys ?? [], of: owner)
     }
@@ -85,6 +88,7 @@ package struct Keys {
 
     /// Revokes a key.
     /// - Returns: whether the owner had a working key with this id.
+    @export(interface)
     package func revoke(
         _ id: String, of owner: PlayerID, at time: Timestamp
     ) throws(Failure) -> Bool {
@@ -96,6 +100,7 @@ package struct Keys {
     }
 
     /// Replaces a working key with a new one. The old key stops working.
+    @export(interface)
     package func rotate(
         _ text: String, of owner: PlayerID, at time: Timestamp
     ) throws(Failure) -> (text: String, description: String) {

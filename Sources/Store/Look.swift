@@ -17,6 +17,7 @@ package struct Look: Document {
         at = time
     }
 
+    @export(interface)
     package init?(_ members: JSONObject) {
         var members = Members(members)
         guard let time = members.take("at")?.timestamp, let games = members.take("games")?.array

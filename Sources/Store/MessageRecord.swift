@@ -9,7 +9,7 @@ package struct MessageRecord: Document {
     package var accepted = Timestamp(milliseconds: 0)
     /// Nothing is sent before this moment.
     package var sendAfter: Timestamp?
-    /// At which moment of each user's own it is sent, not earlier than ``sendAfter``.
+    /// How the moment of each user is chosen, not earlier than ``sendAfter``; `nil` if all users have the same.
     package var delayed: DelayedOption?
     /// How many of its pushes may leave in a minute; `nil` for any number.
     package var throttle: Int64?
@@ -38,6 +38,7 @@ package struct MessageRecord: Document {
 
     package init() {}
 
+    @export(interface)
     package init?(_ members: JSONObject) {
         var members = Members(members)
         guard let accepted = members.take("accepted_at")?.timestamp,

@@ -33,6 +33,7 @@ package struct MessageRecords {
     ///
     /// A new id is on disk before this returns. So a request that is repeated because its program was killed
     /// before the record was written gets the same id, even on another day.
+    @export(interface)
     package func lookUp(
         key: String, at now: Timestamp
     ) throws(Failure) -> (id: String, record: MessageRecord?) {
@@ -81,6 +82,7 @@ package struct MessageRecords {
     }
 
     /// The record of an id; `nil` if this installation has no message with it.
+    @export(interface)
     package func find(_ id: String) throws(Failure) -> MessageRecord? {
         guard isID(id) else { return nil }
         var unreadable: Failure?
@@ -101,6 +103,7 @@ package struct MessageRecords {
     ///
     /// A record is written when its message is accepted, and perhaps later: so only those need to be read whose
     /// files are newer than what is wanted.
+    @export(interface)
     package func latest(
         from offset: Int, atMost count: Int
     ) throws(Failure) -> (total: Int, records: [Entry]) {
@@ -212,6 +215,7 @@ package struct MessageRecords {
     }
 
     /// Writes a record, replacing an earlier one.
+    @export(interface)
     package func write(_ record: MessageRecord, of id: String) throws(Failure) {
         try self.record(id, CalendarDate(record.accepted).dayText).writeUnlocked(record)
         guard record.fingerprint != nil else { return }
@@ -219,6 +223,7 @@ package struct MessageRecords {
     }
 
     /// Removes the folders of days that are over for 61 days.
+    @export(interface)
     package func removeOld(at now: Timestamp) throws(Failure) {
         let oldest = CalendarDate(now - Self.retention).dayText
         for day in try days() where day < oldest {

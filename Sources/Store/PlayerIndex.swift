@@ -201,6 +201,7 @@ extension PlayerIndex {
     /// - Parameter report: gets each error that keeps a player from being checked; that player is checked the
     ///   next time.
     /// - Returns: how many players were missing.
+    @export(interface)
     package func repair(report: (Failure) -> Void) throws(Failure) -> Int {
         let records = try records()
         let folders = try state.users.folderStamps()

@@ -209,11 +209,11 @@ package struct PlayerRecords {
 
     private func isUnknown(_ record: Int64) -> Bool { self[record, .failures] > Self.unknownMark }
 
-    package func lookRecord(_ record: Int64) -> LookRecord {
+    package func playerRecord(_ record: Int64) -> PlayerRecord {
         let isUnknown = isUnknown(record)
         let failures = self[record, .failures]
         let notBefore = self[record, .notBefore]
-        return LookRecord(
+        return PlayerRecord(
             isWatched: self[record, .watched] == 1,
             looked: isKnown(record) ? looked(record) : nil,
             failures: isUnknown ? failures - Self.unknownMark : failures, isUnknown: isUnknown,

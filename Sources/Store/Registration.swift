@@ -14,6 +14,8 @@ package struct Registration {
     package var appVersion: String?
     /// The token that this one replaces.
     package var previous: DeviceToken?
+    /// Whether the user must still have the device that ``previous`` names: it may have gone to another user.
+    package var requiresPrevious = false
     /// The model and the operating system as the app names them; `nil` leaves the known value.
     package var model: String?
     package var system: String?
@@ -30,6 +32,9 @@ package struct Registration {
     package init(_ token: DeviceToken) {
         self.token = token
     }
+
+    /// Whether it moves a device and no killed program has begun that.
+    var isFreshMove: Bool { moved != nil && !isResumed }
 
     /// A device that moves to another user.
     init(moving device: Device) {
@@ -48,6 +53,12 @@ package struct Registration {
         for device in devices where device.platform == platform {
             environment = environment ?? device.environment
         }
+    }
+
+    /// Whether the user still has the device that it changes.
+    func findsDevice(in document: User) -> Bool {
+        !requiresPrevious
+            || document.devices.contains { $0.token == token || $0.token == previous }
     }
 
     /// Whether it replaces a device: the one with the previous token, the browser with the same endpoint, or

@@ -5,12 +5,13 @@ extension Registry {
     /// Gives a user another id, under which nobody is known yet: the document moves there in one step, with
     /// everything in it.
     ///
-    /// The indices name both ids before, and the new one after it. A crash in between leaves indices that name
-    /// too many users, never too few.
+    /// Before that, the indices get the new id; afterwards they lose the old one. A crash in between leaves
+    /// indices that name too many users, never too few.
     ///
     /// - Parameter mayMove: whether the user may have another id, by the document as it is when it moves.
     /// - Returns: whether it was done; `false` if somebody has the id already.
     /// - Throws: a conflict if `mayMove` says no.
+    @export(interface)
     package func name(
         _ user: UserID, as new: UserID, where mayMove: (User) -> Bool
     ) throws(Failure) -> Bool {

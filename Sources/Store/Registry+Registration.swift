@@ -6,6 +6,7 @@ extension Registry {
     /// Calling it again renews the registration.
     ///
     /// - Parameter environment: the APNs environment that has the token; `nil` leaves the known value.
+    @export(interface)
     @discardableResult
     package func bind(
         _ token: DeviceToken, environment: APNsEnvironment?, to player: PlayerID, at time: Timestamp
@@ -17,6 +18,7 @@ extension Registry {
 
     /// Registers a token as one of the player's devices, as of `time`. Other users who have it keep it. Calling
     /// it again renews the registration.
+    @export(interface)
     package func bind(
         _ registration: Registration, to player: PlayerID, at time: Timestamp
     ) throws(Failure) -> Device {
@@ -45,7 +47,9 @@ extension Registry {
     /// - Parameter isMissed: whether a notification of a session still waits for a device and was never sent.
     ///   The device leaves the session, so it will not be sent.
     /// - Throws: a conflict if the user has as many devices as allowed, or if a Live Activity of that name
-    ///   belongs to another user.
+    ///   belongs to another user; ``hasMoved`` if another request has given the device to another user, or
+    ///   another token.
+    @export(interface)
     package func claim(
         _ registration: Registration, for user: UserID, at time: Timestamp,
         isMissed: (_ carrier: String, _ device: Device) throws(Failure) -> Bool = {
@@ -59,6 +63,11 @@ extension Registry {
             return renewed
         }
         // Before anybody loses the token.
+        if registration.requiresPrevious {
+            guard registration.findsDevice(in: try state.users[user].read() ?? User()) else {
+                throw Self.hasMoved
+            }
+        }
         try checkQuota(registration, for: user, at: time)
         try checkNames(registration, for: user)
         var lost: [(devices: [Device], user: UserID)] = []
@@ -71,6 +80,13 @@ extension Registry {
             for other in holders.users where other != user {
                 lost.append((try take(registration.token, from: other), other))
             }
+            if registration.isFreshMove, lost.allSatisfy({ $0.devices.isEmpty }),
+                try !has(user, .token(registration.token))
+            {
+                try end(registration)
+                try commit(known)
+                throw Self.hasMoved
+            }
             registration.inherit(lost.flatMap { $0.devices })
             let keys = IndexKey.all(registration.token, registration.kind).dropFirst()
             let added: Added
@@ -80,6 +96,7 @@ extension Registry {
                     registration.joined = joined
                     return try state.users[user].update {
                         (document) throws(Failure) in
+                        guard registration.findsDevice(in: document) else { throw Self.hasMoved }
                         try leaveSession(&document, for: registration, at: time, isMissed)
                         return try add(
                             registration, to: user, &document, asPlayer: false, at: time)
@@ -107,6 +124,11 @@ extension Registry {
         try takeOverBadge(of: registration.token, by: user)
         return added.device
     }
+
+    package static let hasMoved = Failure(
+        .refused(.conflict),
+        "the device was changed by another request at the same time; try again",
+        cause: "moved")
 
     typealias Added = (device: Device, left: [Device])
 
@@ -228,6 +250,7 @@ extension Registry {
     /// Makes sure that a player with a device is looked at, whatever state the player index is in.
     ///
     /// - Returns: whether the player was missing from the index.
+    @export(interface)
     @discardableResult
     package func repair(_ player: PlayerID) throws(Failure) -> Bool {
         try repair(player, in: state.playerIndex())

@@ -6,6 +6,7 @@ extension Registry {
     /// Gives a device to another user, with its id and all that is known of it.
     ///
     /// - Throws: a conflict if the user has as many devices as allowed.
+    @export(interface)
     package func transfer(
         _ device: Device, to user: UserID, at time: Timestamp
     ) throws(Failure) -> Device {
@@ -41,7 +42,7 @@ extension Registry {
     func refreshed(
         _ registration: Registration, among users: [UserID]
     ) throws(Failure) -> Registration {
-        guard registration.moved != nil, !registration.isResumed else { return registration }
+        guard registration.isFreshMove else { return registration }
         for user in users {
             let devices = try state.users[user].read()?.devices ?? []
             guard let device = devices.first(where: { $0.token == registration.token }) else {
@@ -49,7 +50,33 @@ extension Registry {
             }
             return Registration(moving: device)
         }
-        throw .refused(.notFound, "nobody has the device any more")
+        throw Self.hasMoved
+    }
+
+    /// Removes a device from all users. A transfer that is under way ends first.
+    @export(interface)
+    package func remove(_ token: DeviceToken) throws(Failure) {
+        let lost = try state.tokens[token].holding {
+            (known, _) throws(Failure) -> [(devices: [Device], user: UserID)] in
+            var lost: [(devices: [Device], user: UserID)] = []
+            for user in known.users { lost.append((try take(token, from: user), user)) }
+            try end(Registration(token))
+            return lost
+        }
+        for (devices, user) in lost {
+            try forget(devices, of: user)
+            try handOverBadges(of: devices, from: user)
+        }
+    }
+
+    /// Whether a device may be on its way from one user to another, or was a second ago: nobody has it meanwhile.
+    func mayBeMovingDevices() throws(Failure) -> Bool {
+        guard let stamp = try systemCalls(Files.stamp(of: state.transfers.folder)) else {
+            return false
+        }
+        let age = Timestamp.systemNow.milliseconds / 1000 - stamp.seconds
+        if (-1...1).contains(age) { return true }
+        return try !systemCalls(Files.names(in: state.transfers.folder)).isEmpty
     }
 
     /// Writes down that a transfer begins. The token's index must be locked.

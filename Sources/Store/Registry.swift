@@ -12,6 +12,7 @@ package struct Registry {
 
     /// Removes `token` from the user.
     /// - Returns: whether the device was the user's.
+    @export(interface)
     package func unbind(_ token: DeviceToken, from user: UserID) throws(Failure) -> Bool {
         try remove(token, of: user) { _ in true }
     }
@@ -20,6 +21,7 @@ package struct Registry {
     ///
     /// - Parameter text: its token, as the app sent it, or its id.
     /// - Throws: forbidden if only other users have the token, not found if nobody has it.
+    @export(interface)
     package func unregister(_ text: String, by user: UserID) throws(Failure) {
         if try unbind(named: text, from: user) { return }
         for token in DeviceToken.all(named: text) {
@@ -34,6 +36,7 @@ package struct Registry {
     ///
     /// - Parameter text: its token, as the app sent it, or its id.
     /// - Returns: whether the device was the user's.
+    @export(interface)
     package func unbind(named text: String, from user: UserID) throws(Failure) -> Bool {
         // The index may name a user who no longer has the token; `unbind` mends nothing then.
         for token in DeviceToken.all(named: text) {
@@ -45,6 +48,7 @@ package struct Registry {
 
     /// Removes a device that its push service reports as gone since `moment`, unless it registered later.
     /// - Returns: whether it was removed.
+    @export(interface)
     @discardableResult
     package func remove(
         _ token: DeviceToken, of user: UserID, goneSince moment: Timestamp
@@ -57,6 +61,7 @@ package struct Registry {
     ///
     /// - Parameter isBad: whether the service does not know the token. The token then gets no more pushes,
     ///   and is removed after 30 days unless the app registers it again.
+    @export(interface)
     package func recordRefusal(
         _ reason: String, of token: DeviceToken, of user: UserID, isBad: Bool, at moment: Timestamp
     ) throws(Failure) {
@@ -72,6 +77,7 @@ package struct Registry {
 
     /// Records that a token was found in this environment, after its registration or the installation named
     /// the other one.
+    @export(interface)
     package func move(
         _ token: DeviceToken, of user: UserID, to environment: APNsEnvironment
     ) throws(Failure) {
@@ -83,6 +89,7 @@ package struct Registry {
     }
 
     /// Whether any of the user's devices also belongs to another user.
+    @export(interface)
     package func sharesDevice(_ user: UserID) throws(Failure) -> Bool {
         for device in try state.users[user].read()?.devices ?? [] {
             let holders = try state.tokens[device.token].read()?.users ?? []
@@ -92,17 +99,20 @@ package struct Registry {
     }
 
     /// The users who have the device, in the order of registration.
+    @export(interface)
     package func users(of token: DeviceToken) throws(Failure) -> [UserID] {
         try users(by: .token(token))
     }
 
     /// The tokens of the Live Activity that the app calls `id`, with their users.
+    @export(interface)
     package func devices(ofActivity id: String) throws(Failure) -> [(user: UserID, device: Device)]
     {
         try devices(by: .activity(id))
     }
 
     /// The tokens of the Live Activities that show the session `id`, with their users.
+    @export(interface)
     package func devices(ofSession id: String) throws(Failure) -> [(user: UserID, device: Device)] {
         try devices(by: .session(id))
     }
@@ -148,6 +158,7 @@ package struct Registry {
 
     /// Lets another player of these devices correct the number on their icons, now or when one registers. The
     /// removed user's games still count in that number, and nobody else knows about them.
+    @export(interface)
     package func handOverBadges(of devices: [Device], from user: UserID) throws(Failure) {
         for device in devices {
             guard let shown = device.shownTurns, shown > 0, device.platform.takesSilentPushes else {

@@ -15,6 +15,7 @@ package struct Segment: Document {
 
     package init() {}
 
+    @export(interface)
     package init?(_ members: JSONObject) {
         var members = Members(members)
         guard let name = members.take("name")?.string, let filters = members.take("filters"),

@@ -26,6 +26,7 @@ package struct Segments {
     }
 
     /// All segments, oldest first.
+    @export(interface)
     package func all() throws(Failure) -> [Entry] {
         var entries: [Entry] = []
         for name in try systemCalls(Files.names(in: shelf.folder))
@@ -40,11 +41,13 @@ package struct Segments {
     }
 
     /// The segment with an id; `nil` if there is none.
+    @export(interface)
     package func find(_ id: String) throws(Failure) -> Segment? {
         isID(id) ? try document(id).read() : nil
     }
 
     /// The segment that a request means: the one with this id, else the one with this name.
+    @export(interface)
     package static func find(_ text: String, among entries: [Entry]) -> Entry? {
         entries.first { $0.id == text }
             ?? entries.first { $0.segment.name.utf8.elementsEqual(text.utf8) }
@@ -53,6 +56,7 @@ package struct Segments {
     /// Makes a segment.
     ///
     /// - Throws: a conflict if there is one of that name, or as many as there may be.
+    @export(interface)
     package func make(_ segment: Segment) throws(Failure) -> String {
         try holdingNames { () throws(Failure) in
             let entries = try all()
@@ -70,6 +74,7 @@ package struct Segments {
     /// Changes a segment.
     ///
     /// - Returns: the segment afterwards; `nil` if there is none with this id.
+    @export(interface)
     package func update(
         _ id: String, _ change: (inout Segment) throws(Failure) -> Void
     ) throws(Failure) -> Segment? {
@@ -89,6 +94,7 @@ package struct Segments {
     /// Removes a segment.
     ///
     /// - Returns: whether it was there.
+    @export(interface)
     package func remove(_ id: String) throws(Failure) -> Bool {
         guard isID(id) else { return false }
         return try holdingNames { () throws(Failure) in try document(id).remove { _ in true } }

@@ -79,9 +79,7 @@ package struct Signups {
     /// Whether a text shows a code. Every code in it is compared, in constant time.
     package static func shows(_ code: String, _ text: String) -> Bool {
         let length = code.utf8.count
-        let bytes = text.utf8.map { byte in
-            (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
-        }
+        let bytes = Array(lowercased(text).utf8)
         let start = Array(prefix.utf8)
         var isShown = false
         var place = 0
@@ -104,8 +102,8 @@ package struct Signups {
         try document.update { document in
             guard !served(proof, in: document.content) else { return false }
             var list = (document.content["served"]?.array ?? []).filter {
-                // A proof that has expired needs no mention; a minute more for clocks that differ.
-                ($0.object?["until"]?.timestamp ?? .latest) + .minutes(1) > now
+                // A proof that has expired needs no mention. A day more, for a clock that is set back.
+                ($0.object?["until"]?.timestamp ?? .latest) + .days(1) > now
             }
             list.append(["id": .string(proof.id), "until": JSONValue(proof.expires)])
             document.content["served"] = .array(list)
@@ -179,8 +177,8 @@ package struct Signups {
             case .codes(let address): "code \(network(of: address))"
             case .attempts(let address): "attempt \(network(of: address))"
             case .attemptsOfOne(let address, let name):
-                "one \(network(of: address)) \(folded(name))"
-            case .attemptsOnName(let name): "name \(folded(name))"
+                "one \(network(of: address)) \(lowercased(name))"
+            case .attemptsOnName(let name): "name \(lowercased(name))"
             case .attemptsOfAll: "all"
             }
         }
@@ -201,37 +199,6 @@ package struct Signups {
                 .tooMany(seconds: Int(pause)), "too many attempts; try again in \(pause) s")
         }
     }
-}
-
-/// The text with ASCII letters in lower case.
-private func folded(_ text: String) -> String {
-    let small = text.utf8.map {
-        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0
-    }
-    return String(decoding: small, as: UTF8.self)
-}
-
-/// The part of an address that one caller cannot choose: all of IPv4, the first 64 bits of IPv6.
-func network(of address: String) -> String {
-    let isMapped = address.utf8.contains(UInt8(ascii: "."))
-    guard address.utf8.contains(UInt8(ascii: ":")) else { return address }
-    let words = address.utf8.split(
-        separator: UInt8(ascii: ":"), omittingEmptySubsequences: false
-    ).map { String(decoding: Array($0), as: UTF8.self) }
-    if isMapped { return words.last ?? address }
-    var groups: [String] = []
-    // `::` stands for as many zeros as are missing.
-    for (place, word) in words.enumerated() {
-        if word.isEmpty, place > 0, place < words.count - 1 {
-            let missing = 8 - words.count { !$0.isEmpty }
-            groups += [String](repeating: "0000", count: max(0, missing))
-        } else if !word.isEmpty {
-            let number = Int(word, radix: 16) ?? 0
-            groups.append(
-                hex([UInt8(truncatingIfNeeded: number >> 8), UInt8(truncatingIfNeeded: number)]))
-        }
-    }
-    return groups.prefix(4).joined(separator: ":") + "::"
 }
 
 extension State {

@@ -23,6 +23,7 @@ extension State {
     }
 
     /// The state for a user's request, which is counted.
+    @export(interface)
     package init(_ variables: Variables, admitting caller: UserID) throws(Failure) {
         try self.init(variables)
         try admit(caller)
@@ -35,6 +36,7 @@ extension State {
     ///
     /// - Throws: too many if the caller made more than `CALLER_REQUESTS_PER_MINUTE` requests. The request
     ///   passes if the file cannot be used, which `health` reports, or is locked for half a second.
+    @export(interface)
     package func admit(_ caller: UserID) throws(Failure) {
         let perMinute = try callerRequestsPerMinute()
         guard perMinute > 0 else { return }
@@ -51,6 +53,7 @@ extension State {
 
     /// Counts a test push that a user asks for, and refuses it if there were too many: six at once, and one
     /// more in each ten seconds.
+    @export(interface)
     package func admitTest(by user: UserID) throws(Failure) {
         var pause: Int64 = 0
         do throws(SystemError) {

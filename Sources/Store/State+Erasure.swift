@@ -25,6 +25,7 @@ extension State {
     /// known of the user but the aliases. The caller must hold the drainer's election.
     ///
     /// - Returns: the devices.
+    @export(interface)
     package func takeDevices(of user: UserID) throws(Failure) -> [Device] {
         users[user].clearLock()
         do throws(Failure) {
@@ -52,6 +53,7 @@ extension State {
     ///
     /// - Parameter report: gets each file that could not be read. The others are erased all the same.
     /// - Returns: the players whose looks were removed, and how many files and folders could not be read.
+    @export(interface)
     package func eraseLooks(
         naming user: UserID, report: @escaping (Failure) -> Void
     ) throws(Failure) -> (players: [UserID], unreadable: Int) {
@@ -87,6 +89,7 @@ extension State {
     /// - Parameters:
     ///   - devices: the user's devices. Pushes to them that were written into `outgoing/` are removed too.
     ///   - report: gets each file that could not be read. The others are erased all the same.
+    @export(interface)
     package func eraseTraces(
         of user: UserID, _ devices: [Device], report: @escaping (Failure) -> Void
     ) throws(Failure) -> Erased {
@@ -123,6 +126,7 @@ extension State {
 
     /// Removes the user from the index of aliases, after the user's document: the alias of a user who is
     /// being erased stays found, and nobody else's, until the document is gone.
+    @export(interface)
     package func eraseAliases(
         of user: UserID, report: @escaping (Failure) -> Void
     ) throws(Failure) -> Erased {

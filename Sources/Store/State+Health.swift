@@ -17,6 +17,7 @@ extension State {
     ///     about.
     ///   - summary: what the cycle did, as it prints it.
     ///   - duration: how long it took.
+    @export(interface)
     package func recordCycle(
         at now: Timestamp, isAnswered: Bool?, summary: JSONObject, took duration: Interval
     ) throws(Failure) {
@@ -51,6 +52,7 @@ extension State {
     private static let cyclesKept = 20
 
     /// The last cycles, oldest first, as they are stored: when each began, how long it took, and what it did.
+    @export(interface)
     package func lastCycles() throws(Failure) -> [JSONObject] {
         (try cycleRecord()["cycles"]?.array ?? []).compactMap { $0.object }
     }
@@ -86,6 +88,7 @@ extension State {
 
     /// The damaged documents that were set aside and whose copies still exist, by their paths below the
     /// folder.
+    @export(interface)
     package func setAside() throws(Failure) -> [String] {
         var names: [String] = []
         for fault in try recordedFaults() where fault.reason == nil {
@@ -101,6 +104,7 @@ extension State {
     }
 
     /// Files and folders that programs could not use, and that still cannot be used.
+    @export(interface)
     package func unusable() throws(Failure) -> [(name: String, reason: String)] {
         let faults = try recordedFaults()
         guard faults.contains(where: { $0.reason != nil }) else { return [] }
@@ -208,6 +212,7 @@ extension State {
     }
 
     /// Writes a file and removes it.
+    @export(interface)
     package func tryToWrite() throws(Failure) {
         let path = "\(folder)/trial.\(ThisProcess.id)"
         defer { Files.remove(path) }

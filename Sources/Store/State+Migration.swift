@@ -22,6 +22,7 @@ extension State {
 
     /// Moves what programs of version 1 have written that began before the migration. A drainer calls it
     /// before it begins, and then once a second.
+    @export(interface)
     package func adoptStragglers() throws(Failure) {
         let spool = "\(folder)/spool"
         let isAny = try systemCalls { () throws(SystemError) in

@@ -24,6 +24,7 @@ extension State {
     ///
     /// - Parameter limit: how many users' documents it may read.
     /// - Returns: how many documents were removed.
+    @export(interface)
     package func sweep(at now: Timestamp, reading limit: Int = 20_000) throws(Failure) -> Int {
         let turn = Int(now.seconds / 30 % Self.turns)
         guard turn < 4 * 256 else { return 0 }

@@ -19,6 +19,7 @@ package struct State {
     /// creates it if it is missing.
     ///
     /// - Throws: a folder of a newer version is refused, and nothing in it is touched.
+    @export(interface)
     package init(_ variables: Variables) throws(Failure) {
         folder = variables.stateFolder
         self.variables = variables

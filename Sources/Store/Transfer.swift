@@ -1,8 +1,8 @@
 import Documents
 import Turnstone
 
-/// A transfer of a device to another user that has begun. It holds the device while nobody has it, so that a
-/// killed program loses nothing: the next one finishes the transfer.
+/// A transfer of a device to another user, as long as it is not finished. It keeps the device while no user has
+/// it. If the program is killed, the next one finishes the transfer.
 package struct Transfer: Document {
     package static var version: Int64 { 2 }
     /// As of ``User``: programs that know no browsers must not touch one.
@@ -28,6 +28,7 @@ package struct Transfer: Document {
         time = Timestamp(milliseconds: 0)
     }
 
+    @export(interface)
     package init?(_ members: JSONObject) {
         var members = Members(members)
         guard let device = members.take("device")?.object.flatMap(Device.init),

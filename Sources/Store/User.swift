@@ -60,6 +60,7 @@ package struct User: Document {
 }
 
 extension User {
+    @export(interface)
     package init?(_ members: JSONObject) {
         var members = Members(members)
         if let json = members.take("devices") {
@@ -159,6 +160,7 @@ extension User {
     /// Judges what a look found: which of the player's games wait, and which went on.
     ///
     /// - Parameter includingLive: whether live games count.
+    @export(interface)
     package mutating func judge(
         _ look: ActiveGames, of player: PlayerID, includingLive: Bool
     ) -> TurnRule.Judgement {

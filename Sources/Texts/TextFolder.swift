@@ -106,6 +106,7 @@ package final class TextFolder {
     }
 
     /// Throws misconfigured unless all files can be used.
+    @export(interface)
     package func check() throws(Failure) {
         for (language, name) in try files() {
             let file = "\(path)/\(name)"

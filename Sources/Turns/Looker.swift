@@ -9,7 +9,7 @@ package struct Looker {
     private let variables: Variables
     private let state: State
     private let now: Timestamp
-    package let book: LookBook
+    package let findings: Findings
 
     /// OGS answers in less than a second or is in trouble. Waiting longer would block a process that others
     /// need.
@@ -19,7 +19,7 @@ package struct Looker {
         self.variables = variables
         self.state = state
         self.now = now
-        book = try LookBook(variables, state: state, now: now)
+        findings = try Findings(variables, state: state, now: now)
     }
 
     /// What is known about a player's games.
@@ -37,8 +37,8 @@ package struct Looker {
     package func look(at player: PlayerID, youngerThan age: Interval) throws(Failure) -> Found {
         if let known = try known(player, youngerThan: age) { return known }
         let settings = try OGSClient.Settings(variables)
-        let record = try book.record(of: player)
-        if let record, let moment = book.records.unknownUntil(record, at: now) {
+        let record = try findings.record(of: player)
+        if let record, let moment = findings.records.unknownUntil(record, at: now) {
             throw unknown(player, until: moment)
         }
         let backOff = try state.backOff()
@@ -48,23 +48,23 @@ package struct Looker {
             guard let found = try wait(for: player, age) else { throw noAnswer(nil) }
             return found
         }
-        defer { book.records.endRequest(record) }
+        defer { findings.records.endRequest(record) }
         return try ask(player, settings, record: record, after: backOff)
     }
 
     private func known(_ player: PlayerID, youngerThan age: Interval) throws(Failure) -> Found? {
-        guard let look = try book.look(of: player), look.at <= now, now - look.at < age else {
+        guard let look = try findings.look(of: player), look.at <= now, now - look.at < age else {
             return nil
         }
-        let record = try book.record(of: player)
+        let record = try findings.record(of: player)
         return Found(
             look: look,
-            report: try book.notify(player, of: look.found, record: record, began: look.at))
+            report: try findings.notify(player, of: look.found, record: record, began: look.at))
     }
 
     private func claim(_ record: Int64) throws(Failure) -> Bool {
         try state.playerIndex().locked { () throws(Failure) in
-            book.records.claim(
+            findings.records.claim(
                 record, at: now, patience: Self.patience + .seconds(1))
         }
     }
@@ -83,12 +83,14 @@ package struct Looker {
     private func ask(
         _ player: PlayerID, _ settings: OGSClient.Settings, record: Int64?, after backOff: BackOff?
     ) throws(Failure) -> Found {
-        let request = OGSClient.LookRequest(
-            player, entityTag: record.flatMap { book.records.tag($0) })
+        let request = OGSClient.Request(
+            player, entityTag: record.flatMap { findings.records.tag($0) })
         let perSecond = try state.requestsPerSecond(variables)
+        var outcome = OGSOutcome.notLooked
+        let pause = try state.pace.reserve(perSecond: perSecond, within: Self.patience)
+        guard let pause else { return try take(outcome, player, record, after: backOff) }
         var run = try OGSClient(settings).run(until: Instant.now + Self.patience)
-        run.add(request, after: try state.pace.reserve(perSecond: perSecond))
-        var outcome = LookOutcome.notLooked
+        run.add(request, after: pause)
         while true {
             try run.advance()
             guard run.isOpen else { break }
@@ -98,27 +100,27 @@ package struct Looker {
     }
 
     private func take(
-        _ outcome: LookOutcome, _ player: PlayerID, _ record: Int64?, after backOff: BackOff?
+        _ outcome: OGSOutcome, _ player: PlayerID, _ record: Int64?, after backOff: BackOff?
     ) throws(Failure) -> Found {
         switch outcome {
         case .games(let found, let tag):
             if try state.backOff()?.isActive(at: now) == false { try state.setBackOff(nil) }
-            let report = try book.take(
+            let report = try findings.take(
                 found, entityTag: tag, of: player, record: record, began: now)
             let look = Look(found.withBoards(), at: now)
             if let report { return Found(look: look, report: report) }
             return Found(
                 look: look,
-                report: try book.notify(player, of: found, record: record, began: now))
+                report: try findings.notify(player, of: found, record: record, began: now))
         case .unchanged:
-            guard let record, let look = try book.look(of: player) else { throw noAnswer(nil) }
-            try book.takeUnchanged(of: player, record: record, began: now)
-            let report = try book.notify(player, of: look.found, record: record, began: now)
+            guard let record, let look = try findings.look(of: player) else { throw noAnswer(nil) }
+            try findings.takeUnchanged(of: player, record: record, began: now)
+            let report = try findings.notify(player, of: look.found, record: record, began: now)
             return Found(look: Look(look.found, at: now), report: report)
         case .unknownPlayer:
-            if let record { book.records.recordUnknownPlayer(record, at: now) }
+            if let record { findings.records.recordUnknownPlayer(record, at: now) }
             throw unknown(
-                player, until: record.flatMap { book.records.unknownUntil($0, at: now) })
+                player, until: record.flatMap { findings.records.unknownUntil($0, at: now) })
         case .backOff(let requested):
             let next = BackOff(after: backOff, requested: requested, now: now)
             try state.setBackOff(next)

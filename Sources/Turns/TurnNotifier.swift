@@ -148,7 +148,8 @@ package struct TurnNotifier {
 
     /// Makes turns new again whose notice is no longer in the spool, because it was damaged or removed by
     /// hand. (The drainer records the end of a notice before it removes it.) Also for a notice that is put
-    /// off if a device has registered since: that device need not wait until the others can be reached.
+    /// off if a device has registered since: that device need not wait until the others can be reached. It
+    /// waits if one of them may have the notice already, because a further notice would go there, too.
     private func forgetLost(_ user: inout User, _ player: PlayerID) throws(Failure) {
         for notice in user.ledger.openNotices {
             let id = id(player, notice)
@@ -161,7 +162,7 @@ package struct TurnNotifier {
 
     /// Whether a notice is put off and does not cover a device that has registered since.
     private func hasNewDevice(_ user: User, since notice: String) throws(Failure) -> Bool {
-        guard let putOff = try spools.putOff(notice) else { return false }
+        guard let putOff = try spools.putOff(notice), !putOff.isInDoubt else { return false }
         return user.devices.contains { device in
             device.takesMessages(by: state.services)
                 && device.created >= putOff.notification.accepted

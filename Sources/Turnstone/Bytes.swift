@@ -9,3 +9,13 @@ package func haveEqualBytes(_ left: String, _ right: String) -> Bool {
     }
     return (areEqual ?? nil) ?? left.utf8.elementsEqual(right.utf8)
 }
+
+/// The text with ASCII letters in lower case; other characters unchanged.
+package func lowercased(_ text: String) -> String {
+    String(decoding: lowercase(Array(text.utf8)[...]), as: UTF8.self)
+}
+
+/// The same for bytes.
+func lowercase(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+    bytes.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 }
+}

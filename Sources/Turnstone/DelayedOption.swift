@@ -1,4 +1,4 @@
-/// At which moment of each user's own a message is sent.
+/// How the moment is chosen at which each user gets a message.
 package enum DelayedOption: Equatable, Sendable {
     /// When the clock in the user's time zone shows this minute of the day, from 0 to 1439.
     case timeOfDay(Int)
@@ -27,7 +27,7 @@ package enum DelayedOption: Equatable, Sendable {
         }
     }
 
-    /// The first moment from `start` on at which a clock shows a minute, or has just left it out.
+    /// The first moment from `start` on at which a clock shows a minute, or has just skipped it.
     private func next(
         _ minute: Int, from start: Timestamp, _ shown: (Timestamp) -> Int
     ) -> Timestamp {

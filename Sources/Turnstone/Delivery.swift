@@ -73,9 +73,9 @@ package struct Delivery: Equatable, Sendable {
     }
 
     /// The failures after another one.
-    package func failures(after trouble: Trouble) -> Failures {
-        guard let failures, failures.trouble == trouble else { return Failures(trouble, count: 1) }
-        return Failures(trouble, count: failures.count + 1)
+    package func failures(after kind: FailureKind) -> Failures {
+        guard let failures, failures.kind == kind else { return Failures(kind, count: 1) }
+        return Failures(kind, count: failures.count + 1)
     }
 
     /// The device's token; `nil` for a channel.

@@ -1,11 +1,11 @@
 /// Consecutive failures of the same kind.
 package struct Failures: Equatable, Sendable {
-    package let trouble: Trouble
+    package let kind: FailureKind
     package let count: Int
 
     /// - Parameter count: stored as 1000 if it is larger.
-    package init(_ trouble: Trouble, count: Int) {
-        self.trouble = trouble
+    package init(_ kind: FailureKind, count: Int) {
+        self.kind = kind
         self.count = min(max(count, 1), 1000)
     }
 }

@@ -75,8 +75,3 @@ private func isHostName(_ name: ArraySlice<UInt8>) -> Bool {
             }
     }
 }
-
-/// ASCII letters in lower case; other bytes unchanged.
-func lowercase(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
-    bytes.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 }
-}

@@ -11,6 +11,7 @@ package struct Variables: Sendable {
     package init() {}
 
     /// Sets a variable unless it is set already: the first source wins.
+    @export(interface)
     package mutating func offer(_ name: String, _ value: String) {
         guard self[name] == nil else { return }
         entries.append((name, value))
@@ -28,6 +29,7 @@ package struct Variables: Sendable {
     }
 
     /// A whole number within `range`; `standard` if the variable is unset.
+    @export(interface)
     package func number(
         _ name: String, standard: Int, in range: ClosedRange<Int>
     ) throws(Failure) -> Int {
@@ -39,6 +41,7 @@ package struct Variables: Sendable {
         return number
     }
 
+    @export(interface)
     package func flag(_ name: String, standard: Bool) throws(Failure) -> Bool {
         switch text(name) {
         case nil: return standard
@@ -76,6 +79,7 @@ package struct Variables: Sendable {
     /// value.
     ///
     /// - Parameter demand: what the variable must be, or what to do.
+    @export(interface)
     package func wrong(_ name: String, _ demand: String) -> Failure {
         let place = entries.firstIndex { $0.name == name }
         guard let place, !entries[place].value.isEmpty else {
@@ -90,8 +94,9 @@ package struct Variables: Sendable {
 
 extension Variables {
     /// Offers each `NAME=value` line of a file, as systemd reads an EnvironmentFile (systemd.exec(5)):
-    /// comments begin with `#` or `;`, quotes protect blanks, and a backslash at the end of a line joins the
-    /// next line.
+    /// comments begin with `#` or `;`, quotes protect blanks, a backslash at the end of a line joins the next
+    /// line, and the last of several lines for a name counts.
+    @export(interface)
     package mutating func offer(environmentFile text: String) {
         environmentCount = min(environmentCount, entries.count)
         let bytes = Array(text.utf8)
@@ -128,7 +133,12 @@ extension Variables {
         }
         let name = String(decoding: rest[..<equals], as: UTF8.self)
         rest = rest[(equals + 1)...].drop(while: isBlank)
-        offer(trimmed(name), value(&rest))
+        let (known, value) = (trimmed(name), value(&rest))
+        if let place = entries.lastIndex(where: { $0.name == known }), place >= environmentCount {
+            entries[place].value = value
+        } else {
+            offer(known, value)
+        }
     }
 
     /// Reads a value up to the end of its line.

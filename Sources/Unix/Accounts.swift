@@ -2,6 +2,7 @@
 /// name service switch needs shared libraries.
 package enum Accounts {
     /// The account's name and first group; `nil` if the file does not list it. See passwd(5).
+    @export(interface)
     package static func account(of user: UInt32) -> (name: String, group: UInt32)? {
         for fields in lines(of: "/etc/passwd") where fields.count > 3 && fields[2] == "\(user)" {
             if let group = UInt32(fields[3]) { return (fields[0], group) }
@@ -16,6 +17,7 @@ package enum Accounts {
     static func argument(for user: UInt32) -> String { account(of: user)?.name ?? "\(user)" }
 
     /// The groups that list the account as a member. See group(5).
+    @export(interface)
     package static func groups(naming account: String) -> [UInt32] {
         lines(of: "/etc/group").compactMap { (fields) in
             guard fields.count > 3 else { return nil }

@@ -22,6 +22,7 @@ package struct ChildProcess {
 
     /// Starts `path` in its own session. It inherits only the three standard descriptors, so a host that
     /// waits for our streams to close does not wait for the child. C: `posix_spawn(3)`.
+    @export(interface)
     package static func start(
         _ path: String, _ arguments: [String] = [],
         environment: [(name: String, value: String)] = ThisProcess.environment,
@@ -76,6 +77,7 @@ package struct ChildProcess {
     /// Waits until the process has ended. C: `waitpid(2)`.
     ///
     /// - Returns: its exit code, or -1 if a signal ended it.
+    @export(interface)
     @discardableResult
     package func wait() -> Int32 {
         var status: Int32 = 0
@@ -86,6 +88,7 @@ package struct ChildProcess {
     /// Waits up to `patience` for the process to end. C: `waitpid(2)`, `sigtimedwait(2)`.
     ///
     /// - Returns: its exit code, or minus the signal that ended it; `nil` if it is still running.
+    @export(interface)
     package func end(within patience: Interval) -> Int32? {
         let deadline = Instant.now + patience
         // SIGCHLD is blocked before each check: if the child ends between the check and the wait, the signal
@@ -110,6 +113,7 @@ package struct ChildProcess {
 
     /// Signals the process and those that it has started, as far as they are still in its session.
     /// C: `kill(2)`.
+    @export(interface)
     package func end(by way: End) {
         kill(-id, way == .kill ? SIGKILL : SIGTERM)
     }

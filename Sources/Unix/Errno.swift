@@ -59,6 +59,9 @@ package struct Errno: Equatable, Sendable {
         }
     }
 
+    /// The same, also for a disk that fails in one place.
+    package var concernsOneFile: Bool { isFileSpecific || self == .inputOutput }
+
     /// The manual's name, such as `ENOSPC`. C: `strerrorname_np(3)`.
     package var name: String {
         guard let name = strerrorname_np(rawValue) else { return "errno \(rawValue)" }
@@ -74,6 +77,7 @@ extension Errno {
     }
 
     /// The same for a number that was recorded by its name; the name alone if it is another text.
+    @export(interface)
     package static func reason(named name: String) -> String {
         for number in networkNumbers where Errno(rawValue: number).name == name {
             return Errno(rawValue: number).reason

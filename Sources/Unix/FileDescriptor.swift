@@ -55,6 +55,7 @@ package final class FileDescriptor {
     }
 
     /// Opens a file, close-on-exec; a new file gets mode 0600. C: `open(2)`.
+    @export(interface)
     package static func open(_ path: String, _ mode: Mode) throws(SystemError) -> FileDescriptor {
         let number = retried { cunix_open(path, mode.flags | O_CLOEXEC, 0o600) }
         guard number >= 0 else { throw SystemError("open", path) }
@@ -84,6 +85,7 @@ package final class FileDescriptor {
 
     /// Creates a file without a name that goes away with its last descriptor. The position is at the start.
     /// C: `memfd_create(2)`.
+    @export(interface)
     package static func inMemory(
         holding bytes: [UInt8] = []
     ) throws(SystemError) -> FileDescriptor {

@@ -6,6 +6,7 @@ extension Files {
     /// Whether the file contains the bytes; `false` if it does not exist.
     ///
     /// - Parameter isWord: whether an occurrence counts only if no letter or digit is next to it.
+    @export(interface)
     package static func contains(
         _ bytes: [UInt8], in path: String, isWord: Bool = false
     ) throws(SystemError) -> Bool {
@@ -22,6 +23,7 @@ extension Files {
     ///
     /// - Parameter isWord: whether an occurrence counts only if no letter or digit is next to it.
     /// - Returns: the number of occurrences.
+    @export(interface)
     package static func overwrite(
         _ bytes: [UInt8], with byte: UInt8, in path: String, isWord: Bool = false
     ) throws(SystemError) -> Int {

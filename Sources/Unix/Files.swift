@@ -6,6 +6,7 @@ package enum Files {
     /// Reads a file that programs write; `nil` if it does not exist.
     ///
     /// - Throws: `EFBIG` if it has more than `limit` bytes, `EISDIR` or `EINVAL` if it is not a regular file.
+    @export(interface)
     package static func contents(
         _ path: String, limit: Int = longest
     ) throws(SystemError) -> [UInt8]? {
@@ -19,6 +20,7 @@ package enum Files {
     ///
     /// - Throws: `EFBIG` if it is larger than ``longestOfOperator``, `ESPIPE` if it is not a file: a FIFO, for
     ///   example, could make the reader wait.
+    @export(interface)
     package static func contents(ofOperatorFile path: String) throws(SystemError) -> [UInt8]? {
         guard let file = try open(path, .readAny) else { return nil }
         guard try file.isPlain() else { throw SystemError("read", path, .notAFile) }
@@ -49,6 +51,7 @@ package enum Files {
     ///
     /// The caller must hold the lock that makes it the only writer. So the temporary name is fixed, and the
     /// next writer overwrites what a killed one has left.
+    @export(interface)
     package static func replace(
         _ path: String, with bytes: [UInt8], durably: Bool = true
     ) throws(SystemError) {
@@ -67,6 +70,7 @@ package enum Files {
 
     /// The same for contents that are too long for memory: `write` writes all of them to the file that it is
     /// given. If it throws, nothing is replaced.
+    @export(interface)
     package static func replace(
         _ path: String, write: (FileDescriptor) throws(Failure) -> Void
     ) throws(Failure) {
@@ -76,6 +80,7 @@ package enum Files {
 
     /// The first half of ``replace(_:write:)``: writes the temporary file, durably except for its name. If
     /// `write` throws, the file is removed.
+    @export(interface)
     package static func prepare(
         _ path: String, write: (FileDescriptor) throws(Failure) -> Void
     ) throws(Failure) {
@@ -110,6 +115,7 @@ package enum Files {
     }
 
     /// The room that is left on the path's file system: bytes, and files. C: `statvfs(3)`.
+    @export(interface)
     package static func room(at path: String) throws(SystemError) -> (bytes: UInt64, files: UInt64)
     {
         var status = statvfs()
@@ -128,6 +134,7 @@ package enum Files {
 
     /// Moves a file or a folder. If the target is a folder already, what is in the folder is moved into it. A
     /// file replaces one of the same name.
+    @export(interface)
     package static func merge(_ from: String, into target: String) throws(SystemError) {
         do throws(SystemError) { return try rename(from, target) } catch {
             guard [.exists, .notEmpty].contains(error.errno) else { throw error }
@@ -176,6 +183,7 @@ package enum Files {
     }
 
     /// Creates a folder with mode 0700, and the missing ones above it. C: `mkdir(2)`.
+    @export(interface)
     package static func makeFolder(_ path: String) throws(SystemError) {
         if mkdir(path, 0o700) == 0 { return try synchronizeNewFolder(path) }
         let errno = Errno.current
@@ -201,6 +209,7 @@ package enum Files {
 
     /// The names in a folder, without `.` and `..`, in no order; an empty array if the folder is missing.
     /// C: `readdir(3)`.
+    @export(interface)
     package static func names(in folder: String) throws(SystemError) -> [String] {
         let list = FolderList(folder)
         var names: [String] = []
@@ -303,6 +312,7 @@ extension Files {
     /// Removes a folder and everything in it.
     ///
     /// - Returns: whether it is gone.
+    @export(interface)
     package static func removeAll(_ folder: String) -> Bool {
         var inside: [String] = []
         do throws(SystemError) { inside = try names(in: folder) } catch {}

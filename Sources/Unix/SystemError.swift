@@ -78,6 +78,7 @@ package struct SystemError: Error, Equatable, Sendable {
     }
 
     /// The same in the state folder of this path, which this account should own.
+    @export(interface)
     package func reason(inState folder: String) -> String {
         let owner = Self.owner(of: folder)
         guard errno == .noAccess, let owner, owner != ThisProcess.user else { return reason }
@@ -97,11 +98,12 @@ package struct SystemError: Error, Equatable, Sendable {
     package var failure: Failure { failure(reason) }
 
     /// The same with another account of the reason.
+    @export(interface)
     package func failure(_ reason: String) -> Failure {
         Failure(
             errno.isTemporary ? .later(seconds: 5) : .broken,
             "unable to \(call) \(path): \(reason)", cause: errno.name,
-            file: errno.isFileSpecific || errno == .inputOutput ? path : nil)
+            file: errno.concernsOneFile ? path : nil)
     }
 }
 

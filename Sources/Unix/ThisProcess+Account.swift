@@ -11,6 +11,7 @@ extension ThisProcess {
 
     /// Changes to another account and its groups, giving up root's rights for good. C: `setgroups(2)`,
     /// `setgid(2)`, `setuid(2)`.
+    @export(interface)
     package static func become(
         user: UInt32, group: UInt32, groups: [UInt32]
     ) throws(SystemError) {

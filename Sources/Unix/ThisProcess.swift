@@ -76,6 +76,7 @@ package enum ThisProcess {
     /// Prepares the process; every program calls this first. A standard stream that the host has closed is
     /// opened as `/dev/null`: otherwise the next file that is opened would get its number, and the log would
     /// be written into it. C: `open(2)`, `signal(2)`.
+    @export(interface)
     package static func begin() {
         for number: Int32 in 0...2
         where cunix_fcntl(number, F_GETFD, 0) < 0 && Errno.current == .badDescriptor {
@@ -96,6 +97,7 @@ package enum ThisProcess {
 
     /// Replaces this process with another program, which keeps the standard streams and the environment plus
     /// one variable. Returns only if that fails. C: `execv(3)`.
+    @export(interface)
     package static func become(
         _ path: String, adding variable: (name: String, value: String)
     ) -> SystemError {

@@ -15,6 +15,7 @@ package enum UnusableFiles {
     /// - Parameter reason: why it cannot be used, such as `EACCES`; `nil` for a copy that was set aside.
     ///
     /// If the list cannot be written, only the log mentions the file.
+    @export(interface)
     package static func record(_ path: String, _ reason: String?) {
         guard path.utf8.first == UInt8(ascii: "/") else { return }
         do throws(SystemError) {

@@ -9,12 +9,14 @@ package enum WallClock {
     /// Whether the database has a time zone of this name, such as `Europe/Berlin`.
     ///
     /// - Throws: why the database cannot be read.
+    @export(interface)
     package static func knows(_ zone: String) throws(SystemError) -> Bool {
         try rules(of: zone) != nil
     }
 
     /// The minutes since midnight in a time zone; `nil` if the database does not have the zone or cannot be
     /// read.
+    @export(interface)
     package static func minute(at moment: Timestamp, in zone: String) -> Int? {
         if let rules = known[zone] { return rules.minute(at: moment) }
         guard !unknown.contains(zone) else { return nil }

@@ -12,6 +12,7 @@ extension State {
     ///
     /// Browsers subscribe with its public half, so another key would lose every subscription. Therefore the
     /// document is no cache: if it is damaged or gone, this fails instead of making another key.
+    @export(interface)
     package func vapidKey(_ settings: WebPushSettings) throws(Failure) -> ES256PrivateKey {
         if let key = settings.key { return key }
         if let known = try vapidDocument.read()?.content["private_key"] {

@@ -14,6 +14,7 @@ extension State {
     ///   - origin: the origin of the endpoint.
     ///   - key: the installation's key, from ``vapidKey(_:)``.
     ///   - rejected: the header that the push service refused, if any.
+    @export(interface)
     package func vapidToken(
         _ settings: WebPushSettings, key: ES256PrivateKey, origin: String, rejected: String?,
         now: Timestamp

@@ -71,4 +71,89 @@ import Turnstone
         #expect(world.spooled().isEmpty)
         #expect(try world.problems() == [])
     }
+
+    @Test("an older message does not follow a newer one out of several former queues")
+    func order() throws {
+        let world = try World()
+        let users = (1...12).map { "user-\($0)" }
+        for (number, user) in users.enumerated() { try world.give(user, devices: [number]) }
+        let everybody = JSONValue.array(users.map { .string($0) })
+        world.variables["TURNSTONE_SHARDS"] = "3"
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 12])
+        let old = try world.sent(["users": everybody, "title": "old", "collapse_id": "c"])
+        try world.run("deliver")
+        _ = try world.sent(["users": everybody, "title": "new", "collapse_id": "c"])
+        #expect(try world.run("deliver")["accepted"] == 12)
+        world.variables["TURNSTONE_SHARDS"] = "2"
+        for _ in 0..<3 {
+            try world.advance(seconds: 2_000)
+            try world.run("deliver")
+        }
+        #expect(try world.acceptedIDs().count == 12)
+        #expect(try world.report(old)["counts"] == ["superseded": 12])
+    }
+
+    @Test(
+        "an erased user is nowhere, in no queue's receipts",
+        arguments: [("2", "2"), ("2", "3"), ("2", "1"), ("1", "2")],
+        ["the-erased", "the\u{7f}erased", "the\u{2028}erased"])
+    func erased(numbers: (before: String, after: String), user: String) throws {
+        let world = try World()
+        try world.give(user, devices: [1])
+        try world.give("bob", devices: [2])
+        world.variables["TURNSTONE_SHARDS"] = numbers.before
+        _ = try world.sent(["users": [.string(user), "bob"], "title": "x"])
+        #expect(try world.run("deliver")["accepted"] == 2)
+        world.variables["TURNSTONE_SHARDS"] = numbers.after
+        let path = "/api/users/\(percentEncoded(user))"
+        let answer = try Answer(
+            event: world.startBackend("users", world.message("DELETE", path)).end().stdout)
+        #expect(answer.status == 200, "\(answer.body)")
+        for (name, bytes) in world.state.files() {
+            #expect(!String(decoding: bytes, as: UTF8.self).contains("erased"), "\(name)")
+        }
+    }
+
+    @Test("what cannot be moved out of a former queue stops nobody else")
+    func obstacle() throws {
+        let world = try World()
+        try world.give("ann", devices: [1])
+        world.variables["TURNSTONE_SHARDS"] = "2"
+        let later: JSONValue = .integer(world.now / 1000 + 600)
+        let first = try world.sent(["users": ["ann"], "title": "x", "send_after": later])
+        try world.state.write("", to: "spool/apns.moving/in the way")
+        world.variables["TURNSTONE_SHARDS"] = "3"
+        _ = try world.sent(["users": ["ann"], "title": "y"])
+        #expect(try world.run("deliver")["accepted"] == 1)
+        #expect(try !world.problems().isEmpty)
+        try world.state.remove("spool/apns.moving")
+        try world.advance(seconds: 700)
+        #expect(try world.run("deliver")["accepted"] == 1)
+        #expect(try world.report(first)["counts"] == ["accepted": 1])
+    }
+
+    @Test("drainers of a clock that stands still end, whatever is throttled")
+    func frozen() throws {
+        let world = try World.withAllServices()
+        for player in [1, 2] { try world.registerAllKinds(of: Int64(player), player) }
+        let later: JSONValue = .integer(world.now / 1000 + 60)
+        _ = try world.sent([
+            "users": ["1", "2"], "title": "x", "throttle_per_minute": 1, "send_after": later,
+        ])
+        try world.advance(seconds: 90)
+        _ = try world.sent(["users": ["1"], "title": "y"])
+        try world.run("deliver")
+        #expect(try world.accepted().values.reduce(0, +) >= 3)
+    }
+
+    /// As a path has it.
+    private func percentEncoded(_ text: String) -> String {
+        text.utf8.map { byte in
+            let isPlain = byte == UInt8(ascii: "-") || (97...122).contains(byte)
+            let digits = Array("0123456789ABCDEF")
+            return isPlain
+                ? String(UnicodeScalar(byte))
+                : "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
+        }.joined()
+    }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import JSON
 import TestSupport
 import Testing
@@ -176,5 +177,58 @@ import Turnstone
         #expect(requests == 1)
         try world.advance(seconds: 61)
         #expect(try confirm("Ann Go", token).status == 200)
+    }
+
+    @Test func aUserOfTheAppIsNotTakenForThePlayerOfThatNumber() throws {
+        world.variables["JWT_SECRET"] = jwtSecret
+        let registered = try world.start(
+            "push-register",
+            [
+                "method": "POST", "path": "/api/push/register",
+                "headers": ["Authorization": .string(bearer("1"))],
+                "body": ["token": .string(token(1)), "tokenType": "device"],
+            ]
+        ).end()
+        #expect(try Answer(event: registered.stdout).status == 200)
+        let (shown, proof) = try begin("Ann Go")
+        try write(shown)
+        #expect(try confirm("Ann Go", proof).status == 409)
+    }
+
+    @Test func aCodeServesOnceThoughTheClockWasAhead() throws {
+        let (code, proof) = try begin("Ann Go")
+        try write(code)
+        #expect(try confirm("Ann Go", proof).status == 200)
+        try world.advance(seconds: 31 * 60)
+        let (other, token) = try begin("Bob")
+        try write(other, player: 2)
+        #expect(try confirm("Bob", token).status == 200)
+        try world.advance(seconds: -31 * 60)
+        #expect(try confirm("Ann Go", proof).status == 401)
+    }
+
+    @Test func attemptsThatAskNothingReserveNoTime() throws {
+        world.variables["OGS_REQUESTS_PER_SECOND"] = "1"
+        let (_, proof) = try begin("Ann Go")
+        let running = try (0..<12).map { number in
+            try world.start(
+                "signup",
+                [
+                    "version": "2.0", "rawPath": "/signup/confirm",
+                    "requestContext": [
+                        "http": ["method": "POST", "sourceIp": .string("192.0.2.\(number)")]
+                    ],
+                    "headers": ["content-type": "application/json"],
+                    "body": .string(
+                        String(
+                            decoding: JSON.text(["username": "Ann Go", "token": .string(proof)]),
+                            as: UTF8.self)),
+                ])
+        }
+        for program in running { _ = try program.end() }
+        let text = String(decoding: world.state.read("ogs.pace") ?? [], as: UTF8.self)
+        let ahead = try #require(Int64(text))
+        let now = Int64(Date().timeIntervalSince1970 * 1_000_000)
+        #expect(ahead - now < 4_500_000, "\(ahead - now) µs")
     }
 }

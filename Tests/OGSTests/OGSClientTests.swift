@@ -17,7 +17,7 @@ import Unix
     private func look(
         _ server: LoopbackServer, _ players: [Int64], tag: String? = nil, contact: String = "",
         seconds: Int64 = 60, pace: Interval = .seconds(0), seen: ((Int64) -> Void)? = nil
-    ) throws -> [(player: Int64, outcome: LookOutcome)] {
+    ) throws -> [(player: Int64, outcome: OGSOutcome)] {
         try look(
             at: server.base, players, tag: tag, contact: contact, seconds: seconds, pace: pace,
             seen: seen)
@@ -26,17 +26,17 @@ import Unix
     private func look(
         at base: String, _ players: [Int64], tag: String? = nil, contact: String = "",
         seconds: Int64 = 60, pace: Interval = .seconds(0), seen: ((Int64) -> Void)? = nil
-    ) throws -> [(player: Int64, outcome: LookOutcome)] {
+    ) throws -> [(player: Int64, outcome: OGSOutcome)] {
         var variables = Variables()
         variables.offer("OGS_BASE_URL", base)
         variables.offer("OGS_CONTACT", contact)
         var rest = players[...]
-        var outcomes: [(Int64, LookOutcome)] = []
+        var outcomes: [(Int64, OGSOutcome)] = []
         var run = try OGSClient(OGSClient.Settings(variables)).run(
             until: Instant.now + .seconds(seconds))
         while true {
             while try run.advance(), let player = rest.popFirst().flatMap(PlayerID.init(number:)) {
-                run.add(OGSClient.LookRequest(player, entityTag: tag), after: pace)
+                run.add(OGSClient.Request(player, entityTag: tag), after: pace)
             }
             guard run.isOpen else { break }
             for (request, outcome) in run.step() {
@@ -50,7 +50,7 @@ import Unix
 
     private func outcome(
         tag: String? = nil, _ answer: LoopbackServer.Answer?
-    ) throws -> LookOutcome {
+    ) throws -> OGSOutcome {
         let server = LoopbackServer { _ in answer }
         let outcomes = try look(server, [42], tag: tag)
         #expect(outcomes.count == 1)
@@ -113,8 +113,8 @@ import Unix
                 .outage("Online-Go.com answered 301 at BASE. Check OGS_BASE_URL")
             ),
             (204, [], .outage("Online-Go.com answered 204 at BASE")),
-        ] as [(Int, [String], LookOutcome)])
-    func status(status: Int, headers: [String], expected: LookOutcome) throws {
+        ] as [(Int, [String], OGSOutcome)])
+    func status(status: Int, headers: [String], expected: OGSOutcome) throws {
         let answer = LoopbackServer.Answer(
             status: status, headers: headers, body: Array("{}".utf8))
         #expect(try outcome(tag: #""t""#, answer) == expected)

@@ -217,7 +217,7 @@ import Turnstone
     @Test("an empty name takes a player's user away, and the player stays what it was")
     func unlinked() throws {
         let installation = try installation(of: "ann", in: "users/49/ann.json")
-        let body = #"{"app_id": "\(Endpoint.appID)", "external_user_id": ""}"#
+        let body = #"{"app_id": "\#(Endpoint.appID)", "external_user_id": ""}"#
         for _ in 0..<2 {
             let path = "/players/\(Self.id)"
             let answer = try ask("onesignal-players", "PUT", path, body, in: installation)
@@ -240,7 +240,7 @@ import Turnstone
             of: Self.anonymous, in: "users/0b/\(Self.anonymous).json")
         let sent = try ask(
             "onesignal-notifications", "POST", "/notifications",
-            #"{"app_id": "\(Endpoint.appID)", "include_aliases": {"crm": ["17"]}, "target_channel": "push", "contents": {"en": "x"}}"#,
+            #"{"app_id": "\#(Endpoint.appID)", "include_aliases": {"crm": ["17"]}, "target_channel": "push", "contents": {"en": "x"}}"#,
             in: installation)
         #expect(sent.status == 200, "\(sent.body)")
         let named = try ask(
@@ -252,5 +252,46 @@ import Turnstone
         _ = try Programs.run("deliver", environment: environment)
         let pushes = installation.state.files().filter { $0.key.hasPrefix("outgoing/") }
         #expect(pushes.count == 1)
+    }
+
+    @Test("a device that gets a new token while it is transferred goes to its new user whole")
+    func raced() throws {
+        for round in 0..<8 {
+            let installation = try installation(of: "ann", in: "users/49/ann.json")
+            let new = String(repeating: "a\(round)bc", count: 16)
+            let path = "\(Self.app)/subscriptions/\(Self.id)"
+            let running = try [
+                (path + "/owner", #"{"identity": {"external_id": "bob"}}"#),
+                (path, #"{"subscription": {"type": "iOSPush", "token": "\#(new)"}}"#),
+            ].map { (path, body) in
+                try Programs.start(
+                    "onesignal-subscriptions", input: Array(event("PATCH", path, body).utf8),
+                    entries: installation.environment.map { "\($0.key)=\($0.value)" })
+            }
+            let statuses = try running.map { try Answer(event: $0.end().stdout).status }
+            #expect(statuses == [200, 202])
+            #expect(try holders(of: Self.token, in: installation) == [])
+            #expect(try holders(of: new, in: installation).count == 1)
+            #expect(try holders(of: new, in: installation) != ["users/49/ann.json"])
+        }
+    }
+
+    @Test("a device that is deleted while it is transferred is nobody's")
+    func deletedInTransfer() throws {
+        for _ in 0..<8 {
+            let installation = try installation(of: "ann", in: "users/49/ann.json")
+            let path = "\(Self.app)/subscriptions/\(Self.id)"
+            let running = try [
+                ("PATCH", path + "/owner", #"{"identity": {"external_id": "bob"}}"#),
+                ("DELETE", path, "null"),
+            ].map { (method, path, body) in
+                try Programs.start(
+                    "onesignal-subscriptions", input: Array(event(method, path, body).utf8),
+                    entries: installation.environment.map { "\($0.key)=\($0.value)" })
+            }
+            let statuses = try running.map { try Answer(event: $0.end().stdout).status }
+            #expect(statuses[1] == 202 && [200, 404].contains(statuses[0]), "\(statuses)")
+            #expect(try holders(of: Self.token, in: installation) == [])
+        }
     }
 }

@@ -50,11 +50,13 @@ import Turnstone
         #expect(try simulator.ogs()["violations"]?.array?.count == 1)
     }
 
-    @Test("only a known player's games are answered")
+    @Test("only a known player's games and profile are answered")
     func paths() throws {
         #expect(try client.answer(fields(1)).status == 200)
         #expect(try client.answer(fields(3)).status == 404)
-        #expect(try client.answer(fields(1, [":path": "/api/v1/players/1"])).status == 404)
+        #expect(try client.answer(fields(1, [":path": "/api/v1/players/1"])).status == 200)
+        #expect(try client.answer(fields(3, [":path": "/api/v1/players/3"])).status == 404)
+        #expect(try client.answer(fields(1, [":path": "/api/v1/players/1/games"])).status == 404)
     }
 
     @Test("a move lengthens the list and turns the clock")

@@ -115,7 +115,7 @@ import Unix
         let devices = try file.rest()
         intake.log.append(Scratch.accepted(), of: devices[0], in: file)
         intake.log.append(
-            Attempt(at: now, pushID: nil, outcome: nil, trouble: .brief), of: devices[1], in: file)
+            Attempt(at: now, pushID: nil, outcome: nil, kind: .brief), of: devices[1], in: file)
         let moment = Spool.moment(
             for: now + .milliseconds(4300), now: now, expires: file.notification.expires)
         intake.endPass(file, until: moment)

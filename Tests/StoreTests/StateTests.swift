@@ -171,6 +171,16 @@ import Unix
         }
     }
 
+    @Test("what cannot wait reserves nothing")
+    func impatientPace() throws {
+        let pace = try state([("TURNSTONE_STATE", folder.path)]).pace
+        #expect(try pace.reserve(perSecond: 1, within: .seconds(0)) == .seconds(0))
+        for _ in 0..<20 {
+            #expect(try pace.reserve(perSecond: 1, within: .milliseconds(1)) == nil)
+        }
+        #expect(try pace.reserve(perSecond: 1) <= .seconds(1))
+    }
+
     @Test(
         "a schedule too far ahead, or damaged, is begun anew",
         arguments: ["99999999999999999999", "9000000000000000000", "x", ""])

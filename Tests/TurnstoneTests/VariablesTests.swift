@@ -14,7 +14,7 @@ import Turnstone
             ("A='a\\nb'", "a\\nb"), ("A=\"a\\\"b\"", "a\"b"), ("A=\"a\\nb\"", "a\\nb"),
             ("A=\"\\$x\\`\\\\\"", "$x`\\"), ("A=a\\ b", "a b"), ("A=\"a\"b'c'", "abc"),
             ("A=\"open", "open"), ("A=last", "last"), ("\n\n\nA=1", "1"), ("# A=2\nA=1", "1"),
-            ("; A=2\nA=1", "1"), ("  # A=2\nA=1", "1"), ("no equals\nA=1", "1"), ("A=1\nA=2", "1"),
+            ("; A=2\nA=1", "1"), ("  # A=2\nA=1", "1"), ("no equals\nA=1", "1"), ("A=1\nA=2", "2"),
             ("A=é😀", "é😀"),
         ])
     func value(file: String, expected: String) {

@@ -9,7 +9,7 @@ import Unix
 final class Cycle {
     private let schedule: Schedule
     private let state: State
-    private let book: LookBook
+    private let findings: Findings
     private let settings: OGSClient.Settings
     private let interval: Int
     private let perSecond: Int
@@ -52,7 +52,7 @@ final class Cycle {
             schedule.log.event(
                 "added missing players to the index", ["players": .integer(Int64(missed))])
         }
-        book = try LookBook(schedule.variables, state: state, now: schedule.time)
+        findings = try Findings(schedule.variables, state: state, now: schedule.time)
         backOff = try state.backOff()
     }
 
@@ -81,23 +81,23 @@ final class Cycle {
 
     private func claim() throws(Failure) -> [Claim] {
         try state.playerIndex().locked { () throws(Failure) in
-            book.records.claim(at: schedule.time, interval: .seconds(Int64(interval)))
+            findings.records.claim(at: schedule.time, interval: .seconds(Int64(interval)))
         }
     }
 
-    private func nextRequest() throws(Failure) -> OGSClient.LookRequest? {
+    private func nextRequest() throws(Failure) -> OGSClient.Request? {
         // If there are only failures, OGS is down, and further requests are pointless.
         guard !isDown(after: 5) else { return nil }
         while let claim = due.popFirst() {
             // After a crash a player may have two records. Use only one at a time.
-            guard begun[claim.player] == nil, book.records.isHeld(claim) else { continue }
+            guard begun[claim.player] == nil, findings.records.isHeld(claim) else { continue }
             begun[claim.player] = (claim, try now())
-            return OGSClient.LookRequest(claim.player, entityTag: book.records.tag(claim.record))
+            return OGSClient.Request(claim.player, entityTag: findings.records.tag(claim.record))
         }
         return nil
     }
 
-    private func take(_ outcome: LookOutcome, of player: PlayerID) throws(Failure) {
+    private func take(_ outcome: OGSOutcome, of player: PlayerID) throws(Failure) {
         guard let (claim, began) = begun.removeValue(forKey: player) else { return }
         do throws(Failure) {
             try record(outcome, claim, began)
@@ -105,37 +105,37 @@ final class Cycle {
             // One player's document must not delay the others, and says nothing about OGS.
             count.failed += 1
             if case .later = error.disposition {
-                book.records.release(claim)
+                findings.records.release(claim)
             } else {
-                book.records.recordFailure(claim.record, at: schedule.time)
+                findings.records.recordFailure(claim.record, at: schedule.time)
             }
             schedule.log.failure(error)
         }
     }
 
     private func record(
-        _ outcome: LookOutcome, _ claim: Claim, _ began: Timestamp
+        _ outcome: OGSOutcome, _ claim: Claim, _ began: Timestamp
     ) throws(Failure) {
         switch outcome {
         case .games(let found, let tag):
             try countAnswer()
-            let report = try book.take(
+            let report = try findings.take(
                 found, entityTag: tag, of: claim.player, record: claim.record, began: began)
             if report == nil { count.unchanged += 1 }
             logReport(report, claim.player, skipped: found.skipped)
         case .unchanged:
             try countAnswer()
             count.unchanged += 1
-            let report = try book.takeUnchanged(
+            let report = try findings.takeUnchanged(
                 of: claim.player, record: claim.record, began: began)
             logReport(report, claim.player, skipped: 0)
         case .unknownPlayer:
-            if book.records.isKnown(claim.record) { count.lost += 1 }
-            book.records.recordUnknownPlayer(claim.record, at: schedule.time)
+            if findings.records.isKnown(claim.record) { count.lost += 1 }
+            findings.records.recordUnknownPlayer(claim.record, at: schedule.time)
             logFailure(claim, "Online-Go.com knows no such player")
         case .outage(let reason):
-            if book.records.isKnown(claim.record) { count.lost += 1 }
-            book.records.recordFailure(claim.record, at: schedule.time)
+            if findings.records.isKnown(claim.record) { count.lost += 1 }
+            findings.records.recordFailure(claim.record, at: schedule.time)
             logFailure(claim, reason)
             if !hasSound || !claim.hasFailed { count.outages += 1 }
             if isDown(after: min(5, count.expected)) {
@@ -143,11 +143,11 @@ final class Cycle {
             }
         case .backOff(let requested):
             count.putOff += 1
-            book.records.release(claim)
+            findings.records.release(claim)
             try pause(reason: nil, requested: requested)
         case .notLooked:
             count.putOff += 1
-            book.records.release(claim)
+            findings.records.release(claim)
         }
     }
 
@@ -205,8 +205,8 @@ final class Cycle {
     }
 
     private func releaseRest() {
-        for claim in due { book.records.release(claim) }
-        for (claim, _) in begun.values { book.records.release(claim) }
+        for claim in due { findings.records.release(claim) }
+        for (claim, _) in begun.values { findings.records.release(claim) }
         count.putOff += due.count
     }
 

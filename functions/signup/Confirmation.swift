@@ -55,14 +55,27 @@ struct Confirmation {
     }
 
     private func makeKey(for profile: PlayerProfile) throws(Failure) -> JSONObject {
-        let description = "signup"
-        if revokesOthers {
-            for key in try state.keys.list(of: profile.player) {
-                _ = try state.keys.revoke(key.id, of: profile.player, at: request.time)
-            }
+        // The app's own users may have numbers, too.
+        if let known = try state.users[profile.player].read(), !known.isPlayer {
+            throw .refused(
+                .conflict,
+                "\(profile.player) is the id of a user of this app who is no player here; ask its operator"
+            )
         }
-        let key = try state.keys.create(
-            for: profile.player, description: description, at: request.time)
+        let description = "signup"
+        let others = revokesOthers ? try state.keys.list(of: profile.player).map(\.id) : []
+        let key: String
+        do throws(Failure) {
+            key = try state.keys.create(
+                for: profile.player, description: description, at: request.time)
+        } catch {
+            // If there are as many keys as allowed, the others must go first.
+            guard error.disposition == .refused(.conflict), !others.isEmpty else { throw error }
+            try revoke(others, of: profile.player)
+            key = try state.keys.create(
+                for: profile.player, description: description, at: request.time)
+        }
+        try revoke(others, of: profile.player)
         Log().event("made a key by signup", ["player": .string("\(profile.player)")])
         return [
             "api_key": .string(key), "user_id": .string("\(profile.player)"),
@@ -70,6 +83,10 @@ struct Confirmation {
             "created_at": .string(CalendarDate(request.time).text),
             "description": .string(description),
         ]
+    }
+
+    private func revoke(_ ids: [String], of player: PlayerID) throws(Failure) {
+        for id in ids { _ = try state.keys.revoke(id, of: player, at: request.time) }
     }
 
     // MARK: Online-Go.com
@@ -93,8 +110,8 @@ struct Confirmation {
         let backOff = try state.backOff()
         if let backOff, backOff.isActive(at: request.time) { throw pausing(backOff) }
         let perSecond = try state.requestsPerSecond(request.variables)
-        let pause = try state.pace.reserve(perSecond: perSecond)
-        guard pause < Self.patience else { throw busy }
+        let pause = try state.pace.reserve(perSecond: perSecond, within: Self.patience)
+        guard let pause else { throw busy }
         sleep(for: pause)
         switch try question(Self.patience) {
         case .found(let profile): return profile

@@ -105,7 +105,8 @@ struct Overview {
             let name = spool.service.rawValue
             let length = try spool.length(until: end)
             var queue: JSONObject = [
-                "service": .string(name), "complete": .bool(length.isComplete),
+                "queue": .string(spool.queue.text), "service": .string(name),
+                "complete": .bool(length.isComplete),
                 "urgent": .integer(Int64(length.urgent)), "normal": .integer(Int64(length.normal)),
                 "backlog": .integer(Int64(length.backlog)), "bulk": .integer(Int64(length.bulk)),
                 "putOff": .integer(Int64(length.putOff)),

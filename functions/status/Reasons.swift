@@ -8,12 +8,12 @@ import Unix
 struct Reasons {
     private let timeline: Timeline
     private let look: Look?
-    private let record: LookRecord?
+    private let record: PlayerRecord?
     private let isQueued: Bool
     private var now: Timestamp { timeline.now }
     private var document: User { timeline.document }
 
-    init(_ timeline: Timeline, look: Look?, record: LookRecord?, isQueued: Bool) {
+    init(_ timeline: Timeline, look: Look?, record: PlayerRecord?, isQueued: Bool) {
         self.timeline = timeline
         self.look = look
         self.record = record
@@ -140,7 +140,7 @@ struct Reasons {
                     "no player",
                     """
                     Nobody looks at this user's games: only POST /register makes a player. The user gets \
-                    messages alone.
+                    messages, but no turn notices.
                     """)
             ]
         }
@@ -185,7 +185,7 @@ struct Reasons {
         return found
     }
 
-    private func next(_ record: LookRecord) -> String {
+    private func next(_ record: PlayerRecord) -> String {
         guard let moment = record.notBefore, moment > now else { return "" }
         return "; the next look is after \(text(moment))"
     }

@@ -44,7 +44,7 @@ struct Timeline {
             try state.looks[player].read()
         }
         let record = try user.player.flatMap { (player) throws(Failure) in
-            try state.lookRecord(of: player, hint: document.record)
+            try state.playerRecord(of: player, hint: document.record)
         }
         let waiting = try waitingInQueues()
         answer["reasons"] = .array(
@@ -110,7 +110,7 @@ struct Timeline {
         return .object(members)
     }
 
-    private func description(of record: LookRecord, _ look: Look?) -> JSONObject {
+    private func description(of record: PlayerRecord, _ look: Look?) -> JSONObject {
         var members: JSONObject = [
             "watched": .bool(record.isWatched), "failures": .integer(record.failures),
             "unknownPlayer": .bool(record.isUnknown),
@@ -212,11 +212,13 @@ struct Timeline {
         return event
     }
 
-    /// The device's id. Receipts of turn notices have only the first eight digits of its token.
+    /// The device's id. Receipts of turn notices have only the first eight digits of its token, or a browser's
+    /// push service, which several browsers share: it is `nil` if several devices can be meant.
     private func device(of receipt: Receipt) -> String? {
         if let id = receipt.device { return id }
-        return document.devices.first {
+        let possible = document.devices.filter {
             $0.platform.service == receipt.service && $0.token.start == receipt.tokenStart
-        }?.id
+        }
+        return possible.count == 1 ? possible[0].id : nil
     }
 }

@@ -221,10 +221,16 @@ with sync_playwright() as playwright:
             const {position} = await import("./board.js")
             const stones = board => [...position({width: 5, height: 5, ...board}).points].join("")
             return [stones({moves: "baaaab"}), stones({black: "bbdd", first: "white", moves: "cc..aa"}), stones({free: 2, moves: "aaccee"}),
-                stones({moves: "ab..bb..cbaaba..ca"})]
+                stones({moves: "ab..bb..cbaaba..ca"}), stones({width: 9, height: 9, moves: "aa.."})]
         }""")
-        wanted = ["0100010000000000000000000", "2000001000002000001000000", "1000000000001000000000002", "0110011100000000000000000"]
+        wanted = ["0100010000000000000000000", "2000001000002000001000000", "1000000000001000000000002", "0110011100000000000000000", "1" + "0" * 80]
         expect(found == wanted, found)
+
+    @check("a link with a key that is not the player's changes nothing")
+    def _():
+        page.goto(f"{home}#key={'0' * 64}&player={player}")
+        until(lambda: "incomplete" in text("#problem"), text("#problem"))
+        expect(key in page.evaluate("localStorage.account"), "the key was replaced")
 
     @check("accessible when signed in: light, dark, narrow")
     def _():

@@ -40,11 +40,16 @@ export async function turnOn(client) {
     if (reason) throw new Obstacle(reason)
     const permission = await Notification.requestPermission()
     if (permission !== "granted") throw new Obstacle(permission === "denied" ? "denied" : "dismissed")
-    await subscribe(client)
+    await inTurn(() => subscribe(client))
 }
 
-/// Subscribes and registers. Registering again renews, so the page calls it at each start.
-export async function subscribe(client) {
+/// Registers again, at each start of the page.
+export const renew = client => inTurn(async () => { if (await isOn()) await subscribe(client) })
+
+/// Of all tabs, one at a time: a renewal under way would subscribe again after turnOff.
+const inTurn = work => navigator.locks ? navigator.locks.request("subscription", work) : work()
+
+async function subscribe(client) {
     let key
     try {
         key = bytes(await client.pushKey())
@@ -87,7 +92,7 @@ function inTime(promise) {
 
 /// Removes the registration and the subscription. The browser forgets its own even if the server cannot be
 /// reached: the push service then tells the server that it is gone.
-export async function turnOff(client) {
+export const turnOff = client => inTurn(async () => {
     const record = await registration()
     const found = "serviceWorker" in navigator ? await navigator.serviceWorker.getRegistration() : undefined
     const subscription = await found?.pushManager?.getSubscription()
@@ -95,7 +100,7 @@ export async function turnOff(client) {
     await forgetRegistration()
     await navigator.clearAppBadge?.().catch(() => {})
     if (record) await client.unregister(record.id)
-}
+})
 
 /// Starts the service worker without subscribing, so that the page opens offline.
 export async function prepare() {

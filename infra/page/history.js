@@ -15,7 +15,8 @@ export async function showHistory(client, isMore = false) {
     if (own !== asked) return
     entries = isMore ? [...entries, ...page.notifications] : page.notifications
     next = page.next
-    const rows = entries.filter(entry => !entry.kind?.endsWith("badge")).map(row)
+    // A push of the number alone shows nothing to the player.
+    const rows = entries.filter(entry => !["badge", "turn_badge"].includes(entry.kind)).map(row)
     if (rows.length === 0 && !next) rows.push(make("li", {}, text("history.none")))
     the("history").replaceChildren(...rows)
     the("history-stopped").hidden = !page.stopped

@@ -1,9 +1,9 @@
 // The player's page: signs in by the link, shows the parts, and says what went wrong.
 
 import {account, accountInAddress, forgetAccount, forgetRegistration, keepAccount, registration} from "./account.js"
-import {isOn, obstacle, Obstacle, prepare, subscribe, turnOff, turnOn} from "./browser.js"
+import {isOn, obstacle, Obstacle, prepare, renew, turnOff, turnOn} from "./browser.js"
 import {showDevices} from "./devices.js"
-import {make, the} from "./elements.js"
+import {make, run as runWork, tell, the} from "./elements.js"
 import {showGames} from "./games.js"
 import {forgetHistory, outcomeText, showHistory} from "./history.js"
 import {forgetPreferences, knowsPreferences, preparePreferences, showPreferences} from "./preferences.js"
@@ -22,25 +22,7 @@ function words(error) {
     return error instanceof Obstacle ? text(`browser.${error.message}`) : failureText(error)
 }
 
-function tell(status, problem = "") {
-    the("status").textContent = status
-    the("problem").textContent = problem
-}
-
-/// Runs a button's work, and shows the text it answers, or why it failed. Meanwhile further presses do nothing;
-/// a button that is really disabled would lose the keyboard's focus.
-async function run(button, work) {
-    if (button.ariaDisabled === "true") return
-    tell("")
-    button.ariaDisabled = "true"
-    try {
-        tell(await work() ?? "")
-    } catch (error) {
-        tell("", words(error))
-    } finally {
-        button.ariaDisabled = null
-    }
-}
+const run = (button, work) => runWork(button, work, words)
 
 async function showBrowser() {
     const on = await isOn()
@@ -119,7 +101,7 @@ async function show() {
         return
     }
     const renewal = async () => {
-        if (await isOn()) await subscribe(client)
+        await renew(client)
         await Promise.all([showBrowser(), listDevices()])
     }
     const parts = await Promise.allSettled([look(), showPreferences(client), showHistory(client), showBrowser().then(renewal)])
@@ -128,7 +110,7 @@ async function show() {
 }
 
 /// Takes the account of a sign-in link. Whoever made the link learns nothing, but the pushes would be theirs:
-/// so a browser that is signed in asks first.
+/// so a browser that is signed in asks first. A key that is not the player's changes nothing.
 async function signIn() {
     const found = accountInAddress()
     if (found === undefined) tell("", text("badLink"))
@@ -137,6 +119,12 @@ async function signIn() {
     if (former && former.player !== found.player) {
         if (!confirm(text("switch", {from: former.player, to: found.player}))) return
         await turnOff(new Client(former)).catch(() => {})
+    } else if (former && former.key !== found.key) {
+        try {
+            await new Client(found).diagnostics()
+        } catch (error) {
+            if ([401, 403].includes(error.status)) return tell("", text("badLink"))
+        }
     }
     try {
         keepAccount(found)

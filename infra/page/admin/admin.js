@@ -1,6 +1,6 @@
 // The operator's page: asks for the server key, keeps it in this tab, and shows what GET /api/status answers.
 
-import {make, the} from "../elements.js"
+import {make, run as runWork, tell, the} from "../elements.js"
 import {show} from "./overview.js"
 import {events, timeline} from "./timeline.js"
 
@@ -33,25 +33,13 @@ async function ask(path, own = key()) {
     throw new Failure(response.status, words[response.status] ?? answer.error ?? `The server answered ${response.status}.`)
 }
 
-function tell(status, problem = "") {
-    the("status").textContent = status
-    the("problem").textContent = problem
+/// Signs out if the key is wrong, and answers the error in words.
+function failed(error) {
+    if (error.status === 401) signOut()
+    return error.message
 }
 
-/// Runs a button's work. Meanwhile further presses do nothing; a disabled button would lose the keyboard's focus.
-async function run(button, work) {
-    if (button.ariaDisabled === "true") return
-    tell("")
-    button.ariaDisabled = "true"
-    try {
-        tell(await work() ?? "")
-    } catch (error) {
-        tell("", error.message)
-        if (error.status === 401) signOut()
-    } finally {
-        button.ariaDisabled = null
-    }
-}
+const run = (button, work) => runWork(button, work, failed)
 
 let asked = 0
 
@@ -82,6 +70,7 @@ async function showUser(user) {
     const path = `/${encodeURIComponent(user)}`
     the("timeline").hidden = true
     const found = await ask(path)
+    if (!key()) return  // signed out meanwhile
     const rows = make("div")
     let last = found
     rows.append(events(last))
@@ -118,8 +107,17 @@ the("refresh").addEventListener("click", () => run(the("refresh"), async () => {
     return "Refreshed."
 }))
 the("sign-out").addEventListener("click", signOut)
-setInterval(() => {
-    if (the("automatic").checked && key() && document.visibilityState === "visible") refresh().catch(error => tell("", error.message))
+let hasFailed = false
+setInterval(async () => {
+    if (!the("automatic").checked || !key() || document.visibilityState !== "visible") return
+    try {
+        await refresh()
+        if (hasFailed) tell("")
+        hasFailed = false
+    } catch (error) {
+        hasFailed = true
+        tell("", failed(error))
+    }
 }, every)
 
 if (key()) {

@@ -7,6 +7,9 @@ import {counts, delays} from "./plots.js"
 const services = {apns: "APNs", fcm: "FCM", web: "Web Push"}
 export const service = name => services[name] ?? name
 
+/// Such as "APNs", or "APNs 2 of 4" if each push service has several queues.
+const queueName = ({queue, service: name}) => service(name) + queue.slice(name.length).replace(/^-(\d+)of(\d+)$/, " $1 of $2")
+
 export function show(status) {
     the("when").replaceChildren("as of ", moment(status.at))
     showProblems(status)
@@ -59,7 +62,7 @@ function showQueues({queues, at}) {
     if (!queues) return unavailable("The queues", the("queues"))
     const some = name => ({number: true, value: queue => queue[name] === 0 ? "0" : (queue.complete ? "" : "≥ ") + number(queue[name])})
     the("queues").replaceChildren(table("Notifications in each", [
-        {title: "Push service", value: queue => service(queue.service)},
+        {title: "Queue", value: queueName},
         {title: "Urgent", ...some("urgent")}, {title: "Normal", ...some("normal")}, {title: "Backlog", ...some("backlog")},
         {title: "Bulk", ...some("bulk")}, {title: "Put off", ...some("putOff")}, {title: "Scheduled", ...some("scheduled")},
         {title: "Held", ...some("held")}, {title: "Unreadable", ...some("failed")},

@@ -7,6 +7,9 @@ import {language} from "../texts.js"
 
 let texts = {}
 
+/// Shows the present step again, in the page's language.
+let redraw = () => {}
+
 const text = (name, values = {}) => texts[name].replace(/\{(\w+)\}/g, (_, value) => values[value])
 
 async function ask(path, body) {
@@ -35,6 +38,7 @@ async function run(button, note, step) {
 }
 
 function begin(place, site) {
+    redraw = () => begin(place, site)
     const name = make("input", {id: "signup-name", autocomplete: "username", spellcheck: false, required: true, maxLength: 100})
     const button = make("button", {type: "submit", textContent: text("begin")})
     const note = make("p", {role: "alert"})
@@ -47,6 +51,7 @@ function begin(place, site) {
 }
 
 function show(place, site, {code, token, username}) {
+    redraw = () => show(place, site, {code, token, username})
     const shown = make("code", {textContent: code, id: "signup-code"})
     const copy = make("button", {type: "button", className: "quiet", textContent: text("copy")})
     const confirm = make("button", {type: "button", textContent: text("confirm")})
@@ -78,10 +83,15 @@ function show(place, site, {code, token, username}) {
 async function offer() {
     const {signup, site} = await ask("signup").catch(() => ({}))
     if (signup !== "ogs-profile") return
-    texts = await (await fetch(`signup/text-${language.toLowerCase()}.json`)).json()
+    await load()
     const place = make("div", {id: "signup"})
     the("signed-out").append(place)
     begin(place, site)
+    new MutationObserver(() => load().then(() => redraw())).observe(document.documentElement, {attributeFilter: ["lang"]})
+}
+
+async function load() {
+    texts = await (await fetch(`signup/text-${language.toLowerCase()}.json`)).json()
 }
 
 // The page shows this part once it knows that nobody is signed in, and its language is known by then.

@@ -2,7 +2,7 @@ import Turnstone
 import Unix
 
 /// What the player index knows of the looks at one player.
-package struct LookRecord: Equatable {
+package struct PlayerRecord: Equatable {
     /// Whether `check-turns` looks at the player.
     package let isWatched: Bool
     /// When the last successful look began; `nil` before the first.
@@ -18,10 +18,10 @@ package struct LookRecord: Equatable {
 extension State {
     /// - Parameter hint: where the record may be.
     /// - Returns: `nil` if the player has no record. The index is not made for this.
-    package func lookRecord(of player: PlayerID, hint: Int64?) throws(Failure) -> LookRecord? {
+    package func playerRecord(of player: PlayerID, hint: Int64?) throws(Failure) -> PlayerRecord? {
         let hasIndex = try systemCalls(Files.exists("\(folder)/players.index"))
         guard hasIndex else { return nil }
         let records = try playerIndex().records()
-        return records.record(of: player, hint: hint).map { records.lookRecord($0) }
+        return records.record(of: player, hint: hint).map { records.playerRecord($0) }
     }
 }

@@ -11,14 +11,14 @@ import Unix
 ///         for (request, outcome) in run.step() { … }
 ///     }
 ///     for request in run.giveUp() { … }
-package struct LookRun {
+package struct OGSRun {
     private let base: String
     private let fetcher: Fetcher
     private let deadline: Instant
-    private var inFlight: [Int: OGSClient.LookRequest] = [:]
+    private var inFlight: [Int: OGSClient.Request] = [:]
     private var lastTag = 0
     /// The next request and its time.
-    private var upcoming: (request: OGSClient.LookRequest, at: Instant)?
+    private var upcoming: (request: OGSClient.Request, at: Instant)?
     /// Whether no request is sent any more: OGS has asked for a pause, or the next one's time is after the
     /// deadline.
     private var isEnding = false
@@ -50,7 +50,7 @@ package struct LookRun {
     /// Adds the request that is sent next.
     ///
     /// - Parameter pause: how long to wait for its time in the installation's schedule.
-    package mutating func add(_ request: OGSClient.LookRequest, after pause: Interval) {
+    package mutating func add(_ request: OGSClient.Request, after pause: Interval) {
         let at = Instant.now + pause
         upcoming = (request, at)
         if at >= deadline { isEnding = true }
@@ -62,14 +62,14 @@ package struct LookRun {
     }
 
     /// Waits until an answer arrives or the next request's time has come.
-    package mutating func step() -> [(OGSClient.LookRequest, LookOutcome)] {
+    package mutating func step() -> [(OGSClient.Request, OGSOutcome)] {
         let now = Instant.now
         var pause = deadline - now
         if let upcoming, inFlight.count < fetcher.capacity { pause = min(pause, upcoming.at - now) }
-        var outcomes: [(OGSClient.LookRequest, LookOutcome)] = []
+        var outcomes: [(OGSClient.Request, OGSOutcome)] = []
         for fetched in fetcher.step(pause: max(.seconds(0), pause)) {
             guard let request = inFlight.removeValue(forKey: fetched.tag) else { continue }
-            let outcome = LookOutcome(fetched.result, of: request, at: base)
+            let outcome = OGSOutcome(fetched.result, of: request, at: base)
             if case .backOff = outcome { isEnding = true }
             outcomes.append((request, outcome))
         }
@@ -79,7 +79,7 @@ package struct LookRun {
     /// Ends the run.
     ///
     /// - Returns: the requests without an outcome.
-    package mutating func giveUp() -> [OGSClient.LookRequest] {
+    package mutating func giveUp() -> [OGSClient.Request] {
         fetcher.cancelAll()
         var left = Array(inFlight.values)
         if let upcoming { left.append(upcoming.request) }

@@ -2,7 +2,7 @@ import HTTP
 import Turnstone
 
 /// The outcome of a look at a player.
-package enum LookOutcome: Equatable {
+package enum OGSOutcome: Equatable {
     case games(ActiveGames, entityTag: String?)
     /// What is known already is still right.
     case unchanged
@@ -15,16 +15,16 @@ package enum LookOutcome: Equatable {
     case notLooked
 }
 
-extension LookOutcome {
+extension OGSOutcome {
     /// - Parameter base: OGS's address, for the reason of an outage.
-    init(_ result: FetchResult, of request: OGSClient.LookRequest, at base: String) {
+    init(_ result: FetchResult, of request: OGSClient.Request, at base: String) {
         switch result {
         case .failed(let fault): self = .outage(fault.sentence(at: base))
         case .answered(let answer): self.init(answer, of: request, at: base)
         }
     }
 
-    private init(_ answer: FetchedAnswer, of request: OGSClient.LookRequest, at base: String) {
+    private init(_ answer: FetchedAnswer, of request: OGSClient.Request, at base: String) {
         switch answer.status {
         case 200:
             guard let games = ActiveGames(answer: answer.body) else {

@@ -5,7 +5,7 @@ import Store
 import Turnstone
 
 /// Stores what a look found and queues its notice.
-package struct LookBook {
+package struct Findings {
     private let state: State
     private let notifier: TurnNotifier
     package let records: PlayerRecords

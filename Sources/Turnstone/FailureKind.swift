@@ -1,6 +1,6 @@
 /// How long the cause of a failed push may last. Failures of one kind do not lengthen the pauses after the
 /// other.
-package enum Trouble: String, CaseIterable, Sendable {
+package enum FailureKind: String, CaseIterable, Sendable {
     /// No answer, or one that asks for a pause of less than a minute, such as 429. It may be over in a
     /// second.
     case brief
