@@ -27,6 +27,11 @@ let only = Context.environment["TURNSTONE_ONLY"]?.split(separator: " ").map(Stri
 let except = (Context.environment["TURNSTONE_EXCEPT"] ?? "").split(whereSeparator: \.isWhitespace)
     .map(String.init)
 
+// An Embedded program compiles everything that it calls again, from the bodies in its modules. `@export(interface)`
+// keeps a function's body in its module, so that the programs build in a third of the time. It is for functions of
+// modules that endpoints link which are long and neither generic nor hot. `-function-sections` lets the linker leave
+// out those that a program does not call: `register` has 1.8 MB instead of 4.1.
+
 /// The toolchain has no static library for Embedded Swift, hence `-no-static-stdlib`.
 let compilation: [SwiftSetting] =
     isEmbedded

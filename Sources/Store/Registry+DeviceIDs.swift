@@ -12,13 +12,17 @@ extension Registry {
     /// An id is the beginning of the name of the token's document, so it needs no index. Ids that were made
     /// from an earlier token are looked for in the audience index, which lists devices that take messages.
     ///
-    /// A device that is on its way from one user to another is waited for, for some seconds.
+    /// A device that is on its way from one user to another is waited for, for up to 2.5 s.
     @export(interface)
     package func devices(withIDs ids: [String]) throws(Failure) -> [Found] {
         var found = try lookUp(ids)
         for round in 0..<8 {
             let missing = ids.filter { id in isDeviceID(id) && !found.contains { $0.id == id } }
-            guard !missing.isEmpty, try mayBeMovingDevices() else { break }
+            guard !missing.isEmpty else { break }
+            if try !isMoving(missing) {
+                // A transfer may have ended in between.
+                guard round == 0, try hasJustMovedDevices() else { break }
+            }
             sleep(for: .milliseconds(10 << round))
             found += try lookUp(missing)
         }

@@ -63,20 +63,26 @@ extension Registry {
             try end(Registration(token))
             return lost
         }
-        for (devices, user) in lost {
-            try forget(devices, of: user)
-            try handOverBadges(of: devices, from: user)
-        }
+        for (devices, user) in lost { try finishRemoval(of: devices, from: user) }
     }
 
-    /// Whether a device may be on its way from one user to another, or was a second ago: nobody has it meanwhile.
-    func mayBeMovingDevices() throws(Failure) -> Bool {
+    /// Whether a device with one of these ids is on its way from one user to another, so that nobody has it.
+    func isMoving(_ ids: [String]) throws(Failure) -> Bool {
+        for name in try systemCalls(Files.names(in: state.transfers.folder))
+        where name.utf8.suffix(5).elementsEqual(".json".utf8) {
+            let hash = String(decoding: Array(name.utf8.dropLast(5)), as: UTF8.self)
+            let transfer = try state.transfers[named: DocumentName(single: hash)].readUnlocked()
+            if transfer?.device?.ids.contains(where: { ids.contains($0) }) == true { return true }
+        }
+        return false
+    }
+
+    /// Whether a transfer has begun or ended within the last second or two.
+    func hasJustMovedDevices() throws(Failure) -> Bool {
         guard let stamp = try systemCalls(Files.stamp(of: state.transfers.folder)) else {
             return false
         }
-        let age = Timestamp.systemNow.milliseconds / 1000 - stamp.seconds
-        if (-1...1).contains(age) { return true }
-        return try !systemCalls(Files.names(in: state.transfers.folder)).isEmpty
+        return (-1...1).contains(Timestamp.systemNow.milliseconds / 1000 - stamp.seconds)
     }
 
     /// Writes down that a transfer begins. The token's index must be locked.

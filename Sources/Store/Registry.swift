@@ -148,12 +148,17 @@ package struct Registry {
         _ token: DeviceToken, of user: UserID, where condition: (Device) -> Bool
     ) throws(Failure) -> Bool {
         let removed = try take(token, from: user, where: condition)
-        try forget(removed, of: user)
-        do throws(Failure) { try handOverBadges(of: removed, from: user) } catch {
+        try finishRemoval(of: removed, from: user)
+        return !removed.isEmpty
+    }
+
+    /// Removes what else names devices that a user has just lost.
+    func finishRemoval(of devices: [Device], from user: UserID) throws(Failure) {
+        try forget(devices, of: user)
+        do throws(Failure) { try handOverBadges(of: devices, from: user) } catch {
             // The device is removed, so the caller must not be told otherwise.
             error.recordFile()
         }
-        return !removed.isEmpty
     }
 
     /// Lets another player of these devices correct the number on their icons, now or when one registers. The

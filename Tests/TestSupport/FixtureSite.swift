@@ -7,8 +7,8 @@ package protocol FixtureSite: AnyObject {
 }
 
 extension FixtureSite {
-    /// Sets a fresh state folder up, and a configuration that names it after the given lines: of two
-    /// lines for a variable the first counts.
+    /// Sets a fresh state folder up, and a configuration that names it before the given lines: of two
+    /// lines for a variable the last counts.
     package func install(_ configuration: String = "") throws {
         state = TemporaryFolder()
         try configure(configuration)
@@ -16,7 +16,7 @@ extension FixtureSite {
 
     package func configure(_ configuration: String) throws {
         try folder.write(
-            "\(configuration)\nTURNSTONE_STATE='\(state.path)'\n", to: "turnstone.env")
+            "TURNSTONE_STATE='\(state.path)'\n\(configuration)\n", to: "turnstone.env")
     }
 
     package var configurationPath: String { "\(folder.path)/turnstone.env" }

@@ -55,11 +55,13 @@ struct Confirmation {
     }
 
     private func makeKey(for profile: PlayerProfile) throws(Failure) -> JSONObject {
-        // The app's own users may have numbers, too.
-        if let known = try state.users[profile.player].read(), !known.isPlayer {
+        // The app's own users may have numbers, too. A key shows that the operator knows a user as the player.
+        if let known = try state.users[profile.player].read(), !known.isPlayer,
+            try state.keys.list(of: profile.player).isEmpty
+        {
             throw .refused(
                 .conflict,
-                "\(profile.player) is the id of a user of this app who is no player here; ask its operator"
+                "this app has a user with the id \(profile.player) who is not a player; ask its operator for a key"
             )
         }
         let description = "signup"
