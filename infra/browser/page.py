@@ -247,8 +247,11 @@ with sync_playwright() as playwright:
         page.set_viewport_size({"width": 1100, "height": 800})
 
     session = context.new_cdp_session(page)
-    registrations = []
+    registrations, versions, failures = [], {}, []
     session.on("ServiceWorker.workerRegistrationUpdated", lambda event: registrations.extend(event["registrations"]))
+    session.on("ServiceWorker.workerVersionUpdated",
+               lambda event: versions.update({one["versionId"]: (one["status"], one["runningStatus"]) for one in event["versions"]}))
+    session.on("ServiceWorker.workerErrorReported", lambda event: failures.append(event["errorMessage"]))
     session.send("ServiceWorker.enable")
 
     def deliver(data):
@@ -262,8 +265,16 @@ with sync_playwright() as playwright:
                           if push["subscription"] == subscription["id"] and push["accepted"]]
         until(pushes, "no push arrived at the push service", 75)
         payload = pushes()[-1]["payload"]
-        deliver(payload if isinstance(payload, str) else json.dumps(payload))
-        until(notifications, "nothing is shown")
+        for again in (True, False):
+            deliver(payload if isinstance(payload, str) else json.dumps(payload))
+            try:
+                until(notifications, f"nothing is shown: {registrations}, {versions}, {failures}")
+                break
+            except AssertionError as error:
+                # Chromium does not answer whether it handed a push to the worker, and a busy machine has lost one.
+                if not again or failures:
+                    raise
+                print(f"# handed over again: {error}", flush=True)
         shown = notifications()[0]
         expect(shown["title"] == "Your turn in Go!", shown)
         expect("A quiet game" in shown["body"] and shown["tag"], shown)
@@ -274,7 +285,8 @@ with sync_playwright() as playwright:
         page.click("#test")
         until(lambda: "Delivered to the push service" in text("#status"), text("#status") + text("#problem"))
         pushes = [push for push in tell({"do": "report"})["web"]["pushes"] if push["subscription"] == subscription["id"]]
-        expect("It works" in json.dumps(pushes[-1]["payload"]), pushes[-1])
+        # Another move of the demonstration may have come since.
+        expect(any("It works" in json.dumps(push["payload"]) for push in pushes), pushes[-1])
         history = text("#history")
         expect("Test" in history and "Your turn" in history and "Delivered" in history, history)
         accessible("history")
