@@ -63,6 +63,41 @@ extension JSONScanner {
         return rounded(bytes[try numberRange().range])
     }
 
+    /// Reads the first two elements of the next array, whole numbers of at most four digits, and skips the
+    /// other ones. It is for the moves of games, of which an answer has thousands.
+    ///
+    /// - Returns: `nil`, and nothing is consumed, if the next value is anything else, or if it has blanks,
+    ///   arrays, objects or texts in it.
+    package mutating func smallPair() -> (Int64, Int64)? {
+        guard isArray() else { return nil }
+        let text = bytes
+        let bytes = text.span
+        var end = place + 1
+        guard let first = smallNumber(in: bytes, at: &end), end < bytes.count,
+            bytes[end] == UInt8(ascii: ",")
+        else { return nil }
+        end += 1
+        guard let second = smallNumber(in: bytes, at: &end),
+            let mark = nextMark(in: bytes, from: end), bytes[mark] == UInt8(ascii: "]"),
+            mark == end || bytes[end] == UInt8(ascii: ",")
+        else { return nil }
+        place = mark + 1
+        return (first, second)
+    }
+
+    private func smallNumber(in bytes: borrowing Span<UInt8>, at place: inout Int) -> Int64? {
+        let isNegative = place < bytes.count && bytes[place] == UInt8(ascii: "-")
+        if isNegative { place += 1 }
+        let start = place
+        var number: Int64 = 0
+        while place < bytes.count, place < start + 4, isDigit(bytes[place]) {
+            number = number * 10 + Int64(bytes[place] - UInt8(ascii: "0"))
+            place += 1
+        }
+        guard place > start else { return nil }
+        return isNegative ? -number : number
+    }
+
     /// - Returns: `nil` unless the text is a number.
     private func integer(in text: ArraySlice<UInt8>) -> Int64? {
         if let number = whole(text) { return number }

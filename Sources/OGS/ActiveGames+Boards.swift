@@ -123,6 +123,7 @@ extension JSONScanner {
             return try skip()
         }
         try forEachElement { (scanner) throws(Malformed) in
+            if let (x, y) = scanner.smallPair() { return draft.addMove(x, y) }
             guard scanner.isArray() else {
                 draft.moves = nil
                 return try scanner.skip()

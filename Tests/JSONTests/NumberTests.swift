@@ -34,6 +34,38 @@ import Turnstone
         #expect(try JSON.parse(Array("-0".utf8)).integer == 0)
     }
 
+    @Test(
+        "the first two numbers of an array are read at once if they are small",
+        arguments: [
+            ("[3,15]", [3, 15]), ("[3,15,1234.5,null]", [3, 15]), ("[-1,-1,0]", [-1, -1]),
+            ("[18,9999,1]", [18, 9999]),
+        ])
+    func pairs(text: String, pair: [Int64]) throws {
+        var scanner = JSONScanner(Array("\(text)\n".utf8))
+        let (first, second) = try #require(scanner.smallPair())
+        #expect([first, second] == pair)
+        #expect(scanner.isAtEnd())
+        var numbers: [Int64?] = []
+        var slow = JSONScanner(Array(text.utf8))
+        try slow.forEachElement { (scanner) throws(JSONScanner.Malformed) in
+            numbers.append(try scanner.integer())
+        }
+        #expect(Array(numbers.prefix(2)) == pair.map(Optional.some))
+    }
+
+    @Test(
+        "where the first two elements are anything else, nothing is consumed",
+        arguments: [
+            "[3]", "[]", "[3,]", "[3,15.5]", "[3,15e1,2]", "[3,12345]", "[3,15,[1]]", "[3,15,{}]",
+            #"[3,15,"]"]"#, "[3, 15]", #"["3",15]"#, "[null,1]", "[-,1]", "[3,15", "{}", "7", "",
+        ])
+    func noPairs(text: String) {
+        var scanner = JSONScanner(Array(text.utf8))
+        #expect(scanner.smallPair() == nil)
+        var fresh = JSONScanner(Array(text.utf8))
+        #expect((try? scanner.count()) == (try? fresh.count()))
+    }
+
     @Test("a NUL is written so that it can be read", arguments: ["\0", "a\0b", "\0\0\""])
     func nul(text: String) throws {
         let value: JSONValue = [.string(text), .object([text: 1])]
