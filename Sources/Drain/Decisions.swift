@@ -236,8 +236,12 @@ final class Decisions: RunPart {
     private func ownMoment(of push: Push, _ document: User) -> Verdict? {
         let notification = push.job.notification
         guard let option = notification.delayed else { return nil }
+        // A message that was accepted in the future came with a clock that has been set back since. Its day
+        // begins a little before now, so that a moment that has just come is not taken for tomorrow's.
+        let accepted =
+            notification.accepted > now ? now - .minutes(15) : notification.accepted
         let moment = document.profile.moment(
-            option, from: notification.notBefore ?? notification.accepted, document.preferences,
+            option, from: notification.notBefore ?? accepted, document.preferences,
             WallClock.minute)
         push.setTurn(moment, expires: notification.end(for: moment))
         return moment > now ? .early(moment - now) : nil

@@ -167,15 +167,3 @@ package final class Queues {
         return true
     }
 }
-
-extension JSONObject {
-    /// The sums of two summaries' counts.
-    func sum(with other: JSONObject) -> JSONObject {
-        var sums = self
-        for member in other.members {
-            guard let count = member.value.integer else { continue }
-            sums[member.name] = .integer((sums[member.name]?.integer ?? 0).saturatingAdd(count))
-        }
-        return sums
-    }
-}

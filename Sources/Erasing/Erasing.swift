@@ -23,8 +23,14 @@ package func eraseUser(
         }
     }
     let result = Result { () throws(Failure) in
-        try erase(
-            user, state, spools, at: request.time, Log(), isWhole: isWhole, resume: resume)
+        var erased: JSONObject?
+        for id in try state.formerIDs(of: user) + [user] {
+            let more = try erase(
+                id, state, spools, at: request.time, Log(), isWhole: isWhole, resume: resume)
+            guard case .object(let members)? = more else { continue }
+            erased = (erased ?? JSONObject()).sum(with: members)
+        }
+        return erased.map { JSONValue.object($0) }
     }
     if case .failure = result { try resume() }
     return try result.get()
@@ -94,4 +100,21 @@ private func cancelDeliveries(
     try state.registry.handOverBadges(of: devices, from: user)
     try elections.erase(user, opponents: opponents, at: now) { log.failure($0) }
     return (devices, elections)
+}
+
+extension State {
+    /// The id that the user had before an `external_id` made it another one. Receipts, waiting messages and the
+    /// audience index may still name it. It stays as an alias, so a killed erasure finds it again.
+    fileprivate func formerIDs(of user: UserID) throws(Failure) -> [UserID] {
+        let document: User?
+        do throws(Failure) { document = try users[user].read() } catch {
+            // The erasure reports the document.
+            guard error.file != nil else { throw error }
+            return []
+        }
+        guard let alias = document?.profile.alias(Alias.ownID), let former = UserID(alias.id),
+            former != user
+        else { return [] }
+        return [former]
+    }
 }

@@ -180,7 +180,7 @@ extension Spool {
             let kept = lines.filter { !occurs(name, in: $0) }
             // The first line is the notification itself.
             guard let first = lines.first, kept.first == first, kept.count > 1 else {
-                Files.remove(path)
+                try Files.erase(path)
                 return
             }
             var text = Array(first) + [UInt8(ascii: "\n")]

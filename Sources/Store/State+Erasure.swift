@@ -151,9 +151,10 @@ extension State {
         for name in try unreadable.names(in: transfers.folder) {
             let path = "\(transfers.folder)/\(name)"
             try unreadable.attempt { () throws(SystemError) in
-                try Files.contains(quoted(user), in: path)
-            } then: { (isNamed) in
-                if isNamed, Files.remove(path) { count += 1 }
+                guard try Files.contains(quoted(user), in: path) else { return false }
+                return try Files.erase(path)
+            } then: { (isErased) in
+                if isErased { count += 1 }
             }
         }
         return count
@@ -187,9 +188,9 @@ extension State {
             try unreadable.attempt { () throws(SystemError) in
                 var isNamed = false
                 for word in words where !isNamed { isNamed = try Files.contains(word, in: path) }
-                return isNamed
-            } then: { (isNamed) in
-                if isNamed, Files.remove(path) { count += 1 }
+                return isNamed ? try Files.erase(path) : false
+            } then: { (isErased) in
+                if isErased { count += 1 }
             }
         }
         return count
@@ -258,7 +259,9 @@ extension State {
                 case .uncommitted:
                     let document = String(decoding: path.utf8.dropLast(4), as: UTF8.self)
                     try unreadable.attempt { () throws(Failure) in
-                        try Lock.holding(document) { (_) throws(Failure) in _ = Files.remove(path) }
+                        try Lock.holding(document) { (_) throws(Failure) in
+                            _ = try systemCalls(Files.erase(path))
+                        }
                     }
                 case .other: isDamaged = true
                 }

@@ -33,7 +33,9 @@ package struct PushContent: Equatable, Sendable {
 
     /// Whether mute and quiet hours do not hold it, because it shows nothing or cannot wait.
     package var isExempt: Bool {
-        type != .alert || payload.isUrgent
-            || payload.aps["alert"] == nil && payload.aps["sound"] == nil
+        if payload.isUrgent { return true }
+        let isSilent =
+            type != .alert || payload.aps["alert"] == nil && payload.aps["sound"] == nil
+        return isSilent && !overrides.areNoticed
     }
 }

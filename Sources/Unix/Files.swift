@@ -165,6 +165,19 @@ package enum Files {
         unlink(path) == 0
     }
 
+    /// Removes a file if it is there, for callers to whom it matters that it is gone. C: `unlink(2)`.
+    ///
+    /// - Returns: whether it was there.
+    /// - Throws: an error if it could not be removed.
+    @discardableResult
+    package static func erase(_ path: String) throws(SystemError) -> Bool {
+        if unlink(path) == 0 { return true }
+        guard [.noEntry, .notDirectory].contains(Errno.current) else {
+            throw SystemError("remove", path)
+        }
+        return false
+    }
+
     /// Whether anything exists at the path. C: `access(2)`.
     package static func exists(_ path: String) throws(SystemError) -> Bool {
         if retried({ access(path, F_OK) }) == 0 { return true }

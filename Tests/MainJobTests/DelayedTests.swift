@@ -131,6 +131,36 @@ import Unix
         #expect(world.spooled().isEmpty)
     }
 
+    @Test("a message that was accepted while the clock was ahead does not wait for that moment")
+    func clockAhead() throws {
+        let world = try world()
+        try world.advance(seconds: 72 * 3600)
+        var body = Self.atNine
+        body["delayed_option"] = "last-active"
+        body["delivery_time_of_day"] = nil
+        _ = try world.sent(body)
+        try world.advance(seconds: -72 * 3600)
+        for _ in 0..<2 {
+            try world.run("deliver")
+            try world.advance(seconds: 1200)
+        }
+        #expect(try Set(accepted(world)) == [token(1), token(2), token(3), token(4)])
+    }
+
+    @Test("nor does one for a time of day, which comes on the next day at the latest")
+    func clockAheadOfTheTimeOfDay() throws {
+        let world = try world()
+        try world.advance(seconds: 72 * 3600)
+        _ = try world.sent(Self.atNine)
+        try world.advance(seconds: -72 * 3600)
+        for _ in 0..<73 {
+            try world.run("deliver")
+            try world.advance(seconds: 1200)
+        }
+        #expect(try Set(accepted(world)) == [token(1), token(2), token(3), token(4)])
+        #expect(try accepted(world).count == 4)
+    }
+
     // MARK: Everything at once
 
     private struct Person {

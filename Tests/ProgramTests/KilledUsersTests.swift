@@ -254,6 +254,63 @@ import Turnstone
         #expect(pushes.count == 1)
     }
 
+    @Test("a user who got a name is erased under the former id too")
+    func erasedUnderBothIDs() throws {
+        let installation = try installation(
+            of: Self.anonymous, in: "users/0b/\(Self.anonymous).json")
+        func send() throws {
+            let sent = try ask(
+                "onesignal-notifications", "POST", "/notifications",
+                #"{"app_id": "\#(Endpoint.appID)", "include_aliases": {"crm": ["17"]}, "target_channel": "push", "contents": {"en": "x"}}"#,
+                in: installation)
+            #expect(sent.status == 200, "\(sent.body)")
+        }
+        var environment = installation.environment
+        environment["DELIVER_LINGER_SECONDS"] = "0"
+        try send()
+        _ = try Programs.run("deliver", environment: environment)
+        try send()
+        let named = try ask(
+            "onesignal-users", "PATCH", "\(Self.app)/users/by/crm/17/identity",
+            #"{"identity": {"external_id": "cid"}}"#, in: installation)
+        #expect(named.status == 200, "\(named.body)")
+        let erased = try ask("users", "DELETE", "/api/users/cid", in: installation)
+        #expect(erased.status == 200, "\(erased.body)")
+        for word in [Self.anonymous, Self.token] {
+            let left = installation.state.files().filter {
+                $0.key.contains(word) || String(decoding: $0.value, as: UTF8.self).contains(word)
+            }
+            // Files that deliver writes in place of a gateway are not part of the state.
+            #expect(left.keys.filter { !$0.hasPrefix("outgoing/") } == [], "\(word)")
+        }
+    }
+
+    @Test("an erasure says what could not be removed")
+    func failingToErase() throws {
+        var refused = 0
+        for number in 1...40 {
+            let installation = try installation(of: "annabella", in: "users/f3/annabella.json")
+            let ended = try Programs.start(
+                at: SystemCalls.tracer,
+                [
+                    "-f", "-qq", "-o", "/dev/null", "-e",
+                    "inject=unlink:error=EIO:when=\(number)", "--", Programs.path("users"),
+                ], input: Array(event("DELETE", "/api/users/annabella", "null").utf8),
+                entries: installation.environment.map { "\($0.key)=\($0.value)" }
+            ).end()
+            let answer = try Answer(event: ended.stdout)
+            let left = installation.state.files().filter {
+                $0.key.contains("annabella")
+                    || String(decoding: $0.value, as: UTF8.self).contains("annabella")
+            }
+            guard !left.isEmpty else { continue }
+            refused += 1
+            let unreadable = answer.json?.object?["erased"]?.object?["unreadable"]?.integer ?? 0
+            #expect(answer.status >= 500 || unreadable > 0, "unlink \(number): \(left.keys)")
+        }
+        #expect(refused > 0)
+    }
+
     @Test("a device that gets a new token while it is transferred goes to its new user whole")
     func raced() throws {
         for round in 0..<8 {

@@ -22,6 +22,25 @@ import Turnstone
     }
 
     @Test(
+        "a message that is silent but for one service's devices waits for the end of a mute",
+        arguments: [
+            (#"{"apns": {"aps": {"alert": {"title": "hi"}}}}"#, false),
+            (#"{"apns": {"aps": {"sound": "x.caf"}}}"#, false),
+            (#"{"android": {"notification": {"title": "hi"}}}"#, false),
+            (#"{"android": {"notification": {"body_loc_key": "hi"}}}"#, false),
+            (#"{"web": {"body": "hi"}}"#, false),
+            (#"{"apns": {"aps": {"sound": null, "thread-id": "a"}}}"#, true),
+            (#"{"android": {"notification": {"channel_id": "a"}}, "web": {"tag": "a"}}"#, true),
+            ("{}", true),
+        ])
+    func mute(overrides: String, isExempt: Bool) throws {
+        #expect(try Self.content(["badge": 3], overrides).isExempt == isExempt)
+        #expect(try Self.content(["badge": 3], overrides, type: .background).isExempt == isExempt)
+        let urgent: JSONObject = ["alert": "a", "interruption-level": "time-sensitive"]
+        #expect(try Self.content(urgent, overrides).isExempt)
+    }
+
+    @Test(
         "apns is merged over the payload, and null removes",
         arguments: [
             ("{}", #"{"aps":{"alert":{"title":"T"},"sound":"s"},"a":{"b":1,"c":2}}"#),
