@@ -5,7 +5,7 @@ import {text} from "./texts.js"
 /// Two letters a point, as in SGF: a to z, then A to Z. A pass has dots.
 const coordinate = letter => letter === "." ? -1 : letter.charCodeAt(0) - (letter < "a" ? 39 : 97)
 
-/// The position after all moves: {size, points, last}; a point is 0, or 1 for black and 2 for white.
+/// The position after all moves: {points, last}; a point is 0, or 1 for black and 2 for white.
 export function position({width, height, black = "", white = "", first = "black", free = 0, moves = ""}) {
     const points = new Uint8Array(width * height)
     const place = (pair, offset) => {

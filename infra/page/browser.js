@@ -1,10 +1,7 @@
 // Notifications in this browser: whether they are on, on and off, and why not.
 
 import {forgetRegistration, keepRegistration, registration} from "./account.js"
-import {text} from "./texts.js"
-
-/// A reason why there can be no notifications: the name of a text.
-export class Obstacle extends Error {}
+import {Obstacle, text} from "./texts.js"
 
 /// Why this browser cannot show pushes, or null.
 export function obstacle() {
@@ -52,7 +49,7 @@ const inTurn = work => navigator.locks ? navigator.locks.request("subscription",
 async function subscribe(client) {
     let key
     try {
-        key = bytes(await client.pushKey())
+        key = await client.pushKey()
     } catch (failure) {
         if (failure.status === 404) throw new Obstacle("serverOff")
         throw failure
@@ -60,7 +57,7 @@ async function subscribe(client) {
     const {pushManager} = await worker()
     let subscription = await pushManager.getSubscription()
     const former = subscription?.options?.applicationServerKey
-    if (former && !isSame(new Uint8Array(former), key)) {
+    if (former && base64url(former) !== key) {
         await subscription.unsubscribe()
         subscription = null
     }
@@ -107,11 +104,6 @@ export async function prepare() {
     if (window.isSecureContext && "serviceWorker" in navigator) await worker()
 }
 
-function bytes(base64url) {
-    const plain = atob(base64url.replaceAll("-", "+").replaceAll("_", "/"))
-    return Uint8Array.from(plain, character => character.charCodeAt(0))
-}
-
-function isSame(one, other) {
-    return one.length === other.length && one.every((byte, index) => byte === other[index])
+function base64url(bytes) {
+    return btoa(String.fromCharCode(...new Uint8Array(bytes))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")
 }

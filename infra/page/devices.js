@@ -11,11 +11,11 @@ export function showDevices(devices, own, remove) {
         const isOwn = device.id === own
         const name = deviceName(device.platform, device.deviceName)
         const button = make("button", {type: "button", className: "quiet", textContent: text("devices.remove")})
-        button.setAttribute("aria-label", text("devices.removeOne", {name}))
+        button.ariaLabel = `${button.textContent}: ${name}`
         button.addEventListener("click", () => remove(button, device.id))
         const facts = [name]
         if (device.deviceName) facts.push(text(`devices.${device.platform}`))
-        if (isOwn) facts.push(text("devices.thisBrowser"))
+        if (isOwn) facts.push(text("browser.title"))
         if (device.reachedAt) facts.push(text("devices.reached", {ago: ago(Date.parse(device.reachedAt))}))
         return make("li", {}, facts.join(" · "), button)
     })

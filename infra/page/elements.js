@@ -1,3 +1,7 @@
+// What all parts of the page use.
+
+import {failureText} from "./texts.js"
+
 /// The element with an id.
 export const the = id => document.getElementById(id)
 
@@ -14,17 +18,21 @@ export function tell(status, problem = "") {
     the("problem").textContent = problem
 }
 
-/// Runs a button's work, and shows the text it answers, or the words of `failed` for its error. Meanwhile further
-/// presses do nothing; a button that is really disabled would lose the keyboard's focus.
-export async function run(button, work, failed) {
+/// Runs a button's work, and shows the text it answers, if any, or its error in words. Meanwhile further presses
+/// do nothing; a button that is really disabled would lose the keyboard's focus.
+export async function run(button, work) {
     if (button.ariaDisabled === "true") return
     tell("")
     button.ariaDisabled = "true"
     try {
-        tell(await work() ?? "")
+        const done = await work()
+        if (done !== undefined) tell(done)
     } catch (error) {
-        tell("", failed(error))
+        tell("", failureText(error))
     } finally {
         button.ariaDisabled = null
     }
 }
+
+/// Runs work at each press of a button.
+export const onClick = (id, work) => the(id).addEventListener("click", event => run(event.target, work))

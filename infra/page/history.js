@@ -34,7 +34,7 @@ function row(entry) {
     return make("li", {}, facts.join(" · "), make("span", {className: `outcome ${entry.outcome}`, textContent: outcomeText(entry)}))
 }
 
-const kind = name => name === "turn" ? text("history.turn") : name === "test" ? text("history.test") : name ?? text("history.message")
+const kind = name => name === "turn" ? text("games.waiting") : name === "test" ? text("history.test") : name ?? text("history.message")
 
 /// What became of it in words, with the push service's reason where that says more.
 export function outcomeText({outcome, reason}) {

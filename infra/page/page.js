@@ -1,9 +1,9 @@
 // The player's page: signs in by the link, shows the parts, and says what went wrong.
 
 import {account, accountInAddress, forgetAccount, forgetRegistration, keepAccount, registration} from "./account.js"
-import {isOn, obstacle, Obstacle, prepare, renew, turnOff, turnOn} from "./browser.js"
+import {isOn, obstacle, prepare, renew, turnOff, turnOn} from "./browser.js"
 import {showDevices} from "./devices.js"
-import {make, run as runWork, tell, the} from "./elements.js"
+import {make, onClick, run, tell, the} from "./elements.js"
 import {showGames} from "./games.js"
 import {forgetHistory, outcomeText, showHistory} from "./history.js"
 import {forgetPreferences, knowsPreferences, preparePreferences, showPreferences} from "./preferences.js"
@@ -17,12 +17,6 @@ const lookEvery = 30_000
 const testPause = 1500, testLooks = 20
 
 let client = null
-
-function words(error) {
-    return error instanceof Obstacle ? text(`browser.${error.message}`) : failureText(error)
-}
-
-const run = (button, work) => runWork(button, work, words)
 
 async function showBrowser() {
     const on = await isOn()
@@ -42,15 +36,10 @@ let looks = 0
 async function look() {
     looks += 1
     const own = looks
-    let found, failure
-    try {
-        found = await client.diagnostics()
-    } catch (error) {
-        failure = error
-    }
+    const found = await client.diagnostics().catch(failure => ({failure}))
     if (own !== looks) return
-    if (failure) {
-        tell("", words(failure))
+    if (found.failure) {
+        tell("", failureText(found.failure))
         the("problem").dataset.of = "look"
     } else {
         showGames(found)
@@ -106,7 +95,7 @@ async function show() {
     }
     const parts = await Promise.allSettled([look(), showPreferences(client), showHistory(client), showBrowser().then(renewal)])
     const failed = parts.find(part => part.status === "rejected")
-    if (failed && the("problem").textContent === "") tell("", words(failed.reason))
+    if (failed && the("problem").textContent === "") tell("", failureText(failed.reason))
 }
 
 /// Takes the account of a sign-in link. Whoever made the link learns nothing, but the pushes would be theirs:
@@ -134,16 +123,11 @@ async function signIn() {
 }
 
 async function signOut() {
-    let failure
-    try {
-        await turnOff(client)
-    } catch (error) {
-        failure = error
-    }
+    const failure = await turnOff(client).catch(failure => failure)
     await forgetRegistration()
     forgetAccount()
     await show()
-    tell(text("signedOut.done"), failure ? text("signedOut.left", {why: words(failure)}) : "")
+    tell(text("signedOut.done"), failure ? text("signedOut.left", {why: failureText(failure)}) : "")
     the("main").focus()
 }
 
@@ -157,25 +141,22 @@ async function start() {
         tell("")
         await show()
     })
-    the("turn-on").addEventListener("click", event => run(event.target, async () => {
+    onClick("turn-on", async () => {
         const done = turnOn(client)
         tell(text("browser.asking"))
         await done
         await Promise.all([showBrowser(), listDevices(), look()])
         return text("browser.on")
-    }))
-    the("turn-off").addEventListener("click", event => run(event.target, async () => {
+    })
+    onClick("turn-off", async () => {
         await turnOff(client).finally(showBrowser)
         await listDevices()
         return text("browser.off")
-    }))
-    the("test").addEventListener("click", event => run(event.target, test))
-    the("history-more").addEventListener("click", event => run(event.target, () => showHistory(client, true)))
-    the("sign-out").addEventListener("click", event => run(event.target, async () => {
-        await signOut()
-        return the("status").textContent
-    }))
-    preparePreferences(() => client, run)
+    })
+    onClick("test", test)
+    onClick("history-more", () => showHistory(client, true))
+    onClick("sign-out", signOut)
+    preparePreferences(() => client)
     addEventListener("hashchange", async () => {
         await signIn()
         await show()

@@ -1,6 +1,6 @@
 // Which notifications the player wants, and when.
 
-import {make, the} from "./elements.js"
+import {make, onClick, run, the} from "./elements.js"
 import {moment, text} from "./texts.js"
 
 let current = null
@@ -36,25 +36,25 @@ async function save(client, changes) {
     }
 }
 
-/// client: a function that gives the client. run: runs a button's work and shows how it went.
-export function preparePreferences(client, run) {
+/// client: a function that gives the client.
+export function preparePreferences(client) {
     the("zones").replaceChildren(...(Intl.supportedValuesOf?.("timeZone") ?? []).map(value => make("option", {value})))
     the("quiet").addEventListener("change", enableTimes)
     the("preferences").addEventListener("submit", event => {
         event.preventDefault()
         run(event.submitter, async () => {
-            await save(client(), {kinds: chosenKinds(), quietHours: the("quiet").checked ? chosenTimes() : null})
+            await save(client(), {kinds: chosenKinds(), quietHours: chosenTimes()})
             showForm()
             return text("preferences.saved")
         })
     })
-    const mute = (id, until) => the(id).addEventListener("click", event => run(event.target, async () => {
-        await save(client(), {mutedUntil: until()})
+    const mute = (id, until) => onClick(id, async () => {
+        await save(client(), {mutedUntil: until()?.toISOString().replace(/\.\d+Z$/, "Z") ?? null})
         showMute()  // what is being changed in the form stays
         return the("mute-state").textContent
-    }))
-    mute("mute-hour", () => isoSeconds(new Date(Date.now() + 3600_000)))
-    mute("mute-morning", () => isoSeconds(morning()))
+    })
+    mute("mute-hour", () => new Date(Date.now() + 3600_000))
+    mute("mute-morning", morning)
     mute("unmute", () => null)
 }
 
@@ -65,8 +65,6 @@ function morning() {
     if (date <= new Date()) date.setDate(date.getDate() + 1)
     return date
 }
-
-const isoSeconds = date => date.toISOString().replace(/\.\d+Z$/, "Z")
 
 function showForm() {
     const {kinds = {}, quietHours} = current.preferences
@@ -105,5 +103,6 @@ function chosenKinds() {
 }
 
 function chosenTimes() {
+    if (!the("quiet").checked) return null
     return {from: the("quiet-from").value, to: the("quiet-to").value, timeZone: the("quiet-zone").value}
 }

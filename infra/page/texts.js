@@ -7,7 +7,7 @@ export let language = "en"
 
 /// Sets the language from now on, or for this visit only if the browser keeps nothing.
 export function want(name) {
-    wantedNow = name
+    wanted = name
     try {
         localStorage.setItem("language", name)
     } catch {
@@ -15,21 +15,16 @@ export function want(name) {
     }
 }
 
-let wantedNow = null
-
-function kept() {
-    try {
-        return localStorage.getItem("language")
-    } catch {
-        return null
-    }
+let wanted
+try {
+    wanted = localStorage.getItem("language")
+} catch {
+    // The browser's own language will do.
 }
 
 /// The wanted language if there is one, else the first of the browser's that is known.
 function choose() {
-    const wanted = [wantedNow ?? kept(), ...navigator.languages]
-    for (const name of wanted) {
-        if (!name) continue
+    for (const name of [wanted ?? "", ...navigator.languages]) {
         if (name in languages) return name
         const base = name.split("-")[0]
         if (base === "zh") return "zh-Hans"
@@ -69,10 +64,14 @@ export function moment(date) {
     return new Intl.DateTimeFormat(language, {dateStyle: "medium", timeStyle: "short"}).format(date)
 }
 
-/// A failure of the client in words, with the server's own sentence where it says more.
+/// A reason why this browser gets no notifications: the name of a text.
+export class Obstacle extends Error {}
+
+/// A failure of the client or the browser in words, with the server's own sentence where it says more.
 export function failureText(failure) {
+    const {status, message} = failure
+    if (failure instanceof Obstacle) return text(`browser.${message}`)
     const known = {0: "offline", 401: "key", 403: "key", 409: "tooMany", 412: "changed", 422: "refused", 429: "tooOften", 503: "busy"}
-    if (failure.status === undefined) return text("failure.other", {why: failure.message})
-    const name = known[failure.status]
-    return name ? text(`failure.${name}`, {why: failure.message}) : text("failure.other", {why: `${failure.status} ${failure.message}`})
+    if (status in known) return text(`failure.${known[status]}`, {why: message})
+    return text("failure.other", {why: status ? `${status} ${message}` : message})
 }

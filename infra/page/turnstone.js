@@ -18,23 +18,12 @@ export class Client {
 
     /// Answers {body, etag}. Throws Failure.
     async ask(method, path, body, headers = {}) {
-        const request = {method, headers: {"X-API-Key": this.account.key, ...headers}, cache: "no-store", credentials: "omit"}
-        if (body !== undefined) {
-            request.headers["Content-Type"] = "application/json"
-            request.body = JSON.stringify(body)
-        }
-        let response
-        try {
-            response = await fetch(path, request)
-        } catch {
-            throw new Failure(0, "")
-        }
-        let answer = {}
-        try {
-            answer = await response.json()
-        } catch {
-            // An answer of something in between has no JSON. Its status says enough.
-        }
+        const response = await fetch(path, {
+            method, headers: {"X-API-Key": this.account.key, "Content-Type": "application/json", ...headers},
+            body: body && JSON.stringify(body), cache: "no-store", credentials: "omit",
+        }).catch(() => { throw new Failure(0, "") })
+        // An answer of something in between has no JSON. Its status says enough.
+        const answer = await response.json().catch(() => ({}))
         if (!response.ok) throw new Failure(response.status, String(answer?.error ?? ""), response.headers.get("Retry-After"))
         return {body: answer, etag: response.headers.get("ETag")}
     }
@@ -85,10 +74,8 @@ export class Client {
 
     /// Removes a device. One that is not there is fine.
     async unregister(id) {
-        try {
-            await this.ask("DELETE", `register/${encodeURIComponent(id)}`)
-        } catch (failure) {
+        await this.ask("DELETE", `register/${encodeURIComponent(id)}`).catch(failure => {
             if (failure.status !== 404) throw failure
-        }
+        })
     }
 }

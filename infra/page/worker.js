@@ -2,7 +2,7 @@
 // changed, and keeps the page's files for a start without a network. It is a classic script because not all
 // browsers that can show pushes run modules as service workers.
 
-const shell = "shell-2"
+const shell = "shell-3"
 const files = ["./", "style.css", "app.webmanifest", "icon.svg", "icon-192.png", "page.js", "turnstone.js", "account.js", "texts.js",
     "browser.js", "elements.js", "games.js", "board.js", "devices.js", "history.js", "preferences.js", "text-en.json", "text-de.json", "text-fr.json",
     "text-ja.json", "text-ko.json", "text-zh-hans.json"].map(name => new URL(name, self.registration.scope).href)
