@@ -88,4 +88,38 @@ import Testing
         #expect(answer.headers["retry-after"] != nil)
         #expect(answer.json?.object?["error"] != nil)
     }
+
+    @Test(
+        "each answer of nginx's own has the headers of the programs' answers",
+        arguments: [
+            ("GET /admin HTTP/1.1", "", 308),
+            ("HEAD /admin?a=b HTTP/1.1", "", 308),
+            ("GET /none.js HTTP/1.1", "", 404),
+            ("POST / HTTP/1.1", "Content-Length: 0\r\n", 404),
+            ("GET /turnstone-admin HTTP/1.1", "", 404),
+            ("GET /style.css HTTP/1.1", "Range: bytes=9999999-\r\n", 200),
+            ("GET /openapi.json HTTP/1.1", "Range: bytes=9999999-\r\n", 200),
+            ("GET /style.css HTTP/1.1", "If-Match: \"other\"\r\n", 412),
+            ("GET /openapi.json HTTP/1.1", "If-Match: \"other\"\r\n", 412),
+            ("POST /register HTTP/1.1", "Transfer-Encoding: gzip\r\n", 501),
+            ("GET / HTTP/3.0", "", 505),
+        ])
+    func headers(line: String, fields: String, status: Int) throws {
+        let site = try Site(.nginx)
+        let connection = try site.connect(to: "health")
+        connection.send(
+            Array("\(line)\r\nHost: localhost\r\nConnection: close\r\n\(fields)\r\n".utf8))
+        let answer = try HostAnswer(connection.receive())
+        #expect(answer.status == status, "\(line): \(answer.text)")
+        #expect(answer.headers["x-content-type-options"] == "nosniff", "\(line)")
+        #expect(
+            ["no-store", "no-cache"].contains(answer.headers["cache-control"] ?? ""), "\(line)")
+        if answer.headers["content-type"]?.hasPrefix("text/html") == true {
+            let policy = answer.headers["content-security-policy"] ?? ""
+            #expect(policy.contains("default-src 'none'"), "\(line)")
+            #expect(policy.contains("frame-ancestors 'none'"), "\(line)")
+        }
+        if status >= 400 { #expect(answer.json?.object?["error"] != nil, "\(line)") }
+        if status == 308 { #expect(answer.headers["location"] == "admin/", "\(line)") }
+    }
 }
