@@ -252,6 +252,8 @@ extension Intake {
         } else {
             finish(file, at: now)
             try log.commit()
+            // A finished file that cannot be removed is nothing to a drainer. Here it names the user.
+            _ = try systemCalls(Files.erase(file.path))
         }
         return count
     }

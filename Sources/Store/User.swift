@@ -28,9 +28,9 @@ package struct User: Document {
     /// Messages that wait for the end of quiet hours or a mute.
     package var held = HeldMessages()
     /// The number on the app's icon.
-    package var badge: Int64 = 0
-    /// The ids of the last messages that changed the badge. A message whose request is repeated counts once.
-    package private(set) var badgeMessages: [String] = []
+    package private(set) var badge: Int64 = 0
+    /// The last messages that changed the badge. A message whose request is repeated counts once.
+    package private(set) var badgeMessages = BadgeMessages()
     /// The queued notification that sends the badge to the devices and has not been started.
     package var badgePush: BadgePush?
     /// The notifications that reached the user through none of the push services that have ended their part.
@@ -95,7 +95,7 @@ extension User {
             self.held = held
         }
         badge = min(members.take("badge")?.count ?? 0, BadgeChange.maximum)
-        badgeMessages = members.take("badge_by")?.texts ?? []
+        badgeMessages = BadgeMessages(taking: &members)
         badgePush = members.take("badge_push")?.object.flatMap(BadgePush.init)
         if let json = members.take("unreached") {
             guard let parts = UnreachedParts(json) else { return nil }
@@ -120,7 +120,7 @@ extension User {
         members["profile"] = profile == Profile() ? nil : profile.json
         members["held"] = held == HeldMessages() ? nil : held.json
         members["badge"] = badge == 0 ? nil : .integer(badge)
-        members["badge_by"] = badgeMessages.isEmpty ? nil : JSONValue(texts: badgeMessages)
+        badgeMessages.write(to: &members)
         members["badge_push"] = badgePush.map { .object($0.members) }
         members["unreached"] = unreached.isEmpty ? nil : unreached.json
         members["record"] = record.map { .integer($0) }
@@ -199,16 +199,21 @@ extension User {
     /// Applies a message's change to the badge, once per message.
     package mutating func changeBadge(_ change: BadgeChange, messageID: String) {
         guard !badgeMessages.contains(messageID) else { return }
+        let before = badge
+        badge = change.applied(to: before)
+        badgeMessages.append(messageID, added: badge - before, of: change)
+    }
+
+    /// Applies a change of the badge that no message makes. A number that is set replaces what messages added,
+    /// so nothing of it is taken back with them.
+    package mutating func changeBadge(_ change: BadgeChange) {
         badge = change.applied(to: badge)
-        badgeMessages = badgeMessages.suffix(99) + [messageID]
+        if case .set = change { badgeMessages.settle() }
     }
 
     /// Takes back what a message added to the badge, because no device accepted the message.
     package mutating func takeBackBadge(_ change: BadgeChange, messageID: String) {
-        guard case .add(let number) = change,
-            let place = badgeMessages.firstIndex(of: messageID)
-        else { return }
-        badgeMessages.remove(at: place)
+        guard let number = badgeMessages.take(messageID, of: change) else { return }
         badge = BadgeChange.add(-number).applied(to: badge)
     }
 

@@ -93,7 +93,7 @@ import Turnstone
         for field in ["title", "body"] {
             var accepted = 0
             for size in 4020...4070 {
-                try world.openState().users[user].update { $0.badge = badge }
+                try world.openState().users[user].update { $0.changeBadge(.set(badge)) }
                 let text = JSONValue.string(String(repeating: "a", count: size))
                 let answer = try world.notify(["users": ["ann"], field: text, "badge": "+1"])
                 guard answer.status == 202 else {

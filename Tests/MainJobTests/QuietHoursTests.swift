@@ -113,7 +113,7 @@ import Turnstone
         let id = try world.sent(["users": ["ann"], "title": "One", "badge": "+1"])
         try world.run("deliver")
         let user = try #require(UserID("ann"))
-        try world.openState().users[user].update { $0.badge = 7 }
+        try world.openState().users[user].update { $0.changeBadge(.set(7)) }
         try world.claim(2, for: "ann", insteadOf: 1)
         try world.give("ann", devices: 3...3)
         try world.advance(seconds: 8 * 3600)

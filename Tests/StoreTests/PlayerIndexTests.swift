@@ -379,7 +379,7 @@ import Unix
     func unwatched() throws {
         #expect(try repair() == 0)
         try scratch.state.playerIndex().records().unwatch(1)
-        try scratch.state.users[player].update { $0.badge = 1 }
+        try scratch.state.users[player].update { $0.changeBadge(.set(1)) }
         #expect(try repair() == 1)
         #expect(try watched() == [7, 8])
     }

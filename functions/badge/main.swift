@@ -28,9 +28,10 @@ serve(
         let state = try state(request, for: user)
         let device = try fields.optionalText("deviceToken")
         let badge = try state.users[user].update { (document) throws(Failure) in
-            let badge = change.applied(to: document.badge)
-            guard badge != document.badge else { return badge }
-            document.badge = badge
+            let before = document.badge
+            document.changeBadge(change)
+            let badge = document.badge
+            guard badge != before else { return badge }
             let outbox = Outbox(state, now: request.time)
             let except = device.flatMap { document.device(named: $0) }
             try outbox.sendBadge(of: &document, to: user, except: except?.token)

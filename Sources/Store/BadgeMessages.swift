@@ -1,0 +1,69 @@
+import Documents
+import Turnstone
+
+/// The last messages that changed a user's badge: each counts once, and one that no device accepts is taken
+/// back.
+package struct BadgeMessages: Equatable, Sendable {
+    /// The oldest first.
+    package private(set) var ids: [String] = []
+    /// How many of the oldest have nothing to take back, because the number was replaced since.
+    private var settled = 0
+    /// What a message really added, if the number met its limit, by the message's id.
+    private var limited = JSONObject()
+
+    private static let most = 100
+
+    package init() {}
+
+    package func contains(_ id: String) -> Bool { ids.contains(id) }
+
+    /// Records a message, and that it added `number`.
+    mutating func append(_ id: String, added number: Int64, of change: BadgeChange) {
+        if ids.count >= Self.most { _ = remove(at: 0) }
+        ids.append(id)
+        switch change {
+        case .set: settle()
+        case .add(number): break
+        case .add: limited[id] = .integer(number)
+        }
+    }
+
+    /// Records that the number was replaced: no message is part of it any more.
+    mutating func settle() {
+        settled = ids.count
+        limited = JSONObject()
+    }
+
+    /// Forgets a message.
+    ///
+    /// - Returns: what it had added to the present number; `nil` if it is not known.
+    mutating func take(_ id: String, of change: BadgeChange) -> Int64? {
+        guard case .add(let number) = change, let place = ids.firstIndex(of: id) else { return nil }
+        // A stored number may be anything.
+        return remove(at: place).map { min(max($0, -BadgeChange.maximum), BadgeChange.maximum) }
+            ?? number
+    }
+
+    /// - Returns: what the message had added, if that is not what its change says.
+    private mutating func remove(at place: Int) -> Int64? {
+        let id = ids.remove(at: place)
+        let added = limited[id]?.integer
+        limited[id] = nil
+        guard place < settled else { return added }
+        settled -= 1
+        return 0
+    }
+
+    /// Reads the members that ``write(to:)`` wrote.
+    init(taking members: inout Members) {
+        ids = members.take("badge_by")?.texts ?? []
+        settled = min(max(Int(clamping: members.take("badge_settled")?.integer ?? 0), 0), ids.count)
+        limited = members.take("badge_added")?.object ?? JSONObject()
+    }
+
+    func write(to members: inout JSONObject) {
+        members["badge_by"] = ids.isEmpty ? nil : JSONValue(texts: ids)
+        members["badge_settled"] = settled == 0 ? nil : .integer(Int64(settled))
+        members["badge_added"] = limited.members.isEmpty ? nil : .object(limited)
+    }
+}
