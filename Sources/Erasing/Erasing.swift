@@ -24,12 +24,19 @@ package func eraseUser(
     }
     let result = Result { () throws(Failure) in
         var erased: JSONObject?
-        for id in try state.formerIDs(of: user) + [user] {
+        var unreadable = 0
+        let ids = try state.formerIDs(of: user) + [user]
+        for id in ids {
+            // The user's document, which names the former id, goes when nothing is left of that.
             let more = try erase(
-                id, state, spools, at: request.time, Log(), isWhole: isWhole, resume: resume)
+                id, state, spools, at: request.time, Log(), isWhole: isWhole && id == user,
+                besides: unreadable, resume: resume)
             guard case .object(let members)? = more else { continue }
             erased = (erased ?? JSONObject()).sum(with: members)
+            // The same files are read for each id.
+            unreadable = max(unreadable, Int(members["unreadable"]?.integer ?? 0))
         }
+        erased?["unreadable"] = unreadable > 0 ? .integer(Int64(unreadable)) : nil
         return erased.map { JSONValue.object($0) }
     }
     if case .failure = result { try resume() }
@@ -39,11 +46,13 @@ package func eraseUser(
 /// Erases a user everywhere. Each step may be repeated. The user's document goes last but for the aliases, so
 /// that the next attempt finds what a killed program left.
 ///
-/// - Parameter resume: called when delivery may go on.
+/// - Parameters:
+///   - others: how many files could not be read for a former id of the user.
+///   - resume: called when delivery may go on.
 /// - Returns: what was erased; `nil` if nothing was known and everything could be read.
 private func erase(
     _ user: UserID, _ state: State, _ spools: Spools, at now: Timestamp, _ log: Log, isWhole: Bool,
-    resume: () throws(Failure) -> Void
+    besides others: Int, resume: () throws(Failure) -> Void
 ) throws(Failure) -> JSONValue? {
     let looks = try state.eraseLooks(naming: user) { log.failure($0) }
     let (devices, elections) = try cancelDeliveries(
@@ -60,7 +69,7 @@ private func erase(
             cause: "busy")
     }
     var unreadable = erased.unreadable + sent.unreadable + looks.unreadable
-    if isWhole, unreadable > 0 { throw unfinished }
+    if isWhole, max(unreadable, others) > 0 { throw unfinished }
     erased.files += try state.eraseDocument(of: user)
     let aliases = try state.eraseAliases(of: user) { log.failure($0) }
     erased.files += aliases.files
