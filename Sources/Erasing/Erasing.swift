@@ -25,9 +25,9 @@ package func eraseUser(
     let result = Result { () throws(Failure) in
         var erased: JSONObject?
         var unreadable = 0
-        let ids = try state.formerIDs(of: user) + [user]
-        for id in ids {
-            // The user's document, which names the former id, goes when nothing is left of that.
+        for id in [try state.formerID(of: user), user] {
+            guard let id else { continue }
+            // With `isWhole`, the user's document, which names the former id, goes once nothing is left of that.
             let more = try erase(
                 id, state, spools, at: request.time, Log(), isWhole: isWhole && id == user,
                 besides: unreadable, resume: resume)
@@ -114,16 +114,15 @@ private func cancelDeliveries(
 extension State {
     /// The id that the user had before an `external_id` made it another one. Receipts, waiting messages and the
     /// audience index may still name it. It stays as an alias, so a killed erasure finds it again.
-    fileprivate func formerIDs(of user: UserID) throws(Failure) -> [UserID] {
-        let document: User?
-        do throws(Failure) { document = try users[user].read() } catch {
+    fileprivate func formerID(of user: UserID) throws(Failure) -> UserID? {
+        do throws(Failure) {
+            let alias = try users[user].read()?.profile.alias(Alias.ownID)
+            let former = alias.flatMap { UserID($0.id) }
+            return former == user ? nil : former
+        } catch {
             // The erasure reports the document.
             guard error.file != nil else { throw error }
-            return []
+            return nil
         }
-        guard let alias = document?.profile.alias(Alias.ownID), let former = UserID(alias.id),
-            former != user
-        else { return [] }
-        return [former]
     }
 }

@@ -1,5 +1,5 @@
 extension JSONObject {
-    /// The sums of the counts of two summaries. Members that are not integers are left out of the other one.
+    /// Adds the counts of another summary to these. Its members that are not integers are ignored.
     package func sum(with other: JSONObject) -> JSONObject {
         var sums = self
         for member in other.members {

@@ -166,6 +166,43 @@ import Testing
         }
     }
 
+    /// The commands that README.md says, of these folders.
+    private func documentedCopy(_ from: String, _ to: String) throws -> String {
+        let readme = try String(contentsOfFile: "\(Route.repository)/README.md", encoding: .utf8)
+        let line = try #require(readme.split(separator: "\n").first { $0.contains("rsync -a") })
+        return line.split(separator: "`")[0].replacingOccurrences(of: "STATE/", with: "\(from)/")
+            .replacingOccurrences(of: "BACKUP/", with: "\(to)/")
+    }
+
+    @Test(
+        "the next night's backup, by the documented commands, does not bring an erased user back",
+        .enabled(if: Copier.here.contains(.rsync)))
+    func erasedSince() throws {
+        let installation = try Endpoint.installation()
+        let folder = installation.state.path
+        let copy = TemporaryFolder()
+        let command = try documentedCopy(folder, copy.path)
+        func backUp() throws {
+            let ended = try Programs.start(
+                at: "/bin/sh", ["-c", command], entries: ["PATH=/usr/bin:/bin"]
+            ).end()
+            #expect(ended.exitCode == 0, "\(ended.stderr)")
+        }
+        #expect(try status(change(installation, in: folder, name: "a")) == 200)
+        try backUp()
+        #expect(copy.read(Self.document) == installation.state.read(Self.document))
+        let erased = try Programs.run(
+            "users",
+            stdin:
+                #"{"method":"DELETE","path":"/api/users/1783478","headers":{"Authorization":"Key "#
+                + #"\#(Endpoint.serverKey)"}}"#,
+            environment: installation.environment)
+        #expect(try status(erased) == 200, "\(erased.stdout)")
+        try backUp()
+        #expect(copy.files().keys.sorted() == installation.state.files().keys.sorted())
+        #expect(try status(change(installation, in: copy.path, name: "b")) == 401)
+    }
+
     /// The ids of the messages accepted so far.
     private func accepted(_ folder: TemporaryFolder) -> [String] {
         folder.files().filter { $0.key.hasPrefix("ids.") }.flatMap { file in
