@@ -1,6 +1,4 @@
-// What all parts of the page use.
-
-import {failureText} from "./texts.js"
+// What all parts of the pages use.
 
 /// The element with an id.
 export const the = id => document.getElementById(id)
@@ -18,6 +16,11 @@ export function tell(status, problem = "") {
     the("problem").textContent = problem
 }
 
+let words = error => error.message
+
+/// Sets how errors are put into words: each page has its own way.
+export const putErrors = own => { words = own }
+
 /// Runs a button's work, and shows the text it answers, if any, or its error in words. Meanwhile further presses
 /// do nothing; a button that is really disabled would lose the keyboard's focus.
 export async function run(button, work) {
@@ -28,7 +31,7 @@ export async function run(button, work) {
         const done = await work()
         if (done !== undefined) tell(done)
     } catch (error) {
-        tell("", failureText(error))
+        tell("", words(error))
     } finally {
         button.ariaDisabled = null
     }

@@ -3,7 +3,7 @@
 import {account, accountInAddress, forgetAccount, forgetRegistration, keepAccount, registration} from "./account.js"
 import {isOn, obstacle, prepare, renew, turnOff, turnOn} from "./browser.js"
 import {showDevices} from "./devices.js"
-import {make, onClick, run, tell, the} from "./elements.js"
+import {make, onClick, putErrors, run, tell, the} from "./elements.js"
 import {showGames} from "./games.js"
 import {forgetHistory, outcomeText, showHistory} from "./history.js"
 import {forgetPreferences, knowsPreferences, preparePreferences, showPreferences} from "./preferences.js"
@@ -15,6 +15,8 @@ const lookEvery = 30_000
 
 /// How often, and how many times, a test's receipt is looked for.
 const testPause = 1500, testLooks = 20
+
+putErrors(failureText)
 
 let client = null
 
