@@ -32,6 +32,8 @@ struct Badges: RunPart {
         let changes = messages.filter { $0.badge != nil }
         guard !changes.isEmpty else { return }
         let badge = try state.users[user].update { document in
+            // The user may just have got another id: nobody has this one.
+            guard !document.devices.isEmpty else { return document.badge }
             for message in changes {
                 if let change = message.badge {
                     document.changeBadge(change, messageID: message.id)

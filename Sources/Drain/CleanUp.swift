@@ -193,22 +193,23 @@ struct CleanUp {
     private func carryOut(_ item: Item) throws(Failure) {
         let event: String
         let registry = state.registry
+        let user = try state.present(item.user)
         switch item.change {
         case .remove(let since, _):
-            let removed = try registry.remove(item.token, of: item.user, goneSince: since)
+            let removed = try registry.remove(item.token, of: user, goneSince: since)
             event = removed ? "removed a device" : "kept a device that registered again"
         case .refuse(let isBad, let moment):
             try registry.recordRefusal(
-                item.reason, of: item.token, of: item.user, isBad: isBad, at: moment)
+                item.reason, of: item.token, of: user, isBad: isBad, at: moment)
             event = isBad ? "quarantined a device" : "recorded a device's refusal"
         case .move(let environment):
-            try registry.move(item.token, of: item.user, to: environment)
+            try registry.move(item.token, of: user, to: environment)
             event = "found a device in \(environment.rawValue)"
         }
         log.event(
             event,
             [
-                "user": .string(item.user.text), "device": .string(item.token.description),
+                "user": .string(user.text), "device": .string(item.token.description),
                 "reason": .string(item.reason),
             ])
     }

@@ -41,7 +41,7 @@ final class Decisions: RunPart {
         if intake.isCancelled(push.delivery, in: push.job.file) { return .cancelled }
         do throws(Failure) {
             let verdict = try locked.waitingBriefly(for: owner(of: push)) { () throws(Failure) in
-                try decideByDocuments(push)
+                try documents.knowingIDs { () throws(Failure) in try decideByDocuments(push) }
             }
             if let verdict { return verdict }
         } catch {
@@ -67,7 +67,7 @@ final class Decisions: RunPart {
         guard push.job.notification.turns != nil || push.job.notification.cargo != nil else {
             return try decideMessage(push)
         }
-        guard let user = push.job.file.user(of: push.delivery) else { return nil }
+        guard let user = try documents.user(of: push) else { return nil }
         if push.job.notification.cargo == .messages { return try boxes.takeOver(heldFor: user) }
         if push.job.notification.cargo == .release {
             // Messages that were put back into their box are not part of this release's receipts.
@@ -97,12 +97,11 @@ final class Decisions: RunPart {
         }
         let verdict = try chooseUser(push)
         if verdict == nil { try translate(push) }
-        guard let user = push.job.file.user(of: push.delivery), push.job.notification.isMessage
-        else {
+        guard let user = try documents.user(of: push), push.job.notification.isMessage else {
             return verdict
         }
         guard let verdict else {
-            if try boxes.isHeldAlready(push, for: user) { return .held }
+            if try boxes.isHeldAlready(push) { return .held }
             guard push.expires > now else { return .expired }
             if push.job.notification.badge != nil {
                 try badges.count([push.job.notification], in: push, of: user)
@@ -126,7 +125,7 @@ final class Decisions: RunPart {
     /// Chooses the texts of a message for its user, if it has some in several languages.
     private func translate(_ push: Push) throws(Failure) {
         guard !push.job.notification.push.translations.isEmpty else { return }
-        let user = push.job.file.user(of: push.delivery)
+        let user = try documents.user(of: push)
         let document = try user.map { (user) throws(Failure) in try documents.user(user) }
         try push.translate(for: document?.profile.language)
     }
@@ -134,7 +133,7 @@ final class Decisions: RunPart {
     /// Chooses the user for whom a message is sent: one of its users who still has the device and wants the
     /// message now.
     private func chooseUser(_ push: Push) throws(Failure) -> Verdict? {
-        guard let user = push.job.file.user(of: push.delivery) else {
+        guard let user = try documents.user(of: push) else {
             return try decideForToken(push)
         }
         let verdict = try decideMessage(push, for: user)
@@ -143,20 +142,7 @@ final class Decisions: RunPart {
             try followToken(push, among: alternates)
             return try order.overtaken(push)
         }
-        let named = try renamed(user, push)
-        return try decide(push, else: verdict, among: alternates + (named.map { [$0] } ?? []))
-    }
-
-    /// The push to the same device for a user who had no external id when the message was accepted, and has
-    /// got one since: it moved the document. (OneSignal's routes.)
-    private func renamed(_ user: UserID, _ push: Push) throws(Failure) -> Delivery? {
-        guard let token = push.original.token, let alias = Alias(Alias.ownID, user.text),
-            try documents.user(user) == User(),
-            let named = try state.aliases.owner(of: alias), named != user
-        else { return nil }
-        return Delivery(
-            token: token, of: spool.service, id: push.original.deviceID,
-            environment: push.original.environment, user: named)
+        return try decide(push, else: verdict, among: alternates)
     }
 
     /// If another user of the device has replaced the token, the phone has that token now, and the one that
@@ -165,8 +151,8 @@ final class Decisions: RunPart {
         guard !alternates.isEmpty, push.delivery.token == push.original.token else { return }
         let first = push.target
         for alternate in alternates {
-            guard let user = alternate.user else { continue }
             push.replace(by: alternate)
+            guard let user = try documents.user(of: push) else { continue }
             if try decideMessage(push, for: user) == nil,
                 push.delivery.token != first.delivery.token
             {
@@ -201,9 +187,9 @@ final class Decisions: RunPart {
         let first = push.target
         var nearest = (target: first, verdict: verdict)
         for alternate in alternates {
-            guard let user = alternate.user else { continue }
             push.target = first
             push.replace(by: alternate)
+            guard let user = try documents.user(of: push) else { continue }
             guard let next = try decideMessage(push, for: user) else {
                 return try order.overtaken(push)
             }
@@ -253,7 +239,9 @@ final class Decisions: RunPart {
         for other in try push.job.file.others(than: push.original, for: token) {
             guard let user = push.job.file.user(of: other) else { return true }
             // A user who has lost the device gets nothing on it.
-            if try documents.user(user).devices.contains(where: { $0.token == token }) {
+            if try documents.user(documents.present(user)).devices.contains(where: {
+                $0.token == token
+            }) {
                 return true
             }
         }

@@ -15,7 +15,7 @@ final class HeldBoxes: RunPart {
     private var nextRetry = Instant.first
     /// When to look for due boxes again. There may be thousands of moments to read.
     private var nextLook = Instant.first
-    /// When this run began, if boxes were not empty then; see ``isHeldAlready(_:for:)``.
+    /// When this run began, if boxes were not empty then; see ``isHeldAlready(_:)``.
     private var heldBefore: Timestamp?
 
     init(_ run: Run, _ documents: LastDocuments) {
@@ -24,15 +24,18 @@ final class HeldBoxes: RunPart {
     }
 
     /// Puts a message into the box of a device whose user wants it later.
+    ///
+    /// - Parameter user: by the present id. The box has the id under which the message was accepted, as all
+    ///   receipts about the message have.
     func hold(
         _ push: Push, for user: UserID, until moment: Timestamp
     ) throws(Failure) -> Verdict {
-        guard let token = push.delivery.token, let device = push.device else {
-            return .superseded("unregistered")
-        }
+        guard let token = push.delivery.token, let device = push.device,
+            let id = push.job.file.user(of: push.delivery)
+        else { return .superseded("unregistered") }
         let notification = push.message
         var message = Notification(
-            id: notification.id, user: user, accepted: notification.accepted,
+            id: notification.id, user: id, accepted: notification.accepted,
             expires: notification.end(heldUntil: moment), push: notification.push)
         message.kind = notification.kind
         message.audience = notification.audience
@@ -45,26 +48,28 @@ final class HeldBoxes: RunPart {
             token: token, of: push.delivery.service, id: push.delivery.deviceID,
             environment: push.delivery.environment, isProven: push.delivery.isProven)
         try spool.hold(
-            message, delivery, in: HeldBox(of: user, device),
+            message, delivery, in: HeldBox(of: id, device),
             until: moment, now: now)
-        try lookAgain(at: user, heldUntil: moment)
+        try lookAgain(at: user, held: id, until: moment)
         return .held
     }
 
     /// Looks again at what is held for a user if the preferences have changed meanwhile: the program that
     /// changed them could not find the message that was just put into a box.
-    func lookAgain(at user: UserID, heldUntil moment: Timestamp) throws(Failure) {
+    ///
+    /// - Parameter id: the user's id in the name of the box.
+    func lookAgain(at user: UserID, held id: UserID, until moment: Timestamp) throws(Failure) {
         let passage = try documents.user(user).preferences.passage(nil, at: now, WallClock.minute)
         if case .held(let end) = passage, end >= moment { return }
-        _ = try spool.lookAgain(at: user, now: now)
+        _ = try spool.lookAgain(at: id, now: now)
     }
 
     /// Whether an earlier drainer put a message into the device's box and ended before it could record that.
-    func isHeldAlready(_ push: Push, for user: UserID) throws(Failure) -> Bool {
+    func isHeldAlready(_ push: Push) throws(Failure) -> Bool {
         let notification = push.job.notification
-        guard let heldBefore, notification.accepted <= heldBefore, let device = push.device else {
-            return false
-        }
+        guard let heldBefore, notification.accepted <= heldBefore, let device = push.device,
+            let user = push.job.file.user(of: push.delivery)
+        else { return false }
         let box = HeldBox(of: user, device)
         guard push.job.lane.isStreamed else { return try spool.isHeld(notification.id, in: box) }
         if let boxes = push.job.heldBoxes { return boxes.contains(box.name) }

@@ -11,6 +11,8 @@ final class LastDocuments: RunPart {
     private var user: StoredDocument<User>.Snapshot?
     /// The last user's document: finding its path takes a hash.
     private var place: (user: UserID, document: StoredDocument<User>)?
+    /// By id, those that were looked up for the push that is decided about.
+    private var presentIDs: [UserID: UserID] = [:]
     private var session: StoredDocument<Holders>.Snapshot?
     /// The last document's stamp and when it was read. It is used within the same millisecond.
     private var stamp: (user: UserID, moment: Instant, stamp: Int64?)?
@@ -21,6 +23,34 @@ final class LastDocuments: RunPart {
         let (known, snapshot) = try document(of: id).read(unless: user)
         user = snapshot
         return known ?? User()
+    }
+
+    /// The user of a push, by the present id: ``State/present(_:)``.
+    func user(of push: Push) throws(Failure) -> UserID? {
+        guard let user = push.job.file.user(of: push.delivery) else { return nil }
+        guard user.mayHaveChanged, !isAsAccepted(push.delivery, of: user) else { return user }
+        return try present(user)
+    }
+
+    /// ``State/present(_:)``. Within ``knowingIDs(_:)``, it is always the same.
+    func present(_ id: UserID) throws(Failure) -> UserID {
+        guard id.mayHaveChanged else { return id }
+        if let known = presentIDs[id] { return known }
+        let (known, snapshot) = try document(of: id).read(unless: user)
+        user = snapshot
+        let present = known == nil ? try state.successor(of: id) ?? id : id
+        presentIDs[id] = present
+        return present
+    }
+
+    /// Decides about a push. If a user who seemed to have no such device has got another id meanwhile, the push
+    /// is looked at again soon.
+    func knowingIDs(_ decide: () throws(Failure) -> Verdict?) throws(Failure) -> Verdict? {
+        if !presentIDs.isEmpty { presentIDs = [:] }
+        let verdict = try decide()
+        guard verdict?.reason == "unregistered" else { return verdict }
+        for (id, present) in presentIDs where try state.present(id) != present { return .soon }
+        return verdict
     }
 
     private func document(of id: UserID) -> StoredDocument<User> {

@@ -73,7 +73,8 @@ final class Releases: RunPart {
     ) throws(Failure) -> Interval? {
         var pause: Interval?
         // The box of the device's present id, if the messages were held under another id.
-        let box = push.device == device.id ? nil : HeldBox(of: user, device.id)
+        let id = push.job.notification.user ?? user
+        let box = push.device == device.id ? nil : HeldBox(of: id, device.id)
         let fates = try fates(of: messages, by: push, on: device, document, besides: box, &pause)
         if pause != nil { return pause }
         try drop(messages, fates, push)
@@ -92,7 +93,8 @@ final class Releases: RunPart {
     ) throws(Failure) -> Verdict? {
         let isInDoubt = push.job.file.isInDoubt(push.delivery)
         let release = push.job.notification.id
-        let box = HeldBox(of: user, device.id)
+        let id = push.job.notification.user ?? user
+        let box = HeldBox(of: id, device.id)
         let passage = document.preferences.passage(nil, at: now, WallClock.minute)
         if case .held(let moment) = passage {
             if isInDoubt {
@@ -101,7 +103,7 @@ final class Releases: RunPart {
                 return .retained(min(moment, first ?? moment) - now)
             }
             try spool.putBack(messages, of: release, into: box, until: moment, now: now)
-            try boxes.lookAgain(at: user, heldUntil: moment)
+            try boxes.lookAgain(at: user, held: id, until: moment)
             return .superseded("held")
         }
         for message in messages {

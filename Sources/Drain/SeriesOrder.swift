@@ -150,7 +150,7 @@ final class SeriesOrder: RunPart {
 
     /// Whether the push's user does not want a notification now.
     private func isHeldBack(_ notification: Notification, from push: Push) throws(Failure) -> Bool {
-        guard let user = push.job.file.user(of: push.delivery) else { return false }
+        guard let user = try documents.user(of: push) else { return false }
         return try documents.passage(of: notification, by: documents.user(user)) != .free
     }
 

@@ -116,8 +116,10 @@ extension State {
     /// audience index may still name it. It stays as an alias, so a killed erasure finds it again.
     fileprivate func formerID(of user: UserID) throws(Failure) -> UserID? {
         do throws(Failure) {
-            let alias = try users[user].read()?.profile.alias(Alias.ownID)
-            let former = alias.flatMap { UserID($0.id) }
+            let document = try users[user].read()
+            // An earlier version stored it only as an alias.
+            let alias = document?.profile.alias(Alias.ownID)
+            let former = document?.formerID ?? alias.flatMap { UserID($0.id) }
             return former == user ? nil : former
         } catch {
             // The erasure reports the document.

@@ -55,7 +55,7 @@ extension Outbox {
             let all = users
             counted = []
             try forEach(all) { (user) throws(Failure) in
-                let document = try state.users[user].read()
+                let document = try state.users[state.present(user)].read()
                 if document?.badgeMessages.contains(message) == true { counted?.insert(user) }
             }
             if counted?.isEmpty == true { return }
@@ -83,8 +83,9 @@ extension Outbox {
 
     /// Other pushes may have shown the number since it was changed, so the devices get the current one.
     private func takeBackBadge(
-        _ change: BadgeChange, by message: String, of user: UserID
+        _ change: BadgeChange, by message: String, of id: UserID
     ) throws(Failure) {
+        let user = try state.present(id)
         let document = state.users[user]
         guard try document.read()?.badgeMessages.contains(message) == true else { return }
         try document.update { (document) throws(Failure) in

@@ -180,8 +180,10 @@ package struct Outbox {
         notification.hasOwnExpiration = message.hasOwnExpiration
         guard message.subject != nil || message.push.collapseID != nil else { return notification }
         // If the user shares a device, messages to other users count too.
-        let scope = try user.flatMap { (user) throws(Failure) in
-            try state.registry.sharesDevice(user) ? nil : user
+        let scope = try user.flatMap { (user) throws(Failure) -> UserID? in
+            let document = try state.users[user].read() ?? User()
+            return try state.registry.sharesDevice(of: document, user)
+                ? nil : document.formerID ?? user
         }
         notification.series = message.series(
             of: scope, now: now, accepted: order)

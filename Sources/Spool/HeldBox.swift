@@ -8,6 +8,7 @@ package struct HeldBox: Equatable, Sendable {
     /// between.
     package let name: String
 
+    /// - Parameter user: by the id under which the message was accepted.
     package init(of user: UserID, _ device: String) {
         name = "\(Self.prefix(of: user))\(Self.digest(device))"
     }

@@ -2,7 +2,7 @@ import JSON
 import Turnstone
 import Unix
 
-/// Reads the receipts of one user, newest first, from the ends of the files backwards.
+/// Reads the receipts of one user, under whichever of the user's ids they are, newest first, from the ends of the files backwards.
 ///
 /// Only the lines that name the user are parsed. It takes no lock, so receipts that are written meanwhile may
 /// be missing. If the clock was set back, receipts of that time may come in another order.
@@ -10,14 +10,15 @@ package struct ReceiptHistory {
     private var volumes: [BackwardReceipts]
     private var hasRead = false
 
-    /// - Parameter place: where an earlier reading stopped, to go on there; `nil` to begin with the newest
-    ///   receipt.
+    /// - Parameters:
+    ///   - ids: the ids of one user.
+    ///   - place: where an earlier reading stopped, to go on there; `nil` to begin with the newest receipt.
     @export(interface)
-    package init(of user: UserID, in spools: Spools, from place: Place? = nil) throws(Failure) {
+    package init(of ids: [UserID], in spools: Spools, from place: Place? = nil) throws(Failure) {
         volumes = []
         for spool in try spools.all() {
             let log = ReceiptLog(of: spool)
-            var reader = BackwardReceipts(of: user, in: log, volumes: try log.volumes())
+            var reader = BackwardReceipts(of: ids, in: log, volumes: try log.volumes())
             if let place { reader.skip(to: place[spool.queue]) }
             volumes.append(reader)
         }
@@ -131,9 +132,9 @@ private func isDay(_ text: String) -> Bool {
 /// The same for the receipts of one push service.
 private struct BackwardReceipts {
     private let log: ReceiptLog
-    private let user: UserID
-    /// As each line about the user has it.
-    private let member: [UInt8]
+    private let ids: [UserID]
+    /// As each line about the user has one of them.
+    private let userMembers: [[UInt8]]
     /// The files that are not read to their beginning, oldest first.
     private var volumes: [ReceiptLog.Volume]
     private var file: FileDescriptor?
@@ -146,11 +147,13 @@ private struct BackwardReceipts {
 
     private static let piece = 1 << 18
 
-    init(of user: UserID, in log: ReceiptLog, volumes: [ReceiptLog.Volume]) {
+    init(of ids: [UserID], in log: ReceiptLog, volumes: [ReceiptLog.Volume]) {
         self.log = log
-        self.user = user
+        self.ids = ids
         self.volumes = volumes
-        member = Array("\"user\":".utf8) + quotedText(user.text) + [UInt8(ascii: ",")]
+        userMembers = ids.map {
+            Array("\"user\":".utf8) + quotedText($0.text) + [UInt8(ascii: ",")]
+        }
     }
 
     var queue: QueueName { log.queue }
@@ -191,13 +194,17 @@ private struct BackwardReceipts {
             if first == bytes.count { first = 0 }
         }
         var lines: [(receipt: Receipt, end: ReceiptLog.Position)] = []
-        forEachLine(of: bytes, from: first) { line in
-            guard let members = members(of: bytes[line]), members["user"]?.string == user.text,
-                let receipt = Receipt(members, of: log.queue.service)
-            else { return }
-            let end = ReceiptLog.Position(volume: volume, offset: begin + line.upperBound + 1)
-            lines.append((receipt, end))
+        for member in userMembers {
+            forEachLine(with: member, of: bytes, from: first) { line in
+                guard let members = members(of: bytes[line]),
+                    let user = members["user"]?.string.flatMap({ UserID($0) }), ids.contains(user),
+                    let receipt = Receipt(members, of: log.queue.service)
+                else { return }
+                let end = ReceiptLog.Position(volume: volume, offset: begin + line.upperBound + 1)
+                lines.append((receipt, end))
+            }
         }
+        if userMembers.count > 1 { lines.sort { $0.end.offset < $1.end.offset } }
         found = lines
         if let oldest = oldestTime(in: bytes, from: first) { bound = min(bound, oldest) }
         start = begin + first
@@ -227,8 +234,10 @@ private struct BackwardReceipts {
         start = nil
     }
 
-    /// Calls `body` with the place of each line that contains ``member``, oldest first.
-    private func forEachLine(of bytes: [UInt8], from first: Int, _ body: (Range<Int>) -> Void) {
+    /// Calls `body` with the place of each line that contains a member, oldest first.
+    private func forEachLine(
+        with member: [UInt8], of bytes: [UInt8], from first: Int, _ body: (Range<Int>) -> Void
+    ) {
         var from = first
         while let match = firstPlace(of: member, in: bytes, from..<bytes.count) {
             var start = match

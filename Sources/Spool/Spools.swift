@@ -142,11 +142,12 @@ package struct Spools {
 
     /// Makes everything that is held for a user due, so that the drainers look at it again as soon as they can.
     ///
+    /// - Parameter ids: the user's ids.
     /// - Returns: whether anything is held.
-    package func lookAgain(at user: UserID, now: Timestamp) throws(Failure) -> Bool {
+    package func lookAgain(at ids: [UserID], now: Timestamp) throws(Failure) -> Bool {
         var isAnything = false
         for spool in try all() {
-            if try spool.lookAgain(at: user, now: now) { isAnything = true }
+            for id in ids where try spool.lookAgain(at: id, now: now) { isAnything = true }
         }
         return isAnything
     }

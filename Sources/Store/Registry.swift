@@ -88,10 +88,10 @@ package struct Registry {
         }
     }
 
-    /// Whether any of the user's devices also belongs to another user.
+    /// Whether any of a user's devices also belongs to another user.
     @export(interface)
-    package func sharesDevice(_ user: UserID) throws(Failure) -> Bool {
-        for device in try state.users[user].read()?.devices ?? [] {
+    package func sharesDevice(of document: User, _ user: UserID) throws(Failure) -> Bool {
+        for device in document.devices {
             let holders = try state.tokens[device.token].read()?.users ?? []
             if holders.contains(where: { $0 != user }) { return true }
         }

@@ -40,6 +40,9 @@ package struct User: Document {
     /// Whether a user with a player's number is that player. `/register` says so. A number in a JSON Web
     /// Token's claim may mean anybody.
     package internal(set) var isPlayer = true
+    /// The id that the user had before OneSignal's routes gave an `external_id`. What waits in the spool, and the
+    /// receipts of that time, name it.
+    package internal(set) var formerID: UserID?
     /// Whether the user's erasure has begun. The aliases stay to its end, so that a request that is repeated
     /// finds the user, and nobody else can claim them before.
     package var isErasing = false
@@ -103,6 +106,7 @@ extension User {
         }
         record = members.take("record")?.integer
         isPlayer = members.take("player")?.bool ?? true
+        formerID = members.take("former_id")?.string.flatMap { UserID($0) }
         isErasing = members.take("erasing")?.bool ?? false
         unknown = members.rest
     }
@@ -125,12 +129,16 @@ extension User {
         members["unreached"] = unreached.isEmpty ? nil : unreached.json
         members["record"] = record.map { .integer($0) }
         members["player"] = isPlayer ? nil : false
+        members["former_id"] = formerID.map { .string($0.text) }
         members["erasing"] = isErasing ? true : nil
         return members.adding(unknown)
     }
 }
 
 extension User {
+    /// The ids that the user has had, the present one first.
+    package func ids(of user: UserID) -> [UserID] { [user] + (formerID.map { [$0] } ?? []) }
+
     /// The device that a token belongs to, or belonged to until another token replaced it.
     ///
     /// - Parameter id: the device's id if it is known; otherwise the token's id is used.

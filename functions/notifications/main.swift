@@ -28,9 +28,11 @@ serve(
         let state = try State(request.variables)
         let user = try state.caller(of: request)
         let limit = try request.limit()
+        let document = try state.users[user].read() ?? User()
         var history = try ReceiptHistory(
-            of: user, in: Spools(state: state.folder, shards: state.shards), from: request.place())
-        var page = HistoryPage(state, devices: try state.users[user].read()?.devices ?? [])
+            of: document.ids(of: user), in: Spools(state: state.folder, shards: state.shards),
+            from: request.place())
+        var page = HistoryPage(state, devices: document.devices)
         while page.entries.count < limit, let receipt = try history.next(until: deadline) {
             page.add(receipt)
         }

@@ -27,8 +27,10 @@ serve(
         var fields = try request.fields()
         let wanted = try Preferences(&fields)
         let spools = Spools(state: state.folder, shards: state.shards)
+        var ids = [user]
         let preferences = try state.users[user].update {
             (document) throws(Failure) in
+            ids = document.ids(of: user)
             try request.checkMatch(
                 document.preferences.revision,
                 else: "the preferences have changed since; read them again")
@@ -38,14 +40,14 @@ serve(
                 changed.revision += 1
                 document.preferences = changed
                 // If the program is killed once the change is durable, the held messages are still looked at.
-                _ = try spools.lookAgain(at: user, now: request.time)
+                _ = try spools.lookAgain(at: ids, now: request.time)
             }
             return changed
         }
         // Held messages may now go earlier or later. Asked again, because a drainer may have looked before
         // the change, and even if nothing changed, because an earlier request with the same change may have
         // failed half-way.
-        if try spools.lookAgain(at: user, now: request.time) {
+        if try spools.lookAgain(at: ids, now: request.time) {
             spools.startDrainer(request.variables) { Log().failure($0) }
         }
         return answer(preferences)

@@ -60,7 +60,7 @@ struct Timeline {
         answer["turns"] = .array(turns(look))
         answer["waiting"] = .array(waiting)
         let deadline = Instant.now + Self.receiptTime
-        var history = try ReceiptHistory(of: user, in: spools, from: place)
+        var history = try ReceiptHistory(of: document.ids(of: user), in: spools, from: place)
         var events: [JSONValue] = []
         while events.count < limit, let receipt = try history.next(until: deadline) {
             events.append(.object(event(receipt)))
@@ -183,7 +183,8 @@ struct Timeline {
         }
         let end = Instant.now + .milliseconds(200)
         for spool in try spools.all() {
-            let held = try spool.heldCount(of: user, until: end)
+            var held = 0
+            for id in document.ids(of: user) { held += try spool.heldCount(of: id, until: end) }
             guard held > 0 else { continue }
             waiting.append([
                 "what": "held messages", "service": .string(spool.service.rawValue),
