@@ -118,6 +118,8 @@ package struct StoredDocument<Content: Document> {
         if options.isCache { clear() }
         return try Lock.holding(path) { (lock) throws(Failure) in
             var stored = try current(committed: lock.committedRevision())
+            // A document that is not made leaves nothing behind.
+            defer { if stored.revision == 0 { Files.remove("\(path).lock") } }
             return try body(stored.content) { (content) throws(Failure) in
                 guard content != stored.content else { return }
                 let next = Stored(content: content, revision: stored.revision.saturatingAdd(1))

@@ -219,7 +219,10 @@ extension State {
     ///
     /// - Returns: how many files there were.
     package func eraseDocument(of user: UserID) throws(Failure) -> Int {
-        try users[user].erase()
+        let files = try users[user].erase()
+        guard let player = user.player else { return files }
+        // A look that was under way may have been stored while the document was there.
+        return files + (try looks[player].erase())
     }
 
     /// Runs `body` for each document below a folder that names the user. In damaged copies the name is

@@ -30,9 +30,7 @@ package struct Findings {
         began: Timestamp
     ) throws(Failure) -> TurnNotifier.Report? {
         guard let record else {
-            try state.looks[player].update {
-                $0 = Look(found.withBoards(), at: began)
-            }
+            try store(found, of: player, began: began)
             return try notify(player, of: found, record: nil, began: began)
         }
         if let own = try self.record(of: player), own != record {
@@ -47,9 +45,7 @@ package struct Findings {
         }
         let fingerprint = found.fingerprint
         if records.found(record) != fingerprint {
-            try state.looks[player].update {
-                $0 = Look(found.withBoards(), at: began)
-            }
+            try store(found, of: player, began: began)
         } else if records.judged(record) == mark(fingerprint) {
             records.recordLook(record, began: began, found: fingerprint, tag: entityTag)
             return nil
@@ -58,6 +54,16 @@ package struct Findings {
         guard !report.isOutdated else { return report }
         records.recordLook(record, began: began, found: fingerprint, tag: entityTag)
         return report
+    }
+
+    /// Stores a look, unless the player was erased while OGS was asked. An erasure removes the look once the
+    /// document is gone, so whichever comes later leaves none.
+    private func store(
+        _ found: ActiveGames, of player: PlayerID, began: Timestamp
+    ) throws(Failure) {
+        try state.looks[player].update { $0 = Look(found.withBoards(), at: began) }
+        let document = try state.users[player].read()
+        if document == nil || document?.isErasing == true { _ = try state.looks[player].erase() }
     }
 
     /// Takes in that OGS has nothing new.

@@ -58,6 +58,30 @@ import Turnstone
         #expect(answers.status == 200, "\(answers.body)")
     }
 
+    @Test(
+        "a look that waits for Online-Go.com meanwhile leaves nothing",
+        arguments: ["check", "diagnostics", "check-turns"])
+    func lookUnderWay(program: String) throws {
+        let world = try World()
+        let game: JSONObject = [
+            "black": 1, "white": .integer(Self.player), "to_move": .integer(Self.player),
+        ]
+        try world.beginGame(7, game)
+        try world.register(token(2), of: Self.player)
+        try world.advance(seconds: 31)
+        let asked = try world.simulator.report("ogs")["requests"]?.integer ?? 0
+        try world.simulator.perform(["do": "ogs-fault", "kind": "delay", "ms": 1000, "count": 1])
+        let request =
+            program == "check-turns"
+            ? nil : try world.event("GET", "/\(program)/\(Self.player)", by: Self.player)
+        let look = try world.start(program, request)
+        while (try world.simulator.report("ogs")["requests"]?.integer ?? 0) == asked { usleep(5000) }
+        let answer = try erase(world)
+        #expect(answer.status == 200, "\(answer.body)")
+        _ = try look.end()
+        #expect(mentions(world) == [])
+    }
+
     @Test("an erasure says so while a notification that names the user is being written")
     func youngLeftover() throws {
         let world = try World()
