@@ -161,6 +161,18 @@ package struct Registry {
         }
     }
 
+    /// Removes what else names tokens that a user's device no longer has. If another user still has such a token,
+    /// that user corrects the number on its icon.
+    func finishReplacement(of devices: [Device], of user: UserID) throws(Failure) {
+        try forget(devices, of: user)
+        for device in devices where (device.shownTurns ?? 0) > 0 {
+            do throws(Failure) {
+                guard try !users(of: device.token).isEmpty else { continue }
+                try handOverBadges(of: [device], from: user)
+            } catch { error.recordFile() }
+        }
+    }
+
     /// Lets another player of these devices correct the number on their icons, now or when one registers. The
     /// removed user's games still count in that number, and nobody else knows about them.
     @export(interface)

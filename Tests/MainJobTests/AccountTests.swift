@@ -90,6 +90,27 @@ import Turnstone
         #expect(try pushed(world) == told)
     }
 
+    @Test("a phone's icon forgets the games of a player whose app has got another token")
+    func replacedToken() throws {
+        let world = try world()
+        try world.cycle()
+        func badge() throws -> JSONValue? {
+            try world.simulator.pushes().last { $0["token"] == .string(token(1)) }?["payload"]?
+                .object?["aps"]?.object?["badge"]
+        }
+        #expect(try badge() == 1)
+        _ = try ask(
+            world, "push-register", "POST", "/api/push/register", by: 2,
+            [
+                "token": .string(token(2)), "tokenType": "device",
+                "previousToken": .string(token(1)),
+            ])
+        try world.cycle()
+        try world.advance(seconds: 1000)
+        try world.cycle()
+        #expect(try badge() == 0)
+    }
+
     @Test func onlyDevicesAreToldOfTurns() throws {
         let world = try World()
         world.variables["JWT_SECRET"] = jwtSecret
