@@ -13,18 +13,22 @@ package func dispatch(_ routes: [ProgramRoute]) -> Never {
     let router = Router(patterns)
     var input = Input(peeking: true)
     let invocation = Invocation.detected(by: &input)
+    var request = RawRequest()
     var response: Response
-    var line = (method: "", target: "")
     do throws(Failure) {
-        line = try invocation.line(from: &input)
-        let route = try router.program(for: line.method, at: line.target)
+        try invocation.readLine(of: &request, from: &input)
+        let route = try router.program(for: request.method, at: request.target)
         try input.putBack()
         throw become(routes[route.index].program, until: input.deadline).failure
     } catch {
-        Log().failure(error)
-        response = Response(error, in: router.errorForm(at: line.target))
+        let log = Log()
+        log.failure(error)
+        response = Response(error, in: router.errorForm(at: request.target))
+        invocation.readFields(of: &request, from: &input)
+        response.allowOrigin(of: request, nil, log)
     }
-    let isWritten = invocation.write(response, withoutBody: line.method == "HEAD", after: &input)
+    let isWritten = invocation.write(
+        response, withoutBody: request.method == "HEAD", after: &input)
     ThisProcess.exit(isWritten ? 0 : 111)
 }
 
@@ -44,33 +48,22 @@ private func become(_ program: String, until deadline: Instant) -> SystemError {
 
 extension Invocation {
     /// Reads method and target. Consumes only as much of standard input as can be put back.
-    fileprivate func line(
-        from input: inout Input
-    ) throws(Failure) -> (method: String, target: String) {
+    fileprivate func readLine(
+        of request: inout RawRequest, from input: inout Input
+    ) throws(Failure) {
         switch self {
-        case .cgi: return lineFromEnvironment("REQUEST_METHOD", "REQUEST_URI")
-        case .watchdog:
-            let line = lineFromEnvironment("Http_Method", "Http_Path")
-            return (line.method, watchdogTarget(line.target))
-        case .inetd:
-            let (request, _) = try requestLine(input.readLine(limit: headerLimit))
-            return (request.method, request.target)
+        case .cgi: readCGIHead(&request)
+        case .watchdog: readWatchdogHead(&request)
+        case .inetd: request = try requestLine(input.readLine(limit: headerLimit)).request
         case .event:
             input.takeAll()
-            var request = RawRequest()
             try readEvent(&request, from: &input, bodyLimit: BodyLimit.message)
-            return (request.method, request.target)
         }
     }
 
-    private func lineFromEnvironment(_ method: String, _ target: String) -> (
-        method: String, target: String
-    ) {
-        var line = (method: "", target: "")
-        for (name, value) in ThisProcess.environment {
-            if name == method { line.method = value }
-            if name == target { line.target = value }
-        }
-        return line
+    /// Reads the header fields, which the answer to a page depends on. What cannot be read counts as missing.
+    fileprivate func readFields(of request: inout RawRequest, from input: inout Input) {
+        guard self == .inetd, !request.method.isEmpty else { return }
+        do throws(Failure) { try readInetdFields(&request, from: &input) } catch {}
     }
 }

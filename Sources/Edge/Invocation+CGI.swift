@@ -10,17 +10,7 @@ extension Invocation {
         _ variables: [(name: String, value: String)] = ThisProcess.environment,
         from input: inout Input, bodyLimit: Int
     ) throws(Failure) {
-        var length: String?
-        for (name, value) in variables {
-            switch name {
-            case "REQUEST_METHOD": request.method = value
-            case "REQUEST_URI": request.target = value
-            case "CONTENT_LENGTH": length = value
-            case "REMOTE_ADDR": request.address = value
-            case "CONTENT_TYPE": request.headers.append("content-type", value)
-            default: request.headers.append(variable: name, prefix: "HTTP_", value)
-            }
-        }
+        let length = readCGIHead(&request, variables)
         do throws(Failure) {
             request.body = .bytes(
                 try body(length: length, request.headers, from: &input, limit: bodyLimit))
@@ -32,6 +22,28 @@ extension Invocation {
             throw error
         }
         try request.headers.checkSize()
+    }
+
+    /// Reads everything but the body.
+    ///
+    /// - Returns: the body's length as it was announced.
+    @discardableResult
+    func readCGIHead(
+        _ request: inout RawRequest,
+        _ variables: [(name: String, value: String)] = ThisProcess.environment
+    ) -> String? {
+        var length: String?
+        for (name, value) in variables {
+            switch name {
+            case "REQUEST_METHOD": request.method = value
+            case "REQUEST_URI": request.target = value
+            case "CONTENT_LENGTH": length = value
+            case "REMOTE_ADDR": request.address = value
+            case "CONTENT_TYPE": request.headers.append("content-type", value)
+            default: request.headers.append(variable: name, prefix: "HTTP_", value)
+            }
+        }
+        return length
     }
 
     /// Reads the announced number of bytes, or to the end if the host passes on a chunked body without its
@@ -60,6 +72,13 @@ extension Invocation {
     func readWatchdog(
         _ request: inout RawRequest, from input: inout Input, bodyLimit: Int
     ) throws(Failure) {
+        readWatchdogHead(&request)
+        try request.headers.checkSize()
+        request.body = .bytes(try input.readToEnd(limit: bodyLimit))
+    }
+
+    /// Reads everything but the body.
+    func readWatchdogHead(_ request: inout RawRequest) {
         request.target = "/"
         var query = ""
         for (name, value) in ThisProcess.environment {
@@ -71,8 +90,6 @@ extension Invocation {
             }
         }
         if !query.isEmpty { request.target += "?" + query }
-        try request.headers.checkSize()
-        request.body = .bytes(try input.readToEnd(limit: bodyLimit))
     }
 }
 

@@ -9,23 +9,28 @@ extension Invocation {
     func readInetd(
         _ request: inout RawRequest, from input: inout Input, bodyLimit: Int
     ) throws(Failure) {
-        var left = headerLimit
         let version: String
-        (request, version) = try requestLine(input.readLine(limit: left))
-        while true {
-            let line = try input.readLine(limit: left)
-            if line.isEmpty { break }
-            left -= line.utf8.count + 2
-            guard left >= 0 else { throw headersTooLarge }
-            let field = try headerField(line)
-            request.headers.append(field.name, field.value)
-        }
+        (request, version) = try requestLine(input.readLine(limit: headerLimit))
+        try readInetdFields(&request, from: &input)
         guard version == "HTTP/1.0" || request.headers.count(of: "host") == 1 else {
             throw .malformed("an HTTP/1.1 request must have exactly one Host header")
         }
         request.body = .bytes(
             try body(request.headers, version: version, from: &input, limit: bodyLimit))
         request.address = peerAddress
+    }
+
+    /// Reads the header fields after the request line, and the empty line.
+    func readInetdFields(_ request: inout RawRequest, from input: inout Input) throws(Failure) {
+        var left = headerLimit
+        while true {
+            let line = try input.readLine(limit: left)
+            if line.isEmpty { return }
+            left -= line.utf8.count + 2
+            guard left >= 0 else { throw headersTooLarge }
+            let field = try headerField(line)
+            request.headers.append(field.name, field.value)
+        }
     }
 
     /// The address of the other end, as systemd.socket(5) with `Accept=yes`, xinetd, and tcpserver and its

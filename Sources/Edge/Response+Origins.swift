@@ -18,9 +18,23 @@ extension Response {
         ]
     }
 
+    /// Lets pages of the allowed origins read the answer.
+    ///
+    /// - Parameter variables: the configuration; `nil` if nothing has needed it. For a page's request, the answer
+    ///   depends on it even then.
+    mutating func allowOrigin(of request: RawRequest, _ variables: Variables?, _ log: Log) {
+        do throws(Failure) {
+            var variables = variables
+            if variables == nil, request.headers.origin != nil {
+                variables = try Environment.variables()
+            }
+            if let variables { allowOrigin(of: request.headers, try AllowedOrigins(variables)) }
+        } catch { log.failure(error) }
+    }
+
     /// Lets pages of the allowed origins read the answer. Every answer states that it varies by origin, even
     /// without an origin in the request: otherwise a cache could give it to a page.
-    mutating func allowOrigin(of request: Headers, _ origins: AllowedOrigins) {
+    private mutating func allowOrigin(of request: Headers, _ origins: AllowedOrigins) {
         guard !origins.isEmpty else { return }
         headers.append(("Vary", "Origin"))
         guard let origin = request.origin, origins.contains(origin) else { return }

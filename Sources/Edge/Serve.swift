@@ -29,15 +29,7 @@ package func serve(bodyLimit: Int = BodyLimit.usual, _ routes: Route...) -> Neve
         let other = inner.status >= 500 ? routes.first?.failing?(error, request.isByHand) : nil
         response = other ?? inner
     }
-    do throws(Failure) {
-        // For a page's request, the answer depends on the configuration even if the handler never ran.
-        if variables == nil, request.headers.origin != nil {
-            variables = try Environment.variables()
-        }
-        if let variables {
-            response.allowOrigin(of: request.headers, try AllowedOrigins(variables))
-        }
-    } catch { log.failure(error) }
+    response.allowOrigin(of: request, variables, log)
     let isWritten = invocation.write(
         response, withoutBody: request.method == "HEAD", after: &input)
     ThisProcess.exit(isWritten ? 0 : 111)

@@ -75,7 +75,9 @@ import Turnstone
             program == "check-turns"
             ? nil : try world.event("GET", "/\(program)/\(Self.player)", by: Self.player)
         let look = try world.start(program, request)
-        while (try world.simulator.report("ogs")["requests"]?.integer ?? 0) == asked { usleep(5000) }
+        while (try world.simulator.report("ogs")["requests"]?.integer ?? 0) == asked {
+            usleep(5000)
+        }
         let answer = try erase(world)
         #expect(answer.status == 200, "\(answer.body)")
         _ = try look.end()

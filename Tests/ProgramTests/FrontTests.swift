@@ -84,6 +84,39 @@ import Turnstone
         }
     }
 
+    @Test(
+        "a page reads what front answers itself",
+        arguments: [("GET", "/api/nothing", 404), ("PUT", "/api/devices", 405)],
+        ["CGI", "HTTP", "event"])
+    func pages(request: (method: String, path: String, status: Int), form: String) throws {
+        let here = try Endpoint.installation()
+        let (method, path, status) = request
+        let origin = "https://app.example.org"
+        var environment = here.environment
+        environment["ALLOWED_ORIGINS"] = origin
+        var input = ""
+        switch form {
+        case "CGI":
+            environment["GATEWAY_INTERFACE"] = "CGI/1.1"
+            environment["REQUEST_METHOD"] = method
+            environment["REQUEST_URI"] = path
+            environment["HTTP_ORIGIN"] = origin
+        case "HTTP": input = "\(method) \(path) HTTP/1.1\r\nHost: a\r\nOrigin: \(origin)\r\n\r\n"
+        default:
+            input = String(
+                decoding: JSON.text([
+                    "method": .string(method), "path": .string(path),
+                    "headers": ["Origin": .string(origin)],
+                ]), as: UTF8.self)
+        }
+        let ended = try Programs.run(
+            "front", stdin: input, environment: environment)
+        let answer = ended.stdout.lowercased()
+        #expect(answer.contains("\(status)"))
+        #expect(answer.contains("access-control-allow-origin"), "\(answer)")
+        #expect(answer.contains(origin))
+    }
+
     @Test func aProgramThatIsNotThereIsA500() throws {
         let folder = TemporaryFolder()
         try FileManager.default.copyItem(
