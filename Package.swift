@@ -133,6 +133,7 @@ let foundation: [Target] = [
 
 let endpoints: [Target] = [
     program("front", links: [], exclude: []),
+    program("page", links: ["Unix"], exclude: []),
     program("health", links: ["Health", "Store"]),
     program("status", links: ["Health", "Documents", "Store", "Spool", "Unix"]),
     program("generate-api-key", links: ["Store", "Crypto"]),

@@ -66,7 +66,7 @@ extension Invocation {
         var text = "Status: \(response.status) \(response.reason)\r\n"
         for (name, value) in response.allHeaders { text += "\(name): \(value)\r\n" }
         text += "\r\n"
-        return writeAnswer(Array(text.utf8) + (withoutBody ? [] : response.text))
+        return writeAnswer(Array(text.utf8) + (withoutBody ? [] : response.bytes))
     }
 
     func readWatchdog(

@@ -67,13 +67,22 @@ extension Invocation {
     func writeEvent(_ response: Response) -> Bool {
         var headers = JSONObject()
         for (name, value) in response.allHeaders { headers[lowercased(name)] = .string(value) }
-        let text =
-            response.hasBody ? String(decoding: JSON.text(response.body), as: UTF8.self) : ""
+        let (text, isBase64) = eventBody(response)
         let event: JSONValue = [
             "statusCode": .integer(Int64(response.status)), "headers": .object(headers),
-            "body": .string(text), "isBase64Encoded": false,
+            "body": .string(text), "isBase64Encoded": .bool(isBase64),
         ]
         return writeAnswer(JSON.text(event) + [UInt8(ascii: "\n")])
+    }
+
+    /// A file that is not a text in UTF-8 is in base64.
+    private func eventBody(_ response: Response) -> (text: String, isBase64: Bool) {
+        guard response.hasBody else { return ("", false) }
+        guard let bytes = response.file?.bytes else {
+            return (String(decoding: JSON.text(response.body), as: UTF8.self), false)
+        }
+        if let text = String(validating: bytes, as: UTF8.self) { return (text, false) }
+        return (base64(bytes), true)
     }
 }
 

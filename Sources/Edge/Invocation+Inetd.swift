@@ -129,7 +129,7 @@ extension Invocation {
     func writeInetd(
         _ response: Response, withoutBody: Bool, after input: inout Input
     ) -> Bool {
-        let body = response.text
+        let body = response.bytes
         var text = "HTTP/1.1 \(response.status) \(response.reason)\r\n"
         for (name, value) in response.allHeaders { text += "\(name): \(value)\r\n" }
         // A 204 has no Content-Length (RFC 9110 section 8.6).

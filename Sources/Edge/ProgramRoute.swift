@@ -7,4 +7,10 @@ package struct ProgramRoute {
         self.pattern = RoutePattern(method, pattern)
         self.program = program
     }
+
+    /// A file of the pages, which the program `page` serves.
+    package init(page path: String) {
+        pattern = RoutePattern("GET", path, isPage: true)
+        program = "page"
+    }
 }

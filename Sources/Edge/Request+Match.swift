@@ -7,12 +7,21 @@ extension Request {
     ///   - revision: the revision of the content, of which its entity tag is made.
     ///   - sentence: the refusal.
     package func checkMatch(_ revision: Int64, else sentence: String) throws(Failure) {
-        guard let condition = headers["if-match"] else { return }
-        let tags = condition.utf8.split(separator: UInt8(ascii: ",")).map { tag in
-            String(decoding: tag.filter { $0 != 32 && $0 != 9 }, as: UTF8.self)
-        }
+        guard let tags = tags("if-match") else { return }
         guard tags.contains(entityTag(revision)) || tags == ["*"] else {
             throw .refused(.changedMeanwhile, sentence)
+        }
+    }
+
+    /// Whether the client has the content of this entity tag already (RFC 9110 section 13.1.2). A proxy that
+    /// compresses an answer makes its tag a weak one.
+    package func hasCopy(_ tag: String) -> Bool {
+        tags("if-none-match")?.contains { $0 == tag || $0 == "W/\(tag)" || $0 == "*" } ?? false
+    }
+
+    private func tags(_ name: String) -> [String]? {
+        headers[name]?.utf8.split(separator: UInt8(ascii: ",")).map { tag in
+            String(decoding: tag.filter { $0 != 32 && $0 != 9 }, as: UTF8.self)
         }
     }
 }

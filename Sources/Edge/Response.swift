@@ -6,6 +6,8 @@ package struct Response {
     package var status: Int
     package var headers: [(name: String, value: String)] = []
     package var body: JSONValue
+    /// What is sent instead of ``body``: a page's file, and its media type.
+    private(set) var file: (bytes: [UInt8], type: String)?
 
     package static func ok(_ body: JSONValue) -> Response {
         Response(status: 200, body: body)
@@ -16,17 +18,26 @@ package struct Response {
         self.body = body
     }
 
-    /// Whether the status allows a body; `HEAD` is handled elsewhere (RFC 9110 section 15.3.5).
-    var hasBody: Bool { status != 204 }
+    /// An answer that is not JSON. It states how it may be cached.
+    package init(status: Int, bytes: [UInt8], type: String) {
+        self.init(status: status, body: .null)
+        file = (bytes, type)
+    }
 
-    /// The body as sent: JSON and a newline.
-    var text: [UInt8] { hasBody ? JSON.text(body) + [UInt8(ascii: "\n")] : [] }
+    /// Whether the status allows a body; `HEAD` is handled elsewhere (RFC 9110 sections 15.3.5 and 15.4.5).
+    var hasBody: Bool { status != 204 && status != 304 }
+
+    /// The body as sent: a file, or JSON and a newline.
+    var bytes: [UInt8] {
+        guard hasBody else { return [] }
+        return file?.bytes ?? JSON.text(body) + [UInt8(ascii: "\n")]
+    }
 
     /// The header fields as sent.
     var allHeaders: [(name: String, value: String)] {
-        (hasBody ? [("Content-Type", "application/json")] : []) + [
-            ("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"),
-        ] + headers
+        (hasBody ? [("Content-Type", file?.type ?? "application/json")] : [])
+            + (file == nil ? [("Cache-Control", "no-store")] : [])
+            + [("X-Content-Type-Options", "nosniff")] + headers
     }
 
     var reason: String {
@@ -38,7 +49,7 @@ package struct Response {
 /// RFC 9110 section 15, RFC 6585.
 private let reasons: [(Int, String)] = [
     (200, "OK"), (201, "Created"), (202, "Accepted"), (204, "No Content"),
-    (400, "Bad Request"),
+    (304, "Not Modified"), (308, "Permanent Redirect"), (400, "Bad Request"),
     (401, "Unauthorized"), (403, "Forbidden"), (404, "Not Found"), (405, "Method Not Allowed"),
     (408, "Request Timeout"), (409, "Conflict"), (412, "Precondition Failed"),
     (413, "Content Too Large"), (415, "Unsupported Media Type"), (422, "Unprocessable Content"),

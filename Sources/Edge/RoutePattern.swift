@@ -7,13 +7,20 @@ import Turnstone
 struct RoutePattern {
     let method: String
     let path: String
+    /// Whether it is a file of the pages, such as `/`, which ends any path with a slash at its end. Before it, a
+    /// path has only a host's prefix.
+    let isPage: Bool
     private let segments: [String]
 
-    init(_ method: String, _ path: String) {
+    init(_ method: String, _ path: String, isPage: Bool = false) {
         self.method = method
         self.path = path
+        self.isPage = isPage
         segments = Edge.segments(of: path)
     }
+
+    /// The first segment.
+    var first: String? { segments.first }
 
     /// The number of segments.
     var length: Int { segments.count }

@@ -43,12 +43,19 @@ struct Router {
         return hasAPI && sent.contains(apiPrefix) ? .api : .plain
     }
 
+    /// Whether a host may have mounted the programs below this path: no other route begins in it.
+    private func isPrefix(_ path: ArraySlice<String>) -> Bool {
+        !routes.contains { !$0.isPage && $0.first.map(path.contains) ?? false }
+    }
+
     /// The routes with the longest matching pattern, and the most words in it.
     private func fitting(_ path: [String]) -> [PathRoutes.Element] {
         var found: [PathRoutes.Element] = []
         for index in routes.indices {
             let route = routes[index]
-            guard let parameters = route.parameters(in: path) else { continue }
+            guard let parameters = route.parameters(in: path),
+                !route.isPage || isPrefix(path.dropLast(route.length))
+            else { continue }
             if let best = found.first?.pattern {
                 let rank = (route.length, route.words)
                 let highest = (best.length, best.words)

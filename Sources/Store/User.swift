@@ -137,7 +137,10 @@ extension User {
 
 extension User {
     /// The ids that the user has had, the present one first.
-    package func ids(of user: UserID) -> [UserID] { [user] + (formerID.map { [$0] } ?? []) }
+    package func ids(of user: UserID) -> [UserID] {
+        // A crash while the user got the present id may have left that one here.
+        formerID.map { $0 == user ? [user] : [user, $0] } ?? [user]
+    }
 
     /// The device that a token belongs to, or belonged to until another token replaced it.
     ///

@@ -7,7 +7,8 @@ import Testing
     @Test func theListIsWhatTheProgramsAnswer() throws {
         let functions = "\(Route.repository)/functions"
         var answered: Set<Route> = []
-        for program in try Route.folders() {
+        // nginx serves the pages' files itself, and the other servers have no pages.
+        for program in try Route.folders() where program != "page" {
             let source = try String(
                 contentsOfFile: "\(functions)/\(program)/main.swift", encoding: .utf8)
             for match in source.matches(of: /Route\(\s*"([A-Z]+)",\s*"([^"]+)"/) {

@@ -9,6 +9,8 @@ import Turnstone
     /// The programs that answer requests, without the scheduled ones.
     private static let answered = FixtureName.all.filter {
         !Endpoint.scheduled.contains($0.program) && $0.program != "front"
+            // Behind front, this is the page's path.
+            && $0.file.lastPathComponent != "404-openwhisk-at-the-root.json"
     }
 
     @Test("behind front a program answers as it does alone", arguments: answered)
@@ -81,6 +83,52 @@ import Turnstone
             let attempt = Attempt(
                 endpoint: endpoint, front: .http, input: input, entries: ["TURNSTONE_DEADLINE=1"])
             try attempt.check(attempt.start(in: here, inputStaysOpen: true).end(timeLimit: 8), 408)
+        }
+    }
+
+    /// The files of infra/page by their paths in an address, without what is not served.
+    private static let pageFiles: [String] = {
+        let folder = "\(Route.repository)/infra/page"
+        let all = FileManager.default.enumerator(atPath: folder)?.allObjects as? [String] ?? []
+        return all.filter { $0.contains(".") && !$0.hasSuffix("README.md") }.sorted()
+    }()
+
+    @Test("front serves each file of the pages, with the headers that nginx gives it")
+    func pageFiles() throws {
+        let root = "\(Route.repository)/infra"
+        let configuration = try String(
+            contentsOfFile: "\(root)/nginx/turnstone.conf", encoding: .utf8)
+        let section = try #require(
+            configuration.split(separator: "location /turnstone-page/ {").last)
+        let headers = section.prefix { $0 != "}" }
+        let more = section.drop { $0 != "}" }.dropFirst().prefix { $0 != "}" }
+        let wanted = "\(headers)\(more)".matches(of: /add_header (\S+) (?:"([^"]+)"|([^";]+));/)
+            .map { ("\($0.output.1)", "\($0.output.2 ?? $0.output.3 ?? "")") }
+        #expect(wanted.count == 6)
+        #expect(Self.pageFiles.count > 40)
+        let here = try Installation()
+        var environment = here.environment
+        environment["TURNSTONE_PAGE"] = "\(root)/page"
+        func answer(_ path: String, _ more: String = "") throws -> (Answer, [UInt8]) {
+            let ended = try Programs.run(
+                "front", stdin: "GET /\(path) HTTP/1.1\r\nHost: a\r\n\(more)\r\n",
+                environment: environment)
+            let end = ended.output.firstRange(of: Array("\r\n\r\n".utf8))?.upperBound ?? 0
+            let head = String(decoding: ended.output[..<end], as: UTF8.self)
+            return (try Answer(http: head), Array(ended.output[end...]))
+        }
+        for file in Self.pageFiles {
+            let path = file.hasSuffix("index.html") ? String(file.dropLast(10)) : file
+            let (got, body) = try answer(path)
+            #expect(got.status == 200, "\(file)")
+            #expect(
+                body == Array(try Data(contentsOf: URL(fileURLWithPath: "\(root)/page/\(file)"))))
+            for (name, value) in wanted {
+                #expect(got.headers[name.lowercased()] == value, "\(file)")
+            }
+            let tag = try #require(got.headers["etag"])
+            let again = try answer(path, "If-None-Match: W/\(tag)\r\n")
+            #expect(again.0.status == 304 && again.1.isEmpty, "\(file)")
         }
     }
 

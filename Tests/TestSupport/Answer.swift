@@ -44,7 +44,7 @@ package struct Answer: Sendable {
             throw TestFailure("no status line: \(output)")
         }
         try self.init(message: String(output[end.upperBound...])) { _ in status }
-        if status == 204, headers["content-length"] == nil, body.isEmpty { return }
+        if [204, 304].contains(status), headers["content-length"] == nil, body.isEmpty { return }
         guard let length = headers["content-length"].flatMap({ Int($0) }),
             headers["connection"] == "close",
             body.isEmpty || body.utf8.count == length

@@ -30,7 +30,9 @@ import Testing
         let programs = try Route.folders()
         #expect(Set(programs + ["bootstrap", "ca-certificates.crt"]).isSubset(of: names))
         let others = names.subtracting(programs + ["bootstrap", "ca-certificates.crt"])
-        #expect(others.allSatisfy { $0.hasPrefix("lib/") }, "\(others)")
+        #expect(
+            others.allSatisfy { $0.hasPrefix("lib/") || $0.hasPrefix("share") }, "\(others)")
+        #expect(others.isSuperset(of: ["share/page/index.html", "share/openapi.json"]))
         for name in programs + ["bootstrap"] {
             #expect(
                 FileManager.default.isExecutableFile(atPath: "\(task)/\(name)"),

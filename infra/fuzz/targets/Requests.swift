@@ -59,7 +59,7 @@ private func judged(_ read: (inout RawRequest) throws(Failure) -> Void) -> Strin
     } catch {
         let answer = Response(error, in: .plain)
         let isAnswer = (400..<600).contains(answer.status) && answer.reason != "Unknown"
-        guard isAnswer, (try? JSON.parse(answer.text)) != nil else { return "there is no answer" }
+        guard isAnswer, (try? JSON.parse(answer.bytes)) != nil else { return "there is no answer" }
         return nil
     }
 }
