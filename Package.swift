@@ -101,6 +101,8 @@ let foundation: [Target] = [
     module("Store", on: ["Documents", "Unix", "JSON", "Crypto"], exclude: ["FORMAT.md"]),
     module("Callers", on: ["Edge", "JWT", "Store"]),
     module("Spool", on: ["Unix", "JSON", "Crypto"], exclude: ["FORMAT.md"]),
+    // Where the documents and the queues meet.
+    module("Queueing", on: ["Edge", "Store", "Spool"]),
     // What configures the push services, apart from what speaks to them: `health` checks it, too.
     module("PushServices", on: ["Signatures", "Crypto", "JSON", "Unix"]),
     // Shared by all processes in the state folder; `push-config` shows the public half of the key.
@@ -113,21 +115,25 @@ let foundation: [Target] = [
     module("Audiences", on: []),
     module(
         "Messages",
-        on: ["Audiences", "Edge", "Documents", "Store", "Spool", "Unix", "JSON", "Crypto"]),
-    module("Erasing", on: ["Edge", "Documents", "Store", "Spool"]),
+        on: [
+            "Audiences", "Edge", "Documents", "Store", "Spool", "Queueing", "Unix", "JSON",
+            "Crypto",
+        ]),
+    module("Erasing", on: ["Edge", "Documents", "Store", "Spool", "Queueing"]),
     // What is wrong with an installation: `health` and `status` say the same.
     module(
         "Health",
         on: [
-            "Edge", "Messages", "Store", "Spool", "Texts", "PushServices", "WebPushCredentials",
+            "Edge", "Messages", "Store", "Spool", "Queueing", "Texts", "PushServices",
+            "WebPushCredentials",
             "JWT", "Unix",
         ]),
     // OneSignal's requests and answers, translated.
     module(
         "OneSignal",
         on: [
-            "Audiences", "Messages", "Profiles", "Edge", "Documents", "Store", "Spool", "Unix",
-            "JSON", "Crypto",
+            "Audiences", "Messages", "Profiles", "Edge", "Documents", "Store", "Spool", "Queueing",
+            "Unix", "JSON", "Crypto",
         ]),
 ]
 
@@ -135,7 +141,7 @@ let endpoints: [Target] = [
     program("front", links: [], exclude: []),
     program("page", links: ["Unix"], exclude: []),
     program("health", links: ["Health", "Store"]),
-    program("status", links: ["Health", "Documents", "Store", "Spool", "Unix"]),
+    program("status", links: ["Health", "Documents", "Store", "Spool", "Queueing", "Unix"]),
     program("generate-api-key", links: ["Store", "Crypto"]),
     program("rotate-api-key", links: ["Store"]),
     program("api-keys", links: ["Store"]),
@@ -144,23 +150,23 @@ let endpoints: [Target] = [
     program("devices-register", links: ["Store", "Callers"]),
     program("devices-list", links: ["Documents", "Store", "Callers"]),
     program("devices-unregister", links: ["Store", "Callers"]),
-    program("push-register", links: ["Store", "Spool", "Callers"]),
+    program("push-register", links: ["Store", "Spool", "Queueing", "Callers"]),
     program("push-invalidate", links: ["Store", "Callers"]),
     program("push-status", links: ["Documents", "Store", "Callers"]),
-    program("live-activity", links: ["Documents", "Store", "Spool", "JSON", "Unix"]),
+    program("live-activity", links: ["Documents", "Store", "Spool", "Queueing", "JSON", "Unix"]),
     program(
         "notifications",
-        links: ["Callers", "Messages", "Documents", "Store", "Spool", "Unix"]),
-    program("badge", links: ["Callers", "Messages", "Documents", "Store", "Spool"]),
-    program("preferences", links: ["Callers", "Documents", "Store", "Spool", "Unix"]),
+        links: ["Callers", "Messages", "Documents", "Store", "Spool", "Queueing", "Unix"]),
+    program("badge", links: ["Callers", "Messages", "Documents", "Store", "Queueing"]),
+    program("preferences", links: ["Callers", "Documents", "Store", "Spool", "Queueing", "Unix"]),
     program(
         "push-config", links: ["Store", "PushServices", "WebPushCredentials", "Signatures"]),
     program("profile", links: ["Callers", "Profiles", "Documents", "Store"]),
     program("segments", links: ["Audiences", "Store"]),
     program("users", links: ["Erasing", "Profiles", "Documents", "Store"]),
-    program("notify", links: ["Messages", "Store", "Spool"]),
+    program("notify", links: ["Messages", "Store", "Queueing"]),
     program(
-        "events", links: ["Messages", "Store", "Spool", "Unix"],
+        "events", links: ["Messages", "Store", "Queueing", "Unix"],
         exclude: ["openapi.json", "templates"]),
     program("onesignal-notifications", links: ["OneSignal", "Store"]),
     program("onesignal-users", links: ["OneSignal", "Erasing", "Documents", "Store"]),
@@ -199,22 +205,25 @@ let modules: [Target] = [
             "Gateways", "PushServices", "Crypto", "JSON", "Unix", "CUnix", "CCurl", "COpenSSL",
             deque,
         ]),
-    module("Turns", on: ["Documents", "Store", "Spool", "Texts", "OGS", "Crypto", "Unix"]),
+    module(
+        "Turns", on: ["Documents", "Store", "Spool", "Queueing", "Texts", "OGS", "Crypto", "Unix"]),
     module("Credentials", on: ["Documents", "Store", "APNs", "FCM", "PushServices"]),
     // What empties a queue, apart from what speaks to its push service.
     module(
         "Drain",
         on: [
-            "Edge", "Gateways", "Messages", "Documents", "Store", "Spool", "Texts", "PushServices",
+            "Edge", "Gateways", "Messages", "Documents", "Store", "Spool", "Queueing", "Texts",
+            "PushServices",
             "Crypto", "JSON", "Unix", deque,
         ]),
 ]
 
 let programs: [Target] = [
-    program("check", links: ["Store", "Spool", "Turns"], dynamicLibraries),
-    program("diagnostics", links: ["Documents", "Store", "Spool", "Turns"], dynamicLibraries),
+    program("check", links: ["Store", "Queueing", "Turns"], dynamicLibraries),
+    program("diagnostics", links: ["Documents", "Store", "Queueing", "Turns"], dynamicLibraries),
     program(
-        "check-turns", links: ["Store", "Spool", "Turns", "OGS", "Unix"], dynamicLibraries,
+        "check-turns", links: ["Store", "Spool", "Queueing", "Turns", "OGS", "Unix"],
+        dynamicLibraries,
         exclude: ["texts"]),
     program(
         "deliver",
@@ -233,7 +242,8 @@ let programs: [Target] = [
     program(
         "channels",
         links: [
-            "Documents", "Store", "Spool", "APNs", "PushServices", "Credentials", "Unix",
+            "Documents", "Store", "Spool", "Queueing", "APNs", "PushServices", "Credentials",
+            "Unix",
         ]),
 ]
 

@@ -1,6 +1,7 @@
 import Edge
 import JSON
 import PushServices
+import Queueing
 import Spool
 import Store
 import Turnstone
@@ -34,7 +35,7 @@ package final class Queues {
         self.state = state
         self.provider = provider
         configuration = Configuration(schedule.variables)
-        let spools = Spools(state: state.folder, shards: state.shards)
+        let spools = state.spools
         self.spools = spools
         var queues: [Spool] = []
         if let (service, number) = try schedule.variables.queue() {

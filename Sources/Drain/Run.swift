@@ -1,4 +1,5 @@
 import Edge
+import Queueing
 import Spool
 import Store
 import Texts
@@ -27,7 +28,7 @@ final class Run {
         self.state = state
         configuration = Configuration(schedule.variables)
         log = schedule.log
-        spools = Spools(state: state.folder, shards: state.shards)
+        spools = state.spools
         let spool = spools.spool(queue)
         self.spool = spool
         intake = Intake(spool: spool, log: ReceiptLog(of: spool)) { schedule.log.failure($0) }

@@ -58,6 +58,16 @@ package struct Request {
         return found
     }
 
+    /// A whole number in the query; `nil` if it is missing or empty.
+    package func number(_ name: String, in range: ClosedRange<Int>) throws(Failure) -> Int? {
+        guard let text = try query(name), !text.isEmpty else { return nil }
+        guard let number = Int(text), range.contains(number), text == String(number) else {
+            throw .malformed(
+                "\(name) must be a whole number from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+
     /// The caller's API key as sent.
     package func apiKey() throws(Failure) -> String {
         guard let key = try headers.credential("x-api-key"), !key.isEmpty else {

@@ -1,5 +1,6 @@
 import Documents
 import Edge
+import Queueing
 import Spool
 import Store
 import Turnstone
@@ -14,12 +15,12 @@ import Turnstone
 package func eraseUser(
     _ user: UserID, in state: State, as request: Request, isWhole: Bool = false
 ) throws(Failure) -> JSONValue? {
-    let spools = Spools(state: state.folder, shards: state.shards)
+    let spools = state.spools
     // The running drainers were asked to end, so they are started again whatever the result is, also for what
     // they had put off.
     func resume() throws(Failure) {
         if try spools.hasReadyOrPutOff() {
-            spools.startDrainer(request.variables) { Log().failure($0) }
+            state.startDrainer(for: request)
         }
     }
     let result = Result { () throws(Failure) in

@@ -1,4 +1,5 @@
 import Edge
+import Queueing
 import Spool
 import Store
 import Turnstone
@@ -24,7 +25,7 @@ package struct Examination {
 
     package init(_ state: State, _ request: Request) {
         self.state = state
-        spools = Spools(state: state.folder, shards: state.shards)
+        spools = state.spools
         variables = request.variables
         now = request.time
     }

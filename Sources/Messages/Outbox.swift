@@ -1,6 +1,7 @@
 import Audiences
 import Documents
 import Edge
+import Queueing
 import Spool
 import Store
 import Turnstone
@@ -14,7 +15,7 @@ package struct Outbox {
 
     package init(_ state: State, now: Timestamp) {
         self.state = state
-        spools = Spools(state: state.folder, shards: state.shards)
+        spools = state.spools
         self.now = now
     }
 

@@ -1,3 +1,4 @@
+import Queueing
 import Spool
 import Store
 import Turnstone
@@ -29,7 +30,7 @@ package struct Report {
         guard let record = try state.messages.find(id) else {
             throw .refused(.notFound, "there is no message with this id")
         }
-        try self.init(id, record, Spools(state: state.folder, shards: state.shards), at: now)
+        try self.init(id, record, state.spools, at: now)
     }
 
     private init(
@@ -62,7 +63,7 @@ package struct Report {
     package static func cancelling(
         _ id: String, _ state: Store.State, at now: Timestamp
     ) throws(Failure) -> Report {
-        let spools = Spools(state: state.folder, shards: state.shards)
+        let spools = state.spools
         let unknown = Failure.refused(.notFound, "there is no message with this id")
         // Checked first without the lock, so that unknown ids leave no lock files.
         guard try state.messages.find(id) != nil else { throw unknown }

@@ -1,5 +1,6 @@
 import Edge
 import Messages
+import Queueing
 import Store
 import Turnstone
 
@@ -51,7 +52,7 @@ package struct NotificationRequest {
             return answer(first, invalid)
         }
         let sent = try outbox.send(message, to: audience, once: once)
-        if sent.devices > 0 { state.startDrainer(request) }
+        if sent.devices > 0 { state.startDrainer(for: request) }
         return answer(sent, invalid)
     }
 

@@ -1,5 +1,6 @@
 import Edge
 import Messages
+import Queueing
 import Spool
 import Store
 import Turnstone
@@ -68,33 +69,10 @@ package enum NotificationView {
         do throws(Failure) {
             report = try Report.cancelling(id, state, at: request.time)
         } catch { throw error.disposition == .refused(.notFound) ? unknown : error }
-        state.startDrainer(request)
+        state.startDrainer(for: request)
         guard report.state != .done else {
             throw .malformed("Notification has already been sent to all recipients")
         }
         return .ok(["success": true])
-    }
-}
-
-extension State {
-    /// Starts what delivers waiting notifications.
-    func startDrainer(_ request: Request) {
-        Spools(state: folder, shards: shards).startDrainer(request.variables) { Log().failure($0) }
-    }
-}
-
-extension Request {
-    /// A number in the query; `nil` if it is missing.
-    @export(interface)
-    package func number(
-        _ name: String, in range: ClosedRange<Int>
-    ) throws(Failure) -> Int? {
-        guard let text = try query(name), !text.isEmpty else { return nil }
-        guard text.utf8.allSatisfy({ (48...57).contains($0) }), let number = Int(text),
-            range.contains(number)
-        else {
-            throw .malformed("\(name) must be \(range.lowerBound) to \(range.upperBound)")
-        }
-        return number
     }
 }

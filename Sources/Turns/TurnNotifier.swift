@@ -1,4 +1,5 @@
 import Documents
+import Queueing
 import Spool
 import Store
 import Texts
@@ -19,7 +20,7 @@ package struct TurnNotifier {
         report: @escaping (Failure) -> Void = { _ in }
     ) throws(Failure) {
         self.state = state
-        spools = Spools(state: state.folder, shards: state.shards)
+        spools = state.spools
         settings = try TurnSettings(variables)
         texts = TextFolder(settings, report: report)
         self.now = now

@@ -11,7 +11,7 @@ import Callers
 import Documents
 import Edge
 import Messages
-import Spool
+import Queueing
 import Store
 import Turnstone
 
@@ -37,9 +37,7 @@ serve(
             try outbox.sendBadge(of: &document, to: user, except: except?.token)
             return badge
         }
-        Spools(state: state.folder, shards: state.shards).startDrainer(request.variables) {
-            Log().failure($0)
-        }
+        state.startDrainer(for: request)
         return answer(badge)
     })
 

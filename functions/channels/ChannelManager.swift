@@ -3,6 +3,7 @@ import Credentials
 import Documents
 import Edge
 import PushServices
+import Queueing
 import Spool
 import Store
 import Turnstone
@@ -105,7 +106,7 @@ struct ChannelManager {
 
     /// - Returns: whether the channel was known and not deleted.
     private func markDeleted(_ id: ChannelID) throws(Failure) -> Bool {
-        let spools = Spools(state: state.folder, shards: state.shards)
+        let spools = state.spools
         return try state.channels[id].update { (channel) throws(Failure) in
             guard channel.policy != nil, channel.deleted == nil else { return false }
             for carrier in channel.feed?.carriers ?? [] where try spools.contains(carrier) {

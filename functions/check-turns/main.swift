@@ -8,6 +8,7 @@
 // Simultaneous cycles share the players. OGS_REQUESTS_PER_SECOND applies to all of them together.
 
 import Edge
+import Queueing
 import Spool
 import Store
 import Turnstone
@@ -16,7 +17,7 @@ import Unix
 run("Looks for players whose turn it is on Online-Go.com, and queues a notification for each.") {
     (schedule) throws(Failure) in
     let state = try State(schedule.variables)
-    let spools = Spools(state: state.folder, shards: state.shards)
+    let spools = state.spools
     let cycle = try Cycle(schedule, state: state)
     let start = Instant.now
     let summary = try cycle.run()

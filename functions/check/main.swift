@@ -7,7 +7,7 @@
 //         503 Online-Go.com does not answer or is not asked at present
 
 import Edge
-import Spool
+import Queueing
 import Store
 import Turns
 import Turnstone
@@ -24,9 +24,7 @@ serve(
         try state.registry.repair(player)
         let report = try looker.look(at: player, youngerThan: .seconds(10)).report
         if report.hasQueued {
-            Spools(state: state.folder, shards: state.shards).startDrainer(request.variables) {
-                Log().failure($0)
-            }
+            state.startDrainer(for: request)
         }
 
         // In paused and live games no notification is due, but it is the player's turn.

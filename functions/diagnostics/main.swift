@@ -11,7 +11,7 @@
 
 import Documents
 import Edge
-import Spool
+import Queueing
 import Store
 import Turns
 import Turnstone
@@ -30,9 +30,7 @@ serve(
         try state.registry.repair(player)
         let found = try looker.look(at: player, youngerThan: .seconds(Int64(interval)))
         if found.report.hasQueued {
-            Spools(state: state.folder, shards: state.shards).startDrainer(request.variables) {
-                Log().failure($0)
-            }
+            state.startDrainer(for: request)
         }
         let user = try state.users[player].read() ?? User()
         let devices = user.devices.filter { $0.kind == .device }

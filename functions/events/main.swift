@@ -11,7 +11,7 @@
 
 import Edge
 import Messages
-import Spool
+import Queueing
 import Store
 import Turnstone
 
@@ -29,9 +29,7 @@ serve(
         let state = try State(request.variables)
         let sent = try Outbox(state, now: request.time).send(message, to: audience, once: key)
         if sent.devices > 0 {
-            Spools(state: state.folder, shards: state.shards).startDrainer(request.variables) {
-                Log().failure($0)
-            }
+            state.startDrainer(for: request)
         }
         return sent.response
     },

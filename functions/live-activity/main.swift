@@ -13,6 +13,7 @@
 //         more than an hour ahead, 503 the store is busy
 
 import Edge
+import Queueing
 import Spool
 import Store
 import Turnstone
@@ -23,9 +24,9 @@ serve(
         var fields = try request.fields()
         let call = try Call(&fields, now: request.time)
         let state = try State(request.variables)
-        let spools = Spools(state: state.folder, shards: state.shards)
+        let spools = state.spools
         let result = try Sending(call: call, spools: spools, state: state).result()
-        if result != .outdated { spools.startDrainer(request.variables) { Log().failure($0) } }
+        if result != .outdated { state.startDrainer(for: request) }
         return Response(
             status: 202, body: ["success": true, "state": .string(result.rawValue)])
     })

@@ -14,6 +14,7 @@ import Callers
 import Documents
 import Edge
 import Messages
+import Queueing
 import Spool
 import Store
 import Turnstone
@@ -27,11 +28,11 @@ serve(
         let deadline = Instant.now + patience
         let state = try State(request.variables)
         let user = try state.caller(of: request)
-        let limit = try request.limit()
+        let limit = try request.number("limit", in: 1...100) ?? 30
         let document = try state.users[user].read() ?? User()
         var history = try ReceiptHistory(
-            of: document.ids(of: user), in: Spools(state: state.folder, shards: state.shards),
-            from: request.place())
+            of: document.ids(of: user), in: state.spools,
+            from: request.receiptsPlace())
         var page = HistoryPage(state, devices: document.devices)
         while page.entries.count < limit, let receipt = try history.next(until: deadline) {
             page.add(receipt)
@@ -53,33 +54,13 @@ serve(
         let text = TestText(in: language)
         let sent = try Outbox(state, now: request.time).sendTest(
             to: user, device: device, title: text.title, body: text.body)
-        Spools(state: state.folder, shards: state.shards).startDrainer(request.variables) {
-            Log().failure($0)
-        }
+        state.startDrainer(for: request)
         return Response(
             status: 202,
             body: [
                 "success": true, "id": .string(sent.id), "devices": .integer(Int64(sent.devices)),
             ])
     })
-
-extension Request {
-    func limit() throws(Failure) -> Int {
-        guard let text = try query("limit") else { return 30 }
-        guard let limit = Int(text), (1...100).contains(limit), text == String(limit) else {
-            throw .malformed("limit must be a whole number from 1 to 100")
-        }
-        return limit
-    }
-
-    func place() throws(Failure) -> ReceiptHistory.Place? {
-        guard let text = try query("after") else { return nil }
-        guard let place = ReceiptHistory.Place(text) else {
-            throw .malformed("after must be the next of an earlier answer")
-        }
-        return place
-    }
-}
 
 extension Fields {
     mutating func language(_ name: String) throws(Failure) -> LanguageTag? {

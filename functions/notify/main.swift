@@ -17,7 +17,7 @@
 
 import Edge
 import Messages
-import Spool
+import Queueing
 import Store
 import Turnstone
 
@@ -34,9 +34,7 @@ serve(
         let state = try State(request.variables)
         let sent = try Outbox(state, now: request.time).send(message, to: audience, once: key)
         if sent.devices > 0 {
-            Spools(state: state.folder, shards: state.shards).startDrainer(request.variables) {
-                Log().failure($0)
-            }
+            state.startDrainer(for: request)
         }
         return sent.response
     },
@@ -62,9 +60,7 @@ serve(
         try request.requireServerKey()
         let state = try State(request.variables)
         let report = try Report.cancelling(request[parameter: "id"], state, at: request.time)
-        Spools(state: state.folder, shards: state.shards).startDrainer(request.variables) {
-            Log().failure($0)
-        }
+        state.startDrainer(for: request)
         guard report.state != .done else {
             throw .refused(.conflict, "the message has already been sent")
         }

@@ -11,6 +11,7 @@
 import Callers
 import Documents
 import Edge
+import Queueing
 import Spool
 import Store
 import Turnstone
@@ -26,7 +27,7 @@ serve(
         let user = try state.caller(of: request)
         var fields = try request.fields()
         let wanted = try Preferences(&fields)
-        let spools = Spools(state: state.folder, shards: state.shards)
+        let spools = state.spools
         var ids = [user]
         let preferences = try state.users[user].update {
             (document) throws(Failure) in
@@ -48,7 +49,7 @@ serve(
         // the change, and even if nothing changed, because an earlier request with the same change may have
         // failed half-way.
         if try spools.lookAgain(at: ids, now: request.time) {
-            spools.startDrainer(request.variables) { Log().failure($0) }
+            state.startDrainer(for: request)
         }
         return answer(preferences)
     })

@@ -11,6 +11,7 @@
 
 import Callers
 import Edge
+import Queueing
 import Spool
 import Store
 import Turnstone
@@ -21,7 +22,7 @@ serve(
         var fields = try request.fields()
         let registration = try registration(&fields, request.variables)
         let state = try State(request.variables, admitting: caller)
-        let spools = Spools(state: state.folder, shards: state.shards)
+        let spools = state.spools
         let device = try state.registry.claim(registration, for: caller, at: request.time) {
             (carrier, device) throws(Failure) in try spools.isMissed(carrier, by: device.ids)
         }

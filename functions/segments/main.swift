@@ -26,8 +26,8 @@ serve(
     },
     Route("GET", "/api/segments") { (request) throws(Failure) in
         try request.requireServerKey()
-        let limit = try number("limit", in: request, 1...200) ?? 50
-        let offset = try number("offset", in: request, 0...Segments.most) ?? 0
+        let limit = try request.number("limit", in: 1...200) ?? 50
+        let offset = try request.number("offset", in: 0...Segments.most) ?? 0
         let all = try State(request.variables).segments.all()
         let page = all.dropFirst(offset).prefix(limit)
         return .ok([
@@ -71,17 +71,4 @@ func json(of id: String, _ segment: Segment) -> JSONValue {
         "createdAt": .string(CalendarDate(segment.created).millisecondText),
         "updatedAt": .string(CalendarDate(segment.updated).millisecondText),
     ]
-}
-
-/// A number in the query; `nil` if it is missing.
-func number(
-    _ name: String, in request: Request, _ range: ClosedRange<Int>
-) throws(Failure) -> Int? {
-    guard let text = try request.query(name) else { return nil }
-    guard text.utf8.allSatisfy({ (48...57).contains($0) }), let number = Int(text),
-        range.contains(number)
-    else {
-        throw .malformed("\(name) must be \(range.lowerBound) to \(range.upperBound)")
-    }
-    return number
 }

@@ -1,5 +1,6 @@
 import Edge
 import Health
+import Queueing
 import Spool
 import Store
 import Turnstone
@@ -41,7 +42,7 @@ struct Overview {
             answer["ready"] = false
             answer["problems"] = [.object(Problem(stateFault: error, of: state.folder).members)]
         }
-        let spools = Spools(state: state.folder, shards: state.shards)
+        let spools = state.spools
         var unavailable: [String] = []
         for (name, part) in parts(state, spools) {
             do throws(Failure) { answer[name] = try part() } catch {

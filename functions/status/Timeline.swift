@@ -1,5 +1,6 @@
 import Documents
 import Edge
+import Queueing
 import Spool
 import Store
 import Turnstone
@@ -29,14 +30,14 @@ struct Timeline {
         self.user = user
         self.document = document
         self.request = request
-        spools = Spools(state: state.folder, shards: state.shards)
+        spools = state.spools
         variables = request.variables
         now = request.time
     }
 
     func answer() throws(Failure) -> JSONObject {
-        let limit = try number("limit", standard: 100, in: 1...500)
-        let place = try place()
+        let limit = try request.number("limit", in: 1...500) ?? 100
+        let place = try request.receiptsPlace()
         var answer: JSONObject = [
             "success": true, "user": .string(user.text), "at": .string(CalendarDate(now).text),
         ]
@@ -69,25 +70,6 @@ struct Timeline {
         answer["next"] = history.isAtEnd ? .null : .string(history.place.text)
         answer["stopped"] = .bool(events.count < limit && !history.isAtEnd)
         return answer
-    }
-
-    private func number(
-        _ name: String, standard: Int, in range: ClosedRange<Int>
-    ) throws(Failure) -> Int {
-        guard let text = try request.query(name) else { return standard }
-        guard let number = Int(text), range.contains(number), text == String(number) else {
-            throw .malformed(
-                "\(name) must be a number from \(range.lowerBound) to \(range.upperBound)")
-        }
-        return number
-    }
-
-    private func place() throws(Failure) -> ReceiptHistory.Place? {
-        guard let text = try request.query("after") else { return nil }
-        guard let place = ReceiptHistory.Place(text) else {
-            throw .malformed("after must be the next of an earlier answer")
-        }
-        return place
     }
 
     // MARK: What is known

@@ -1,0 +1,13 @@
+import Edge
+import Spool
+import Store
+
+extension State {
+    /// The queues of the installation.
+    package var spools: Spools { Spools(state: folder, shards: shards) }
+
+    /// Starts what delivers, once a request has accepted something or made it due: ``Spools/startDrainer(_:output:report:)``.
+    package func startDrainer(for request: Request) {
+        spools.startDrainer(request.variables) { Log().failure($0) }
+    }
+}
