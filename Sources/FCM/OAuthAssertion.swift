@@ -10,7 +10,7 @@ package struct OAuthAssertion {
     package static let scope = "https://www.googleapis.com/auth/firebase.messaging"
 
     /// How long the assertion is valid; Google allows an hour at most.
-    private static let lifetime: Int64 = 3600
+    private static let lifetime = Interval.hours(1)
 
     /// The JWT. It must not be logged.
     package let text: String
@@ -20,7 +20,7 @@ package struct OAuthAssertion {
         let claims = JSON.text([
             "iss": .string(account.clientEmail), "scope": .string(Self.scope),
             "aud": .string(account.tokenURI), "iat": .integer(moment.seconds),
-            "exp": .integer(moment.seconds.saturatingAdd(Self.lifetime)),
+            "exp": .integer((moment + Self.lifetime).seconds),
         ])
         let signed = base64URL(header) + "." + base64URL(claims)
         text = signed + "." + base64URL(try account.key.sign(Array(signed.utf8)))

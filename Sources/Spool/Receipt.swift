@@ -23,11 +23,10 @@ package struct Receipt: Equatable, Sendable {
     package let outcome: Outcome?
     /// Whether the push may have arrived although the outcome is another one.
     package let isInDoubt: Bool
-    /// How long the accepted push took, in milliseconds, since it could be sent. `nil` in the receipts of
-    /// earlier versions.
-    package let delay: Int64?
+    /// How long the accepted push took since it could be sent. `nil` in the receipts of earlier versions.
+    package let delay: Interval?
     /// The same for a turn notice, since the newest move that it was queued for.
-    package let delaySinceMove: Int64?
+    package let delaySinceMove: Interval?
 }
 
 extension Receipt {
@@ -50,7 +49,7 @@ extension Receipt {
         status = line["status"]?.integer
         reason = line["reason"]?.string
         isInDoubt = line["in_doubt"]?.bool ?? false
-        delay = line["delay"]?.count
-        delaySinceMove = line["since_move"]?.count
+        delay = line["delay"]?.count.map { .milliseconds($0) }
+        delaySinceMove = line["since_move"]?.count.map { .milliseconds($0) }
     }
 }

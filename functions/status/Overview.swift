@@ -12,10 +12,10 @@ struct Overview {
     private let request: Request
     private var now: Timestamp { request.time }
 
-    /// How long each part may take at most, in milliseconds.
-    private static let queueTime: Int64 = 500
-    private static let pushTime: Int64 = 1500
-    private static let deviceTime: Int64 = 500
+    /// How long each part may take at most.
+    private static let queueTime = Interval.milliseconds(500)
+    private static let pushTime = Interval.milliseconds(1500)
+    private static let deviceTime = Interval.milliseconds(500)
 
     init(_ request: Request) { self.request = request }
 
@@ -65,10 +65,6 @@ struct Overview {
         ]
     }
 
-    private func end(after milliseconds: Int64) -> Instant {
-        Instant.now + .milliseconds(milliseconds)
-    }
-
     // MARK: Cycles
 
     private func cycles(_ state: State) throws(Failure) -> JSONValue {
@@ -100,7 +96,7 @@ struct Overview {
         let stops = try state.deliveryStops()
         let failures = try state.deliveryFailures()
         let refusals = try state.refusals()
-        let end = end(after: Self.queueTime)
+        let end = Instant.now + Self.queueTime
         var queues: [JSONValue] = []
         for spool in try spools.all() {
             let name = spool.service.rawValue
@@ -145,16 +141,16 @@ struct Overview {
     // MARK: Pushes
 
     private func pushes(_ spools: Spools) throws(Failure) -> JSONValue {
-        let statistics = try spools.statistics(at: now, until: end(after: Self.pushTime))
+        let statistics = try spools.statistics(at: now, until: .now + Self.pushTime)
         return PushReport(statistics, at: now).json
     }
 
     // MARK: Devices
 
     private func devices(_ state: State) throws(Failure) -> JSONValue {
-        let end = end(after: Self.deviceTime)
+        let end = Instant.now + Self.deviceTime
         let found = try state.countDevices(
-            listingUntil: end + .milliseconds(Self.deviceTime), readingUntil: end)
+            listingUntil: end + Self.deviceTime, readingUntil: end)
         return [
             "users": .integer(Int64(found.users)), "estimate": .bool(found.isEstimate),
             "sample": .integer(Int64(found.sample)),

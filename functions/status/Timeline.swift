@@ -189,8 +189,8 @@ struct Timeline {
         event["status"] = receipt.status.map { .integer($0) }
         event["device"] = device(of: receipt).map { .string($0) }
         event["broughtBy"] = receipt.release.map { .string($0) }
-        event["delay"] = receipt.delay.map { .integer($0) }
-        event["sinceMove"] = receipt.delaySinceMove.map { .integer($0) }
+        event["delay"] = receipt.delay.map { .integer($0.milliseconds) }
+        event["sinceMove"] = receipt.delaySinceMove.map { .integer($0.milliseconds) }
         event["inDoubt"] = receipt.isInDoubt ? true : nil
         return event
     }

@@ -18,8 +18,10 @@ import subprocess
 import sys
 import threading
 
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
+
+from chromium import Chromium
+from steps import expect, step
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 program, folder = sys.argv[1], pathlib.Path(sys.argv[2])
@@ -190,37 +192,6 @@ INCIDENTS = [
 ]
 
 
-def check(what):
-    """Runs a step at once, and prints whether it holds."""
-    def run(step):
-        try:
-            step()
-            print(f"ok {what}", flush=True)
-        except Exception as error:
-            print(f"not ok {what}: {' '.join(str(error).split())[:400]}", flush=True)
-    return run
-
-
-def expect(holds, why):
-    if not holds:
-        raise AssertionError(why)
-
-
-def text(selector):
-    return page.locator(selector).inner_text()
-
-
-def picture(name):
-    if pictures:
-        pictures.mkdir(parents=True, exist_ok=True)
-        page.screenshot(path=str(pictures / f"{name}.png"), full_page=True)
-
-
-def accessible(name):
-    found = Axe().run(page).response["violations"]
-    expect(not found, f"axe-core, {name}: " + "; ".join(f"{one['id']} at {one['nodes'][0]['target']}" for one in found))
-
-
 def refresh():
     page.locator("#refresh").click()
     page.locator("#status", has_text="Refreshed.").wait_for()
@@ -231,18 +202,14 @@ threading.Thread(target=server.serve_forever, daemon=True).start()
 home = f"http://127.0.0.1:{server.server_port}/admin/"
 
 with sync_playwright() as playwright:
-    browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
-    print(f"# Chromium {browser.version}")
-    context = browser.new_context(locale="en-GB", timezone_id="Europe/Berlin", viewport={"width": 1200, "height": 900})
-    page = context.new_page()
-    page.set_default_timeout(60_000)
-    said, asked = [], []
-    page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
+    chromium = Chromium(playwright, 1200, 900, 60_000, pictures)
+    text, picture, accessible = chromium.text, chromium.picture, chromium.accessible
+    said, asked = chromium.said, chromium.asked
+    browser, context = chromium.browser, chromium.context
+    page = chromium.open()
     sound()
 
-    @check("without the key the page shows nothing")
+    @step("without the key the page shows nothing")
     def _():
         page.goto(home)
         page.locator("#signed-out").wait_for()
@@ -250,7 +217,7 @@ with sync_playwright() as playwright:
         accessible("signed out")
         picture("signed-out")
 
-    @check("a wrong key is refused in words")
+    @step("a wrong key is refused in words")
     def _():
         page.locator("#key").fill("x" * 40)
         page.keyboard.press("Enter")
@@ -258,7 +225,7 @@ with sync_playwright() as playwright:
         expect(page.locator("#signed-in").is_hidden(), "it shows more")
         said.clear()  # the browser's own line about 401
 
-    @check("with the keyboard alone one signs in, and everything works")
+    @step("with the keyboard alone one signs in, and everything works")
     def _():
         page.locator("#key").focus()
         page.keyboard.press("Control+A")
@@ -268,7 +235,7 @@ with sync_playwright() as playwright:
         accessible("signed in")
         picture("sound")
 
-    @check("cycles, queues, pushes and devices have tables")
+    @step("cycles, queues, pushes and devices have tables")
     def _():
         expect(page.locator("#cycles tbody tr").count() == 20, "not 20 cycles")
         expect("APNs" in text("#queues"), text("#queues"))
@@ -285,7 +252,7 @@ with sync_playwright() as playwright:
         expect("estimate" not in text("#devices-note"), text("#devices-note"))
         accessible("tables open")
 
-    @check("a player's timeline says why no push comes")
+    @step("a player's timeline says why no push comes")
     def _():
         page.locator("#user").fill(str(PLAYER))
         page.locator("#user").press("Enter")
@@ -305,7 +272,7 @@ with sync_playwright() as playwright:
         page.locator("#problem", has_text="nothing is known about this user").wait_for()
         said.clear()  # the browser's own line about 404
 
-    @check("nothing shows a token or a key")
+    @step("nothing shows a token or a key")
     def _():
         content = page.content()
         for secret in (TOKEN, TOKEN[:8], SECRET, SECRET[:16], KEY):
@@ -314,7 +281,7 @@ with sync_playwright() as playwright:
         expect(KEY not in page.url, page.url)
 
     for what, happens, wrong, remedy in INCIDENTS:
-        @check(f"it is seen in words when {what}")
+        @step(f"it is seen in words when {what}")
         def _():
             sound()
             happens()
@@ -328,7 +295,7 @@ with sync_playwright() as playwright:
                 accessible("a problem")
                 picture("problem")
 
-    @check("it works again afterwards, dark and narrow")
+    @step("it works again afterwards, dark and narrow")
     def _():
         sound()
         page.emulate_media(color_scheme="dark")
@@ -340,7 +307,7 @@ with sync_playwright() as playwright:
         accessible("dark and narrow")
         picture("dark-narrow")
 
-    @check("a server that does not answer is told apart")
+    @step("a server that does not answer is told apart")
     def _():
         context.set_offline(True)
         page.locator("#refresh").click()
@@ -348,14 +315,14 @@ with sync_playwright() as playwright:
         context.set_offline(False)
         said.clear()
 
-    @check("signed out, nothing is left in the tab")
+    @step("signed out, nothing is left in the tab")
     def _():
         page.locator("#sign-out").click()
         page.locator("#signed-out").wait_for()
         expect(page.evaluate("sessionStorage.length") == 0, "the key is still there")
         expect("APNs" not in page.locator("#signed-in").text_content(), "what it showed is still there")
 
-    @check("no error, and no foreign host")
+    @step("no error, and no foreign host")
     def _():
         expect(not said, "; ".join(said))
         foreign = {url for url in asked if not url.startswith(home.removesuffix("admin/"))}

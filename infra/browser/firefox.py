@@ -15,14 +15,10 @@ import sys
 import time
 
 from autopush import PushService
+from steps import expect, step
 
 firefox, link = sys.argv[1:3]
 served, folder = map(pathlib.Path, sys.argv[3:5])
-
-
-def expect(holds, why):
-    if not holds:
-        raise AssertionError(why)
 
 
 def until(find, why, seconds=60):
@@ -32,18 +28,6 @@ def until(find, why, seconds=60):
         expect(time.monotonic() < end, why() if callable(why) else why)
         time.sleep(0.1)
     return found
-
-
-def check(what):
-    """Runs a step at once, and prints whether it holds. What follows needs it, so it is the last one otherwise."""
-    def run(step):
-        try:
-            step()
-        except Exception as error:
-            print(f"not ok Firefox: {what}: {' '.join(str(error).split())[:400]}", flush=True)
-            raise SystemExit(0)
-        print(f"ok Firefox: {what}", flush=True)
-    return run
 
 
 class Browser:
@@ -143,7 +127,7 @@ browser = Browser(folder / "profile", service.socket_address)
 try:
     print(f"# Firefox {browser.version}", flush=True)
 
-    @check("a click subscribes at the push service and registers")
+    @step("Firefox: a click subscribes at the push service and registers", is_needed=True)
     def _():
         browser.open(link)
         until(lambda: "A quiet game" in browser.text("#waiting"), lambda: browser.text("body"))
@@ -154,7 +138,7 @@ try:
         key = json.loads(browser.run("return await (await fetch('api/push/config')).text()"))
         expect(list(service.channels.values())[0] in json.dumps(key), f"subscribed with another key than {key}")
 
-    @check("the push of a turn is shown")
+    @step("Firefox: the push of a turn is shown", is_needed=True)
     def _():
         shown = until(
             lambda: browser.run("""return (await (await navigator.serviceWorker.ready).getNotifications())
@@ -166,7 +150,7 @@ try:
         until(lambda: service.acknowledged.get(version) == 100, lambda: service.acknowledged)
         expect(service.pushes[0]["topic"] and service.pushes[0]["urgency"], service.pushes[0])
 
-    @check("turning notifications off ends the subscription")
+    @step("Firefox: turning notifications off ends the subscription", is_needed=True)
     def _():
         browser.click("#turn-off")
         until(lambda: service.gone == set(service.channels), lambda: browser.text("#problem") or "it is still subscribed")

@@ -19,8 +19,10 @@ import time
 import urllib.error
 import urllib.request
 
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
+
+from chromium import Chromium
+from steps import expect, step
 
 link, simulator = sys.argv[1], pathlib.Path(sys.argv[2])
 pictures = pathlib.Path(sys.argv[3]) if sys.argv[3:] and sys.argv[3] else None
@@ -57,38 +59,11 @@ def tell(command):
          f"{environment['OGS_BASE_URL']}/simulator/command"], check=True, capture_output=True).stdout)
 
 
-def check(what):
-    """Runs a step at once, and prints whether it holds."""
-    def run(step):
-        try:
-            step()
-            print(f"ok {what}", flush=True)
-        except Exception as error:
-            print(f"not ok {what}: {' '.join(str(error).split())[:400]}", flush=True)
-    return run
-
-
-def expect(holds, why):
-    if not holds:
-        raise AssertionError(why)
-
-
 def until(holds, why, seconds=60):
     end = time.monotonic() + seconds
     while not holds():
         expect(time.monotonic() < end, why)
         page.wait_for_timeout(100)
-
-
-def picture(name):
-    if pictures:
-        pictures.mkdir(parents=True, exist_ok=True)
-        page.screenshot(path=str(pictures / f"{name}.png"), full_page=True)
-
-
-def accessible(name):
-    found = Axe().run(page).response["violations"]
-    expect(not found, f"axe-core, {name}: " + "; ".join(f"{one['id']} at {one['nodes'][0]['target']}" for one in found))
 
 
 def notifications():
@@ -111,25 +86,16 @@ def remove(identifier):
         return answer.code
 
 
-def text(selector):
-    return page.locator(selector).inner_text()
-
-
 with sync_playwright() as playwright:
-    browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
-    print(f"# Chromium {browser.version}")
-    context = browser.new_context(locale="en-GB", timezone_id="Europe/Berlin", viewport={"width": 1100, "height": 800})
+    chromium = Chromium(playwright, 1100, 800, 120_000, pictures)
+    text, picture, accessible = chromium.text, chromium.picture, chromium.accessible
+    said, asked = chromium.said, chromium.asked
+    browser, context = chromium.browser, chromium.context
     subscription = tell({"do": "web-subscription"})
     context.add_init_script(FAKE.replace("SUBSCRIPTION", json.dumps(json.dumps(subscription["subscription"]))))
-    page = context.new_page()
-    page.set_default_timeout(120_000)
-    said = []
-    page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: said.append(str(error)))
-    asked = []
-    page.on("request", lambda request: asked.append(request.url))
+    page = chromium.open()
 
-    @check("without a link the page asks for one")
+    @step("without a link the page asks for one")
     def _():
         page.goto(home)
         page.locator("#signed-out").wait_for()
@@ -137,13 +103,13 @@ with sync_playwright() as playwright:
         accessible("signed out")
         picture("signed-out")
 
-    @check("an incomplete link is refused in words")
+    @step("an incomplete link is refused in words")
     def _():
         page.goto(f"{home}#key=abc&player=1")
         until(lambda: "incomplete" in text("#problem"), text("#problem"))
         expect("key" not in page.url, page.url)
 
-    @check("a link signs in and leaves the address")
+    @step("a link signs in and leaves the address")
     def _():
         page.goto("about:blank")
         page.goto(link)
@@ -157,7 +123,7 @@ with sync_playwright() as playwright:
         expect(re.fullmatch(r"Board after 2\d moves: 1\d black and 1\d white stones", found), found)
         expect("Against Ann" in text("#waiting") and "Time ends in" in text("#waiting"), text("#waiting"))
 
-    @check("an answer that comes after a later one shows nothing of the past")
+    @step("an answer that comes after a later one shows nothing of the past")
     def _():
         held = []
 
@@ -180,7 +146,7 @@ with sync_playwright() as playwright:
         page.unroute("**/diagnostics/*")
         expect("A quiet game" in text("#waiting"), text("#waiting"))
 
-    @check("a permission that is denied is said in words")
+    @step("a permission that is denied is said in words")
     def _():
         page.evaluate("Notification.requestPermission = async () => 'denied'")
         page.click("#turn-on")
@@ -189,7 +155,7 @@ with sync_playwright() as playwright:
 
     context.grant_permissions(["notifications"], origin=origin)
 
-    @check("a push service that cannot be reached is said in words")
+    @step("a push service that cannot be reached is said in words")
     def _():
         page.reload()
         page.locator("#turn-on").wait_for()
@@ -207,7 +173,7 @@ with sync_playwright() as playwright:
         page.reload()
         page.locator("#turn-on").wait_for()
 
-    @check("notifications are turned on by the keyboard")
+    @step("notifications are turned on by the keyboard")
     def _():
         page.focus("#turn-on")
         page.keyboard.press("Enter")
@@ -215,7 +181,7 @@ with sync_playwright() as playwright:
         expect(page.evaluate("document.activeElement.id") == "turn-off", "the focus is lost")
         until(lambda: "This browser" in text("#devices"), text("#devices"))
 
-    @check("a capture, handicap stones and passes are on the board as they should be")
+    @step("a capture, handicap stones and passes are on the board as they should be")
     def _():
         found = page.evaluate("""async () => {
             const {position} = await import("./board.js")
@@ -226,13 +192,13 @@ with sync_playwright() as playwright:
         wanted = ["0100010000000000000000000", "2000001000002000001000000", "1000000000001000000000002", "0110011100000000000000000", "1" + "0" * 80]
         expect(found == wanted, found)
 
-    @check("a link with a key that is not the player's changes nothing")
+    @step("a link with a key that is not the player's changes nothing")
     def _():
         page.goto(f"{home}#key={'0' * 64}&player={player}")
         until(lambda: "incomplete" in text("#problem"), text("#problem"))
         expect(key in page.evaluate("localStorage.account"), "the key was replaced")
 
-    @check("accessible when signed in: light, dark, narrow")
+    @step("accessible when signed in: light, dark, narrow")
     def _():
         picture("light")
         accessible("light")
@@ -259,7 +225,7 @@ with sync_playwright() as playwright:
         session.send("ServiceWorker.deliverPushMessage", {
             "origin": origin, "registrationId": registrations[-1]["registrationId"], "data": data})
 
-    @check("a turn becomes a push, and the push a notification")
+    @step("a turn becomes a push, and the push a notification")
     def _():
         pushes = lambda: [push for push in tell({"do": "report"})["web"]["pushes"]
                           if push["subscription"] == subscription["id"] and push["accepted"]]
@@ -280,7 +246,7 @@ with sync_playwright() as playwright:
         expect("A quiet game" in shown["body"] and shown["tag"], shown)
         expect(shown["data"]["navigate"].endswith("/game/1001"), shown)
 
-    @check("one that is sent now arrives, and its receipt is shown")
+    @step("one that is sent now arrives, and its receipt is shown")
     def _():
         page.click("#test")
         until(lambda: "Delivered to the push service" in text("#status"), text("#status") + text("#problem"))
@@ -292,7 +258,7 @@ with sync_playwright() as playwright:
         accessible("history")
         picture("history")
 
-    @check("the devices are listed, and one is removed")
+    @step("the devices are listed, and one is removed")
     def _():
         until(lambda: page.locator("#devices li").count() == 2, text("#devices"))
         expect("Chrome, Linux" in text("#devices"), text("#devices"))
@@ -301,7 +267,7 @@ with sync_playwright() as playwright:
         until(lambda: page.locator("#devices li").count() == 1, text("#devices"))
         expect("are on" in text("#browser-state"), text("#browser-state"))
 
-    @check("a mute says why the next one waits")
+    @step("a mute says why the next one waits")
     def _():
         page.click("#mute-hour")
         until(lambda: "Muted until" in text("#mute-state"), text("#problem"))
@@ -310,7 +276,7 @@ with sync_playwright() as playwright:
         page.click("#unmute")
         until(lambda: text("#mute-state") == "", text("#problem"))
 
-    @check("80 games, each with a board")
+    @step("80 games, each with a board")
     def _():
         many = page.evaluate("""async ([address, key]) => (await fetch(address, {headers: {"X-API-Key": key}})).json()""",
                              [f"{home}diagnostics/{player}?details=true", key])
@@ -330,7 +296,7 @@ with sync_playwright() as playwright:
         page.unroute("**/diagnostics/*")
         page.reload()
 
-    @check("a foreign page can do nothing with a signed-in browser")
+    @step("a foreign page can do nothing with a signed-in browser")
     def _():
         class Foreign(http.server.BaseHTTPRequestHandler):
             def do_GET(self):
@@ -370,7 +336,7 @@ with sync_playwright() as playwright:
         page.wait_for_timeout(4000)  # a push that was accepted would be sent by now
         expect(len(tell({"do": "report"})["web"]["pushes"]) <= before + 1, "a push was sent")
 
-    @check("malformed pushes show a notification too")
+    @step("malformed pushes show a notification too")
     def _():
         for data in ["", "{", "[]", "null", '{"notification": 7}', '{"notification": {"title": 7}}',
                      '{"notification": {"title": "T", "body": 1, "tag": [], "actions": [1, null, {}], "timestamp": "x", "renotify": true, "vibrate": "y"}}']:
@@ -381,20 +347,20 @@ with sync_playwright() as playwright:
 
     worker = context.service_workers[0]
 
-    @check("a push sets the badge")
+    @step("a push sets the badge")
     def _():
         worker.evaluate("() => { navigator.setAppBadge = async badge => { self.badge = badge } }")
         deliver('{"web_push": 8030, "app_badge": 7, "notification": {"title": "T", "tag": "t", "app_badge": 7}}')
         until(lambda: worker.evaluate("self.badge") == 7, "no badge")
 
-    @check("a push with the same tag replaces the notification")
+    @step("a push with the same tag replaces the notification")
     def _():
         before = len(notifications())
         deliver('{"notification": {"title": "U", "tag": "t"}}')
         until(lambda: any(one["title"] == "U" for one in notifications()), "nothing is shown")
         expect(len(notifications()) == before, "there are two")
 
-    @check("a click opens the game, an action its own address, and the page only if nothing else fits")
+    @step("a click opens the game, an action its own address, and the page only if nothing else fits")
     def _():
         def opened(members, action=""):
             return worker.evaluate("""async ([members, action]) => {
@@ -423,7 +389,7 @@ with sync_playwright() as playwright:
             found = opened(members, action)
             expect(found == wanted, f"{members} {action} opened {found}")
 
-    @check("a subscription that the browser changed is registered, and the former one removed")
+    @step("a subscription that the browser changed is registered, and the former one removed")
     def _():
         former = kept()["id"]
         other = tell({"do": "web-subscription"})["subscription"]
@@ -440,7 +406,7 @@ with sync_playwright() as playwright:
         page.reload()
         until(lambda: "are on" in text("#browser-state"), text("#browser-state"))
 
-    @check("preferences cannot be changed before the page knows them")
+    @step("preferences cannot be changed before the page knows them")
     def _():
         held = []
         page.route("**/api/preferences", lambda route: held.append(route))
@@ -454,7 +420,7 @@ with sync_playwright() as playwright:
         expect(not changeable, "the answer would take the change away")
         until(lambda: not page.locator("#wanted").evaluate("wanted => wanted.inert"), "they stay locked")
 
-    @check("preferences that could not be read are asked for again")
+    @step("preferences that could not be read are asked for again")
     def _():
         page.route("**/api/preferences", lambda route: route.abort())
         page.reload()
@@ -464,7 +430,7 @@ with sync_playwright() as playwright:
         page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
         until(lambda: not page.locator("#wanted").evaluate("wanted => wanted.inert"), "they stay locked")
 
-    @check("preferences are saved")
+    @step("preferences are saved")
     def _():
         page.locator("#quiet").check()
         expect(page.input_value("#quiet-zone") == "Europe/Berlin", "another time zone than the browser's")
@@ -477,13 +443,13 @@ with sync_playwright() as playwright:
         page.click("#unmute")
         until(lambda: text("#mute-state") == "", text("#problem"))
 
-    @check("a wrong time zone is refused in words")
+    @step("a wrong time zone is refused in words")
     def _():
         page.fill("#quiet-zone", "Europe/Nowhere")
         page.click("#preferences button[type=submit]")
         until(lambda: "refused" in text("#problem"), text("#problem"))
 
-    @check("preferences that changed elsewhere are shown instead")
+    @step("preferences that changed elsewhere are shown instead")
     def _():
         page.reload()
         until(lambda: page.locator("#quiet").is_checked(), "forgotten")
@@ -494,7 +460,7 @@ with sync_playwright() as playwright:
         until(lambda: "changed elsewhere" in text("#problem"), text("#problem"))
         expect(not page.locator("#quiet").is_checked() and "comment" in text("#kinds"), "not what is stored")
 
-    @check("each language is shown")
+    @step("each language is shown")
     def _():
         for language in ["de", "fr", "ja", "ko", "zh-Hans", "en"]:
             page.select_option("#language", language)
@@ -502,7 +468,7 @@ with sync_playwright() as playwright:
             expect("undefined" not in text("body") and "{" not in text("body"), text("body"))
             picture(f"language-{language}")
 
-    @check("the page opens offline, and says so")
+    @step("the page opens offline, and says so")
     def _():
         context.set_offline(True)
         page.reload()
@@ -512,7 +478,7 @@ with sync_playwright() as playwright:
         page.reload()
         until(lambda: page.locator("#waiting li").count() > 0, "no games")
 
-    @check("signing out removes the registration and the key")
+    @step("signing out removes the registration and the key")
     def _():
         registered = kept()["id"]
         page.click("#sign-out")
@@ -521,7 +487,7 @@ with sync_playwright() as playwright:
         expect("account" not in page.evaluate("caches.keys()"), "the worker still has the key")
         expect(remove(registered) == 404, "it is still registered")
 
-    @check("a browser that keeps nothing is told so in words")
+    @step("a browser that keeps nothing is told so in words")
     def _():
         other = browser.new_context(locale="de-DE")
         other.add_init_script("""Object.defineProperty(window, "localStorage", {get() { throw new DOMException("no", "SecurityError") }})""")
@@ -533,7 +499,7 @@ with sync_playwright() as playwright:
         strict.get_by_text("Ouvrez le lien de connexion").wait_for()
         other.close()
 
-    @check("nothing foreign was asked, and nothing broke a policy")
+    @step("nothing foreign was asked, and nothing broke a policy")
     def _():
         foreign = [address for address in asked if not address.startswith((home, "about:", "data:"))]
         expect(not foreign, foreign)
