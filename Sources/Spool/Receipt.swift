@@ -17,6 +17,8 @@ package struct Receipt: Equatable, Sendable {
     package let tokenStart: String?
     package let at: Timestamp
     /// The answer of the push service; `nil` if none came, or none was needed.
+    /// The number of the device among the notification's; `nil` in receipts of a release's messages.
+    package let number: Int64?
     package let status: Int64?
     package let reason: String?
     /// `nil` if the attempt failed and is repeated, or if the notification waits.
@@ -46,6 +48,7 @@ extension Receipt {
         kind = line["kind"]?.string
         device = line["device_id"]?.string
         tokenStart = line["device"]?.string
+        number = line["n"]?.integer
         status = line["status"]?.integer
         reason = line["reason"]?.string
         isInDoubt = line["in_doubt"]?.bool ?? false

@@ -10,6 +10,8 @@ struct HistoryPage {
     private(set) var entries: [JSONValue] = []
     /// What later receipts on this page are about: earlier attempts of the same need no entry.
     private var settled: Set<String> = []
+    /// By id, the entries without a kind.
+    private var incomplete: [String: [Int]] = [:]
     /// The kinds of messages that their receipts do not tell, by id.
     private var kinds: [String: String] = [:]
 
@@ -21,11 +23,23 @@ struct HistoryPage {
     mutating func add(_ receipt: Receipt) {
         // The messages that it brought have receipts of their own.
         guard receipt.kind != "release" else { return }
-        let subject =
-            "\(receipt.id) \(receipt.device ?? "") \(receipt.tokenStart ?? "") \(receipt.service.rawValue)"
-        let isLatest = settled.insert(subject).inserted
+        // Of several browsers, `tokenStart` may be the same.
+        let device = receipt.device ?? "\(receipt.tokenStart ?? "") \(receipt.number ?? -1)"
+        let isLatest = settled.insert("\(receipt.id) \(device) \(receipt.service.rawValue)").inserted
+        if let kind = receipt.kind { complete(receipt.id, kind) }
         guard isLatest || receipt.outcome != nil else { return }
-        entries.append(.object(members(of: receipt)))
+        let members = members(of: receipt)
+        if members["kind"] == .null { incomplete[receipt.id, default: []].append(entries.count) }
+        entries.append(.object(members))
+    }
+
+    /// Adds the kind to later receipts of the same, which do not tell it: those of messages that were held.
+    private mutating func complete(_ id: String, _ kind: String) {
+        for place in incomplete.removeValue(forKey: id) ?? [] {
+            guard var members = entries[place].object else { continue }
+            members["kind"] = .string(kind)
+            entries[place] = .object(members)
+        }
     }
 
     private mutating func members(of receipt: Receipt) -> JSONObject {
