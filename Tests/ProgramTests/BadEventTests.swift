@@ -87,7 +87,7 @@ import Testing
 
     @Test("every program is in these tables")
     func everyProgramIsHere() {
-        let programs = Endpoint.all.map(\.program) + Endpoint.scheduled + ["front"]
+        let programs = Endpoint.all.map(\.program) + Endpoint.scheduled + ["front", "page"]
         #expect(Set(programs) == Set(FixtureName.programs))
     }
 }

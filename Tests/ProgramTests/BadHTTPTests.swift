@@ -132,7 +132,7 @@ enum BadPath {
         Bad("half a percent-encoding", "{P}%4"), Bad("a bare percent sign", "{P}%"),
         Bad("encoded bytes that are no UTF-8", "{P}%ff%fe"),
         Bad("an overlong encoding of a slash", "{P}%c0%af"),
-        Bad("an empty segment at the end", "{P}/", 404), Bad("nothing", "/", 404),
+        Bad("an empty segment at the end", "{P}/", 404), Bad("another word", "/x", 404),
         Bad("another path", "{P}/x/y", 404),
     ]
 }
