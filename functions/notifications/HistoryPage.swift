@@ -25,7 +25,8 @@ struct HistoryPage {
         guard receipt.kind != "release" else { return }
         // Of several browsers, `tokenStart` may be the same.
         let device = receipt.device ?? "\(receipt.tokenStart ?? "") \(receipt.number ?? -1)"
-        let isLatest = settled.insert("\(receipt.id) \(device) \(receipt.service.rawValue)").inserted
+        let isLatest = settled.insert("\(receipt.id) \(device) \(receipt.service.rawValue)")
+            .inserted
         if let kind = receipt.kind { complete(receipt.id, kind) }
         guard isLatest || receipt.outcome != nil else { return }
         let members = members(of: receipt)
