@@ -43,3 +43,13 @@ package struct App {
 package func unsupported(_ name: String, _ advice: String = "") -> Failure {
     .malformed("this server does not support \(name)\(advice.isEmpty ? "" : ": " + advice)")
 }
+
+/// Why a member or a field of a filter is not supported; `nil` if it is an unknown one.
+func unknownHere(_ name: String) -> String? {
+    switch name {
+    case "lat", "long", "location": "locations are not known here"
+    case "amount_spent", "purchases", "bought_sku": "purchases are not known here"
+    case "session_time", "playtime": "the lengths of sessions are not known here"
+    default: nil
+    }
+}

@@ -46,9 +46,7 @@ enum Filters {
         guard let field = members["field"]?.string else {
             throw .malformed("\(name).field is required")
         }
-        guard field != "location" else {
-            throw unsupported("\(name).field location", "locations are not known here")
-        }
+        if let reason = unknownHere(field) { throw unsupported("\(name).field \(field)", reason) }
         let known = ["field", "key", "relation", "value", "hours_ago", "operator"]
         if let other = members.members.first(where: {
             $0.value != .null && !known.contains($0.name)

@@ -193,8 +193,8 @@ private struct PlayerChange {
         }
         try fields.finish(ignoring: [
             "timezone", "ad_id", "sdk", "playtime", "badge_count", "external_user_id_auth_hash",
-            "amount_spent", "rooted", "net_type", "carrier",
-        ]) { name in name == "lat" || name == "long" ? "locations are not known here" : nil }
+            "rooted", "net_type", "carrier",
+        ]) { unknownHere($0) }
     }
 
     func apply(

@@ -16,9 +16,7 @@ struct PropertiesBody {
             guard let moment = try inner.moment(name) else { continue }
             members[ours] = .string(CalendarDate(moment).text)
         }
-        try inner.finish(ignoring: []) { name in
-            name == "lat" || name == "long" ? "locations are not known here" : nil
-        }
+        try inner.finish(ignoring: []) { unknownHere($0) }
     }
 
     /// An empty text removes a tag. A truth value is stored as a text, as OneSignal does.

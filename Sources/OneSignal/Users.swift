@@ -122,15 +122,8 @@ package struct Users {
         let properties = try PropertiesBody(&fields)
         let sessions = try fields.newSessions()
         try fields.finish(ignoring: ["refresh_device_metadata"])
-        var members = properties.members
-        switch sessions {
-        case 0: break
-        case 1: members["session"] = true
-        default:
-            let count = try state.users[user].read()?.profile.sessionCount ?? 0
-            members["sessionCount"] = .integer(count.saturatingAdd(sessions))
-        }
-        let document = try state.change(user, by: ProfileChange(Fields(members)), as: request)
+        let change = try ProfileChange(Fields(properties.members), addingSessions: sessions)
+        let document = try state.change(user, by: change, as: request)
         return Response(status: 202, body: ["properties": document.profile.properties])
     }
 
@@ -253,12 +246,13 @@ extension Fields {
         return array
     }
 
-    /// Reads `deltas`: how many sessions to add.
+    /// Reads `deltas`: how many sessions to add. How long they took is not kept.
     fileprivate mutating func newSessions() throws(Failure) -> Int64 {
         guard let members = try object("deltas") else { return 0 }
         var fields = Fields(members, of: "deltas")
         let count = try fields.integer("session_count") ?? 0
-        try fields.finish(ignoring: ["session_time"])
+        _ = try fields.integer("session_time")
+        try fields.finish(ignoring: []) { unknownHere($0) }
         guard (0...1_000_000).contains(count) else {
             throw .malformed("deltas.session_count must be 0 to 1000000")
         }

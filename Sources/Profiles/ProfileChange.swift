@@ -17,17 +17,21 @@ package struct ProfileChange {
     private let firstSession: Setting<Timestamp>
     private let lastSession: Setting<Timestamp>
     private let sessionCount: Int64?
-    private let beginsSession: Bool
+    /// The number of sessions to count, the last of which begins now.
+    private let addedSessions: Int64
     private let devices: [DeviceChange]
 
     /// Reads all members of a request's body.
     ///
-    /// - Parameter givesReservedAliases: whether it may change aliases that only OneSignal's routes give.
+    /// - Parameters:
+    ///   - givesReservedAliases: whether it may change aliases that only OneSignal's routes give.
+    ///   - addedSessions: the number of sessions to count, the last of which begins now.
     /// - Throws: malformed if a member is unknown or has the wrong type, unacceptable for a wrong value.
     @export(interface)
-    package init(_ body: Fields, givingReservedAliases givesReservedAliases: Bool = false)
-        throws(Failure)
-    {
+    package init(
+        _ body: Fields, givingReservedAliases givesReservedAliases: Bool = false,
+        addingSessions addedSessions: Int64 = 0
+    ) throws(Failure) {
         self.givesReservedAliases = givesReservedAliases
         var fields = body
         aliases = try fields.aliases()
@@ -44,7 +48,7 @@ package struct ProfileChange {
         firstSession = try fields.momentSetting("firstSession")
         lastSession = try fields.momentSetting("lastSession")
         sessionCount = try fields.sessionCount()
-        beginsSession = try fields.boolean("session") ?? false
+        self.addedSessions = try fields.boolean("session") == true ? 1 : addedSessions
         var devices: [DeviceChange] = []
         for member in try fields.object("devices")?.members ?? [] {
             guard let members = member.value.object else {
@@ -88,7 +92,7 @@ package struct ProfileChange {
         firstSession.apply(to: &document.profile.firstSession)
         lastSession.apply(to: &document.profile.lastSession)
         document.profile.sessionCount = sessionCount ?? document.profile.sessionCount
-        if beginsSession { document.profile.beginSession(at: now) }
+        document.profile.addSessions(addedSessions, at: now)
         for device in devices { try device.apply(to: &document.devices) }
         document.isErasing = false
         if document != before { document.profile.revision += 1 }

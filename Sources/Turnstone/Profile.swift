@@ -42,11 +42,12 @@ package struct Profile: Equatable, Sendable {
         aliases.removeAll { $0.label.utf8.elementsEqual(label.utf8) }
     }
 
-    /// Counts a session that begins.
-    package mutating func beginSession(at now: Timestamp) {
+    /// Counts sessions, the last of which begins now.
+    package mutating func addSessions(_ count: Int64 = 1, at now: Timestamp) {
+        guard count > 0 else { return }
         firstSession = firstSession ?? now
         lastSession = max(lastSession ?? now, now)
-        sessionCount = sessionCount.saturatingAdd(1)
+        sessionCount = sessionCount.saturatingAdd(count)
     }
 }
 
