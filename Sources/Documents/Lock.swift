@@ -37,6 +37,26 @@ package struct Lock: ~Copyable {
         return try body(lock)
     }
 
+    /// Runs `body` while holding the lock, if no process holds it at this moment. Makes no lock file: if there
+    /// is none, nobody held the lock when this was called.
+    ///
+    /// - Parameter body: gets the last committed revision.
+    /// - Returns: `nil` if a process holds the lock.
+    package static func holdingIfFree<Result>(
+        _ path: String, _ body: (_ committed: Int64) throws(Failure) -> Result?
+    ) throws(Failure) -> Result? {
+        let file: FileDescriptor
+        do throws(SystemError) { file = try FileDescriptor.open(path + ".lock", .overwrite) } catch
+        {
+            guard error.errno == .noEntry else { throw error.failure }
+            return try body(0)
+        }
+        // Closing the file releases the lock.
+        defer { withExtendedLifetime(file) {} }
+        guard try systemCalls(file.tryLock()), try systemCalls(file.isNamed()) else { return nil }
+        return try body(systemCalls(committedRevision(in: file)))
+    }
+
     private init(of path: String) throws(Failure) {
         let lockPath = path + ".lock"
         while true {

@@ -131,6 +131,19 @@ package struct StoredDocument<Content: Document> {
         }
     }
 
+    /// Reads the content, if no program is changing it at this moment and nothing is wrong with it.
+    ///
+    /// - Returns: `nil` if ``holding(_:)`` must find out more.
+    package func readIfIdle() throws(Failure) -> Content? {
+        try Lock.holdingIfFree(path) { (committed) throws(Failure) in
+            let bytes = try bytes()
+            guard let bytes, let stored = try Stored<Content>(bytes, path),
+                stored.revision >= committed
+            else { return nil }
+            return stored.content
+        }
+    }
+
     /// Commits the document's text.
     private func replace(
         _ before: Content, by after: Content, _ text: [UInt8]

@@ -40,7 +40,7 @@ package struct AudienceIndex {
         } catch {
             // What can be made again refuses no commit: it is given up.
             guard error.isFileSpecific else { throw error }
-            Files.remove(statementPath)
+            removeStatement()
             guard try !systemCalls(Files.exists(statementPath)) else { throw error }
             error.recordFile()
         }
@@ -56,17 +56,29 @@ package struct AudienceIndex {
 
     /// Adds a line, if the file exists: without one, no index has been made yet.
     private func append(_ line: [UInt8], to path: String) throws(Failure) {
-        try changing(path) { (file) throws(SystemError) in
-            // A killed program or a full disk may have left half a line: no commit followed it.
-            let size = try endOfLines(file)
-            if try file.size() > size { try file.truncate(to: size) }
-            try file.write(line, at: size)
-            guard size - Self.slack > 2 * (try validSize(file)) else { return }
+        try changing(path) { (file) throws(Failure) in
+            let isLong = try systemCalls { () throws(SystemError) in
+                let size = try write(line, to: file)
+                return size - Self.slack > 2 * (try validSize(file))
+            }
+            guard isLong else { return }
             // The line is there already: a disk that is too full for two files refuses no commit.
             do throws(SystemError) {
                 try rewrite(path, try contents(path).compacted(), durably: false)
             } catch {}
         }
+    }
+
+    /// Adds whole lines to a file that is locked.
+    ///
+    /// - Returns: the size before.
+    @discardableResult
+    private func write(_ lines: [UInt8], to file: FileDescriptor) throws(SystemError) -> Int {
+        // A killed program or a full disk may have left half a line: no commit followed it.
+        let size = try endOfLines(file)
+        if try file.size() > size { try file.truncate(to: size) }
+        try file.write(lines, at: size)
+        return size
     }
 
     /// Where the last whole line ends.
@@ -95,15 +107,18 @@ package struct AudienceIndex {
     }
 
     /// Runs `body` with a file that exists, while no other process writes to it.
+    ///
+    /// - Returns: whether the file exists.
+    @discardableResult
     private func changing(
-        _ path: String, _ body: (FileDescriptor) throws(SystemError) -> Void
-    ) throws(Failure) {
+        _ path: String, _ body: (FileDescriptor) throws(Failure) -> Void
+    ) throws(Failure) -> Bool {
         while true {
             var opened: FileDescriptor?
             do throws(SystemError) { opened = try FileDescriptor.open(path, .overwrite) } catch {
                 guard [.noEntry, .notDirectory].contains(error.errno) else { throw error.failure }
             }
-            guard let file = opened else { return }
+            guard let file = opened else { return false }
             guard try systemCalls(file.lock(patience: .seconds(2))) else {
                 throw Failure(
                     .later(seconds: 2), "unable to lock \(path): busy for 2000 ms", cause: "busy")
@@ -111,7 +126,8 @@ package struct AudienceIndex {
             defer { file.unlock() }
             // Another process may have written it anew.
             guard try systemCalls(file.isStill(at: path)) else { continue }
-            return try systemCalls { () throws(SystemError) in try body(file) }
+            try body(file)
+            return true
         }
     }
 
@@ -129,15 +145,17 @@ package struct AudienceIndex {
         let name = IndexLine.text(of: user, [:], isTentative: false).dropLast(2)
         let path = path(of: user)
         var isNamed = false
-        try changing(path) { (_) throws(SystemError) in
-            let lines = try contents(path).compacted { line in
-                guard line.starts(with: name) else { return false }
-                isNamed = true
-                return true
+        try changing(path) { (_) throws(Failure) in
+            try systemCalls { () throws(SystemError) in
+                let lines = try contents(path).compacted { line in
+                    guard line.starts(with: name) else { return false }
+                    isNamed = true
+                    return true
+                }
+                // An old line, which another one has replaced, names the user too.
+                if !isNamed { isNamed = try Files.contains(Array(name), in: path) }
+                if isNamed { try rewrite(path, lines, durably: true) }
             }
-            // An old line, which another one has replaced, names the user too.
-            if !isNamed { isNamed = try Files.contains(Array(name), in: path) }
-            if isNamed { try rewrite(path, lines, durably: true) }
         }
         return isNamed
     }
@@ -164,11 +182,8 @@ package struct AudienceIndex {
             let path = "\(index.folder)/\(name).jsonl"
             let shard = try systemCalls { () throws(SystemError) in try index.contents(path) }
             guard shard.isSound else {
-                Files.remove(index.statementPath)
-                throw Failure(
-                    .later(seconds: 1),
-                    "unable to read \(path): it is damaged or missing; it is made again from the users' documents",
-                    cause: "index")
+                index.removeStatement()
+                throw index.givenUp(path, "it is damaged or missing")
             }
             return shard
         }
@@ -187,6 +202,7 @@ package struct AudienceIndex {
     package func prepare(_ progress: (Int) -> Void) throws(Failure) {
         guard try statement() == nil else { return }
         clear()
+        clear("\(statementPath).lock")
         try Lock.holding(statementPath) { (_) throws(Failure) in
             guard try statement() == nil else { return }
             try systemCalls(Files.makeFolder(folder))
@@ -228,24 +244,72 @@ package struct AudienceIndex {
         let known = shard.certainLines()
         var users = UserList(state, folder: name)
         var seen: Set<UserID> = []
-        while let user = try users.next() {
-            seen.insert(user)
-            do throws(Failure) {
-                // Under its lock, so that no program is between the two lines of a commit.
-                try state.users[user].holding { (document, _) throws(Failure) in
-                    let content = IndexLine.content(of: document)
-                    let line = IndexLine.text(of: user, content, isTentative: false)
-                    if !shard.says(line, known) { try append(line, to: path) }
-                }
-            } catch {
-                guard error.isDocumentSpecific else { throw error }
-                error.recordFile()
-                unread.append(user)
+        var next = try users.next()
+        while next != nil {
+            var others: [UserID] = []
+            let isThere = try changing(path) { (file) throws(Failure) in
+                let lines = try self.lines(
+                    from: &next, users: &users, known, in: shard, seen: &seen, others: &others)
+                guard !lines.isEmpty else { return }
+                _ = try systemCalls(write(lines, to: file))
+            }
+            guard isThere else { break }  // readers notice that the file is gone
+            for user in others { try add(user, to: path, known, in: shard, &unread) }
+        }
+        try changing(path) { (_) throws(Failure) in
+            try systemCalls { () throws(SystemError) in
+                let lines = try contents(path).compacted { isOfNobody($0, besides: seen) }
+                try rewrite(path, lines, durably: false)
             }
         }
-        try changing(path) { (_) throws(SystemError) in
-            let lines = try contents(path).compacted { isOfNobody($0, besides: seen) }
-            try rewrite(path, lines, durably: false)
+    }
+
+    /// Makes the lines of the next users that are missing. The file is locked: a change that begins meanwhile
+    /// adds its lines after these.
+    ///
+    /// - Parameters:
+    ///   - next: the next user; `nil` at the end.
+    ///   - known: the certain lines of `shard`.
+    ///   - others: gets the users whose documents are being changed or cannot be read.
+    private func lines(
+        from next: inout UserID?, users: inout UserList,
+        _ known: [ArraySlice<UInt8>: Range<Int>], in shard: IndexShard, seen: inout Set<UserID>,
+        others: inout [UserID]
+    ) throws(Failure) -> [UInt8] {
+        var lines: [UInt8] = []
+        let began = Instant.now
+        // Changes wait for the file's lock, two seconds at most.
+        while let user = next, Instant.now - began < .milliseconds(50) {
+            next = try users.next()
+            seen.insert(user)
+            var found: User?
+            do throws(Failure) { found = try state.users[user].readIfIdle() } catch {}
+            guard let found else {
+                others.append(user)
+                continue
+            }
+            let line = IndexLine.text(of: user, IndexLine.content(of: found), isTentative: false)
+            if !shard.says(line, known) { lines += line }
+        }
+        return lines
+    }
+
+    /// Adds the line of one user, after a change that is under way.
+    private func add(
+        _ user: UserID, to path: String, _ known: [ArraySlice<UInt8>: Range<Int>],
+        in shard: IndexShard, _ unread: inout [UserID]
+    ) throws(Failure) {
+        do throws(Failure) {
+            // Under its lock, so that no program is between the two lines of a commit.
+            try state.users[user].holding { (document, _) throws(Failure) in
+                let content = IndexLine.content(of: document)
+                let line = IndexLine.text(of: user, content, isTentative: false)
+                if !shard.says(line, known) { try append(line, to: path) }
+            }
+        } catch {
+            guard error.isDocumentSpecific else { throw error }
+            error.recordFile()
+            unread.append(user)
         }
     }
 
@@ -279,23 +343,45 @@ package struct AudienceIndex {
     }
 
     /// Reads the statement: the users whose documents could not be read; `nil` if lines may be missing.
+    ///
+    /// - Throws: later, if something else is in the file's place. It is removed, and the index is made again.
     private func statement() throws(Failure) -> [UserID]? {
-        try systemCalls { () throws(SystemError) in
-            let file: FileDescriptor
-            do throws(SystemError) { file = try FileDescriptor.open(statementPath, .read) } catch {
-                guard [.noEntry, .notDirectory].contains(error.errno) else { throw error }
-                return nil
-            }
-            let own = try file.identity()
-            let text = try file.readToEnd(limit: Files.longest)
-            let boot = try Self.boot()
-            var members: JSONObject?
-            do throws(JSONError) { members = try JSON.parse(text).object } catch {}
-            guard let members, members["version"]?.integer == 1, members["boot"]?.string == boot,
-                members["inode"]?.integer == own.inode, members["made"]?.integer == own.birth
-            else { return nil }
-            return (members["unread"]?.texts ?? []).compactMap { UserID($0) }
+        do throws(SystemError) { return try readStatement() } catch {
+            guard error.errno.concernsOneFile, removeStatement() else { throw error.failure }
+            throw givenUp(statementPath, error.reason)
         }
+    }
+
+    private func readStatement() throws(SystemError) -> [UserID]? {
+        let file: FileDescriptor
+        do throws(SystemError) { file = try FileDescriptor.open(statementPath, .read) } catch {
+            guard [.noEntry, .notDirectory].contains(error.errno) else { throw error }
+            return nil
+        }
+        let own = try file.identity()
+        let text = try file.readToEnd(limit: Files.longest)
+        let boot = try Self.boot()
+        var members: JSONObject?
+        do throws(JSONError) { members = try JSON.parse(text).object } catch {}
+        guard let members, members["version"]?.integer == 1, members["boot"]?.string == boot,
+            members["inode"]?.integer == own.inode, members["made"]?.integer == own.birth
+        else { return nil }
+        return (members["unread"]?.texts ?? []).compactMap { UserID($0) }
+    }
+
+    /// Removes the statement, or what is in its place: lines may be missing.
+    ///
+    /// - Returns: whether it is gone.
+    @discardableResult
+    private func removeStatement() -> Bool {
+        Files.remove(statementPath) || Files.removeAll(statementPath)
+    }
+
+    private func givenUp(_ path: String, _ reason: String) -> Failure {
+        Failure(
+            .later(seconds: 1),
+            "unable to read \(path): \(reason); it is made again from the users' documents",
+            cause: "index")
     }
 
     /// Identifies the time since the machine was started. Linux: `random(4)`.

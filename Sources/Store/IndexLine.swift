@@ -39,7 +39,11 @@ enum IndexLine {
         members["s"] = profile.lastSession.map { JSONValue($0) }
         members["n"] = profile.sessionCount == 0 ? nil : .integer(profile.sessionCount)
         let devices = document.devices.filter { $0.isOpenToMessages }
-        members["d"] = devices.isEmpty ? nil : .array(devices.map { $0.indexed })
+        switch devices.count {
+        case 0: break
+        case 1: members["d"] = devices[0].indexed
+        default: members["d"] = .array(devices.map { $0.indexed })
+        }
         var ids = JSONObject()
         for device in document.devices where device.kind == .device && !device.isOpenToMessages {
             if let id = device.firstID { ids[id] = 1 }
@@ -137,7 +141,9 @@ enum IndexLine {
         profile.firstSession = members["f"]?.timestamp
         profile.lastSession = members["s"]?.timestamp
         profile.sessionCount = members["n"]?.count ?? 0
-        let elements = members["d"]?.array ?? []
+        var elements = members["d"]?.array ?? []
+        // The only device is not in an array of its own.
+        if elements.first?.string != nil { elements = [.array(elements)] }
         let devices = elements.compactMap { Device(indexed: $0) }
         return IndexedUser(
             user: user, profile: profile,

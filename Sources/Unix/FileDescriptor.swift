@@ -12,6 +12,8 @@ package final class FileDescriptor {
     private let path: String
     /// The size when it was opened, in bytes; `nil` if it was not asked for.
     private var openedSize: Int?
+    /// The inode, once it is known.
+    private var inode: Int64?
     private var knownIdentity: (inode: Int64, birth: Int64)?
 
     /// Takes ownership of an open descriptor. `path` names it in errors.
@@ -73,6 +75,7 @@ package final class FileDescriptor {
             throw SystemError("open", path, Errno(rawValue: errno))
         }
         openedSize = Int(status.st_size)
+        inode = Int64(truncatingIfNeeded: status.st_ino)
     }
 
     /// C: `fstat(2)`.
@@ -139,7 +142,8 @@ package final class FileDescriptor {
     package func identity() throws(SystemError) -> (inode: Int64, birth: Int64) {
         defer { withExtendedLifetime(self) {} }
         if let knownIdentity { return knownIdentity }
-        let identity = (Int64(truncatingIfNeeded: try status().st_ino), cunix_birth(number))
+        let inode = if let inode { inode } else { Int64(truncatingIfNeeded: try status().st_ino) }
+        let identity = (inode, cunix_birth(number))
         knownIdentity = identity
         return identity
     }

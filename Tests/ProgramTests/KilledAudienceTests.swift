@@ -3,6 +3,7 @@ import JSON
 import TestSupport
 import Testing
 import Turnstone
+import Unix
 
 /// A change of a tag that is killed at each of its system calls: the index still finds the user by what the
 /// document says.
@@ -54,6 +55,208 @@ import Turnstone
             }
         }
         #expect(kills > 40, "it was killed \(kills) times")
+    }
+
+    // MARK: Files that are written anew
+
+    /// Users whose lines are in one file, and one whose are in another.
+    private static let users = ["ann", "u480", "u575", "u747", "bob"]
+
+    private func writeUsers(to state: TemporaryFolder) throws {
+        for user in Self.users {
+            let text =
+                #"{"version":1,"revision":1,"devices":[{"token":"\#(user.utf8.map { String($0, radix: 16) }.joined())","registered_at":1795262340000}],"profile":{"tags":{"role":"r0"},"revision":1}}"#
+            try state.write(text, to: "users/\(user == "bob" ? "81" : "49")/\(user).json")
+        }
+    }
+
+    private func ask(
+        _ program: String, _ event: String, in installation: Installation
+    ) throws -> Answer {
+        try Answer(
+            event: Programs.run(program, stdin: event, environment: installation.environment)
+                .stdout)
+    }
+
+    /// A message to all who have the role.
+    private func message(_ role: String) -> String {
+        let filter = #"{"field": "tag", "key": "role", "relation": "=", "value": "\#(role)"}"#
+        return event("POST", "/api/notify", #"{"filters": [\#(filter)], "title": "x"}"#)
+    }
+
+    private func tagging(_ user: String, _ role: String) -> String {
+        event("PATCH", "/api/users/\(user)", #"{"tags": {"role": "\#(role)"}}"#)
+    }
+
+    /// Runs a program that is killed before a call.
+    private func run(
+        _ program: String, _ event: String, killedBefore call: (name: String, number: Int),
+        in installation: Installation
+    ) throws -> Answer? {
+        let ended = try Programs.start(
+            at: SystemCalls.tracer,
+            [
+                "-qq", "-o", "/dev/null", "-e", "signal=none", "-e", "trace=\(call.name)", "-e",
+                "inject=\(call.name):signal=SIGKILL:when=\(call.number)", "--",
+                Programs.path(program),
+            ], input: Array(event.utf8),
+            entries: installation.environment.map { "\($0.key)=\($0.value)" }
+        ).end()
+        return try? Answer(event: ended.stdout)
+    }
+
+    /// The calls of a program that nothing hinders, each with its number among those of its name.
+    private func calls(
+        of program: String, _ event: String, in installation: Installation
+    ) throws -> [(name: String, number: Int, arguments: String)] {
+        var numbers: [String: Int] = [:]
+        return try SystemCalls.of(
+            Programs.path(program), input: Array(event.utf8),
+            environment: installation.environment
+        ).calls.calls.map { call in
+            numbers[call.name, default: 0] += 1
+            return (call.name, numbers[call.name] ?? 1, call.arguments)
+        }
+    }
+
+    private func installation(afterwards: (Installation) throws -> Void) throws -> Installation {
+        let installation = try Endpoint.installation()
+        try writeUsers(to: installation.state)
+        try afterwards(installation)
+        return installation
+    }
+
+    @Test(
+        "making the index, killed at any system call: a message is refused or goes to everybody",
+        .enabled(if: SystemCalls.isPossible), arguments: [false, true])
+    func killedRebuild(isFirst: Bool) throws {
+        func prepared() throws -> Installation {
+            try installation { installation in
+                guard !isFirst else { return }
+                _ = try ask("notify", message("r0"), in: installation)
+                _ = try ask("users", tagging("u480", "r1"), in: installation)
+                // Lines that tell nothing true.
+                let file = "audience/49.jsonl"
+                let lines = try #require(installation.state.read(file))
+                try installation.state.write(
+                    lines + Array(#"{"u":"u575","t":{"role":"r9"}}\#n{"u":"gone"}\#n"#.utf8),
+                    to: file)
+                try installation.state.remove("audience/index.json")
+            }
+        }
+        let all = try calls(of: "notify", message("r0"), in: prepared())
+        // Each of 256 files is made by the same calls: those of the one with users, the start and the end.
+        func place(_ file: String) throws -> Int {
+            try #require(all.firstIndex { $0.arguments.contains("/audience/\(file)") })
+        }
+        let (start, first, last) = try (place("00.jsonl"), place("49.jsonl"), place("4a.jsonl"))
+        let end = try #require(all.lastIndex { $0.arguments.contains("/audience/ff.jsonl.new") })
+        let chosen = all.indices.filter {
+            $0 > 0 && $0 < start + 12 || $0 >= first && $0 < last || $0 >= end
+        }
+        var kills = 0
+        for place in chosen {
+            let call = all[place]
+            let installation = try prepared()
+            let answer = try run(
+                "notify", message("r0"), killedBefore: (call.name, call.number), in: installation)
+            if answer == nil { kills += 1 }
+            // A change between the kill and the next message.
+            if place % 3 == 0 {
+                #expect(
+                    try ask("users", tagging("u747", "r1"), in: installation).status == 200)
+            }
+            let changed = (isFirst ? 0 : 1) + (place % 3 == 0 ? 1 : 0)
+            for (role, count) in [("r0", Self.users.count - changed), ("r1", changed)] {
+                let answer = try ask("notify", message(role), in: installation)
+                #expect(
+                    answer.status == 202
+                        && answer.json?.object?["devices"] == .integer(Int64(count)),
+                    "\(call.name) \(call.number), \(role): \(answer.status) \(answer.body)")
+            }
+            let lines = installation.state.read("audience/49.jsonl") ?? []
+            #expect(!String(decoding: lines, as: UTF8.self).contains("gone"))
+        }
+        #expect(kills > 100 && kills > chosen.count - 10, "\(kills) of \(chosen.count)")
+    }
+
+    @Test(
+        "writing a long file anew, killed at any system call: nobody is left out",
+        .enabled(if: SystemCalls.isPossible))
+    func killedCompaction() throws {
+        // More than a megabyte of lines that are no longer valid.
+        var old = ""
+        let long = String(repeating: "x", count: 160)
+        for number in 0..<6000 {
+            old +=
+                #"{"u":"ann","t":{"role":"r1","old":"\#(long)\#(number)"}}"# + "\n"
+        }
+        func prepared() throws -> Installation {
+            try installation { installation in
+                _ = try ask("notify", message("r0"), in: installation)
+                let file = "audience/49.jsonl"
+                let lines = String(
+                    decoding: try #require(installation.state.read(file)), as: UTF8.self)
+                let head = lines.prefix { $0 != "\n" }
+                try installation.state.write(
+                    "\(head)\n\(old)\(lines.dropFirst(head.count + 1))", to: file)
+            }
+        }
+        let event = tagging("ann", "r1")
+        let unhindered = try prepared()
+        let all = try calls(of: "users", event, in: unhindered)
+        #expect(try #require(unhindered.state.read("audience/49.jsonl")).count < 10_000)
+        var kills = 0
+        for call in all.dropFirst() {
+            let installation = try prepared()
+            let answer = try run(
+                "users", event, killedBefore: (call.name, call.number), in: installation)
+            if answer?.status != 200 { kills += 1 }
+            let text = String(
+                decoding: installation.state.read("users/49/ann.json") ?? [], as: UTF8.self)
+            let isChanged = text.contains(#""role":"r1""#)
+            for (role, count) in [("r0", isChanged ? 4 : 5), ("r1", isChanged ? 1 : 0)] {
+                let answer = try ask("notify", message(role), in: installation)
+                #expect(
+                    answer.status == 202
+                        && answer.json?.object?["devices"] == .integer(Int64(count)),
+                    "\(call.name) \(call.number), \(role): \(answer.status) \(answer.body)")
+            }
+            #expect(try ask("users", event, in: installation).status == 200)
+        }
+        #expect(kills > 50, "\(kills) of \(all.count)")
+    }
+
+    @Test("while another program makes the index, a message is put off")
+    func beingMade() throws {
+        let installation = try installation { _ in }
+        let lock = "audience/index.json.lock"
+        try installation.state.write("", to: lock)
+        let file = try FileDescriptor.open("\(installation.state.path)/\(lock)", .update)
+        #expect(try file.tryLock())
+        let refused = try ask("notify", message("r0"), in: installation)
+        #expect(refused.status == 503 && refused.headers["Retry-After"] != nil, "\(refused)")
+        // A change goes on meanwhile.
+        #expect(try ask("users", tagging("ann", "r1"), in: installation).status == 200)
+        file.unlock()
+        let answer = try ask("notify", message("r0"), in: installation)
+        #expect(answer.json?.object?["devices"] == 4, "\(answer.body)")
+    }
+
+    @Test("what is in place of index.json makes way: 503 once, and then everybody gets a message")
+    func statementInPlace() throws {
+        let installation = try installation { installation in
+            _ = try ask("notify", message("r0"), in: installation)
+            try installation.state.remove("audience/index.json")
+            try installation.state.write("", to: "audience/index.json/x/y")
+        }
+        let refused = try Programs.run(
+            "notify", stdin: message("r0"), environment: installation.environment)
+        let answer = try Answer(event: refused.stdout)
+        #expect(answer.status == 503 && answer.headers["Retry-After"] == "1", "\(answer.body)")
+        #expect(refused.stderr.contains("audience/index.json"), "\(refused.stderr)")
+        let sent = try ask("notify", message("r0"), in: installation)
+        #expect(sent.status == 202 && sent.json?.object?["devices"] == 5, "\(sent.body)")
     }
 
     /// - Returns: whether it was not killed.

@@ -62,7 +62,7 @@ import Unix
             document.profile.tags = ["a\"é": .number(JSONNumber("1.50", value: 1.5)), "b": "x"]
             document.profile.language = LanguageTag("pt-BR")
             document.profile.country = CountryCode("BR")
-            document.profile.beginSession(at: Scratch.time)
+            document.profile.addSessions(at: Scratch.time)
             var phone = Device(Scratch.token, environment: .production, registered: Scratch.time)
             phone.appVersion = "3.1"
             var other = Device(
@@ -182,6 +182,34 @@ import Unix
         for role in ["guest", "chief"] { try setRole(role, of: ann) }
         try scratch.state.audience.prepare { _ in }
         #expect(try roles() == ["ann": ["chief"]])
+    }
+
+    @Test(
+        "what is in the place of the statement or of its lock makes way",
+        arguments: ["index.json", "index.json.lock"], [true, false])
+    func inPlace(ofStatement name: String, isFolder: Bool) throws {
+        try setRole("admin", of: ann)
+        let statement = "\(scratch.folder.path)/audience/index.json"
+        try FileManager.default.removeItem(atPath: statement)
+        let path = "\(scratch.folder.path)/audience/\(name)"
+        try? FileManager.default.removeItem(atPath: path)
+        if isFolder {
+            try FileManager.default.createDirectory(
+                atPath: "\(path)/x/y", withIntermediateDirectories: true)
+        } else {
+            #expect(mkfifo(path, 0o600) == 0)
+        }
+        // A change goes on, also if its own file of the index cannot be used.
+        let file = "\(scratch.folder.path)/\(file)"
+        try FileManager.default.removeItem(atPath: file)
+        try FileManager.default.createDirectory(
+            atPath: "\(file)/x", withIntermediateDirectories: true)
+        try setRole("guest", of: ann)
+        do throws(Failure) { try scratch.state.audience.prepare { _ in } } catch {
+            #expect(error.disposition == .later(seconds: 1), "\(error.sentence)")
+            try scratch.state.audience.prepare { _ in }
+        }
+        #expect(try roles() == ["ann": ["guest"]])
     }
 
     @Test("a user whose document could not be read is named, and found when it can be")

@@ -20,9 +20,10 @@ package struct SystemCalls {
 
     package let calls: [Call]
 
-    /// Runs a program, in one thread, and writes down its calls of these names.
+    /// Runs a program, in one thread, and writes down its calls of these names, or all of them.
     package static func of(
-        _ program: String, _ names: [String], input: [UInt8], environment: [String: String]
+        _ program: String, _ names: [String] = ["all"], input: [UInt8],
+        environment: [String: String]
     ) throws -> (calls: SystemCalls, ended: EndedProgram) {
         let folder = TemporaryFolder()
         let ended = try Programs.start(
