@@ -79,10 +79,10 @@ struct AccessTokenBook {
         }
     }
 
-    mutating func refuse(_ refusal: Refusal, retryAfter: Int64? = nil) -> ServerAnswer {
+    mutating func refuse(_ refusal: Refusal, retryAfter: String? = nil) -> ServerAnswer {
         answers[refusal.error, default: 0] += 1
         var fields = [("content-type", "application/json; charset=UTF-8")]
-        if let retryAfter { fields.append(("retry-after", String(retryAfter))) }
+        if let retryAfter { fields.append(("retry-after", retryAfter)) }
         return ServerAnswer(
             status: refusal.status, fields,
             body: JSON.text([

@@ -132,7 +132,7 @@ final class FCMGateway {
             return ServerAnswer(
                 status: 200, fields, body: JSON.text(["name": .string(name)]))
         }
-        if let seconds = refusal.retryAfter { fields.append(("retry-after", String(seconds))) }
+        if let moment = refusal.retryAfter { fields.append(("retry-after", moment)) }
         return ServerAnswer(status: refusal.status, fields, body: refusal.body)
     }
 

@@ -12,8 +12,8 @@ struct FCMRefusal: Error, Equatable {
     var info: String?
     /// The field that a `BadRequest` names.
     var field: String?
-    /// Seconds, for the field `retry-after`.
-    var retryAfter: Int64?
+    /// The field `retry-after`: seconds or a date.
+    var retryAfter: String?
     /// What exactly is wrong.
     var detail = ""
 

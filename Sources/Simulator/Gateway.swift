@@ -181,7 +181,7 @@ final class Gateway {
             return .answer(ServerAnswer(fields), after: delay)
         }
         fields.append("content-type", "application/json")
-        if let seconds = refusal.retryAfter { fields.append("retry-after", String(seconds)) }
+        if let moment = refusal.retryAfter { fields.append("retry-after", moment) }
         return .answer(ServerAnswer(fields, body: refusal.body), after: delay)
     }
 

@@ -60,7 +60,7 @@ struct GatewayFault {
             let reason = try command.text("reason") ?? service.standardReason(status)
             let timestamp = command["timestamp"]?.timestamp
             var refusal = PushRefusal(Int(status), reason, "as told", since: timestamp)
-            refusal.retryAfter = try command.number("retry_after")
+            refusal.retryAfter = try command.retryAfter()
             return .refuse(refusal)
         case "stall": return .stall
         case "reset":

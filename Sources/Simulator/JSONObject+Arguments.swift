@@ -23,6 +23,12 @@ extension JSONObject {
         return text
     }
 
+    /// Reads `retry_after`: a number of seconds, or the text of the field.
+    func retryAfter() throws(Failure) -> String? {
+        if let seconds = self["retry_after"]?.integer { return String(seconds) }
+        return try text("retry_after")
+    }
+
     func flag(_ name: String) throws(Failure) -> Bool {
         guard let value = self[name], value != .null else { return false }
         guard let flag = value.bool else { throw badCommand("\(name) must be true or false") }

@@ -9,8 +9,8 @@ struct PushRefusal: Error, Equatable {
     let reason: String
     /// With 410: since when the token has been gone.
     var timestamp: Timestamp?
-    /// Seconds, for the field `retry-after`.
-    var retryAfter: Int64?
+    /// The field `retry-after`: seconds or a date.
+    var retryAfter: String?
     /// What exactly is wrong. Only the report says it; APNs does not.
     var detail = ""
 

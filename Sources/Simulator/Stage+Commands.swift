@@ -9,10 +9,10 @@ extension Stage {
     func perform(_ command: JSONObject) throws(Failure) -> JSONObject {
         let name = try command.required("do", command.text("do"))
         if let answer = try performForFCM(name, command) { return answer }
+        if let answer = try performForWeb(name, command) { return answer }
         if let answer = try performForBoard(name, command) { return answer }
         if let answer = try performForGateway(name, command) { return answer }
         if let answer = try performForChannels(name, command) { return answer }
-        if let answer = try performForWeb(name, command) { return answer }
         switch name {
         case "clock":
             let advance = try command.number("advance_ms").map { Interval(milliseconds: $0) }
@@ -24,8 +24,7 @@ extension Stage {
             site.faults = []
             gateway.clearFaults()
             fcm?.clearFaults()
-            web?.faults = []
-            web?.isDeaf = false
+            web?.clearFaults()
             clearHandshakeFaults()
             return [:]
         case "reset":
@@ -64,6 +63,7 @@ extension Stage {
         if let apns { report["apns"] = .object(self.report(apns, withIDs: withIDs)) }
         if let fcm { report["fcm"] = .object(self.report(fcm, withIDs: withIDs)) }
         if let web {
+            web.connections.removeLinks(except: server.connections)
             var members = web.report
             members["connections"] = JSONValue(server.accepted(listener: web.listener))
             report["web"] = .object(members)
@@ -100,6 +100,7 @@ extension Stage {
     private func clearHandshakeFaults() {
         if let apns { server.clearHandshakeFaults(listener: apns.listener) }
         if let fcm { server.clearHandshakeFaults(listener: fcm.listener) }
+        if let web { server.clearHandshakeFaults(listener: web.listener) }
     }
 }
 

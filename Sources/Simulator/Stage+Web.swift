@@ -4,9 +4,11 @@ import Turnstone
 extension Stage {
     /// - Returns: `nil` if this is not one of Web Push's commands.
     func performForWeb(_ name: String, _ command: JSONObject) throws(Failure) -> JSONObject? {
-        guard ["web-subscription", "web-gone", "web-fault", "web-deaf"].contains(name) else {
-            return nil
-        }
+        let isForWeb = try command.text("service") == "web"
+        guard
+            isForWeb
+                || ["web-subscription", "web-gone", "web-fault", "web-deaf"].contains(name)
+        else { return nil }
         guard let web else { throw badCommand("start the simulator with --services apns,web") }
         switch name {
         case "web-subscription":
@@ -22,9 +24,16 @@ extension Stage {
         case "web-fault":
             web.faults.append(try GatewayFault(command))
             return [:]
-        default:
+        case "web-deaf":
             web.isDeaf = true
             return [:]
+        case "tls-fault":
+            try failHandshakes(command, listener: web.listener)
+            return [:]
+        case "goaway":
+            web.connections.plannedGoAway = try plannedGoAway(command)
+            return [:]
+        default: return nil
         }
     }
 

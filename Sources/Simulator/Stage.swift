@@ -152,8 +152,8 @@ final class Stage {
             return take(reaction, connection, request.stream)
         }
         if let web, connection.listener == web.listener {
-            return take(
-                web.react(to: request, on: connection, now: now), connection, request.stream)
+            guard let reaction = web.react(to: request, on: connection, now: now) else { return }
+            return take(reaction, connection, request.stream)
         }
         if request.fields[":path"] == "/simulator/command", request.fields[":method"] == "POST" {
             return perform(request.body, .client(connection, stream: request.stream))

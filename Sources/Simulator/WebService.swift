@@ -25,6 +25,7 @@ final class WebService {
     private(set) var browsers: [String: WebBrowser] = [:]
     var vapid = VAPIDCheck()
     var faults: [GatewayFault] = []
+    var connections = ConnectionFaults()
     var isDeaf = false
     var isQuiet = false
     private(set) var entries: [Entry] = []
@@ -51,7 +52,8 @@ final class WebService {
 
     func react(
         to request: ServerRequest, on connection: ServerConnection, now: Timestamp
-    ) -> Reaction {
+    ) -> Reaction? {
+        guard connections.admit(request, on: connection) else { return nil }
         requests += 1
         var id = ""
         var payload: JSONValue?
@@ -115,7 +117,11 @@ final class WebService {
             return .answer(ServerAnswer(status: 201, [location, ("ttl", "0")]), after: delay)
         }
         var fields = [("content-type", "application/json")]
-        if let seconds = refusal.retryAfter { fields.append(("retry-after", String(seconds))) }
+        if let moment = refusal.retryAfter { fields.append(("retry-after", moment)) }
+        // Where a client that follows redirects would be seen.
+        if (300...399).contains(refusal.status) {
+            fields.append(("location", "\(origin)/push/elsewhere"))
+        }
         return .answer(
             ServerAnswer(status: refusal.status, fields, body: refusal.body), after: delay)
     }
@@ -123,12 +129,17 @@ final class WebService {
     func reset() {
         for browser in browsers.values { browser.goneStatus = nil }
         vapid.reset()
-        faults = []
-        isDeaf = false
+        clearFaults()
         entries = []
         requests = 0
         accepted = 0
         answers = [:]
+    }
+
+    func clearFaults() {
+        faults = []
+        connections.clear()
+        isDeaf = false
     }
 
     var report: JSONObject {

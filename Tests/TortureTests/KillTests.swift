@@ -93,6 +93,49 @@ struct KillTests {
         try killAtEachCall(ground, "notify", row)
     }
 
+    @Test("an accepted message loses no part in any queue, wherever it was killed")
+    func killNotifyQueues() throws {
+        let ground = try Ground(
+            players: 4, devices: 1, and: [.fcm], .registered, hasGames: false)
+        let row = Row("`kill -9` at each system call of `notify`, parts in three queues each")
+        try killAtEachCall(ground, "notify", row, .threeQueues)
+    }
+
+    @Test("a drainer killed while it gives the parts their names that a killed program has left")
+    func killCompletion() throws {
+        let ground = try Ground(
+            players: 4, devices: 1, and: [.fcm], .registered, hasGames: false)
+        let row = Row(
+            "`kill -9` at each system call of the `deliver` that completes parts in three queues")
+        try killAtEachCall(ground, "deliver", row, .unfinishedParts, queue: "apns-1")
+    }
+
+    @Test("a drainer killed while it moves notices to other queues")
+    func killMove() throws {
+        let ground = try Ground(players: 4, devices: 2, .queued)
+        let row = Row(
+            "`kill -9` at each system call of the `deliver` that moves notices to 3 queues")
+        try killAtEachCall(ground, "deliver", row, .threeQueues, queue: "apns-1")
+    }
+
+    @Test("a drainer killed while it moves the parts of a message to other queues")
+    func killMoveParts() throws {
+        let ground = try Ground(players: 4, devices: 2, .registered, hasGames: false)
+        let row = Row(
+            "`kill -9` at each system call of the `deliver` that moves a message from 2 queues to 3"
+        )
+        try killAtEachCall(ground, "deliver", row, .otherQueues, queue: "apns-1")
+    }
+
+    @Test("a drainer killed while it moves what remains of a message to other queues")
+    func killMoveBegun() throws {
+        let ground = try Ground(players: 4, devices: 2, .registered, hasGames: false)
+        let row = Row(
+            "`kill -9` at each system call of the `deliver` that moves half a message from 2 queues to 3"
+        )
+        try killAtEachCall(ground, "deliver", row, .otherQueuesBegun, queue: "apns-1")
+    }
+
     private func killAtEachCall(
         _ ground: Ground, _ program: String, _ row: Row, _ prelude: Prelude = .none,
         queue: String? = nil

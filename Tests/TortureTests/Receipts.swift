@@ -22,8 +22,9 @@ struct Receipts {
 
     init(_ state: TemporaryFolder) {
         for (name, bytes) in state.files() where name.hasPrefix("receipts/") {
-            // "receipts/2026-11-21.apns.1.jsonl"
-            let service = name.split(separator: ".").dropFirst().first.map(String.init) ?? ""
+            // "receipts/2026-11-21.apns.1.jsonl", or ".apns-2of3."
+            let queue = name.split(separator: ".").dropFirst().first ?? ""
+            let service = String(queue.prefix { $0 != "-" })
             for text in bytes.split(separator: UInt8(ascii: "\n")) {
                 guard let members = try? JSON.parse(Array(text)).object else {
                     damaged.append("\(name): \(String(decoding: text.prefix(80), as: UTF8.self))")

@@ -1,3 +1,4 @@
+import Foundation
 import JSON
 import TestSupport
 import Testing
@@ -90,6 +91,139 @@ import Turnstone
         try attempt(
             Row("FCM: a token server that answers 500 or 400, or breaks"),
             ground(.fcm, players: 4), faults, losesAnswers: false)
+    }
+
+    @Test("an access token that FCM does not accept any more costs nothing")
+    func fcmExpired() throws {
+        let faults = ["ACCESS_TOKEN_EXPIRED", "THIRD_PARTY_AUTH_ERROR"].flatMap { reason in
+            [1, 3, 7].map { every -> [JSONObject] in
+                [
+                    [
+                        "do": "fcm-fault", "status": 401, "reason": .string(reason),
+                        "every": .integer(every), "count": 2,
+                    ]
+                ]
+            }
+        }
+        try attempt(
+            Row("FCM: 401 to each, each third and each seventh push"), ground(.fcm),
+            Length.sample(faults, few: 3), losesAnswers: false)
+    }
+
+    /// Refuses half of the devices, and checks that the others get their pushes.
+    private func refuseHalf(
+        _ row: Row, _ service: PushService, _ outcome: String, _ faults: [(Target) -> JSONObject]
+    ) throws {
+        let ground = try ground(service)
+        for fault in faults {
+            let trial = try ground.trial()
+            // More would look like a fault of the whole service.
+            let targets = ground.targets.sorted { $0.name < $1.name }.prefix(7)
+            for target in targets {
+                try ground.simulator.perform(fault(target))
+                trial.refused[target] = outcome
+            }
+            try trial.run("deliver")
+            row.count(try trial.verdict(keepingFaults: true), outcome, losesAnswers: false)
+        }
+        try row.report()
+    }
+
+    @Test("devices that FCM does not know any more are removed, and the others get their pushes")
+    func fcmGone() throws {
+        try refuseHalf(
+            Row("FCM: UNREGISTERED for some devices"), .fcm, "gone",
+            [{ ["do": "fcm-token", "token": .string($0.name), "is": "gone"] }])
+    }
+
+    @Test("browsers that are gone are removed, and the others get their pushes")
+    func webGone() throws {
+        try refuseHalf(
+            Row("Web Push: 404 and 410 for some browsers"), .web, "gone",
+            [404, 410].map { status in
+                { ["do": "web-gone", "id": .string($0.name), "status": .integer(status)] }
+            })
+    }
+
+    @Test("a redirect is refused and not followed, and the other browsers get their pushes")
+    func webRedirect() throws {
+        try refuseHalf(
+            Row("Web Push: redirects for some browsers"), .web, "refused",
+            Length.sample([301, 302, 307, 308], few: 2).map { status in
+                {
+                    [
+                        "do": "web-fault", "token": .string($0.name),
+                        "status": .integer(Int64(status)), "reason": "Moved",
+                    ]
+                }
+            })
+    }
+
+    /// The pause that a push service asks for, in both forms of `Retry-After`.
+    private func pauses(_ service: PushService, _ date: String, _ row: Row) throws {
+        let ground = try ground(service, players: 4)
+        let name = service.rawValue
+        for (status, pause) in [(429, .integer(300)), (503, .integer(300)), (503, .string(date))]
+            as [(Int64, JSONValue)]
+        {
+            let trial = try ground.trial()
+            try ground.simulator.perform([
+                "do": .string("\(name)-fault"), "status": .integer(status), "retry_after": pause,
+            ])
+            try trial.run("deliver")
+            ground.simulator.clear()
+            try trial.advance(seconds: 100)
+            try trial.run("deliver")
+            #expect(try ground.simulator.taken().isEmpty, "\(status): it did not wait")
+            row.count(try trial.verdict(), "\(status) \(pause)", losesAnswers: false)
+        }
+        try row.report()
+    }
+
+    @Test("FCM is left alone for as long as it asks")
+    func fcmRetryAfter() throws {
+        // Five minutes after a trial begins.
+        try pauses(
+            .fcm, "Sat, 21 Nov 2026 12:05:02 GMT",
+            Row("FCM: Retry-After of 300 seconds, or a date"))
+    }
+
+    @Test("a browser's push service is left alone for as long as it asks")
+    func webRetryAfter() throws {
+        // libcurl compares a date with the system's clock.
+        let format = DateFormatter()
+        format.locale = Locale(identifier: "en_US_POSIX")
+        format.timeZone = TimeZone(identifier: "GMT")
+        format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+        try pauses(
+            .web, format.string(from: Date.now.addingTimeInterval(500)),
+            Row("Web Push: Retry-After of 300 seconds, or a date"))
+    }
+
+    @Test("GOAWAY from a browser's push service after any stream loses nothing")
+    func webGoaway() throws {
+        let faults = Length.sample(Array(1...39), few: 3).flatMap { number in
+            [false, true].map { isEach -> [JSONObject] in
+                [
+                    [
+                        "do": "goaway", "service": "web", "after": .integer(Int64(number)),
+                        "each": .bool(isEach),
+                    ]
+                ]
+            }
+        }
+        try attempt(
+            Row("Web Push: GOAWAY after the n-th stream, n = 1…39"), ground(.web), faults)
+    }
+
+    @Test("TLS to a browser's push service that fails loses nothing")
+    func webTls() throws {
+        let faults = ["close", "reset", "garble", "cut"].map { kind -> [JSONObject] in
+            [["do": "tls-fault", "service": "web", "kind": .string(kind), "count": 2]]
+        }
+        try attempt(
+            Row("Web Push: TLS that fails: closed, reset, plain text, cut"),
+            ground(.web, players: 6), faults, losesAnswers: false)
     }
 
     @Test("429 and 5xx from a browser's push service wait and lose nothing")

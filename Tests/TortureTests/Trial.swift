@@ -10,6 +10,8 @@ final class Trial {
     var variables: [String: String] = [:]
     /// Programs that ran without a fault and failed all the same.
     private(set) var complaints: [String] = []
+    /// The devices that are to get nothing, with the outcomes of their pushes.
+    var refused: [Target: String] = [:]
     static let serverKey = "a-server-key-of-thirty-two-letters"
 
     init(ground: Ground, state: TemporaryFolder, now: Int64) {
@@ -92,8 +94,8 @@ final class Trial {
     }
 
     /// Runs both programs as a timer starts them until nothing waits, and then once more.
-    func finish() throws {
-        ground.simulator.clear()
+    func finish(keepingFaults keepsFaults: Bool = false) throws {
+        if !keepsFaults { ground.simulator.clear() }
         for _ in 0..<40 {
             try advance(seconds: 601)
             try run("check-turns")
@@ -106,10 +108,12 @@ final class Trial {
     }
 
     /// Finishes and judges. Pushes that had their outcome before must not be sent again.
-    func verdict() throws -> Verdict {
+    ///
+    /// - Parameter keepsFaults: whether the push services go on as they are.
+    func verdict(keepingFaults keepsFaults: Bool = false) throws -> Verdict {
         let settled = Receipts(state).settledDevices
         let before = try ground.simulator.taken()
-        try finish()
+        try finish(keepingFaults: keepsFaults)
         let after = try ground.simulator.taken()
         for target in ground.targets where settled.contains(target.receiptName) {
             if after[target.name]?.count != before[target.name]?.count {
@@ -127,6 +131,14 @@ final class Trial {
             name.contains(".corrupt-")
                 || (name.hasSuffix(".json") && (try? JSON.parse(bytes).object) == nil)
         }.map { "damaged: \($0.key)" }
+    }
+
+    /// Whether a user's document has a device.
+    func isRegistered(_ target: Target) -> Bool {
+        state.files().contains { name, bytes in
+            name.hasPrefix("users/")
+                && String(decoding: bytes, as: UTF8.self).contains(target.name)
+        }
     }
 
     /// Whether something waits in the spool, and all of it long enough.

@@ -26,7 +26,15 @@ struct Verdict {
         let receipts = Receipts(trial.state)
         let taken = try trial.ground.simulator.taken()
         let lines = Dictionary(grouping: receipts.lines, by: \.device)
-        for target in trial.ground.targets {
+        for (target, outcome) in trial.refused {
+            let outcomes = (lines[target.receiptName] ?? []).compactMap(\.outcome)
+            if outcomes != [outcome] { wrong.append("\(target.name): outcomes \(outcomes)") }
+            if taken[target.name] != nil { wrong.append("\(target.name): a push was taken") }
+            if trial.isRegistered(target) == (outcome == "gone") {
+                wrong.append("\(target.name): \(outcome), and it is registered or not")
+            }
+        }
+        for target in trial.ground.targets where trial.refused[target] == nil {
             check(target, taken[target.name] ?? [], lines[target.receiptName] ?? [])
         }
         let names = Set(trial.ground.targets.map(\.name))
