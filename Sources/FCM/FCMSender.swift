@@ -28,6 +28,8 @@ package final class FCMSender: PushSender {
     private let context: TLSContext
     private let limits: ClientLimits
     private let tokens: AccessTokens
+    /// The wall clock.
+    private let clock: () -> Timestamp
     private var links: [FCMLink] = []
     private var retry = Reconnection()
     private var outbox = Outbox<FCMRequest, FCMVerdict>()
@@ -53,6 +55,7 @@ package final class FCMSender: PushSender {
         path = "/v1/projects/\(settings.account.projectID)/messages:send"
         context = try .client(authorities: settings.authorities)
         tokens = try AccessTokens(settings.account, context, store)
+        clock = store.now
         pace = FCMPace(limit: settings.messagesPerMinute, now: Instant.now)
     }
 
@@ -268,7 +271,7 @@ package final class FCMSender: PushSender {
     private func takeEvents(of link: FCMLink) {
         let events = link.connection.takeEvents()
         guard !events.isEmpty else { return }
-        let moment = Timestamp.systemNow
+        let moment = clock()
         for event in events {
             switch event {
             case .answered(let tag, let answer):
