@@ -27,7 +27,7 @@ extension StoredDocument {
                     file: path)
             }
             // A process that waits for this lock sees that the file is gone, and makes a new one.
-            try systemCalls(Files.erase("\(path).lock"))
+            _ = try systemCalls(Files.erase("\(path).lock"))
             try systemCalls(Files.synchronizeFolder(folder))
             return files.count { $0 != "\(document).lock" }
         }
