@@ -135,9 +135,11 @@ final class Trial {
 
     /// Whether a user's document has a device.
     func isRegistered(_ target: Target) -> Bool {
-        state.files().contains { name, bytes in
-            name.hasPrefix("users/")
-                && String(decoding: bytes, as: UTF8.self).contains(target.name)
+        // An FCM token may be the beginning of another one. A browser's is followed by its keys.
+        let ends = [target.name + "\"", target.name + "#"]
+        return state.files().contains { name, bytes in
+            let text = String(decoding: bytes, as: UTF8.self)
+            return name.hasPrefix("users/") && ends.contains { text.contains($0) }
         }
     }
 
