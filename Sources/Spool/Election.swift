@@ -14,7 +14,8 @@ package final class Election {
     package let term: Int64
     /// Whether this election raised the term.
     let isRaised: Bool
-    private var last: Timestamp?
+    /// The last sign of life, by the clock that dates it and by this process's own.
+    private var last: (at: Timestamp, moment: Instant)?
     /// Whether somebody else was elected.
     private var isLost = false
 
@@ -25,15 +26,19 @@ package final class Election {
     init(_ file: FileDescriptor, at path: String, highest: Int64) throws(Failure) {
         self.file = file
         self.path = path
-        let sign = try systemCalls(Sign(file))
+        // Opened with the lock held: a network file system shows what another machine wrote only then.
+        let sign = try systemCalls { () throws(SystemError) in
+            try Sign(try FileDescriptor.open(path, .read))
+        }
         let last = sign?.term ?? 0
         isRaised = sign?.hasEnded != true || highest > last
         term = isRaised ? max(last, highest).saturatingAdd(1) : last
         try systemCalls { () throws(SystemError) in
             try write([:])
-            guard isRaised else { return }
+            // On disk even if the term goes on: a network file system may show other machines a write only
+            // then. One that still sees that the last drainer has ended would take the same term.
             try file.synchronizeData()
-            try Files.synchronizeFolder(of: path)
+            if isRaised { try Files.synchronizeFolder(of: path) }
         }
     }
 
@@ -70,9 +75,15 @@ package final class Election {
     ///
     /// - Throws: what ``checkTerm()`` throws: the file may be somebody else's by now.
     package func beat(at now: Timestamp) throws(Failure) {
-        if let last, (now - last).milliseconds >= 0, now - last < .seconds(1) { return }
+        // By this process's own clock, too: the other one may have been set back, or stand still.
+        let moment = Instant.now
+        if let last, (now - last.at).milliseconds >= 0, now - last.at < .seconds(1),
+            moment - last.moment < .seconds(1)
+        {
+            return
+        }
         try checkTerm()
-        last = now
+        last = (now, moment)
         // A failed write does no harm: the next sign of life follows in a second.
         do throws(SystemError) { try write(["beat": JSONValue(now)]) } catch {}
     }

@@ -20,6 +20,18 @@ import Unix
         try Files.rename("\(spool.folder)/moved", spool.lockPath)
     }
 
+    @Test("a drainer asks for its term again after a second, even if its clock stands still")
+    func frozenClock() throws {
+        let frozen = try #require(try spool.election())
+        try frozen.beat(at: now)
+        try takeLock()
+        _ = try spool.election()
+        // Within a second, nothing is read.
+        Thread.sleep(forTimeInterval: 1.1)
+        #expect(throws: Failure.self) { try frozen.beat(at: now) }
+        #expect(!frozen.isCurrent)
+    }
+
     @Test("after an orderly end the term goes on")
     func orderly() throws {
         for _ in 0..<3 {
