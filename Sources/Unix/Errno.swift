@@ -12,6 +12,7 @@ package struct Errno: Equatable, Sendable {
     package static var current: Errno { Errno(rawValue: cunix_errno()) }
 
     package static let noEntry = Errno(rawValue: ENOENT)
+    package static let stale = Errno(rawValue: ESTALE)
     package static let exists = Errno(rawValue: EEXIST)
     package static let interrupted = Errno(rawValue: EINTR)
     package static let wouldBlock = Errno(rawValue: EWOULDBLOCK)
@@ -39,11 +40,12 @@ package struct Errno: Equatable, Sendable {
             rawValue)
     }
 
-    /// Whether the same call may succeed soon, when there is space again or the load has passed.
+    /// Whether the same call may succeed soon, when there is space again, the load has passed or a network
+    /// file system is back.
     package var isTemporary: Bool {
         switch rawValue {
         case ENOSPC, EDQUOT, EIO, EROFS, EMFILE, ENFILE, ENOMEM, EAGAIN, EINTR, ETIMEDOUT, ESTALE,
-            ENOLCK, ENOBUFS, EBUSY, ETXTBSY:
+            ENOLCK, ENOBUFS, EBUSY, ETXTBSY, ENOTCONN, ECONNABORTED:
             true
         default: false
         }
@@ -117,6 +119,7 @@ extension Errno {
         case ECONNREFUSED: "connection refused"
         case ECONNRESET: "the connection was reset"
         case ECONNABORTED, EPIPE: "the connection was closed"
+        case ENOTCONN: "there is no connection"
         case ETIMEDOUT: "no answer in time"
         case EHOSTUNREACH: "no route to the host"
         case ENETUNREACH, ENETDOWN: "the network is unreachable"

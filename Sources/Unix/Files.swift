@@ -10,7 +10,17 @@ package enum Files {
     package static func contents(
         _ path: String, limit: Int = longest
     ) throws(SystemError) -> [UInt8]? {
-        try open(path, .read)?.readToEnd(limit: limit)
+        var pause: Int64 = 0
+        while true {
+            do throws(SystemError) { return try open(path, .read)?.readToEnd(limit: limit) } catch {
+                // A network file system may have opened a file that another machine has just replaced. NFS says
+                // ESTALE, JuiceFS ENOENT or EBADF.
+                let isReplaced = [.stale, .noEntry, .badDescriptor].contains(error.errno)
+                guard isReplaced, pause <= 100 else { throw error }
+                sleep(for: .milliseconds(pause))
+                pause = pause * 2 + 1
+            }
+        }
     }
 
     /// The longest document, or other file that is read whole, in bytes.
@@ -41,7 +51,9 @@ package enum Files {
         _ path: String, _ mode: FileDescriptor.Mode
     ) throws(SystemError) -> FileDescriptor? {
         do throws(SystemError) { return try FileDescriptor.open(path, mode) } catch {
-            guard error.errno == .noEntry || error.errno == .notDirectory else { throw error }
+            guard error.call == "open",
+                error.errno == .noEntry || error.errno == .notDirectory
+            else { throw error }
             return nil
         }
     }
