@@ -239,6 +239,11 @@ let programs: [Target] = [
             "Signatures", "Unix",
         ], dynamicLibraries, exclude: []),
     program("signup", links: ["Documents", "Store", "OGS", "Crypto", "Unix"], dynamicLibraries),
+    // It tries a file system, and links nothing that sends.
+    .executableTarget(
+        name: "storage-test", dependencies: ["Edge", "Store", "Unix", "Turnstone"],
+        path: "functions/storage-test", exclude: ["README.md"], swiftSettings: compilation,
+        linkerSettings: staticExecutable),
     program(
         "channels",
         links: [

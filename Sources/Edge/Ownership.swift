@@ -6,7 +6,11 @@ import Unix
 ///
 /// - Throws: a failure if root's rights cannot be given up, before anything is written.
 func becomeOwner(ofStateIn variables: Variables, _ log: Log) throws(Failure) {
-    let folder = variables.stateFolder
+    try becomeOwner(of: variables.stateFolder, log)
+}
+
+/// The same for a state folder that is given.
+package func becomeOwner(of folder: String, _ log: Log) throws(Failure) {
     guard ThisProcess.isRoot else { return }
     let found = try systemCalls(Files.owner(of: folder))
     guard let owner = found, owner.user != 0 else { return }

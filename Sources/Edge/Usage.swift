@@ -5,6 +5,8 @@ import Unix
 struct Usage {
     /// What the program does, in lines.
     let purpose: String
+    /// What it takes after its name, for `--help`; `nil` if nothing.
+    var operands: String?
 
     /// For a program that answers requests.
     init(_ routes: [RoutePattern]) {
@@ -34,6 +36,12 @@ struct Usage {
     /// For any other program.
     init(other purpose: String) { self.purpose = purpose + "\n" }
 
+    /// For a program that a person starts, with operands.
+    init(operands: String, _ purpose: String) {
+        self.operands = operands
+        self.purpose = purpose + "\n"
+    }
+
     /// Answers `--help` and `--version`, refuses other arguments, and exits; returns without arguments.
     ///
     /// A JSON object is ignored, because OpenWhisk also passes the event as an argument. Under CGI all
@@ -46,9 +54,7 @@ struct Usage {
         let program = ThisProcess.name
         let known = ["--help", "-h", "--version"]
         for argument in arguments {
-            guard !known.contains(argument), argument.utf8.first != UInt8(ascii: "{") else {
-                continue
-            }
+            guard !known.contains(argument), !isOperand(argument) else { continue }
             StandardStreams.writeErrors(
                 "\(program): unknown argument \(argument); \(program) --help lists them\n")
             ThisProcess.exit(100)
@@ -57,20 +63,42 @@ struct Usage {
         print(first == "--version" ? "\(program) (Turnstone) \(turnstoneVersion)\n" : help(program))
     }
 
+    private func isOperand(_ argument: String) -> Bool {
+        let first = argument.utf8.first
+        return first == UInt8(ascii: "{") || operands != nil && first != UInt8(ascii: "-")
+    }
+
     private func help(_ program: String) -> String {
-        """
-        Usage: \(program) [--help | --version]
+        if let operands {
+            return """
+                Usage: \(program) [--help | --version]
+                       \(program) \(operands)
 
-        \(purpose)
-        The configuration is in the environment and in the file that TURNSTONE_CONFIG names (default
-        /etc/turnstone/turnstone.env). README.md lists the variables.
+                \(purpose)
+                """
+        }
+        return """
+            Usage: \(program) [--help | --version]
 
-        """
+            \(purpose)
+            The configuration is in the environment and in the file that TURNSTONE_CONFIG names (default
+            /etc/turnstone/turnstone.env). README.md lists the variables.
+
+            """
     }
 
     private func print(_ text: String) -> Never {
         ThisProcess.exit(writeAnswer(Array(text.utf8)) ? 0 : 111)
     }
+}
+
+/// Answers `--help` and `--version` for a program that a person starts, and refuses unknown options.
+///
+/// - Parameter operands: what it takes after its name, for `--help`.
+/// - Returns: its operands.
+package func operands(_ operands: String, purpose: String) -> [String] {
+    Usage(operands: operands, purpose).answerArguments()
+    return ThisProcess.arguments
 }
 
 /// Answers `--help` and `--version` for a program that neither serves a route nor runs on a schedule.

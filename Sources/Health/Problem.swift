@@ -1,3 +1,4 @@
+import Store
 import Turnstone
 import Unix
 
@@ -22,6 +23,14 @@ package struct Problem {
     /// - Parameter folder: the state folder.
     @export(interface)
     package init(stateFault failure: Failure, of folder: String) {
+        guard failure.cause != State.untested else {
+            self.init(
+                "storage", failure.sentence,
+                action:
+                    "Run storage-test, or move the state folder to a local disk. functions/storage-test/README.md tells how."
+            )
+            return
+        }
         guard failure.disposition != .misconfigured else {
             self.init(configurationFault: failure)
             return

@@ -18,7 +18,8 @@ package struct State {
     /// Finds the folder (`TURNSTONE_STATE`, else systemd's `STATE_DIRECTORY`, else `/var/lib/turnstone`) and
     /// creates it if it is missing.
     ///
-    /// - Throws: a folder of a newer version is refused, and nothing in it is touched.
+    /// - Throws: a folder of a newer version is refused, and nothing in it is touched. So is one on a file
+    ///   system that several machines may share and that `storage-test` has not tried.
     @export(interface)
     package init(_ variables: Variables) throws(Failure) {
         folder = variables.stateFolder
@@ -38,7 +39,10 @@ package struct State {
 
     private func checkVersion() throws(Failure) {
         let path = versionPath
-        guard let stated = try version(path) else { return try make(path) }
+        let known = try version(path)
+        if known == nil { try makeFolder() }
+        try checkStorage()
+        guard let stated = known else { return try make(path) }
         if stated < Self.version { return try migrate(path) }
         guard stated == Self.version else {
             throw Failure(
@@ -64,7 +68,7 @@ package struct State {
         return stated
     }
 
-    private func make(_ path: String) throws(Failure) {
+    private func makeFolder() throws(Failure) {
         do throws(SystemError) { try Files.makeFolder(folder) } catch {
             throw .misconfigured(
                 "unable to create the folder \(folder) (TURNSTONE_STATE): \(error.reason)")
@@ -78,6 +82,9 @@ package struct State {
                 "unable to use \(folder) (TURNSTONE_STATE): it is not a folder",
                 cause: error.errno.name)
         }
+    }
+
+    private func make(_ path: String) throws(Failure) {
         try Lock.holding(path) { (_) throws(Failure) in
             guard try contents(path) == nil else { return }
             try systemCalls(

@@ -99,6 +99,29 @@ package final class FileDescriptor {
         return file
     }
 
+    /// Makes a pipe: what is written to one end is read from the other. C: `pipe(2)`.
+    @export(interface)
+    package static func pipe() throws(SystemError) -> (
+        reader: FileDescriptor, writer: FileDescriptor
+    ) {
+        var ends: [Int32] = [-1, -1]
+        guard CUnix.pipe(&ends) == 0 else { throw SystemError("pipe", "pipe") }
+        for end in ends { _ = cunix_fcntl(end, F_SETFD, 1) }  // FD_CLOEXEC
+        return (
+            FileDescriptor(owning: ends[0], path: "pipe"),
+            FileDescriptor(owning: ends[1], path: "pipe")
+        )
+    }
+
+    /// Waits up to `patience` until a read would return. C: `poll(2)`.
+    package func isReadable(within patience: Interval) -> Bool {
+        withNumber { number in
+            var waiting = PollSet()
+            waiting.add(number)
+            return waiting.wait(for: patience) > 0
+        }
+    }
+
     /// Lends the descriptor, which stays open until `body` returns.
     package func withNumber<Result, Fault>(
         _ body: (Int32) throws(Fault) -> Result
@@ -121,6 +144,12 @@ package final class FileDescriptor {
 
     /// Whether the file still has a name. C: `fstat(2)`.
     package func isNamed() throws(SystemError) -> Bool { try status().st_nlink > 0 }
+
+    /// When the file was last changed, in milliseconds since 1970 by the file system's clock. C: `fstat(2)`.
+    package func changed() throws(SystemError) -> Int64 {
+        let time = try status().st_mtim
+        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+    }
 
     /// Whether this file is the one at `path`; `false` if another file has taken its name. C: `fstat(2)`,
     /// `stat(2)`.

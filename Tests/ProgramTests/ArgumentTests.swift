@@ -7,7 +7,7 @@ import Turnstone
 @Suite struct ArgumentTests {
     static let programs =
         Endpoint.alone.map { $0.program } + [
-            "check-turns", "deliver", "deliver-web", "front", "bootstrap",
+            "check-turns", "deliver", "deliver-web", "front", "bootstrap", "storage-test",
         ]
 
     /// A state folder in which every program has something to do.

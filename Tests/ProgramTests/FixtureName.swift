@@ -20,9 +20,9 @@ struct FixtureName: CustomTestStringConvertible, CustomStringConvertible, Sendab
             .map { FixtureName(program: program, file: $0) }
     }
 
-    /// Every program, by the name of its folder.
+    /// Every program that takes a request or an event, by the name of its folder.
     static let programs = names(in: functions).filter {
-        FileManager.default.fileExists(atPath: $0.appendingPathComponent("main.swift").path)
+        FileManager.default.fileExists(atPath: $0.appendingPathComponent("fixtures").path)
     }.map(\.lastPathComponent)
 
     private static func names(in folder: URL) -> [URL] {

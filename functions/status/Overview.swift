@@ -24,7 +24,9 @@ struct Overview {
         var answer: JSONObject = ["success": true, "at": .string(CalendarDate(now).text)]
         let state: State
         do throws(Failure) { state = try State(request.variables) } catch {
-            guard error.disposition != .misconfigured else { throw error }
+            guard error.disposition != .misconfigured || error.cause == State.untested else {
+                throw error
+            }
             Log().failure(error)
             let problem = Problem(stateFault: error, of: request.variables.stateFolder)
             answer["ready"] = false

@@ -1,0 +1,114 @@
+import JSON
+import Turnstone
+import Unix
+
+/// What `storage-test` has found out about the file system of a state folder: the contents of `storage.json`.
+///
+/// It counts only in the file that it was written to, as a lock file's number does: a copy on another file
+/// system says nothing about that one.
+package struct StorageRecord {
+    package let mount: Mount
+    /// The only machine that may use the folder, if the test had one mount: it cannot show what a second
+    /// machine would see. `nil` if it had two.
+    package let machine: String?
+    /// When the test ended.
+    package let at: Timestamp
+
+    package init(of mount: Mount, onlyFor machine: String?, at moment: Timestamp) {
+        self.mount = mount
+        self.machine = machine
+        at = moment
+    }
+
+    package static func path(in folder: String) -> String { "\(folder)/storage.json" }
+
+    /// - Returns: `nil` if there is none, or it does not belong to this file system.
+    @export(interface)
+    package static func read(in folder: String) throws(Failure) -> StorageRecord? {
+        try systemCalls { () throws(SystemError) in
+            do throws(SystemError) {
+                let file = try FileDescriptor.open(path(in: folder), .read)
+                let bytes = try file.readToEnd(limit: 1 << 16)
+                return StorageRecord(bytes, inode: try file.identity().inode)
+            } catch {
+                guard [.noEntry, .tooLarge].contains(error.errno) else { throw error }
+                return nil
+            }
+        }
+    }
+
+    private init?(_ bytes: [UInt8], inode: Int64) {
+        var parsed: JSONObject?
+        do throws(JSONError) { parsed = try JSON.parse(bytes).object } catch {}
+        guard let members = parsed, members["version"]?.integer == 1,
+            members["inode"]?.integer == inode,
+            let kind = members["file_system"]?.string, let options = members["options"]?.array,
+            let at = members["at"]?.timestamp, let machines = members["machines"]?.string
+        else { return nil }
+        switch machines {
+        case "several": machine = nil
+        case "one":
+            guard let host = members["host"]?.string else { return nil }
+            machine = host
+        default: return nil
+        }
+        mount = Mount(kind: kind, options: options.compactMap { $0.string })
+        self.at = at
+    }
+
+    /// Writes it durably. Only `storage-test` does.
+    @export(interface)
+    package func write(in folder: String, rounds: Int) throws(Failure) {
+        try systemCalls { () throws(SystemError) in
+            let path = Self.path(in: folder)
+            let file = try Files.openTemporary(for: path)
+            var members: JSONObject = [
+                "version": 1, "at": JSONValue(at), "file_system": .string(mount.kind),
+                "options": .array(mount.options.map { .string($0) }),
+                "machines": machine == nil ? "several" : "one",
+                "rounds": .integer(Int64(rounds)),
+                "inode": .integer(try file.identity().inode),
+            ]
+            if let machine { members["host"] = .string(machine) }
+            try file.write(JSON.text(.object(members)) + [UInt8(ascii: "\n")])
+            try file.synchronize()
+            try Files.commit(path)
+        }
+    }
+}
+
+extension State {
+    /// The cause of ``checkStorage()``'s failure.
+    package static let untested = "storage"
+
+    /// Refuses a file system that may belong to several machines, unless `storage-test` has tried it.
+    ///
+    /// - Throws: misconfigured; the sentence names the command.
+    @export(interface)
+    func checkStorage() throws(Failure) {
+        let system = try systemCalls(FileSystem(at: folder))
+        guard !system.isLocal else { return }
+        let mount = try systemCalls(Mount(at: folder))
+        guard let reason = try faultOfStorage(mount) else { return }
+        throw Failure(
+            .misconfigured,
+            """
+            unable to use \(folder): it is on \(mount.kind), which is not a local file system, and \(reason). \
+            Run: storage-test \(folder) SECOND-MOUNT
+            """, cause: Self.untested)
+    }
+
+    /// - Returns: `nil` if the test's record fits.
+    private func faultOfStorage(_ mount: Mount) throws(Failure) -> String? {
+        guard let record = try StorageRecord.read(in: folder) else {
+            return "storage-test has not passed on it"
+        }
+        guard record.mount == mount else {
+            return "storage-test has passed with another mount or other options"
+        }
+        guard record.machine == nil || record.machine == ThisMachine.name else {
+            return "storage-test has passed with one mount, for one machine, which is not this one"
+        }
+        return nil
+    }
+}

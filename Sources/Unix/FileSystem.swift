@@ -1,0 +1,92 @@
+import CUnix
+import Turnstone
+
+/// The file system that holds a path.
+package struct FileSystem: Equatable, Sendable {
+    /// The system's number for its kind, `f_type`.
+    package let kind: Int64
+
+    /// C: `statfs(2)`.
+    package init(at path: String) throws(SystemError) {
+        var status = statfs()
+        guard retried({ statfs(path, &status) }) == 0 else { throw SystemError("statfs", path) }
+        // The numbers have 32 bits. Some systems extend the sign.
+        kind = Int64(UInt32(truncatingIfNeeded: status.f_type))
+    }
+
+    /// Whether its files belong to this machine alone, so that the kernel keeps the promises of `flock` and
+    /// `rename` by itself.
+    package var isLocal: Bool { Self.local.contains(kind) }
+
+    /// From linux/magic.h, and from the file systems' own sources where it does not list them.
+    private static let local: [Int64] = [
+        0xEF53,  // ext2, ext3, ext4
+        0x5846_5342,  // xfs
+        0x9123_683E,  // btrfs
+        0x0102_1994,  // tmpfs
+        0x8584_58F6,  // ramfs
+        0x794C_7630,  // overlayfs
+        0x2FC1_2FC1,  // zfs
+        0xF2F5_2010,  // f2fs
+        0xCA45_1A4E,  // bcachefs
+        0x3153_464A,  // jfs
+        0x5265_4973,  // reiserfs
+        0x3434,  // nilfs2
+    ]
+}
+
+/// A mounted file system as the system's table describes it.
+package struct Mount: Equatable, Sendable {
+    /// The kind's name, such as `fuse.juicefs` or `nfs4`.
+    package let kind: String
+    /// What it was mounted with, sorted, without what differs between machines that mount the same.
+    package let options: [String]
+
+    package init(kind: String, options: [String]) {
+        self.kind = kind
+        self.options = options
+    }
+
+    /// The mount that holds a path. If the table does not show it, as in a changed root folder, the kind is
+    /// the number of the file system. C: `stat(2)`, `proc(5)` (`/proc/self/mountinfo`).
+    @export(interface)
+    package init(at path: String) throws(SystemError) {
+        let system = try FileSystem(at: path)
+        let number = try Self.device(of: path)
+        let table = try Files.contents("/proc/self/mountinfo") ?? []
+        for line in table.split(separator: UInt8(ascii: "\n")) {
+            guard let mount = Mount(line: line, ofDevice: number) else { continue }
+            self = mount
+            return
+        }
+        kind = "0x" + String(system.kind, radix: 16)
+        options = []
+    }
+
+    /// `36 35 98:0 /folder /mount/point rw,noatime master:1 - ext3 /dev/root rw,errors=continue`
+    private init?(line: ArraySlice<UInt8>, ofDevice number: String) {
+        let words = line.split(separator: UInt8(ascii: " "))
+        guard words.count > 3, words[2].elementsEqual(number.utf8),
+            let dash = words.firstIndex(where: { $0.elementsEqual("-".utf8) }),
+            words.count > dash + 3
+        else { return nil }
+        kind = String(decoding: Array(words[dash + 1]), as: UTF8.self)
+        options = words[dash + 3].split(separator: UInt8(ascii: ","))
+            .map { String(decoding: Array($0), as: UTF8.self) }
+            // NFS: the machine's own address, and the one by which it reaches the server.
+            .filter { !$0.utf8.starts(with: "clientaddr=".utf8) }
+            .filter { !$0.utf8.starts(with: "addr=".utf8) }
+            .sorted()
+    }
+
+    /// The number of the mounted device that holds a file, as `major:minor`. C: `stat(2)`.
+    package static func device(of path: String) throws(SystemError) -> String {
+        var status = stat()
+        guard retried({ stat(path, &status) }) == 0 else { throw SystemError("find", path) }
+        let device = UInt64(status.st_dev)
+        // makedev(3)
+        let major = device >> 8 & 0xFFF | device >> 32 & ~0xFFF
+        let minor = device & 0xFF | device >> 12 & ~0xFF
+        return "\(major):\(minor)"
+    }
+}

@@ -1,0 +1,390 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+import Turnstone
+
+/// State folders on file systems that several machines may share.
+///
+/// Most of these tests let strace write another kind of file system into the system's answer. The programs
+/// themselves have nothing by which the kind can be set.
+@Suite struct StorageTests {
+    /// FUSE_SUPER_MAGIC, little endian.
+    private static let fuse = "46557365"
+
+    private func ended(
+        _ program: String, in environment: [String: String], input: String, kind: String? = fuse
+    ) throws -> EndedProgram {
+        let injection =
+            kind.map { ["-e", "inject=statfs:poke_exit=@arg2=\($0)00000000"] } ?? []
+        return try Programs.start(
+            at: SystemCalls.tracer,
+            ["-qq", "-o", "/dev/null", "-e", "trace=statfs"] + injection
+                + ["--", Programs.path(program)],
+            input: Array(input.utf8), entries: environment.map { "\($0.key)=\($0.value)" }
+        ).end()
+    }
+
+    private static let registration =
+        #"{"method": "POST", "path": "/register", "headers": {"X-API-Key": "\#(Endpoint.key)"}, "#
+        + #""body": {"user_id": "1783478", "device_token": "\#(Endpoint.token)"}}"#
+
+    private static func command(_ folder: String) -> String {
+        "Run: storage-test \(folder) SECOND-MOUNT"
+    }
+
+    @Test(
+        "programs refuse a file system that is not local, and touch nothing",
+        .enabled(if: SystemCalls.isPossible, "strace is not installed"),
+        arguments: [
+            "register", "notify", "check-turns", "deliver", "deliver-web", "check", "push-config",
+        ])
+    func refused(program: String) throws {
+        let installation = try Endpoint.installation()
+        let before = installation.state.files()
+        let endpoint = Endpoint.alone.first { $0.program == program }
+        let event = endpoint.map { Self.event(for: $0) } ?? ""
+        let ended = try ended(program, in: installation.environment, input: event)
+        #expect(ended.stderr.contains(Self.command(installation.state.path)), "\(ended.stderr)")
+        if endpoint == nil {
+            #expect(ended.exitCode == 100)
+            #expect(ended.stdout == "")
+        } else {
+            #expect(ended.exitCode == 0)
+            #expect(try Answer(event: ended.stdout).status == 503)
+        }
+        #expect(installation.state.files() == before)
+    }
+
+    private static func event(for endpoint: Endpoint) -> String {
+        let header = endpoint.credential.map { #""\#($0.name)": "\#($0.value)""# } ?? ""
+        return #"{"method": "\#(endpoint.method)", "path": "\#(endpoint.path)", "#
+            + #""headers": {\#(header)}, "body": \#(endpoint.body ?? "{}")}"#
+    }
+
+    @Test(
+        "a new folder on such a file system stays empty",
+        .enabled(if: SystemCalls.isPossible, "strace is not installed"))
+    func newFolder() throws {
+        let installation = try Installation()
+        let ended = try ended("check-turns", in: installation.environment, input: "")
+        #expect(ended.exitCode == 100)
+        #expect(installation.state.files() == [:])
+    }
+
+    @Test(
+        "health and status name it as a problem, with the command",
+        .enabled(if: SystemCalls.isPossible, "strace is not installed"),
+        arguments: [("health", "/health"), ("status", "/api/status")])
+    func problem(program: String, path: String) throws {
+        let installation = try Endpoint.installation()
+        let event =
+            #"{"method": "GET", "path": "\#(path)", "headers": {"Authorization": "Key \#(Endpoint.serverKey)"}}"#
+        let answer = try Answer(
+            event: ended(program, in: installation.environment, input: event).stdout)
+        let problems = answer.json?.object?["problems"]?.array ?? []
+        #expect(problems.count == 1, "\(answer)")
+        #expect(problems.first?.object?["problem"] == "storage")
+        let message = problems.first?.object?["message"]?.string ?? ""
+        #expect(message.contains(Self.command(installation.state.path)), "\(message)")
+    }
+
+    @Test(
+        "local file systems need no test, others do",
+        .enabled(if: SystemCalls.isPossible, "strace is not installed"),
+        arguments: [
+            ("ext4", "53ef0000", true), ("xfs", "42534658", true), ("btrfs", "3e682391", true),
+            ("tmpfs", "94190201", true), ("overlayfs", "307c4c79", true),
+            ("zfs", "c12fc12f", true), ("f2fs", "1020f5f2", true), ("nfs", "69690000", false),
+            ("cifs", "42424dff", false), ("smb2", "424d53fe", false), ("ceph", "0036c300", false),
+            ("9p", "97190201", false), ("gfs2", "70191601", false), ("ocfs2", "6f636174", false),
+            ("afs", "5f4b4148", false), ("fuse", fuse, false),
+            ("an unknown one", "01020304", false),
+        ])
+    func kinds(name: String, kind: String, isLocal: Bool) throws {
+        let installation = try Endpoint.installation()
+        let ended = try ended(
+            "register", in: installation.environment, input: Self.registration, kind: kind)
+        #expect(try Answer(event: ended.stdout).status == (isLocal ? 200 : 503), "\(name)")
+    }
+
+    @Test(
+        "the test's record counts on the same mount and machine, and in its own file only",
+        .enabled(if: SystemCalls.isPossible, "strace is not installed"))
+    func record() throws {
+        let installation = try Endpoint.installation()
+        let folder = installation.state
+        func status() throws -> Int {
+            try Answer(
+                event: ended("register", in: installation.environment, input: Self.registration)
+                    .stdout
+            ).status
+        }
+        #expect(try status() == 503)
+        let test = try Programs.run("storage-test", [folder.path], environment: [:])
+        #expect(test.exitCode == 0, "\(test.stdout) \(test.stderr)")
+        #expect(!test.stdout.contains("not ok"))
+        #expect(folder.files().keys.allSatisfy { !$0.hasPrefix("storage-test.") })
+        #expect(try status() == 200)
+        let good = try #require(folder.read("storage.json"))
+        let members = try #require(try JSON.parse(good).object)
+        #expect(members["machines"] == "one")
+        /// Writes into the same file, as no program does.
+        func change(_ name: String, to value: JSONValue) throws {
+            var changed = members
+            changed[name] = value
+            let file = try #require(FileHandle(forWritingAtPath: "\(folder.path)/storage.json"))
+            try file.truncate(atOffset: 0)
+            try file.write(contentsOf: Data(JSON.text(.object(changed))))
+            try file.close()
+        }
+        for (name, value) in [
+            ("host", "another"), ("machines", "none"), ("file_system", "fuse.other"),
+            ("options", []), ("version", 2), ("inode", 1),
+        ] as [(String, JSONValue)] {
+            try change(name, to: value)
+            #expect(try status() == 503, "\(name)")
+            try change("version", to: 1)
+            #expect(try status() == 200, "\(name)")
+        }
+        try change("machines", to: "several")
+        #expect(try status() == 200)
+        // A copy, as from a backup on another volume.
+        try folder.write(good, to: "storage.copy")
+        try FileManager.default.removeItem(atPath: "\(folder.path)/storage.json")
+        #expect(try status() == 503)
+        try FileManager.default.moveItem(
+            atPath: "\(folder.path)/storage.copy", toPath: "\(folder.path)/storage.json")
+        #expect(try status() == 503)
+    }
+
+    @Test(
+        "a program asks for the kind of file system once, and not at all without a state folder",
+        .enabled(if: SystemCalls.isPossible, "strace is not installed"))
+    func cost() throws {
+        func count(_ program: String, _ input: String) throws -> Int {
+            let installation = try Endpoint.installation()
+            let (traced, _) = try SystemCalls.of(
+                Programs.path(program), ["statfs"], input: Array(input.utf8),
+                environment: installation.environment)
+            return traced.calls.count { $0.text(0) == installation.state.path }
+        }
+        // `health` and `status` also ask how much room there is.
+        for endpoint in Endpoint.alone where !["health", "status"].contains(endpoint.program) {
+            #expect(
+                try count(endpoint.program, Self.event(for: endpoint)) <= 1, "\(endpoint.program)")
+        }
+        #expect(try count("register", Self.registration) == 1)
+        #expect(try count("check-turns", "") == 1)
+        #expect(try count("register", #"{"method": "GET", "path": "/register"}"#) == 0)
+        #expect(try count("front", #"{"method": "GET", "path": "/nowhere"}"#) == 0)
+    }
+}
+
+/// Answers that only network file systems give.
+@Suite(.enabled(if: SystemCalls.isPossible, "strace is not installed"))
+struct NetworkStorageTests {
+    private func register(
+        _ installation: Installation, _ options: [String]
+    ) throws -> Answer {
+        let event =
+            #"{"method": "POST", "path": "/register", "headers": {"X-API-Key": "\#(Endpoint.key)"}, "#
+            + #""body": {"user_id": "1783478", "device_token": "\#(Endpoint.token)"}}"#
+        let ended = try Programs.start(
+            at: SystemCalls.tracer,
+            ["-qq", "-o", "/dev/null"] + options + ["--", Programs.path("register")],
+            input: Array(event.utf8),
+            entries: installation.environment.map { "\($0.key)=\($0.value)" }
+        ).end()
+        return try Answer(event: ended.stdout)
+    }
+
+    @Test(
+        "a file system that is away is 503, as it may be back soon",
+        arguments: ["ENOTCONN", "ECONNABORTED"])
+    func away(error: String) throws {
+        let answer = try register(
+            Endpoint.installation(), ["-e", "trace=fsync", "-e", "inject=fsync:error=\(error)"])
+        #expect(answer.status == 503)
+        #expect(answer.headers["retry-after"] == "5")
+    }
+
+    @Test(
+        "a file that another machine replaced while it was read is read again",
+        arguments: ["ESTALE", "ENOENT", "EBADF"])
+    func replaced(error: String) throws {
+        let installation = try Endpoint.installation()
+        let answer = try register(
+            installation,
+            [
+                "-P", "\(installation.state.path)/version.json", "-e", "trace=read", "-e",
+                "inject=read:error=\(error):when=1",
+            ])
+        #expect(answer.status == 200)
+    }
+
+    @Test("a document that seems to be missing while it is replaced is looked for again")
+    func missing() throws {
+        let installation = try Endpoint.installation()
+        #expect(try register(installation, ["-e", "trace=none"]).status == 200)
+        let name = try #require(
+            installation.state.files().keys.first { $0.hasSuffix("/1783478.json") })
+        let ended = try Programs.start(
+            at: SystemCalls.tracer,
+            [
+                "-qq", "-o", "/dev/null", "-P", "\(installation.state.path)/\(name)", "-e",
+                "trace=openat,open", "-e", "inject=openat,open:error=ENOENT:when=1..3", "--",
+                Programs.path("devices-list"),
+            ],
+            input: Array(
+                #"{"method": "GET", "path": "/api/devices", "headers": {"X-API-Key": "\#(Endpoint.key)"}}"#
+                    .utf8),
+            entries: installation.environment.map { "\($0.key)=\($0.value)" }
+        ).end()
+        #expect(try Answer(event: ended.stdout).status == 200, "\(ended.stderr)")
+    }
+
+    @Test("who was elected is read with the lock held, and on disk before anything else is done")
+    func elected() throws {
+        let installation = try Endpoint.installation(environment: ["DELIVER_LINGER_SECONDS": "0"])
+        let path = "\(installation.state.path)/spool/apns/drainer.lock"
+        // After an orderly end, the term goes on.
+        for _ in 0...1 {
+            #expect(
+                try Programs.run("deliver", environment: installation.environment).exitCode == 0)
+        }
+        let (traced, ended) = try SystemCalls.of(
+            Programs.path("deliver"),
+            ["openat", "open", "flock", "pwrite64", "fdatasync", "close"],
+            input: [], environment: installation.environment)
+        #expect(ended.exitCode == 0, "\(ended.stderr)")
+        let calls = traced.calls
+        let first = try #require(calls.firstIndex { $0.text(0) == path })
+        let descriptor = try #require(calls[first].result)
+        let locked = try #require(
+            calls[first...].firstIndex {
+                $0.name == "flock" && $0.arguments.hasPrefix("\(descriptor),") && $0.result == 0
+            })
+        let after = calls[locked...]
+        let opened = try #require(after.firstIndex { $0.text(0) == path })
+        let written = try #require(
+            after.firstIndex {
+                $0.name == "pwrite64" && $0.arguments.hasPrefix("\(descriptor),")
+            })
+        #expect(opened < written)
+        let next = calls[(written + 1)...].first { $0.name != "close" }
+        #expect(next?.name == "fdatasync")
+        #expect(next?.arguments == "\(descriptor)")
+    }
+}
+
+/// What `storage-test` takes, and what it leaves.
+@Suite struct StorageTestArgumentTests {
+    @Test("arguments that are no state folder start nothing")
+    func arguments() throws {
+        let folder = TemporaryFolder()
+        try folder.write("x", to: "file")
+        for arguments in [
+            [], ["relative"], [folder.path, folder.path, folder.path], ["\(folder.path)/missing"],
+            ["\(folder.path)/file"], [folder.path, folder.path],
+            [folder.path, "\(folder.path)/no"],
+        ] {
+            let ended = try Programs.run("storage-test", arguments, environment: [:])
+            #expect(ended.exitCode == 100, "\(arguments): \(ended.stderr)")
+            #expect(ended.stderr.hasPrefix("storage-test: "), "\(arguments)")
+            #expect(ended.stdout == "")
+        }
+        #expect(Array(folder.files().keys) == ["file"])
+    }
+
+    @Test("a signal ends it, without a record and without remains")
+    func signal() throws {
+        let folder = TemporaryFolder()
+        let program = try Programs.start("storage-test", [folder.path], entries: [])
+        while try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty {}
+        program.send(SIGTERM)
+        let ended = try program.end()
+        #expect(ended.exitCode == 111)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+    }
+}
+
+/// Whether this machine lets us mount a folder a second time.
+private let canMount =
+    getuid() == 0 && FileManager.default.fileExists(atPath: "/dev/fuse")
+    && FileManager.default.isExecutableFile(atPath: "/usr/bin/bindfs")
+    && FullDiskTests.isPossible
+
+/// A real file system that is not local: bindfs, which shows a folder elsewhere. Two of its mounts know nothing
+/// of each other's locks.
+@Suite(
+    .enabled(
+        if: canMount,
+        "these tests mount a folder, which needs the superuser's rights, /dev/fuse and bindfs"))
+struct MountedStorageTests {
+    /// Runs commands of a shell where their mounts concern nobody else, with a folder that is mounted at `$1/a`
+    /// and `$1/b`.
+    private func run(_ script: String, in installation: Installation) throws -> EndedProgram {
+        let folder = installation.state.path
+        let given = "\(folder)/given"
+        let mounts = """
+            set -e
+            mkdir "$1/a" "$1/b"
+            for place in a b; do bindfs -o fsname=test "$1/given" "$1/$place"; done
+            """
+        try FileManager.default.createDirectory(atPath: given, withIntermediateDirectories: true)
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder)
+        where name != "given" {
+            try FileManager.default.moveItem(
+                atPath: "\(folder)/\(name)", toPath: "\(given)/\(name)")
+        }
+        let environment = installation.environment.merging(["TURNSTONE_STATE": "\(folder)/a"]) {
+            $1
+        }
+        return try Programs.start(
+            at: "/usr/bin/unshare",
+            [
+                "--mount", "/bin/sh", "-c", "\(mounts)\n\(script)\numount \"$1/a\" \"$1/b\"", "sh",
+                folder, Programs.folder,
+            ],
+            entries: environment.map { "\($0.key)=\($0.value)" } + ["PATH=/usr/bin:/bin"]
+        ).end()
+    }
+
+    private static let register =
+        #"printf '%s' '{"method": "POST", "path": "/register", "headers": {"X-API-Key": "\#(Endpoint.key)"}, "#
+        + #""body": {"user_id": "1783478", "device_token": "\#(Endpoint.token)"}}' | "$2/register""#
+
+    private func statuses(_ ended: EndedProgram) -> [Int?] {
+        ended.stdout.split(separator: "\n").filter { $0.hasPrefix("{") }
+            .map { try? Answer(event: "\($0)\n").status }
+    }
+
+    @Test("with one mount, programs refuse until storage-test has passed")
+    func oneMount() throws {
+        let ended = try run(
+            """
+            \(Self.register)
+            "$2/storage-test" "$1/a"
+            \(Self.register)
+            """, in: try Endpoint.installation())
+        #expect(statuses(ended) == [503, 200], "\(ended.stdout) \(ended.stderr)")
+    }
+
+    @Test("two mounts that do not know each other's locks are refused, and a record is withdrawn")
+    func twoMounts() throws {
+        let ended = try run(
+            """
+            "$2/storage-test" "$1/a"
+            \(Self.register)
+            "$2/storage-test" "$1/a" "$1/b" || echo "exit $?"
+            \(Self.register)
+            """, in: try Endpoint.installation())
+        #expect(statuses(ended) == [200, 503], "\(ended.stdout) \(ended.stderr)")
+        #expect(ended.stdout.contains("exit 100"))
+        #expect(
+            ended.stdout.contains(
+                "not ok a lock excludes others, and ends with its holder: two processes held it at once"
+            ), "\(ended.stdout)")
+    }
+}

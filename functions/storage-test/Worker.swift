@@ -1,0 +1,332 @@
+import Store
+import Turnstone
+import Unix
+
+/// One of the two processes: does with its mount what it reads on standard input, a command a line, and answers
+/// each with a line.
+struct Worker {
+    private let folder: String
+    private var lock: FileDescriptor?
+    private var pending: [UInt8] = []
+
+    init(in folder: String) { self.folder = folder }
+
+    mutating func run() -> Never {
+        while let line = nextLine() {
+            let words = line.split(separator: " ").map(String.init)
+            var reply: String
+            do throws(Obstacle) { reply = "ok \(try answer(words))" } catch {
+                switch error {
+                case .broken(let sentence): reply = "broken \(sentence)"
+                case .untried(let sentence, true): reply = "later \(sentence)"
+                case .untried(let sentence, false): reply = "never \(sentence)"
+                }
+            }
+            say(reply)
+        }
+        ThisProcess.exit(0)
+    }
+
+    private mutating func nextLine() -> String? {
+        while true {
+            if let end = pending.firstIndex(of: UInt8(ascii: "\n")) {
+                defer { pending = Array(pending[(end + 1)...]) }
+                return String(decoding: pending[..<end], as: UTF8.self)
+            }
+            do throws(SystemError) {
+                let more = try StandardStreams.readInput(upTo: 4096)
+                if more.isEmpty { return nil }
+                pending += more
+            } catch { return nil }
+        }
+    }
+
+    private func say(_ reply: String) {
+        do throws(SystemError) { try StandardStreams.writeOutput(Array("\(reply)\n".utf8)) } catch {
+            ThisProcess.exit(111)
+        }
+    }
+
+    private func path(_ name: String) -> String { "\(folder)/\(name)" }
+
+    private mutating func answer(_ words: [String]) throws(Obstacle) -> String {
+        let name = words.count > 1 ? words[1] : ""
+        let number = words.last.flatMap { Int($0) } ?? 0
+        switch words.first {
+        // Locks, step by step.
+        case "open":
+            lock = try tried(FileDescriptor.open(path(name), .update))
+            return ""
+        case "lock":
+            guard let lock else { return "" }
+            return try tried(lock.lock(patience: .milliseconds(Int64(number)))) ? "yes" : "no"
+        case "unlock":
+            lock?.unlock()
+            return ""
+        case "named":
+            return try tried { () throws(SystemError) in try lock?.isNamed() == true }
+                ? "yes" : "no"
+        case "still":
+            return try tried { () throws(SystemError) in try lock?.isStill(at: path(name)) == true }
+                ? "yes" : "no"
+        case "remove":
+            Files.remove(path(name))
+            return ""
+        // Single files.
+        case "write":
+            try tried(Files.replace(path(name), with: Array("\(number)\n".utf8)))
+            return ""
+        case "blank":
+            try tried(Files.replace(path(name), with: [UInt8](repeating: 0, count: number)))
+            return ""
+        case "folder":
+            try tried(Files.makeFolder(path(name)))
+            return ""
+        case "lines": return "\(try lines(name))"
+        case "read": return try read(name).map { "\($0)" } ?? "missing"
+        case "inode": return "\(try tried(FileDescriptor.open(path(name), .read).identity()).inode)"
+        case "time": return "\(try clockDistance(name))"
+        // Races.
+        case "replace": return try replace(name, rounds: number)
+        case "append": return try append(name, rounds: number, opensFirst: words.contains("first"))
+        case "share": return try share(name, rounds: number, place: words.contains("left") ? 0 : 1)
+        case "publish": return try publish(name, rounds: number)
+        case "follow": return try follow(name, last: number)
+        case "accept": return try accept(name, rounds: number)
+        case "take": return try take(name, count: number)
+        default: throw .untried("an unknown command", isTemporary: false)
+        }
+    }
+
+    /// Tells the other side, once in a while, that this one is alive.
+    private func breathe(_ round: Int) {
+        if round % 20 == 0 { say("alive") }
+    }
+
+    private func read(_ name: String) throws(Obstacle) -> Int? {
+        let found = try tried(Files.contents(path(name)))
+        guard let bytes = found else { return nil }
+        guard bytes.last == UInt8(ascii: "\n"),
+            let number = Int(String(decoding: bytes.dropLast(), as: UTF8.self))
+        else {
+            throw .broken("a file that was written whole was read as \(bytes.count) other bytes")
+        }
+        return number
+    }
+
+    /// How many milliseconds the file system's clock is ahead of this machine's.
+    private func clockDistance(_ name: String) throws(Obstacle) -> Int64 {
+        let before = Timestamp.systemNow.milliseconds
+        let changed = try tried { () throws(SystemError) in
+            let file = try FileDescriptor.open(path(name), .truncate)
+            try file.write([UInt8(ascii: "\n")])
+            try file.synchronize()
+            return try FileDescriptor.open(path(name), .read).changed()
+        }
+        let after = Timestamp.systemNow.milliseconds
+        return changed < before ? changed - before : max(0, changed - after)
+    }
+}
+
+// The races. The other process does the same at the same time.
+
+extension Worker {
+    /// Runs `body` with the lock of a name held, as the programs lock a document.
+    private func holding<Result>(
+        _ name: String, _ body: () throws(Obstacle) -> Result
+    ) throws(Obstacle) -> Result {
+        let file = try locked(name)
+        defer { file.unlock() }
+        return try body()
+    }
+
+    private func locked(_ name: String) throws(Obstacle) -> FileDescriptor {
+        let file = try tried(FileDescriptor.open(path("\(name).lock"), .update))
+        guard try tried(file.lock(patience: .seconds(30))) else {
+            throw .broken("a lock that others hold for an instant was not free within 30 s")
+        }
+        return file
+    }
+
+    /// Adds 1 to a number, as the programs change a document.
+    private func replace(_ name: String, rounds: Int) throws(Obstacle) -> String {
+        var last = 0
+        for round in 1...rounds {
+            last = try holding(name) { () throws(Obstacle) in
+                guard let number = try read(name) else {
+                    throw .broken("a file that was committed was missing under its lock")
+                }
+                guard number >= last else {
+                    throw .broken(
+                        "under its lock, a file had its old content: \(number) after \(last)")
+                }
+                try tried(Files.replace(path(name), with: Array("\(number + 1)\n".utf8)))
+                return number + 1
+            }
+            breathe(round)
+        }
+        return "\(last)"
+    }
+
+    private static let line = Array("0123456789abcde\n".utf8)
+
+    /// Appends lines.
+    ///
+    /// - Parameter opensFirst: whether the file is opened before the lock is taken.
+    private func append(_ name: String, rounds: Int, opensFirst: Bool) throws(Obstacle) -> String {
+        for round in 1...rounds {
+            let early = opensFirst ? try tried(FileDescriptor.open(path(name), .append)) : nil
+            try holding(name) { () throws(Obstacle) in
+                try tried { () throws(SystemError) in
+                    let file =
+                        if let early { early } else { try FileDescriptor.open(path(name), .append) }
+                    try file.write(Self.line)
+                    try file.synchronizeData()
+                }
+            }
+            breathe(round)
+        }
+        return ""
+    }
+
+    /// How many lines were appended. They have the same length, so holes and overwritten ones show.
+    private func lines(_ name: String) throws(Obstacle) -> Int {
+        let found = try holding(name) { () throws(Obstacle) in try tried(Files.contents(path(name)))
+        }
+        let bytes = found ?? []
+        for start in stride(from: 0, to: bytes.count, by: Self.line.count)
+        where !bytes[start...].prefix(Self.line.count).elementsEqual(Self.line) {
+            throw .broken("an appended line was overwritten")
+        }
+        return bytes.count / Self.line.count
+    }
+
+    /// Counts in a word of a file that both map as memory.
+    private func share(_ name: String, rounds: Int, place: Int) throws(Obstacle) -> String {
+        var other = Int64(0)
+        for round in 1...rounds {
+            try holding(name) { () throws(Obstacle) in
+                guard
+                    let memory = try tried({ () throws(SystemError) in
+                        try MappedFile(FileDescriptor.open(path(name), .overwrite))
+                    })
+                else { throw .broken("a mapped file was empty") }
+                guard memory[place * 8] == round - 1 else {
+                    throw .broken(
+                        "a word in shared memory was lost: \(memory[place * 8]) instead of \(round - 1)"
+                    )
+                }
+                let seen = memory[8 - place * 8]
+                guard seen >= other else {
+                    throw .broken("shared memory went back from \(other) to \(seen)")
+                }
+                other = seen
+                memory[place * 8] = Int64(round)
+            }
+            breathe(round)
+        }
+        return "\(other)"
+    }
+
+    /// Replaces a file again and again, while the other process reads it.
+    private func publish(_ name: String, rounds: Int) throws(Obstacle) -> String {
+        for round in 1...rounds {
+            try tried(Files.replace(path(name), with: Array("\(round)\n".utf8)))
+            breathe(round)
+        }
+        return ""
+    }
+
+    /// Reads a file without a lock until it has its last content.
+    private func follow(_ name: String, last: Int) throws(Obstacle) -> String {
+        var (known, reads) = (0, 0)
+        var progress = Instant.now
+        while known < last {
+            let number = try readPatiently(name)
+            guard number >= known else {
+                throw .broken("a reader without the lock saw an older file after a newer one")
+            }
+            if number > known { progress = .now }
+            guard Instant.now - progress < .seconds(30) else {
+                throw .broken("a reader did not see a new file within 30 s")
+            }
+            known = number
+            reads += 1
+            breathe(reads)
+        }
+        return "\(reads)"
+    }
+
+    /// Looks for a missing file as often as the programs do: some network file systems say that a file which is
+    /// replaced while it is opened is missing.
+    private func readPatiently(_ name: String) throws(Obstacle) -> Int {
+        var pause: Int64 = 0
+        while pause <= 63 {
+            if let number = try read(name) { return number }
+            sleep(for: .milliseconds(pause))
+            pause = pause * 2 + 1
+        }
+        throw .broken("a reader without the lock found no file while it was replaced")
+    }
+
+    /// Puts files into a folder, as the programs accept notifications.
+    private func accept(_ name: String, rounds: Int) throws(Obstacle) -> String {
+        for round in 1...rounds {
+            try tried { () throws(SystemError) in
+                let file = try FileDescriptor.open(path("\(name)/new.\(round)"), .truncate)
+                try file.write(Array("\(round)\n".utf8))
+                try file.synchronize()
+                try Files.rename(path("\(name)/new.\(round)"), path("\(name)/ready/\(round)"))
+                try Files.synchronizeFolder(path("\(name)/ready"))
+            }
+            breathe(round)
+        }
+        return ""
+    }
+
+    /// Lists the folder and takes what is in it, until it has all.
+    private func take(_ name: String, count: Int) throws(Obstacle) -> String {
+        var taken: Set<Int> = []
+        var (progress, rounds) = (Instant.now, 0)
+        while taken.count < count {
+            for file in try tried(Files.names(in: path("\(name)/ready"))) {
+                guard let number = Int(file), !taken.contains(number) else { continue }
+                let found = try read("\(name)/ready/\(file)")
+                guard found == number else {
+                    throw .broken("a file that was listed could not be read whole")
+                }
+                try tried(
+                    Files.rename(path("\(name)/ready/\(file)"), path("\(name)/taken/\(file)")))
+                taken.insert(number)
+                progress = .now
+            }
+            guard Instant.now - progress < .seconds(30) else {
+                throw .broken("a file that was renamed into a folder was not listed within 30 s")
+            }
+            rounds += 1
+            breathe(rounds)
+        }
+        return "\(taken.count)"
+    }
+}
+
+/// Does a system call. An error that says nothing about the file system, such as a full disk, only ends the trial.
+func tried<Result>(
+    _ work: @autoclosure () throws(SystemError) -> Result
+) throws(Obstacle) -> Result {
+    do throws(SystemError) { return try work() } catch { throw obstacle(error) }
+}
+
+func tried<Result>(_ work: () throws(SystemError) -> Result) throws(Obstacle) -> Result {
+    do throws(SystemError) { return try work() } catch { throw obstacle(error) }
+}
+
+private func obstacle(_ error: SystemError) -> Obstacle {
+    let sentence = "unable to \(error.call) \(error.path): \(error.reason)"
+    switch error.errno.name {
+    case "ENOSPC", "EDQUOT", "EMFILE", "ENFILE", "ENOMEM":
+        return .untried(sentence, isTemporary: true)
+    case "EACCES", "EPERM", "EROFS": return .untried(sentence, isTemporary: false)
+    default: return .broken(sentence)
+    }
+}
