@@ -1,0 +1,370 @@
+"""Two machines that share a state folder. infra/checks/machines starts it, with the programs and juicefs."""
+
+import concurrent.futures
+import contextlib
+import glob
+import json
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+from ground import Ground, check, token
+
+PROGRAMS, JUICEFS = sys.argv[1:3]
+IS_LONG = "--long" in sys.argv
+# Two mounts of another file system, which must be refused.
+MOUNTS = sys.argv[sys.argv.index("--refused") + 1:][:2] if "--refused" in sys.argv else []
+PLAYERS = 1000 if IS_LONG else 60
+NOTIFIES = 1000 if IS_LONG else 60
+WATCHED, MOVES = (200, 10) if IS_LONG else (30, 4)
+KILLS = 60 if IS_LONG else 20
+
+
+def both(pool, work, items):
+    """Does work(host, item) on both machines at once for each item; the results by item."""
+    futures = [(item, pool.submit(work, host, item)) for item in items for host in random.sample([0, 1], 2)]
+    results = {}
+    for item, future in futures:
+        results.setdefault(item, []).append(future.result())
+    return results
+
+
+def players_at_once(ground, pool):
+    players = list(range(1001, 1001 + PLAYERS))
+    list(pool.map(ground.key, players))
+    for player in players:
+        ground.simulator.do(do="player", player=player)
+    start = time.monotonic()
+    results = both(pool, lambda host, player: ground.register(host, player, token(player, host)), players)
+    taken = time.monotonic() - start
+    statuses = [status for answers in results.values() for status, _, _ in answers]
+    claim = f"{ground.name}: {PLAYERS} new players, each registered from both hosts at once"
+    bad = [answer for answers in results.values() for answer in answers if answer[0] != 200]
+    check(f"{claim}: all answered 200, {len(statuses) / taken:.0f} a second", not bad, bad[:3])
+    unlisted = set(players) - ground.watched()
+    check(f"{claim}: none without a record", not unlisted, sorted(unlisted)[:5])
+    lost = []
+    for player in players:
+        path = glob.glob(f"{ground.folders[1]}/users/??/{player}.json")
+        tokens = {d["token"] for d in json.load(open(path[0]))["devices"]} if path else set()
+        if tokens != {token(player, 0), token(player, 1)}:
+            lost.append(player)
+    check(f"{claim}: no device lost", not lost, lost[:5])
+    before = ground.looks()
+    for _ in range(2):
+        ground.advance(31)
+        for process in [ground.start(host, "check-turns") for host in (0, 1, 0, 1)]:
+            process.communicate(timeout=300)
+    after = ground.looks()
+    looks = [after.get(str(p), 0) - before.get(str(p), 0) for p in players]
+    check(f"{claim}: none unwatched", min(looks) >= 1, f"{looks.count(0)} were not looked at")
+    check(f"{claim}: looks at most 1.02 of those due", sum(looks) <= 1.02 * 2 * PLAYERS, f"{sum(looks)} of {2 * PLAYERS}")
+
+
+def notifies(ground, pool):
+    player = 1001
+    status, body, err = ground.register(0, player, token(player, 0))
+    assert status == 200, (status, body, err)
+    before = len(ground.pushes())
+
+    def notify(host, number):
+        return ground.request(
+            host, "notify", "POST", "/api/notify",
+            {"users": [str(player)], "title": f"m{number}", "idempotency_key": f"k{number}"},
+            ground.server)
+
+    results = both(pool, notify, list(range(NOTIFIES)))
+    claim = f"{ground.name}: {NOTIFIES} notifies, each with the same key from both hosts"
+    bad = [answer for answers in results.values() for answer in answers if answer[0] not in (200, 202)]
+    check(f"{claim}: all accepted", not bad, bad[:3])
+    ids = [{body.get("id") for _, body, _ in answers if isinstance(body, dict)} for answers in results.values()]
+    check(f"{claim}: one message each", all(len(one) == 1 for one in ids), [one for one in ids if len(one) != 1][:3])
+    for _ in range(3):
+        for process in [ground.start(host, "deliver") for host in (0, 1)]:
+            process.communicate(timeout=300)
+    titles = {}
+    for push in ground.pushes()[before:]:
+        alert = push["payload"]["aps"].get("alert")
+        if isinstance(alert, dict):
+            # A message goes to each of the user's devices.
+            place = (push["token"], alert.get("title"))
+            titles[place] = titles.get(place, 0) + 1
+    devices = {place[0] for place in titles}
+    wanted = {(device, f"m{number}") for device in devices for number in range(NOTIFIES)}
+    check(f"{claim}: none lost", devices and wanted <= set(titles), sorted(wanted - set(titles))[:5])
+    doubled = [place for place, count in titles.items() if count > 1]
+    check(f"{claim}: none doubled", not doubled, doubled[:5])
+
+
+def moves(ground, pool):
+    players = list(range(5001, 5001 + WATCHED))
+    list(pool.map(ground.key, players))
+    for player in players:
+        ground.simulator.do(do="game", game=player, black=player, white=player + 100_000)
+    results = both(pool, lambda host, player: ground.register(host, player, token(player)), players)
+    bad = [answer for answers in results.values() for answer in answers if answer[0] != 200]
+    assert not bad, bad[:3]
+    ground.advance(31)
+    ground.look_and_deliver()
+    start, looked = len(ground.pushes()), ground.looks()
+    codes = []
+    for _ in range(MOVES):
+        for player in players:
+            ground.simulator.do(do="move", player=player)
+        ground.advance(31)
+        for program in ("check-turns", "deliver"):
+            processes = [ground.start(host, program) for _ in range(4) for host in (0, 1)]
+            for process in processes:
+                out, err = process.communicate(timeout=300)
+                if process.returncode != 0:
+                    codes.append((program, process.returncode, err.decode()[-300:]))
+    # What a cycle that found the lock held has left.
+    ground.look_and_deliver()
+    claim = f"{ground.name}: check-turns four times on both hosts, {WATCHED} players, {MOVES} moves"
+    told = {}
+    for push in ground.pushes()[start:]:
+        if "alert" in push["payload"]["aps"] and push["token"] in {token(p) for p in players}:
+            told[push["token"]] = told.get(push["token"], 0) + 1
+    wrong = {place: count for place, count in told.items() if count != MOVES}
+    check(f"{claim}: every program ends with 0", not codes, codes[:3])
+    check(f"{claim}: {WATCHED * MOVES} notices, never two", len(told) == WATCHED and not wrong,
+          f"{sum(told.values())} to {len(told)} players; {len(wrong)} with another number")
+    after = ground.looks()
+    looks = sum(after.get(str(p), 0) - looked.get(str(p), 0) for p in players)
+    check(f"{claim}: looks at most 1.02 of those due", looks <= 1.02 * WATCHED * MOVES, f"{looks} of {WATCHED * MOVES}")
+
+
+def kills(ground, pool):
+    """Registrations on both hosts, with programs killed at random moments on the way. Who was answered is looked
+    at in the next cycle, whatever was killed, and has no device less than was answered."""
+    seed = int(os.environ.get("TURNSTONE_SEED", random.randrange(1 << 30)))
+    chance = random.Random(seed)
+    players = list(range(8001, 8011))
+    for player in players:
+        ground.key(player)
+        ground.simulator.do(do="player", player=player)
+    answered = {player: set() for player in players}
+    claim = f"{ground.name}: {KILLS} rounds of registrations and removals with kills on both hosts (seed {seed})"
+    unwatched, lost = [], []
+    longest = 0.05
+    for turn in range(KILLS):
+        processes = []
+        for player in chance.sample(players, 4):
+            for host in (0, 1):
+                one = token(player, chance.randrange(3))
+                if chance.random() < 0.25:
+                    event = {"method": "DELETE", "path": f"/register/{one}", "headers": {"X-API-Key": ground.keys[player]}}
+                    kind = "removal"
+                else:
+                    event = {"method": "POST", "path": "/register", "headers": {"X-API-Key": ground.keys[player]},
+                             "body": {"user_id": str(player), "device_token": one}}
+                    kind = "registration"
+                processes.append((kind, player, one, ground.start(host, "register", event)))
+        cycles = [ground.start(host, "check-turns") for host in (0, 1)]
+        began = time.monotonic()
+        for _, _, _, process in processes:
+            if chance.random() < 0.5:
+                time.sleep(chance.random() * longest / 4)
+                process.kill()
+        chance.choice(cycles).kill()
+        touched = {}
+        for kind, player, one, process in processes:
+            out, _ = process.communicate(timeout=120)
+            is_answered = b'"statusCode":200' in out
+            # Two requests about one token at once: either may have been the last one.
+            touched.setdefault((player, one), []).append((kind, is_answered))
+        longest = max(longest, min(2, time.monotonic() - began))
+        for process in cycles:
+            process.communicate(timeout=300)
+        for (player, one), done in touched.items():
+            if all(kind == "registration" for kind, _ in done) and any(is_answered for _, is_answered in done):
+                answered[player].add(one)
+            elif any(kind == "removal" for kind, _ in done):
+                answered[player].discard(one)
+        ground.advance(31)
+        before = ground.looks()
+        ground.look_and_deliver(deliver=False)
+        after = ground.looks()
+        for player in players:
+            path = glob.glob(f"{ground.folders[0]}/users/??/{player}.json")
+            tokens = {d["token"] for d in json.load(open(path[0]))["devices"]} if path else set()
+            if not answered[player] <= tokens:
+                lost.append((turn, player))
+            if tokens and after.get(str(player), 0) == before.get(str(player), 0):
+                unwatched.append((turn, player))
+            if tokens and player not in ground.watched():
+                unwatched.append((turn, player, "no record"))
+    check(f"{claim}: no device lost", not lost, lost[:5])
+    check(f"{claim}: nobody with a device is ever unwatched", not unwatched, unwatched[:5])
+
+
+def thaw(ground, pool):
+    """A cycle that stands still while another host takes over its slot, and thaws."""
+    players = list(range(9001, 9006))
+    for player in players:
+        ground.key(player)
+        ground.simulator.do(do="game", game=player, black=player, white=player + 100_000)
+        assert ground.register(0, player, token(player))[0] == 200
+    ground.advance(31)
+    ground.look_and_deliver()
+    claim = f"{ground.name}: a cycle that is stopped in the middle, and goes on"
+    start = len(ground.pushes())
+    for player in players:
+        ground.simulator.do(do="move", player=player)
+        ground.simulator.do(do="ogs-fault", kind="delay", ms=700, player=player)
+    ground.advance(31)
+    cycle = ground.start(0, "check-turns")
+    time.sleep(0.4)
+    os.kill(cycle.pid, signal.SIGSTOP)
+    other = ground.run(1, "check-turns")
+    os.kill(cycle.pid, signal.SIGCONT)
+    cycle.communicate(timeout=120)
+    ground.simulator.do(do="clear")
+    ground.advance(31)
+    ground.look_and_deliver()
+    told = [p["token"] for p in ground.pushes()[start:] if "alert" in p["payload"]["aps"]]
+    check(f"{claim}: the other host's cycle ends with 0", other[0] == 0, other)
+    check(f"{claim}: each turn told once", sorted(told) == sorted(token(p) for p in players), told)
+
+
+def documents(ground):
+    broken = []
+    for path in glob.glob(f"{ground.folders[0]}/**/*.json", recursive=True):
+        try:
+            json.load(open(path))
+        except ValueError:
+            broken.append(path)
+    aside = glob.glob(f"{ground.folders[0]}/**/*.corrupt-*", recursive=True)
+    check(f"{ground.name}: every document parses, none was set aside", not broken and not aside, (broken + aside)[:5])
+
+
+def trial(name, folders, folder):
+    ground = Ground(PROGRAMS, name, folders, folder)
+    try:
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            for row in (players_at_once, notifies, moves, kills, thaw):
+                row(ground, pool)
+        documents(ground)
+    finally:
+        ground.end()
+
+
+def storage_test(*folders):
+    """The exit code, and the last line of what it printed."""
+    done = subprocess.run([f"{PROGRAMS}/storage-test", *folders], capture_output=True, text=True, timeout=1800)
+    lines = (done.stdout + done.stderr).strip().splitlines()
+    return done.returncode, lines[-1] if lines else ""
+
+
+def refused(name, folders):
+    """Two mounts on which storage-test must find a broken promise, and then no program may work."""
+    code, line = storage_test(*folders)
+    check(f"{name}: storage-test refuses two mounts", code == 100 and line.startswith("not ok"), (code, line))
+    print(f"# {name}: {line}", flush=True)
+    environment = {"PATH": os.environ["PATH"], "TURNSTONE_STATE": folders[0], "TURNSTONE_CONFIG": "/dev/null",
+                   "TURNSTONE_SERVER_KEY": "s" * 32}
+    for program in ("register", "users-by-token", "notify", "health", "check-turns", "deliver", "deliver-web"):
+        event = {
+            "health": '{"method": "GET", "path": "/health"}',
+            "register": '{"method": "POST", "path": "/register", "headers": {"X-API-Key": "' + "0" * 64 + '"}, "body": '
+                        '{"user_id": "1", "device_token": "' + "0" * 64 + '"}}',
+            "users-by-token": '{"method": "GET", "path": "/users-by-token/' + "0" * 64 + '", "headers": {"X-API-Key": "'
+                              + "0" * 64 + '"}}',
+            "notify": '{"method": "POST", "path": "/api/notify", "headers": {"Authorization": "Key ' + "s" * 32 + '"}, '
+                      '"body": {"users": ["1"], "title": "x"}}',
+        }.get(program, "")
+        done = subprocess.run([f"{PROGRAMS}/{program}"], input=event, capture_output=True, text=True, env=environment)
+        is_refused = '"statusCode":503' in done.stdout if event else done.returncode == 100
+        check(f"{name}: {program} refuses to work and names the command",
+              is_refused and "Run: storage-test" in done.stdout + done.stderr, (done.returncode, done.stdout, done.stderr))
+    left = sorted(os.listdir(folders[0]))
+    check(f"{name}: nothing was written", not left, left)
+
+
+@contextlib.contextmanager
+def juicefs(folder, options):
+    """Two mounts of a fresh volume."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    redis = subprocess.Popen(
+        ["redis-server", "--bind", "127.0.0.1", "--port", str(port), "--save", "", "--dir", folder],
+        stdout=subprocess.DEVNULL)
+    address = f"redis://127.0.0.1:{port}/1"
+    mounts, processes = [f"{folder}/mount-{host}" for host in "ab"], []
+    try:
+        for _ in range(100):
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                break
+            time.sleep(0.05)
+        os.makedirs(f"{folder}/objects")
+        subprocess.run(
+            [JUICEFS, "format", address, "turnstone", "--storage", "file", "--bucket", f"{folder}/objects/",
+             "--trash-days", "0"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for mount in mounts:
+            os.makedirs(mount)
+            processes.append(subprocess.Popen(
+                [JUICEFS, "mount", address, mount, "--no-usage-report", "--cache-dir", f"{mount}.cache", *options],
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True))
+        for mount in mounts:
+            for _ in range(200):
+                if os.path.ismount(mount):
+                    break
+                time.sleep(0.1)
+            else:
+                raise RuntimeError("juicefs does not mount")
+        yield mounts, processes
+    finally:
+        for mount in mounts:
+            subprocess.run(["umount", "-l", mount], stderr=subprocess.DEVNULL)
+        for process in processes:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=20)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        redis.terminate()
+        redis.wait()
+
+
+CACHES = {"with its default caches": [], "without caches": ["--entry-cache", "0", "--dir-entry-cache", "0", "--attr-cache", "0"]}
+
+
+def main():
+    folder = tempfile.mkdtemp(prefix="turnstone-machines.")
+    try:
+        local = f"{folder}/local"
+        os.makedirs(local)
+        check("this machine's file system: storage-test passes", storage_test(local)[0] == 0)
+        trial("this machine's file system", [local, local], folder)
+        for name, options in CACHES.items():
+            name = f"JuiceFS {name}"
+            place = tempfile.mkdtemp(dir=folder)
+            try:
+                with juicefs(place, options) as (mounts, _):
+                    states = [f"{mount}/state" for mount in mounts]
+                    os.makedirs(states[0])
+                    refused(name, states)
+                    # One machine may use it.
+                    code, line = storage_test(states[0])
+                    check(f"{name}, one mount: storage-test passes", code == 0, (code, line))
+                    if options:
+                        trial(f"{name}, one mount", [states[0], states[0]], place)
+            except RuntimeError as error:
+                print(f"skipped: {name}: {error}")
+        if MOUNTS:
+            states = [tempfile.mkdtemp(dir=MOUNTS[0])]
+            states.append(f"{MOUNTS[1]}/{os.path.basename(states[0])}")
+            refused(f"the mounts {' and '.join(MOUNTS)}", states)
+            shutil.rmtree(states[0], ignore_errors=True)
+        print("ok everything was tried")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+main()
