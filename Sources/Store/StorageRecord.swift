@@ -89,25 +89,31 @@ extension State {
         let system = try systemCalls(FileSystem(at: folder))
         guard !system.isLocal else { return }
         let mount = try systemCalls(Mount(at: folder))
-        guard let reason = try faultOfStorage(mount) else { return }
+        guard !mount.isLocal, let fault = try faultOfStorage(mount) else { return }
+        let several = "storage-test \(folder) SECOND-MOUNT"
         throw Failure(
             .misconfigured,
             """
-            unable to use \(folder): it is on \(mount.kind), which is not a local file system, and \(reason). \
-            Run: storage-test \(folder) SECOND-MOUNT
+            unable to use \(folder): it is on \(mount.kind), which is not a local file system, and \(fault.reason). \
+            Run: \(fault.isForAnother ? several : "storage-test \(folder), or \(several) if several machines use it")
             """, cause: Self.untested)
     }
 
     /// - Returns: `nil` if the test's record fits.
-    private func faultOfStorage(_ mount: Mount) throws(Failure) -> String? {
+    private func faultOfStorage(
+        _ mount: Mount
+    ) throws(Failure) -> (reason: String, isForAnother: Bool)? {
         guard let record = try StorageRecord.read(in: folder) else {
-            return "storage-test has not passed on it"
+            return ("storage-test has not passed on it", false)
         }
         guard record.mount == mount else {
-            return "storage-test has passed with another mount or other options"
+            return ("storage-test has passed with another mount or other options", false)
         }
         guard record.machine == nil || record.machine == ThisMachine.name else {
-            return "storage-test has passed with one mount, for one machine, which is not this one"
+            return (
+                "storage-test has passed with one mount, for one machine, which is not this one",
+                true
+            )
         }
         return nil
     }

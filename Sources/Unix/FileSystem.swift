@@ -18,20 +18,28 @@ package struct FileSystem: Equatable, Sendable {
     /// `rename` by itself.
     package var isLocal: Bool { Self.local.contains(kind) }
 
-    /// From linux/magic.h, and from the file systems' own sources where it does not list them.
+    /// From linux/magic.h, and from GNU coreutils' stat.c where it does not list them.
     private static let local: [Int64] = [
         0xEF53,  // ext2, ext3, ext4
         0x5846_5342,  // xfs
         0x9123_683E,  // btrfs
         0x0102_1994,  // tmpfs
         0x8584_58F6,  // ramfs
-        0x794C_7630,  // overlayfs
+        0x794C_7630,  // overlayfs, of most containers
+        0x6175_6673,  // aufs, of older ones
         0x2FC1_2FC1,  // zfs
         0xF2F5_2010,  // f2fs
         0xCA45_1A4E,  // bcachefs
         0x3153_464A,  // jfs
         0x5265_4973,  // reiserfs
         0x3434,  // nilfs2
+        0x2405_1905,  // ubifs
+        0xF15F,  // ecryptfs
+        0x5346_4846,  // wslfs, of WSL 1
+        0x7366_746E,  // ntfs3
+        0x2011_BAB0,  // exfat
+        0x4D44,  // vfat
+        0x482B,  // hfsplus
     ]
 }
 
@@ -46,6 +54,11 @@ package struct Mount: Equatable, Sendable {
         self.kind = kind
         self.options = options
     }
+
+    /// Whether its files belong to this machine alone, although `statfs(2)` only says that it is a FUSE:
+    /// `fuse-overlayfs`, of containers without root's rights, and disks with a driver outside of the kernel,
+    /// such as `ntfs-3g`.
+    package var isLocal: Bool { kind == "fuse.fuse-overlayfs" || kind == "fuseblk" }
 
     /// The mount that holds a path. If the table does not show it, as in a changed root folder, the kind is
     /// the number of the file system. C: `stat(2)`, `proc(5)` (`/proc/self/mountinfo`).
