@@ -59,6 +59,7 @@ package struct Lock: ~Copyable {
 
     private init(of path: String) throws(Failure) {
         let lockPath = path + ".lock"
+        var removed: Instant?
         while true {
             let file = try systemCalls(Self.open(lockPath))
             let isLocked = try systemCalls(file.lock(patience: Self.patience))
@@ -69,12 +70,20 @@ package struct Lock: ~Copyable {
                     cause: "busy")
             }
             // The previous holder may have removed the file with its document. Then other processes lock a
-            // new file.
-            if try systemCalls(file.isNamed()) {
+            // new file. The number of its names does not tell: NFS and fuse-overlayfs keep one of their own.
+            if try systemCalls(file.isStill(at: lockPath)) {
                 self.file = file
                 Self.acquired += 1
                 return
             }
+            let now = Instant.now
+            guard now - (removed ?? now) < Self.patience else {
+                throw Failure(
+                    .later(seconds: 2),
+                    "unable to lock \(lockPath): it was removed or replaced each time",
+                    cause: "busy")
+            }
+            removed = removed ?? now
         }
     }
 

@@ -142,9 +142,6 @@ package final class FileDescriptor {
         return [0o100000, 0o040000, 0o020000].contains(status.st_mode & 0o170000)
     }
 
-    /// Whether the file still has a name. C: `fstat(2)`.
-    package func isNamed() throws(SystemError) -> Bool { try status().st_nlink > 0 }
-
     /// When the file was last changed, in milliseconds since 1970 by the file system's clock. C: `fstat(2)`.
     package func changed() throws(SystemError) -> Int64 {
         let time = try status().st_mtim

@@ -63,9 +63,6 @@ struct Worker {
         case "unlock":
             lock?.unlock()
             return ""
-        case "named":
-            return try tried { () throws(SystemError) in try lock?.isNamed() == true }
-                ? "yes" : "no"
         case "still":
             return try tried { () throws(SystemError) in try lock?.isStill(at: path(name)) == true }
                 ? "yes" : "no"
