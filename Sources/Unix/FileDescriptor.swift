@@ -59,7 +59,13 @@ package final class FileDescriptor {
     /// Opens a file, close-on-exec; a new file gets mode 0600. C: `open(2)`.
     @export(interface)
     package static func open(_ path: String, _ mode: Mode) throws(SystemError) -> FileDescriptor {
-        let number = retried { cunix_open(path, mode.flags | O_CLOEXEC, 0o600) }
+        var number = retried { cunix_open(path, mode.flags | O_CLOEXEC, 0o600) }
+        // No mode has O_EXCL. A network file system answers this when two machines create a file at once.
+        var attempts = 1
+        while number < 0, Errno.current == .exists, attempts < 100 {
+            attempts += 1
+            number = retried { cunix_open(path, mode.flags | O_CLOEXEC, 0o600) }
+        }
         guard number >= 0 else { throw SystemError("open", path) }
         let file = FileDescriptor(owning: number, path: path)
         if mode.isRegular { try file.requireRegular() }

@@ -224,6 +224,14 @@ struct NetworkStorageTests {
         #expect(answer.status == 200)
     }
 
+    @Test("a file that another machine has just created is opened again")
+    func created() throws {
+        let answer = try register(
+            Endpoint.installation(),
+            ["-e", "trace=openat,open", "-e", "inject=openat,open:error=EEXIST:when=1+2"])
+        #expect(answer.status == 200)
+    }
+
     @Test("a document that seems to be missing while it is replaced is looked for again")
     func missing() throws {
         let installation = try Endpoint.installation()
