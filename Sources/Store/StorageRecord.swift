@@ -81,7 +81,8 @@ extension State {
     /// The cause of ``checkStorage()``'s failure.
     package static let untested = "storage"
 
-    /// Refuses a file system that may belong to several machines, unless `storage-test` has tried it.
+    /// Refuses a file system that may belong to several machines, unless `storage-test` has tried it and its
+    /// clock is this machine's.
     ///
     /// - Throws: misconfigured; the sentence names the command.
     @export(interface)
@@ -89,13 +90,30 @@ extension State {
         let system = try systemCalls(FileSystem(at: folder))
         guard !system.isLocal else { return }
         let mount = try systemCalls(Mount(at: folder))
-        guard !mount.isLocal, let fault = try faultOfStorage(mount) else { return }
+        guard !mount.isLocal else { return }
+        guard let fault = try faultOfStorage(mount) else { return try checkClock() }
         let several = "storage-test \(folder) SECOND-MOUNT"
         throw Failure(
             .misconfigured,
             """
             unable to use \(folder): it is on \(mount.kind), which is not a local file system, and \(fault.reason). \
             Run: \(fault.isForAnother ? several : "storage-test \(folder), or \(several) if several machines use it")
+            """, cause: Self.untested)
+    }
+
+    /// How far the clock of the file system and this machine's may differ. `storage-test` asks for the same.
+    package static let clockTolerance = Interval.minutes(1)
+
+    /// The system's clock counts here, even if `TURNSTONE_NOW` stops that of the programs.
+    private func checkClock() throws(Failure) {
+        guard let ahead = FileSystem.clockDistance(at: StorageRecord.path(in: folder)),
+            abs(ahead) >= Self.clockTolerance.milliseconds
+        else { return }
+        throw Failure(
+            .misconfigured,
+            """
+            unable to use \(folder): the clock of its file system is \(abs(ahead) / 1000) s \
+            \(ahead > 0 ? "ahead of" : "behind") this machine's. Set both by NTP
             """, cause: Self.untested)
     }
 

@@ -148,12 +148,6 @@ package final class FileDescriptor {
         return [0o100000, 0o040000, 0o020000].contains(status.st_mode & 0o170000)
     }
 
-    /// When the file was last changed, in milliseconds since 1970 by the file system's clock. C: `fstat(2)`.
-    package func changed() throws(SystemError) -> Int64 {
-        let time = try status().st_mtim
-        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
-    }
-
     /// Whether this file is the one at `path`; `false` if another file has taken its name. C: `fstat(2)`,
     /// `stat(2)`.
     package func isStill(at path: String) throws(SystemError) -> Bool {

@@ -14,6 +14,21 @@ package struct FileSystem: Equatable, Sendable {
         kind = Int64(UInt32(truncatingIfNeeded: status.f_type))
     }
 
+    /// How many milliseconds its clock is ahead of this machine's, from dating a file of ours anew; `nil` if the
+    /// file cannot be dated. A file system whose clients date files shows no difference. C: `utimensat(2)`.
+    @export(interface)
+    package static func clockDistance(at path: String) -> Int64? {
+        let before = Timestamp.systemNow.milliseconds
+        var status = stat()
+        guard retried({ utimensat(AT_FDCWD, path, nil, 0) }) == 0,
+            retried({ stat(path, &status) }) == 0
+        else { return nil }
+        let after = Timestamp.systemNow.milliseconds
+        let time = status.st_mtim
+        let changed = Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+        return changed < before ? changed - before : max(0, changed - after)
+    }
+
     /// Whether its files belong to this machine alone, so that the kernel keeps the promises of `flock` and
     /// `rename` by itself.
     package var isLocal: Bool { Self.local.contains(kind) }

@@ -13,13 +13,14 @@ import Turnstone
     private static let fuse = "46557365"
 
     private func ended(
-        _ program: String, in environment: [String: String], input: String, kind: String? = fuse
+        _ program: String, in environment: [String: String], input: String, kind: String? = fuse,
+        _ options: [String] = []
     ) throws -> EndedProgram {
         let injection =
             kind.map { ["-e", "inject=statfs:poke_exit=@arg2=\($0)00000000"] } ?? []
         return try Programs.start(
             at: SystemCalls.tracer,
-            ["-qq", "-o", "/dev/null", "-e", "trace=statfs"] + injection
+            ["-qq", "-o", "/dev/null", "-e", "trace=statfs,utimensat"] + injection + options
                 + ["--", Programs.path(program)],
             input: Array(input.utf8), entries: environment.map { "\($0.key)=\($0.value)" }
         ).end()
@@ -157,6 +158,28 @@ import Turnstone
         try FileManager.default.moveItem(
             atPath: "\(folder.path)/storage.copy", toPath: "\(folder.path)/storage.json")
         #expect(try status() == 503)
+    }
+
+    @Test(
+        "a file system's clock that differs by a minute is refused with a sentence",
+        .enabled(if: SystemCalls.isPossible, "strace is not installed"),
+        arguments: [
+            (-600.0, "s behind this"), (-20, nil), (0, nil), (30, nil), (600, "s ahead of"),
+        ] as [(Double, String?)])
+    func clock(distance: Double, sentence: String?) throws {
+        let installation = try Endpoint.installation()
+        let folder = installation.state.path
+        let test = try Programs.run("storage-test", [folder], environment: [:])
+        #expect(test.exitCode == 0, "\(test.stdout) \(test.stderr)")
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date(timeIntervalSinceNow: distance)],
+            ofItemAtPath: "\(folder)/storage.json")
+        let ended = try ended(
+            "register", in: installation.environment, input: Self.registration,
+            ["-e", "inject=utimensat:retval=0"])
+        #expect(try Answer(event: ended.stdout).status == (sentence == nil ? 200 : 503))
+        #expect(ended.stderr.contains(sentence ?? ""), "\(ended.stderr)")
+        if sentence != nil { #expect(ended.stderr.contains("Set both by NTP"), "\(ended.stderr)") }
     }
 
     @Test(

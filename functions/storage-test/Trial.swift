@@ -17,9 +17,6 @@ final class Trial {
     private static let rounds = 1000
     /// Rounds in which they take turns.
     private static let turns = 50
-    /// How far the clocks may differ, in milliseconds.
-    private static let clockTolerance: Int64 = 60_000
-
     init(_ given: [String]) throws(Failure) {
         isShared = given.count > 1
         folders = isShared ? given : [given[0], given[0]]
@@ -164,7 +161,7 @@ extension Trial {
         var farthest: Int64 = 0
         for partner in [left, right] {
             let distance = Int64(try partner.ask("time clock")) ?? 0
-            guard abs(distance) < Self.clockTolerance else {
+            guard abs(distance) < State.clockTolerance.milliseconds else {
                 throw .broken(
                     "it is \(distance > 0 ? "ahead" : "behind") by \(abs(distance) / 1000) s: set the clocks by NTP"
                 )

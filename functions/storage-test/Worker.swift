@@ -113,15 +113,13 @@ struct Worker {
 
     /// How many milliseconds the file system's clock is ahead of this machine's.
     private func clockDistance(_ name: String) throws(Obstacle) -> Int64 {
-        let before = Timestamp.systemNow.milliseconds
-        let changed = try tried { () throws(SystemError) in
-            let file = try FileDescriptor.open(path(name), .truncate)
-            try file.write([UInt8(ascii: "\n")])
-            try file.synchronize()
-            return try FileDescriptor.open(path(name), .read).changed()
+        try tried { () throws(SystemError) in
+            try FileDescriptor.open(path(name), .truncate).synchronize()
         }
-        let after = Timestamp.systemNow.milliseconds
-        return changed < before ? changed - before : max(0, changed - after)
+        guard let distance = FileSystem.clockDistance(at: path(name)) else {
+            throw .broken("a file of ours cannot be dated")
+        }
+        return distance
     }
 }
 

@@ -332,7 +332,66 @@ def juicefs(folder, options):
         redis.wait()
 
 
-CACHES = {"with its default caches": [], "without caches": ["--entry-cache", "0", "--dir-entry-cache", "0", "--attr-cache", "0"]}
+@contextlib.contextmanager
+def moosefs(folder):
+    """Two mounts of a fresh MooseFS. Its servers refuse loopback addresses: they get a network of their own."""
+    if not all(shutil.which(name) for name in ("mfsmaster", "mfschunkserver", "mfsmount", "nsenter", "ip")):
+        raise RuntimeError("moosefs-master, moosefs-chunkserver, moosefs-client and iproute2 are not all installed")
+    network, address = f"{folder}/network", "10.9.9.1"
+    mounts = [f"{folder}/mount-{host}" for host in "ab"]
+
+    def inside(*command, check=True):
+        done = subprocess.run(["nsenter", f"--net={network}", *command], capture_output=True, text=True)
+        if check and done.returncode != 0:
+            raise RuntimeError(f"{command[0]}: {(done.stdout + done.stderr).strip()[-300:]}")
+        return done.returncode
+
+    for place in ["master", "chunks", "disk"]:
+        os.makedirs(f"{folder}/{place}")
+    for mount in mounts:
+        os.makedirs(mount)
+    files = {
+        "network": "", "master/metadata.mfs": "MFSM NEW", "exports.cfg": "* / rw,alldirs,maproot=0:0\n", "disk.cfg": f"{folder}/disk\n",
+        "master.cfg": f"DATA_PATH = {folder}/master\nEXPORTS_FILENAME = {folder}/exports.cfg\nSESSION_SUSTAIN_TIME = 60\n"
+                      + "".join(f"MATO{whom}_LISTEN_HOST = {address}\n" for whom in ("ML", "CS", "CL")),
+        "chunks.cfg": f"DATA_PATH = {folder}/chunks\nHDD_CONF_FILENAME = {folder}/disk.cfg\nHDD_LEAVE_SPACE_DEFAULT = 16MiB\n"
+                      f"MASTER_HOST = {address}\nCSSERV_LISTEN_HOST = {address}\n"}
+    for name, content in files.items():
+        account = "WORKING_USER = root\nWORKING_GROUP = root\nLOCK_MEMORY = 0\n" if name in ("master.cfg", "chunks.cfg") else ""
+        open(f"{folder}/{name}", "w").write(account + content)
+    subprocess.run(["unshare", f"--net={network}", "true"], check=True)
+    try:
+        inside("ip", "link", "set", "lo", "up")
+        inside("ip", "address", "add", f"{address}/32", "dev", "lo")
+        inside("mfsmaster", "-c", f"{folder}/master.cfg", "start")
+        inside("mfschunkserver", "-c", f"{folder}/chunks.cfg", "start")
+        for mount in mounts:
+            inside("mfsmount", mount, "-H", address)
+        for _ in range(100):
+            with contextlib.suppress(OSError):
+                # It can be written once the chunk server has said hello.
+                open(f"{mounts[0]}/probe", "w").write("x")
+                os.remove(f"{mounts[0]}/probe")
+                break
+            time.sleep(0.2)
+        else:
+            raise RuntimeError("MooseFS cannot be written")
+        yield mounts, []
+    finally:
+        for mount in mounts:
+            subprocess.run(["umount", "-l", mount], stderr=subprocess.DEVNULL)
+        inside("mfschunkserver", "-c", f"{folder}/chunks.cfg", "stop", check=False)
+        inside("mfsmaster", "-c", f"{folder}/master.cfg", "stop", check=False)
+        subprocess.run(["umount", network], stderr=subprocess.DEVNULL)
+
+
+NO_CACHES = ["--entry-cache", "0", "--dir-entry-cache", "0", "--attr-cache", "0"]
+# A name, what mounts it twice in a folder, and whether the programs are tried on one of the mounts.
+SHARED = [
+    ("JuiceFS with its default caches", lambda folder: juicefs(folder, []), False),
+    ("JuiceFS without caches", lambda folder: juicefs(folder, NO_CACHES), True),
+    ("MooseFS", moosefs, True),
+]
 
 
 def main():
@@ -342,20 +401,19 @@ def main():
         os.makedirs(local)
         check("this machine's file system: storage-test passes", storage_test(local)[0] == 0)
         trial("this machine's file system", [local, local], folder)
-        for name, options in CACHES.items():
-            name = f"JuiceFS {name}"
+        for name, mounted, is_tried in SHARED:
             place = tempfile.mkdtemp(dir=folder)
             try:
-                with juicefs(place, options) as (mounts, _):
+                with mounted(place) as (mounts, _):
                     states = [f"{mount}/state" for mount in mounts]
                     os.makedirs(states[0])
                     refused(name, states)
                     # One machine may use it.
                     code, line = storage_test(states[0])
                     check(f"{name}, one mount: storage-test passes", code == 0, (code, line))
-                    if options:
+                    if is_tried:
                         trial(f"{name}, one mount", [states[0], states[0]], place)
-            except RuntimeError as error:
+            except (RuntimeError, subprocess.CalledProcessError) as error:
                 print(f"skipped: {name}: {error}")
         if MOUNTS:
             states = [tempfile.mkdtemp(dir=MOUNTS[0])]
