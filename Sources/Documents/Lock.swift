@@ -46,14 +46,16 @@ package struct Lock: ~Copyable {
         _ path: String, _ body: (_ committed: Int64) throws(Failure) -> Result?
     ) throws(Failure) -> Result? {
         let file: FileDescriptor
-        do throws(SystemError) { file = try FileDescriptor.open(path + ".lock", .overwrite) } catch
-        {
+        let lockPath = path + ".lock"
+        do throws(SystemError) { file = try FileDescriptor.open(lockPath, .overwrite) } catch {
             guard error.errno == .noEntry else { throw error.failure }
             return try body(0)
         }
         // Closing the file releases the lock.
         defer { withExtendedLifetime(file) {} }
-        guard try systemCalls(file.tryLock()), try systemCalls(file.isNamed()) else { return nil }
+        guard try systemCalls(file.tryLock()), try systemCalls(file.isStill(at: lockPath)) else {
+            return nil
+        }
         return try body(systemCalls(committedRevision(in: file)))
     }
 
