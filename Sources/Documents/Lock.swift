@@ -79,7 +79,7 @@ package struct Lock: ~Copyable {
                 return
             }
             let now = Instant.now
-            guard now - (removed ?? now) < Self.patience else {
+            guard now - (removed ?? now) <= Self.patience else {
                 throw Failure(
                     .later(seconds: 2),
                     "unable to lock \(lockPath): it was removed or replaced each time",

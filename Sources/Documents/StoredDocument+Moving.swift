@@ -35,6 +35,9 @@ extension StoredDocument {
         guard try target.current(committed: other.committedRevision()).revision == 0 else {
             return false
         }
+        var isMoved = false
+        // A document that is not made leaves nothing behind.
+        defer { if !isMoved { Files.remove("\(target.path).lock") } }
         var stored = try current(committed: own.committedRevision())
         var content = stored.content
         try change(&content)
@@ -51,6 +54,7 @@ extension StoredDocument {
                 try systemCalls(Files.rename(path, target.path))
             }
         }
+        isMoved = true
         other.remember(stored.revision)
         // A process that waits for this lock sees that the file is gone, and makes a new one.
         Files.remove("\(path).lock")

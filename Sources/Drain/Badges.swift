@@ -9,7 +9,9 @@ struct Badges: RunPart {
     let documents: LastDocuments
 
     /// Loads a push that only shows its user's badge.
-    func load(_ push: Push, of user: UserID) throws(Failure) {
+    ///
+    /// - Returns: a verdict if the user has just got another id, or is gone.
+    func load(_ push: Push, of user: UserID) throws(Failure) -> Verdict? {
         let job = push.job
         if !job.isBadgeTaken {
             // Under the lock, because a program that changes the badge accepts the push for it first. A later
@@ -19,21 +21,25 @@ struct Badges: RunPart {
             }
             job.isBadgeTaken = true
         }
-        let badge = try documents.user(user).badge
+        let document = try documents.user(user)
+        guard !document.devices.isEmpty else { return .soon }
+        let badge = document.badge
         var content = job.notification.push
         content.payload = Payload(aps: ["badge": .integer(badge)])
         job.load(content, expires: job.notification.expires)
+        return nil
     }
 
     /// Applies the messages' changes to a user's badge, each message once, and puts the badge into the push.
+    ///
+    /// - Returns: a verdict if the user has just got another id, or is gone.
     func count(
         _ messages: [Notification], in push: Push, of user: UserID
-    ) throws(Failure) {
+    ) throws(Failure) -> Verdict? {
         let changes = messages.filter { $0.badge != nil }
-        guard !changes.isEmpty else { return }
-        let badge = try state.users[user].update { document in
-            // The user may just have got another id: nobody has this one.
-            guard !document.devices.isEmpty else { return document.badge }
+        guard !changes.isEmpty else { return nil }
+        let badge = try state.users[user].update { (document) -> Int64? in
+            guard !document.devices.isEmpty else { return nil }
             for message in changes {
                 if let change = message.badge {
                     document.changeBadge(change, messageID: message.id)
@@ -41,6 +47,8 @@ struct Badges: RunPart {
             }
             return document.badge
         }
+        guard let badge else { return .soon }
         push.setBadge(badge)
+        return nil
     }
 }

@@ -81,9 +81,7 @@ final class Decisions: RunPart {
         }
         switch push.job.notification.cargo {
         case .activity: return try activities.load(push, to: device, of: user)
-        case .badge:
-            try badges.load(push, of: user)
-            return nil
+        case .badge: return try badges.load(push, of: user)
         case .turnBadge: return try turns.loadCorrection(push, to: device, of: user)
         case .release: return try releases.load(push, to: device, of: user, document)
         case .messages, nil: return nil
@@ -103,10 +101,7 @@ final class Decisions: RunPart {
         guard let verdict else {
             if try boxes.isHeldAlready(push) { return .held }
             guard push.expires > now else { return .expired }
-            if push.job.notification.badge != nil {
-                try badges.count([push.job.notification], in: push, of: user)
-            }
-            return nil
+            return try badges.count([push.job.notification], in: push, of: user)
         }
         guard let pause = verdict.heldFor else { return verdict }
         // A push that may have arrived must be repeated under its own id, and on a phone of several of the
@@ -152,7 +147,10 @@ final class Decisions: RunPart {
         let first = push.target
         for alternate in alternates {
             push.replace(by: alternate)
-            guard let user = try documents.user(of: push) else { continue }
+            guard let user = try documents.user(of: push) else {
+                push.target = first
+                continue
+            }
             if try decideMessage(push, for: user) == nil,
                 push.delivery.token != first.delivery.token
             {

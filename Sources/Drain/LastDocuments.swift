@@ -43,12 +43,12 @@ final class LastDocuments: RunPart {
         return present
     }
 
-    /// Decides about a push. If a user who seemed to have no such device has got another id meanwhile, the push
-    /// is looked at again soon.
+    /// Decides about a push. If it seems superfluous, and a user has got another id meanwhile, it is looked at
+    /// again soon: the documents were not under the id where they were looked for.
     func knowingIDs(_ decide: () throws(Failure) -> Verdict?) throws(Failure) -> Verdict? {
         if !presentIDs.isEmpty { presentIDs = [:] }
         let verdict = try decide()
-        guard verdict?.reason == "unregistered" else { return verdict }
+        guard case .settled(.superseded) = verdict?.meaning else { return verdict }
         for (id, present) in presentIDs where try state.present(id) != present { return .soon }
         return verdict
     }

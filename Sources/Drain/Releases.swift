@@ -50,8 +50,7 @@ final class Releases: RunPart {
         try load(messages, into: push.job, for: document.profile.language)
         push.bring(messages.map { $0.id })
         push.brought = messages.compactMap { $0.notification.series }
-        try badges.count(messages.map(\.notification), in: push, of: user)
-        return nil
+        return try badges.count(messages.map(\.notification), in: push, of: user)
     }
 
     /// The messages of a release. Those that cannot be read are set aside.

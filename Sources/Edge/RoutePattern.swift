@@ -7,8 +7,7 @@ import Turnstone
 struct RoutePattern {
     let method: String
     let path: String
-    /// Whether it is a file of the pages, such as `/`, which ends any path with a slash at its end. Before it, a
-    /// path has only a host's prefix.
+    /// Whether it is a page's file. Only a host's prefix may stand before it.
     let isPage: Bool
     private let segments: [String]
 

@@ -117,11 +117,7 @@ extension State {
     /// audience index may still name it. It stays as an alias, so a killed erasure finds it again.
     fileprivate func formerID(of user: UserID) throws(Failure) -> UserID? {
         do throws(Failure) {
-            let document = try users[user].read()
-            // An earlier version stored it only as an alias.
-            let alias = document?.profile.alias(Alias.ownID)
-            let former = document?.formerID ?? alias.flatMap { UserID($0.id) }
-            return former == user ? nil : former
+            return try users[user].read()?.formerID(of: user)
         } catch {
             // The erasure reports the document.
             guard error.file != nil else { throw error }

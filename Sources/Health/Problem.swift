@@ -27,7 +27,7 @@ package struct Problem {
             self.init(
                 "storage", failure.sentence,
                 action:
-                    "Do that, or move the state folder to a local disk. functions/storage-test/README.md tells how."
+                    "Follow the message, or move the state folder to a local disk. functions/storage-test/README.md tells how."
             )
             return
         }

