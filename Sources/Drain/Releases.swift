@@ -162,6 +162,8 @@ final class Releases: RunPart {
         let isInDoubt = push.job.file.isInDoubt(push.delivery)
         var fates: [Fate] = []
         var kept: [Series] = []
+        // Those that have been replaced by messages outside of this release.
+        var taken: [Series] = []
         for message in messages.reversed() {
             var fate = Fate()
             let notification = message.notification
@@ -190,14 +192,17 @@ final class Releases: RunPart {
             } else if try !selection.admits(notification, document, device, at: now) {
                 fate = Fate(outcome: .superseded, reason: "unselected")
             } else if let series = notification.series {
-                let known = try order.newer(than: series, on: device)
-                if case .taken = known {
+                let isReplaced =
+                    kept.contains { $0.replaces(series) }
+                    || taken.contains { $0.keys == series.keys }
+                // To ask takes long, and of hundreds of one series only the newest has to.
+                let newer = isReplaced ? .taken : try order.newer(than: series, on: device)
+                if case .taken = newer {
                     fate = Fate(outcome: .superseded, reason: "newer")
-                } else if kept.contains(where: { $0.replaces(series) }) {
-                    fate = Fate(outcome: .superseded, reason: "newer")
+                    if !isReplaced { taken.append(series) }
                 } else {
                     kept.append(series)
-                    if case .expected(let interval) = known { pause = interval }
+                    if case .expected(let interval) = newer { pause = interval }
                 }
             }
             fates.append(fate)

@@ -109,8 +109,16 @@ struct Recipients: DeliverySource {
     private mutating func deliveries(toToken text: String) throws(Failure) -> [Delivery] {
         guard let raw = RawToken(text) else { return [] }
         let tokenStamp = state.tokens[raw.token].stamp
-        for token in DeviceToken.all(named: text) {
-            if let deliveries = try deliveries(to: token) { return deliveries }
+        do throws(Failure) {
+            for token in DeviceToken.all(named: text) {
+                if let deliveries = try deliveries(to: token) { return deliveries }
+            }
+        } catch {
+            // It is not known whose device it is. The others get the message.
+            guard error.isDocumentSpecific else { throw error }
+            error.recordFile()
+            skip(raw.token, raw.service)
+            return []
         }
         let content = message.message.push
         guard content.suits(raw.service) else {

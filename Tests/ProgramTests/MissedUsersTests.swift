@@ -54,6 +54,24 @@ import Unix
         return (try Answer(event: ended.stdout), ended.stderr)
     }
 
+    @Test("a token whose record is damaged does not keep the message from the others")
+    func damagedToken() throws {
+        try register(["ann", "bob"])
+        let tokens = (0...1).map { String(repeating: "0", count: 63) + "\($0)" }
+        let records = installation.state.files().filter { $0.key.hasPrefix("tokens/") }
+        let record = try #require(
+            records.first { String(decoding: $0.value, as: UTF8.self).contains("ann") }?.key)
+        try installation.state.write("{\"version\":1,", to: record)
+        for _ in 0..<2 {
+            let (answer, log) = try send([
+                "devices": .array(tokens.map { .string($0) }), "title": "Hello",
+            ])
+            #expect(answer.status == 202, "\(answer.body) \(log)")
+            #expect(answer.json?.object?["devices"] == 1)
+            #expect(answer.json?.object?["skipped"] == 1)
+        }
+    }
+
     private func badge(of user: String) throws -> Int64? {
         try store.users[#require(UserID(user))].read()?.badge
     }

@@ -432,7 +432,7 @@ struct MountedStorageTests {
         #expect(ended.exitCode == 0, "\(ended.stdout) \(ended.stderr)")
     }
 
-    @Test("two mounts that do not know each other's locks are refused, and a record is withdrawn")
+    @Test("two mounts that do not know each other's locks are refused; one machine may go on")
     func twoMounts() throws {
         let ended = try run(
             """
@@ -441,7 +441,7 @@ struct MountedStorageTests {
             "$2/storage-test" "$1/a" "$1/b" || echo "exit $?"
             \(Self.register)
             """, in: try Endpoint.installation())
-        #expect(statuses(ended) == [200, 503], "\(ended.stdout) \(ended.stderr)")
+        #expect(statuses(ended) == [200, 200], "\(ended.stdout) \(ended.stderr)")
         #expect(ended.stdout.contains("exit 100"))
         #expect(
             ended.stdout.contains(

@@ -3,7 +3,8 @@
 //   in    arguments: the state folder, and the same folder as a second mount of the file system shows it
 //   out   a line for each promise: "ok WHAT: HOW MANY in N ms" or "not ok WHAT: WHY"; storage.json in the state folder,
 //         if all are kept
-//   else  exit 100: a promise is broken, and storage.json is removed; or the arguments are wrong
+//   else  exit 100: a promise is broken, and storage.json is removed (not that of a test with one mount, after one
+//         with two); or the arguments are wrong
 //         exit 111: it could not be tried now, as on a full disk; storage.json stays as it was
 //
 // It starts itself twice, as `storage-test --worker FOLDER`: two processes, each with one of the mounts.
@@ -23,7 +24,7 @@ let folders = operands(
     "STATE-FOLDER [SAME-FOLDER-ON-A-SECOND-MOUNT]",
     purpose: """
         Tries whether a file system keeps the promises that a state folder needs, with two processes and over
-        1,000 rounds each, and writes storage.json into the state folder if it does. Without that file, the
+        hundreds of rounds each, and writes storage.json into the state folder if it does. Without that file, the
         other programs refuse a file system that several machines may share.
 
         With one folder, only this machine may use it afterwards. For several machines, mount the file system
