@@ -39,6 +39,7 @@ struct ActivityStates: RunPart {
         let taken = try state.users[user].update { (document) throws(Failure) in
             try document.takeActivity(
                 of: device.token, by: id, now: now, besides: shared, turn: session?.turn ?? 0,
+                isInDoubt: push.job.file.isInDoubt(push.delivery),
                 isPutOff: { (carrier) throws(Failure) in try spool.putOff(carrier) != nil },
                 fits: fits)
         }

@@ -194,20 +194,24 @@ extension User {
     /// - Parameters:
     ///   - shared: what it got through its session.
     ///   - turn: how many of its session's states were taken.
+    ///   - isInDoubt: whether an earlier attempt of this carrier may have arrived.
     ///   - isPutOff: whether the push of an earlier state still waits for another attempt.
     ///   - fits: whether a state can be sent.
     package mutating func takeActivity(
         of token: DeviceToken, by carrier: String, now: Timestamp, besides shared: ActivityFeed?,
-        turn: Int64,
+        turn: Int64, isInDoubt: Bool,
         isPutOff: (_ carrier: String) throws(Failure) -> Bool, fits: (JSONObject) -> Bool
     ) throws(Failure) -> ActivityFeed.Taken? {
         guard let index = devices.firstIndex(where: { $0.token == token }),
             var feed = devices[index].activity
         else { return nil }
-        if feed.carrier?.id == carrier, let last = feed.taken, last.state.aps["alert"] != nil,
-            try isPutOff(last.carrier)
-        {
-            feed.keepAlert(fits: fits)
+        if let last = feed.taken, last.state.aps["alert"] != nil {
+            // A later state goes out in its place, now or, if this is its own carrier, when that one is due.
+            let isReplaced =
+                feed.carrier?.id == carrier
+                ? try isPutOff(last.carrier)
+                : last.carrier == carrier && !isInDoubt && last.state.expires > now
+            if isReplaced { feed.keepAlert(fits: fits) }
         }
         let taken = feed.take(by: carrier, now: now, besides: shared, turn: turn)
         devices[index].activity = feed

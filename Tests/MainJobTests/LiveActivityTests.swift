@@ -194,6 +194,29 @@ import Turnstone
         #expect(alerts == [alert, nil])
     }
 
+    @Test(
+        "an alert that is put off goes out with the next update, though its own turn comes before",
+        arguments: [6, 10, 14])
+    func alertDueSooner(seconds: Int64) throws {
+        let world = try World()
+        try world.registerActivity()
+        try world.simulator.perform(
+            ["do": "apns-fault", "status": 429, "count": 1, "retry_after": 5])
+        let alert: JSONValue = ["title": "Final", "body": "It begins"]
+        _ = try world.update(["step": 1], ["alert": alert, "priority": 10])
+        try world.run("deliver")
+        try world.advance(seconds: 1)
+        _ = try world.update(["step": 2])
+        try world.advance(seconds: seconds - 1)
+        try world.run("deliver")
+        try world.advance(seconds: 60)
+        try world.run("deliver")
+        let taken = try world.simulator.pushes().filter { $0["accepted"] == true }
+        let alerts = taken.map { $0["payload"]?.object?["aps"]?.object?["alert"] }
+        #expect(alerts.filter { $0 == alert }.count == 1, "\(taken)")
+        #expect(try world.activityPushes().last?.step == 2)
+    }
+
     @Test("an alert that is held goes out with the update that takes its place, unless it has one")
     func heldAlert() throws {
         let world = try World()
