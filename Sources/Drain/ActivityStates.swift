@@ -105,9 +105,9 @@ struct ActivityStates: RunPart {
         return try state.sessions[session].update { $0.session.take(by: id, now: now) }
     }
 
-    /// Whether a state fits into a push with any `timestamp`.
+    /// Whether a state fits into a push with any `timestamp`, with its alert's text cut if necessary.
     private func fits(_ aps: JSONObject) -> Bool {
-        payload(aps, Int64.max).text.count <= PushType.liveActivity.payloadLimit
+        payload(aps, Int64.max).cut(to: PushType.liveActivity.payloadLimit) != nil
     }
 
     private func fill(_ push: Push, _ taken: ActivityFeed.Taken?) -> Verdict? {
@@ -118,9 +118,15 @@ struct ActivityStates: RunPart {
 
     private func content(of taken: ActivityFeed.Taken, like push: Push) -> PushContent {
         var content = push.job.notification.push
-        content.payload = payload(taken.state.aps, taken.seconds)
+        let payload = payload(taken.state.aps, taken.seconds)
+        content.payload = payload.cut(to: limit(push)) ?? payload
         content.priority = taken.state.priority
         return content
+    }
+
+    private func limit(_ push: Push) -> Int {
+        if case .channel = push.aim { return PushType.broadcastLimit }
+        return PushType.liveActivity.payloadLimit
     }
 
     private func payload(_ state: JSONObject, _ seconds: Int64) -> Payload {

@@ -217,6 +217,29 @@ import Turnstone
         #expect(try world.activityPushes().last?.step == 2)
     }
 
+    @Test("a long alert that is put off is cut again for the update that takes its place")
+    func longAlert() throws {
+        let world = try World()
+        try world.registerActivity()
+        try world.simulator.perform(
+            ["do": "apns-fault", "status": 429, "count": 1, "retry_after": 5])
+        let alert: JSONValue = [
+            "title": "Final", "body": .string(String(repeating: "x", count: 5000)),
+        ]
+        _ = try world.update(["step": 1], ["alert": alert, "priority": 10])
+        try world.run("deliver")
+        try world.advance(seconds: 1)
+        _ = try world.update(["step": 2, "more": .string(String(repeating: "y", count: 500))])
+        for _ in 1...2 {
+            try world.advance(seconds: 20)
+            try world.run("deliver")
+        }
+        let last = try #require(try world.simulator.pushes().last { $0["accepted"] == true })
+        let body = last["payload"]?.object?["aps"]?.object?["alert"]?.object?["body"]?.string
+        #expect((2900...3500).contains(body?.utf8.count ?? 0), "\(last)")
+        #expect(try world.activityPushes().last?.step == 2)
+    }
+
     @Test("an alert that is held goes out with the update that takes its place, unless it has one")
     func heldAlert() throws {
         let world = try World()
