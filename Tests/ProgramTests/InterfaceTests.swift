@@ -11,7 +11,8 @@ import Turnstone
     @Test("it is up to date, and each program answers its fixtures as it says")
     func answers() throws {
         var lines = ""
-        for name in FixtureName.all {
+        // The pages' files are no part of the interface.
+        for name in FixtureName.all where name.program != "page" {
             guard let answer = try answer(to: name) else { continue }
             lines += JSON.line(given(answer, name)) + "\n"
         }
