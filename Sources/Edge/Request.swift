@@ -58,9 +58,9 @@ package struct Request {
         return found
     }
 
-    /// A whole number in the query; `nil` if it is missing or empty.
+    /// A whole number in the query, without zeros before it; `nil` if it is missing.
     package func number(_ name: String, in range: ClosedRange<Int>) throws(Failure) -> Int? {
-        guard let text = try query(name), !text.isEmpty else { return nil }
+        guard let text = try query(name) else { return nil }
         guard let number = Int(text), range.contains(number), text == String(number) else {
             throw .malformed(
                 "\(name) must be a whole number from \(range.lowerBound) to \(range.upperBound)")
