@@ -242,7 +242,8 @@ let programs: [Target] = [
     // It tries a file system, and links nothing that sends.
     .executableTarget(
         name: "storage-test", dependencies: ["Edge", "Store", "Unix", "Turnstone"],
-        path: "functions/storage-test", exclude: ["README.md"], swiftSettings: compilation,
+        path: "functions/storage-test", exclude: ["README.md", "fixtures"],
+        swiftSettings: compilation,
         linkerSettings: staticExecutable),
     program(
         "channels",

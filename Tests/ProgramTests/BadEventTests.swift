@@ -87,7 +87,8 @@ import Testing
 
     @Test("every program is in these tables")
     func everyProgramIsHere() {
-        let programs = Endpoint.all.map(\.program) + Endpoint.scheduled + ["front", "page"]
+        let programs =
+            Endpoint.all.map(\.program) + Endpoint.scheduled + ["front", "page", "storage-test"]
         #expect(Set(programs) == Set(FixtureName.programs))
     }
 }

@@ -10,6 +10,7 @@ import Turnstone
 /// | `given` | files of the state folder before: a JSON value, an array of one for each line in a `.jsonl` file, or a text as it stands. `version.json` is there unless it is `null` here |
 /// | `config` | the configuration file's text; it is empty otherwise |
 /// | `environment` | variables beside `TURNSTONE_STATE`, `TURNSTONE_CONFIG` and `TURNSTONE_NOW` (2026-11-21T12:00:00Z), which it may set as well |
+/// | `arguments` | what follows the program's name on the command line |
 /// | `event`, or `stdin`, or `cgi`, or `watchdog` | the request: a JSON event, raw text, or `{"environment", "body"}` |
 /// | `answer` | `status`, `body` and some `headers` of the answer |
 /// | `output` | in place of `answer`: what a scheduled program prints; zeros in it must not be printed, nor `{}` to a timer |
@@ -25,6 +26,7 @@ struct Fixture {
     let given: JSONObject
     let config: String
     let variables: [String: String]
+    let arguments: [String]
     let request: FixtureRequest
     let answer: JSONObject?
     let output: [JSONValue]
@@ -44,6 +46,7 @@ struct Fixture {
         given = members["given"]?.object ?? [:]
         config = members["config"]?.string ?? ""
         variables = try texts(members["environment"])
+        arguments = members["arguments"]?.array?.compactMap { $0.string } ?? []
         request = try FixtureRequest(members)
         answer = members["answer"]?.object
         let lines = members["lines"]?.array ?? members["output"].map { [$0] } ?? []
@@ -54,7 +57,8 @@ struct Fixture {
         log = members["stderr"]?.string
         then = members["then"]?.object ?? [:]
         let known = [
-            "given", "config", "environment", "event", "stdin", "cgi", "watchdog", "answer",
+            "given", "config", "environment", "arguments", "event", "stdin", "cgi", "watchdog",
+            "answer",
             "output", "lines",
             "exit", "stderr", "then",
         ]

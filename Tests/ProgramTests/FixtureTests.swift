@@ -18,7 +18,8 @@ import Turnstone
         try installation.prepare(fixture)
         let before = installation.state.files()
         let ended = try Programs.run(
-            fixture.program, stdin: fixture.request.input, environment: installation.environment)
+            fixture.program, fixture.arguments, stdin: fixture.request.input,
+            environment: installation.environment)
 
         #expect(ended.exitCode == fixture.exitCode)
         var status: Int?

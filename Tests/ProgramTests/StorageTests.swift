@@ -425,8 +425,8 @@ struct MountedStorageTests {
             "$2/storage-test" "$1/a"
             """, in: try Endpoint.installation(),
             mount: """
-                mkdir -p "$1/work/$place" "$1/lower"
-                fuse-overlayfs -o "lowerdir=$1/lower,upperdir=$1/given,workdir=$1/work/$place" "$1/$place"
+                mkdir -p "$1/scratch/$place" "$1/lower"
+                fuse-overlayfs -o "lowerdir=$1/lower,upperdir=$1/given,workdir=$1/scratch/$place" "$1/$place"
                 """)
         #expect(statuses(ended) == [200], "\(ended.stdout) \(ended.stderr)")
         #expect(ended.exitCode == 0, "\(ended.stdout) \(ended.stderr)")
