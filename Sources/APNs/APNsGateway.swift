@@ -25,6 +25,8 @@ package final class APNsGateway {
     private let context: TLSContext
     private let limits: ClientLimits
     private let token: TokenSource
+    /// The wall clock.
+    private let clock: () -> Timestamp
     var connection: ClientConnection?
     private var window = SendingWindow()
     private var retry = Reconnection()
@@ -37,13 +39,14 @@ package final class APNsGateway {
 
     package init(
         _ address: APNsSettings.Address, _ context: TLSContext,
-        limits: ClientLimits = ClientLimits(),
+        limits: ClientLimits = ClientLimits(), clock: @escaping () -> Timestamp,
         token: @escaping TokenSource
     ) {
         self.address = address
         self.context = context
         self.limits = limits
         self.token = token
+        self.clock = clock
     }
 
     /// The number of pushes without a verdict.
@@ -166,7 +169,7 @@ package final class APNsGateway {
 
     private func takeEvents(now: Instant) {
         guard let events = connection?.takeEvents(), !events.isEmpty else { return }
-        let moment = Timestamp.systemNow
+        let moment = clock()
         for event in events {
             switch event {
             case .answered(let tag, let answer):

@@ -18,20 +18,25 @@ package final class APNsSender: PushSender {
     private let context: TLSContext
     private let limits: ClientLimits
     private let token: APNsGateway.TokenSource
+    private let clock: () -> Timestamp
     /// When the next exchange is due even if nothing arrives.
     private var deadline = Instant.last
     private var gateways: [(environment: APNsEnvironment, gateway: APNsGateway)] = []
 
-    /// - Parameter token: called for each connection, and once a minute while it lasts. It takes the lock of
-    ///   the shared record, decides by ``ProviderToken/decide(_:for:rejected:now:)``, and stores a new token.
+    /// - Parameters:
+    ///   - clock: the wall clock.
+    ///   - token: called for each connection, and once a minute while it lasts. It takes the lock of the shared
+    ///     record, decides by ``ProviderToken/decide(_:for:rejected:now:)``, and stores a new token.
     /// - Throws: a failure if the certificates to trust (`APNS_CA_FILE`) cannot be read.
     package init(
         _ settings: APNsSettings, limits: ClientLimits = ClientLimits(),
+        clock: @escaping () -> Timestamp = { .systemNow },
         token: @escaping APNsGateway.TokenSource
     ) throws(Failure) {
         self.settings = settings
         self.limits = limits
         self.token = token
+        self.clock = clock
         context = try .client(authorities: settings.authorities)
     }
 
@@ -65,7 +70,8 @@ package final class APNsSender: PushSender {
             return gateways[index].gateway
         }
         let made = APNsGateway(
-            settings.address(of: environment), context, limits: limits, token: token)
+            settings.address(of: environment), context, limits: limits, clock: clock,
+            token: token)
         gateways.append((environment, made))
         return made
     }

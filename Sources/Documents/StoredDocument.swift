@@ -19,21 +19,16 @@ package struct StoredDocument<Content: Document> {
 
     /// Reads the last committed content; `nil` if there is none. Takes no lock.
     package func read() throws(Failure) -> Content? {
-        var pause: Int64 = 0
+        var patience = Patience()
         while true {
             if let known = try present() { return known }
             guard !options.isCache, !options.mayVanish, try Lock.committedRevision(of: path) > 0
             else { return nil }
             // The first commit may have happened since. On some network file systems, a file that is replaced
             // while it is opened seems to be missing.
-            guard pause <= Self.longestPause else { throw missing }
-            sleep(for: .milliseconds(pause))
-            pause = pause * 2 + 1
+            guard patience.wait() else { throw missing }
         }
     }
-
-    /// How long a reader waits at most between two looks for a missing document, in milliseconds.
-    private static var longestPause: Int64 { 63 }
 
     /// A document's content, and the stamp of the file from which it was read.
     package struct Snapshot {

@@ -50,4 +50,11 @@ package enum Environment {
         }
         return Timestamp(milliseconds: milliseconds)
     }
+
+    /// The wall clock, for programs that run for long; a test may have stopped it.
+    package static func clock(_ variables: Variables) throws(Failure) -> () -> Timestamp {
+        guard isClockFrozen(variables) else { return { .systemNow } }
+        let now = try now(variables)
+        return { now }
+    }
 }

@@ -34,7 +34,7 @@ extension Registry {
         let added = try indexing(user, under: [.token(token)], of: token) { (_) throws(Failure) in
             try add(registration, to: user, asPlayer: true, at: time)
         }
-        try finishReplacement(of: added.left, of: user)
+        try finishRemoval(of: added.left, from: user, isReplaced: true)
         if known != nil { try takeOverBadge(of: token, by: user) }
         return added.device
     }
@@ -120,7 +120,7 @@ extension Registry {
             try forget(other.devices, of: other.user)
             try handOverBadges(of: other.devices, from: other.user)
         }
-        try finishReplacement(of: added.left, of: user)
+        try finishRemoval(of: added.left, from: user, isReplaced: true)
         try takeOverBadge(of: registration.token, by: user)
         return added.device
     }
@@ -146,7 +146,7 @@ extension Registry {
             return try add(registration, to: user, &document, asPlayer: asPlayer, at: time)
         }
         guard let added else { return nil }
-        try finishReplacement(of: added.left, of: user)
+        try finishRemoval(of: added.left, from: user, isReplaced: true)
         return added.device
     }
 

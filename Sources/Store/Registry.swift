@@ -153,23 +153,21 @@ package struct Registry {
     }
 
     /// Removes what else names devices that a user has just lost.
-    func finishRemoval(of devices: [Device], from user: UserID) throws(Failure) {
+    ///
+    /// - Parameter isReplaced: whether the user has other tokens in their place. Then whoever registers one of
+    ///   these later has nothing to correct.
+    func finishRemoval(
+        of devices: [Device], from user: UserID, isReplaced: Bool = false
+    ) throws(Failure) {
         try forget(devices, of: user)
-        do throws(Failure) { try handOverBadges(of: devices, from: user) } catch {
+        do throws(Failure) {
+            for device in devices where device.shownTurns ?? 0 > 0 {
+                if isReplaced, try users(of: device.token).isEmpty { continue }
+                try handOverBadges(of: [device], from: user)
+            }
+        } catch {
             // The device is removed, so the caller must not be told otherwise.
             error.recordFile()
-        }
-    }
-
-    /// Removes what else names tokens that a user's device no longer has. If another user still has such a token,
-    /// that user corrects the number on its icon.
-    func finishReplacement(of devices: [Device], of user: UserID) throws(Failure) {
-        try forget(devices, of: user)
-        for device in devices where (device.shownTurns ?? 0) > 0 {
-            do throws(Failure) {
-                guard try !users(of: device.token).isEmpty else { continue }
-                try handOverBadges(of: [device], from: user)
-            } catch { error.recordFile() }
         }
     }
 

@@ -10,15 +10,13 @@ package enum Files {
     package static func contents(
         _ path: String, limit: Int = longest
     ) throws(SystemError) -> [UInt8]? {
-        var pause: Int64 = 0
+        var patience = Patience()
         while true {
             do throws(SystemError) { return try open(path, .read)?.readToEnd(limit: limit) } catch {
                 // A network file system may have opened a file that another machine has just replaced. NFS says
                 // ESTALE, JuiceFS ENOENT or EBADF.
                 let isReplaced = [.stale, .noEntry, .badDescriptor].contains(error.errno)
-                guard isReplaced, pause <= 100 else { throw error }
-                sleep(for: .milliseconds(pause))
-                pause = pause * 2 + 1
+                guard isReplaced, patience.wait() else { throw error }
             }
         }
     }

@@ -30,6 +30,7 @@ package final class WebPushSender: PushSender {
 
     private let settings: WebPushSettings
     private let token: TokenSource
+    private let clock: () -> Timestamp
     private let pool: PushPool
     private let encryption: MessageEncryption
     private var origins: [String: OriginState] = [:]
@@ -43,14 +44,17 @@ package final class WebPushSender: PushSender {
     /// - Parameters:
     ///   - connectPatience: the longest time that a connection with its TLS handshake may take.
     ///   - patience: the longest time that a message may take, with the connection.
+    ///   - clock: the wall clock.
     ///   - token: called for each origin, and once a minute while there is something to send.
     /// - Throws: a failure if libcurl or OpenSSL has no memory.
     package init(
         _ settings: WebPushSettings, connectPatience: Interval = .seconds(8),
-        patience: Interval = .seconds(30), token: @escaping TokenSource
+        patience: Interval = .seconds(30), clock: @escaping () -> Timestamp = { .systemNow },
+        token: @escaping TokenSource
     ) throws(Failure) {
         self.settings = settings
         self.token = token
+        self.clock = clock
         pool = try PushPool(
             authorities: settings.authorities, connectPatience: connectPatience,
             patience: patience)
@@ -178,7 +182,7 @@ package final class WebPushSender: PushSender {
         if now - origin.bearerAsked >= .minutes(1) {
             origin.take(bearer: try token(origin.origin, nil).header, at: now)
         }
-        let moment = Timestamp.systemNow
+        let moment = clock()
         while origin.room(at: now) > 0, let item = origin.waiting.popFirst() {
             do throws(Failure) { try send(item, to: origin, now, moment) } catch {
                 origin.waiting.prepend(item)

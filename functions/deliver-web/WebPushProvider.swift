@@ -25,10 +25,10 @@ final class WebPushProvider: GatewayProvider {
         let key = try state.vapidKey(settings)
         configured = settings
         self.settings = settings.fingerprint(with: key)
-        sender = try WebPushSender(settings) { (origin, rejected) throws(Failure) in
+        let clock = try Environment.clock(variables)
+        sender = try WebPushSender(settings, clock: clock) { (origin, rejected) throws(Failure) in
             try state.vapidToken(
-                settings, key: key, origin: origin, rejected: rejected,
-                now: Environment.now(variables))
+                settings, key: key, origin: origin, rejected: rejected, now: clock())
         }
     }
 

@@ -19,9 +19,9 @@ final class APNsProvider: GatewayProvider {
 
     init(_ settings: APNsSettings, _ variables: Variables, state: State) throws(Failure) {
         configured = settings
-        sender = try APNsSender(settings) { (rejected) throws(Failure) in
-            try state.providerToken(
-                settings, rejected: rejected, now: Environment.now(variables))
+        let clock = try Environment.clock(variables)
+        sender = try APNsSender(settings, clock: clock) { (rejected) throws(Failure) in
+            try state.providerToken(settings, rejected: rejected, now: clock())
         }
     }
 

@@ -21,10 +21,8 @@ final class FCMProvider: GatewayProvider {
             )
         }
         configured = settings
-        // A test may stop the clock.
-        let stopped = variables.text("TURNSTONE_NOW") == nil ? nil : try Environment.now(variables)
         sender = try FCMSender(
-            settings, store: state.accessTokens(settings) { stopped ?? .systemNow })
+            settings, store: state.accessTokens(settings, now: Environment.clock(variables)))
     }
 
     let name = "fcm"

@@ -255,12 +255,10 @@ extension Worker {
     /// Looks for a missing file as often as the programs do: some network file systems say that a file which is
     /// replaced while it is opened is missing.
     private func readPatiently(_ name: String) throws(Obstacle) -> Int {
-        var pause: Int64 = 0
-        while pause <= 63 {
+        var patience = Patience()
+        repeat {
             if let number = try read(name) { return number }
-            sleep(for: .milliseconds(pause))
-            pause = pause * 2 + 1
-        }
+        } while patience.wait()
         throw .broken("a reader without the lock found no file while it was replaced")
     }
 
