@@ -77,6 +77,16 @@ import Turnstone
         #expect(world.spooled().isEmpty)
     }
 
+    @Test("a browser's push lives as long as its message, by the clock of the run")
+    func lifetime() throws {
+        let world = try World.withAllServices()
+        try world.registerAllKinds(of: 1)
+        _ = try world.sent(["users": ["1"], "title": "Lunch", "expires_in": 600])
+        try world.run("deliver")
+        let push = try world.simulator.report("web")["pushes"]?.array?.first?.object
+        #expect(push?["headers"]?.object?["ttl"] == "600", "\(String(describing: push))")
+    }
+
     @Test func apnsKeyRefusedLeavesTheOthersAlone() throws {
         let world = try World.withAllServices()
         try world.registerAllKinds(of: 1)
