@@ -1,3 +1,4 @@
+import DequeModule
 import Documents
 import Messages
 import Spool
@@ -12,6 +13,8 @@ final class Commits: RunPart {
     private let locked: LockedDocuments
     /// Jobs whose pass is over but whose receipts are not durable yet.
     private var ended: [Job] = []
+    /// Jobs whose receipts are durable and that are finished or put off next.
+    private var durable = Deque<Job>()
     /// Jobs that could not be put off or finished: when to try again, and whether a locked document is the
     /// reason.
     private var unfinished: [(job: Job, moment: Instant, isBusy: Bool)] = []
@@ -31,11 +34,15 @@ final class Commits: RunPart {
 
     /// Whether everything is durable and no job waits for a locked document.
     var isDone: Bool {
-        ended.isEmpty && !unfinished.contains(where: \.isBusy) && intake.log.pendingBytes == 0
+        ended.isEmpty && durable.isEmpty && !unfinished.contains(where: \.isBusy)
+            && intake.log.pendingBytes == 0
     }
 
     /// Whether commits fail. Nothing is sent meanwhile.
     var isFailing: Bool { failingSince != nil }
+
+    /// Whether jobs are left that ``finishSome()`` can finish or put off at once.
+    var isUnfinished: Bool { !durable.isEmpty }
 
     /// Whether a verdict is not durable yet.
     var isPending: Bool { oldestVerdict != nil }
@@ -81,7 +88,7 @@ final class Commits: RunPart {
     /// Tries again to finish or put off the jobs for which that failed.
     func retryUnfinished() {
         let moment = Instant.now
-        ended += unfinished.filter { $0.moment <= moment }.map { $0.job }
+        durable += unfinished.filter { $0.moment <= moment }.map { $0.job }
         unfinished.removeAll { $0.moment <= moment }
     }
 
@@ -99,7 +106,8 @@ final class Commits: RunPart {
         failingSince = nil
         failedCommits = 0
         oldestVerdict = nil
-        finishOrPutOff()
+        durable += ended
+        ended = []
         run.orLog { () throws(Failure) in
             try intake.log.switchDay(at: now)
             try intake.writeCheckpoint(after: 16 << 20)
@@ -117,11 +125,10 @@ final class Commits: RunPart {
         failingSince = Instant.now
     }
 
-    /// Puts off or finishes the jobs whose verdicts are durable.
-    private func finishOrPutOff() {
-        let jobs = ended
-        ended = []
-        for job in jobs {
+    /// Puts off or finishes jobs whose verdicts are durable: as many as there is time for in a turn of the loop.
+    func finishSome() {
+        let slice = TimeSlice()
+        while !slice.isOver, let job = durable.popFirst() {
             let owner = owner(of: job)
             do throws(Failure) {
                 try locked.waitingBriefly(for: owner) { () throws(Failure) in

@@ -23,6 +23,10 @@ package final class Drainer: RunPart {
     private let commits: Commits
     private let settlement: Settlement
     private var lastClaim = Instant.first
+    /// The time in this turn for pushes that are settled without being sent.
+    private var unsentSlice = TimeSlice()
+    /// Whether the last turn ended with it.
+    private var isCutShort = false
     /// Whether the run ended with throttled pushes for which the clock, which stands still, leaves no time.
     private var hasLeftThrottled = false
     private var lastCheck = Instant.now
@@ -201,9 +205,12 @@ package final class Drainer: RunPart {
             if !queue.isEmpty { run.orEnd { () throws(Failure) in try intake.log.makeRoom() } }
         }
         let isSending = !run.isEnding && !run.configuration.isChanging && !commits.isFailing
+        let pause: Int64 = isCutShort || commits.isUnfinished ? 0 : commits.isPending ? 2 : 20
+        isCutShort = false
+        unsentSlice = TimeSlice()
         run.orEnd { () throws(Failure) in
             try service.provider.step(
-                pause: .milliseconds(commits.isPending ? 2 : 20), at: now,
+                pause: .milliseconds(pause), at: now,
                 next: { isSending ? self.nextPush() : nil },
                 beforeSending: { () throws(Failure) in try self.intake.log.write() },
                 verdict: { self.settlement.settle($0, $1) })
@@ -212,6 +219,7 @@ package final class Drainer: RunPart {
         queue.putBack(locked.takeDue())
         commits.retryUnfinished()
         try commits.commitIfDue(isIdle: settlement.inFlight == 0)
+        commits.finishSome()
         service.cleanUp.carryOutSome()
     }
 
@@ -241,7 +249,10 @@ package final class Drainer: RunPart {
             try claim(upTo: 500) { () throws(Failure) in try intake.next(in: .normal) },
         ].allSatisfy { $0 }
         // Only after all other lanes were read to the end.
-        while areLanesRead, queue.backlogCount < 500, let file = try intake.next(in: .backlog) {
+        let slice = TimeSlice()
+        while areLanesRead, !slice.isOver, queue.backlogCount < 500,
+            let file = try intake.next(in: .backlog)
+        {
             try take(file, .backlog)
         }
         while queue.streamedCount < PushQueue.mostStreamed,
@@ -255,13 +266,15 @@ package final class Drainer: RunPart {
         if areLanesRead { lastClaim = moment }
     }
 
-    /// - Returns: whether there were fewer than `most`.
+    /// - Returns: whether all were taken: there were fewer than `most`, and there was time for them.
     private func claim(
         upTo most: Int, _ next: () throws(Failure) -> SpoolFile?
     ) throws(Failure) -> Bool {
+        let slice = TimeSlice()
         for _ in 0..<most {
             guard let file = try next() else { return true }
             try takeInTurn(file)
+            if slice.isOver { return false }
         }
         return false
     }
@@ -310,17 +323,16 @@ package final class Drainer: RunPart {
 
     /// The next push in the queue that must be sent.
     private func nextPush() -> Push? {
-        // Pushes that are settled without being sent must not delay answers and signals.
-        var rest = 256
-        while intake.log.pendingBytes < 1 << 20, rest > 0 {
-            if rest < 256, ThisProcess.isTerminationRequested { break }
-            rest -= 1
+        while intake.log.pendingBytes < 1 << 20 {
             let entry: PushQueue.Entry?
             do throws(Failure) { entry = try queue.popFirst() } catch { continue }
             guard let entry else { return nil }
             let push = Push(entry.job, entry.delivery)
             if let verdict = decisions.decide(push) {
                 settlement.settle(push, verdict, isSent: false)
+                // Such pushes must not delay answers, signals and new notifications.
+                isCutShort = unsentSlice.isOver || ThisProcess.isTerminationRequested
+                if isCutShort { return nil }
                 continue
             }
             push.job.throttle?.take()

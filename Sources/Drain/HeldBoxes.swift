@@ -103,14 +103,33 @@ final class HeldBoxes: RunPart {
         let moments = try spool.heldMoments()
         let most = 100 + failed.count
         let due = try spool.dueBoxes(among: moments, at: now, most: most)
-        if due.count < most { nextLook = Instant.now + .milliseconds(200) }
+        let slice = TimeSlice()
         for box in due where failed[box.name] == nil {
             let release = try newID(for: nil)
             tryRelease(release, of: box.name, known[box.name]?.cause) { () throws(Failure) in
+                if try postpone(box, among: moments) { return }
                 let end = try spool.release(box, as: release, among: moments)
                 try accept(release, heldUntil: end)
             }
+            if slice.isOver { return }
         }
+        if due.count < most { nextLook = Instant.now + .milliseconds(200) }
+    }
+
+    /// Makes a box wait again if it is due only because its user's preferences have changed, and they still hold
+    /// messages: whoever changes them often must not have everything in the box read each time.
+    ///
+    /// - Returns: whether it waits.
+    private func postpone(
+        _ box: HeldBox, among moments: Spool.HeldMoments
+    ) throws(Failure) -> Bool {
+        guard let id = try spool.userOfEarlyBox(box, among: moments, at: now) else { return false }
+        let user = try state.present(id)
+        let passage = try documents.user(user).preferences.passage(nil, at: now, WallClock.minute)
+        guard case .held(let moment) = passage, moment > now else { return false }
+        try spool.postpone(box, until: moment, among: moments, now: now)
+        try lookAgain(at: user, held: id, until: moment)
+        return true
     }
 
     /// - Parameter cause: why the last attempt failed.

@@ -160,6 +160,10 @@ final class Releases: RunPart {
     ) throws(Failure) -> [Fate] {
         let release = push.job.notification.id
         let isInDoubt = push.job.file.isInDoubt(push.delivery)
+        // Those that their own notifications do not bring. To look for each of hundreds would take long.
+        let alone =
+            isInDoubt || messages.count <= 64
+            ? [] : Set(try spool.missing(among: messages.map { $0.id }))
         var fates: [Fate] = []
         var kept: [Series] = []
         // Those that have been replaced by messages outside of this release.
@@ -175,7 +179,7 @@ final class Releases: RunPart {
             // A message that may have arrived is not cancelled.
             if !isInDoubt, documents.record(of: message.id)?.cancelled != nil {
                 fate.outcome = .cancelled
-            } else if !isInDoubt, try isOpen(message.id, for: device) {
+            } else if !isInDoubt, !alone.contains(message.id), try isOpen(message.id, for: device) {
                 // A drainer was killed between writing the held file and its receipt. The notification itself
                 // brings the message.
                 fate.isVoid = true
@@ -232,7 +236,7 @@ final class Releases: RunPart {
                 try Outbox(state, now: now).takeBackBadges(change, by: message.id, among: [user])
             }
         }
-        for (message, _) in gone { try spool.forget(message, now: now) }
+        try spool.forget(gone.map { $0.0 }, now: now)
     }
 
     private func append(_ outcome: Outcome, _ reason: String?, ofMessage id: String, _ push: Push) {

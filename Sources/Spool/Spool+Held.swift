@@ -69,6 +69,58 @@ extension Spool {
         return due
     }
 
+    /// The user of a due box, by the id in its name, if nothing in the box needs to be looked at except because
+    /// the user's preferences have changed; `nil` for any other box.
+    @export(interface)
+    package func userOfEarlyBox(
+        _ box: HeldBox, among moments: HeldMoments, at now: Timestamp
+    ) throws(Failure) -> UserID? {
+        var user: UserID?
+        for moment in moments.folders where moment.isDue(at: now) {
+            let folder = "\(boxes)/\(moment.name)/\(box.name)"
+            let isEarly = moment.deadline.map { $0 > now } ?? false
+            if isEarly {
+                if user == nil { user = try userOfBox(folder) }
+            } else if try exists(folder) {
+                return nil
+            }
+        }
+        return user
+    }
+
+    private func userOfBox(_ folder: String) throws(Failure) -> UserID? {
+        let list = FolderList(folder)
+        do throws(SystemError) {
+            while let name = try list.next() {
+                guard idOfFile(name) != nil else { continue }
+                // Damage is reported when the message is released.
+                do throws(Failure) {
+                    if let file = try SpoolFile.open("\(folder)/\(name)") {
+                        return file.notification.user
+                    }
+                } catch {}
+            }
+        } catch { try skip(error) }
+        return nil
+    }
+
+    /// Makes a box wait again that was made due early, without reading its messages: until a moment, or until
+    /// it would have been due anyway.
+    @export(interface)
+    package func postpone(
+        _ box: HeldBox, until moment: Timestamp, among moments: HeldMoments, now: Timestamp
+    ) throws(Failure) {
+        for due in moments.folders where due.isDue(at: now) {
+            guard let deadline = due.deadline else { continue }
+            let source = "\(boxes)/\(due.name)"
+            guard try exists("\(source)/\(box.name)") else { continue }
+            let target = WaitingFolder(
+                .putOff(until: min(moment, deadline)), now: now, expires: deadline)
+            try move("\(source)/\(box.name)", to: "\(boxes)/\(target.name)/\(box.name)")
+            Files.removeEmptyFolder(source)
+        }
+    }
+
     /// Whether a message is held for a device, or is in a release to it.
     ///
     /// - Parameter release: a release to ignore.
@@ -111,7 +163,11 @@ extension Spool {
     }
 
     private func exists(_ message: String, in folder: String) throws(Failure) -> Bool {
-        do throws(SystemError) { return try Files.exists("\(folder)/\(message).jsonl") } catch {
+        try exists("\(folder)/\(message).jsonl")
+    }
+
+    private func exists(_ path: String) throws(Failure) -> Bool {
+        do throws(SystemError) { return try Files.exists(path) } catch {
             try skip(error)
             return false
         }
@@ -155,11 +211,7 @@ extension Spool {
         var end: Timestamp?
         for moment in moments.folders {
             let folder = "\(boxes)/\(moment.name)"
-            var isThere = false
-            do throws(SystemError) { isThere = try Files.exists("\(folder)/\(box.name)") } catch {
-                try skip(error)
-            }
-            guard isThere else { continue }
+            guard try exists("\(folder)/\(box.name)") else { continue }
             try move("\(folder)/\(box.name)", to: released(release))
             Files.removeEmptyFolder(folder)
             end = max(end ?? moment.until, moment.until)
@@ -193,13 +245,12 @@ extension Spool {
     package func lookAgain(at user: UserID, now: Timestamp) throws(Failure) -> Bool {
         var isAnything = false
         let prefix = HeldBox.prefix(of: user)
-        // Named as if it had been put off until now: from the name, `health` sees how long it has been due.
-        let due = WaitingFolder(.putOff(until: now), now: now, expires: now)
         for moment in try moments() {
             let folder = "\(boxes)/\(moment.name)"
             for name in try names(in: folder) where name.utf8.starts(with: prefix.utf8) {
                 isAnything = true
                 guard !moment.isDue(at: now) else { continue }
+                let due = WaitingFolder(dueAt: now, insteadOf: moment.deadline ?? moment.until)
                 try move("\(folder)/\(name)", to: "\(boxes)/\(due.name)/\(name)")
             }
             Files.removeEmptyFolder(folder)
@@ -328,26 +379,31 @@ extension Spool {
     /// removed.
     @export(interface)
     package func orphanedReleases() throws(Failure) -> [String] {
-        let releases = try names(in: released).filter { $0.utf8.count == 36 }
-        guard releases.count > 64 else {
-            var orphans: [String] = []
-            for name in releases where try !contains(name) { orphans.append(name) }
-            return orphans
+        try missing(among: names(in: released).filter { $0.utf8.count == 36 })
+    }
+
+    /// Those of some notifications that are not in the spool.
+    @export(interface)
+    package func missing(among ids: [String]) throws(Failure) -> [String] {
+        guard ids.count > 64 else {
+            var missing: [String] = []
+            for id in ids where try !contains(id) { missing.append(id) }
+            return missing
         }
-        // For thousands of releases, list each folder once instead of looking for each release in all of
-        // them. List twice, because a release may be put off meanwhile.
-        var orphans = Set(releases)
-        for _ in 0..<2 where !orphans.isEmpty {
+        // For thousands, list each folder once instead of looking for each in all of them. List twice, because
+        // one may be put off meanwhile.
+        var missing = Set(ids)
+        for _ in 0..<2 where !missing.isEmpty {
             for folder in try folders() {
                 let list = FolderList(folder)
                 do throws(SystemError) {
                     while let name = try list.next() {
-                        if let id = idOfFile(name) { orphans.remove(id) }
+                        if let id = idOfFile(name) { missing.remove(id) }
                     }
                 } catch { try skip(error) }
             }
         }
-        return orphans.sorted()
+        return missing.sorted()
     }
 
     /// The ids of the messages that a release has yet to bring.
@@ -397,17 +453,27 @@ extension Spool {
         try systemCalls(moveToFailed(path, as: "\(message)-held.jsonl", now: now))
     }
 
-    /// Removes a held message. Call it once the receipts durably say what became of the message.
-    package func forget(_ message: HeldMessage, now: Timestamp) throws(Failure) {
-        Files.remove(message.path)
-        try recordForgotten(message.notification, now: now)
+    /// Removes held messages. Call it once the receipts durably say what became of them.
+    @export(interface)
+    package func forget(_ messages: [HeldMessage], now: Timestamp) throws(Failure) {
+        for message in messages { Files.remove(message.path) }
+        try recordForgotten(messages.map { $0.notification }, now: now)
     }
 
-    private func recordForgotten(_ message: Notification, now: Timestamp) throws(Failure) {
-        guard let series = message.series else { return }
-        try countHeld(-1, in: series, until: now, now: now)
-        // Its notification may still be for other devices.
-        try tidy(series, without: nil, now: now)
+    /// Takes messages out of the counts of their series, with one durable write for each series.
+    private func recordForgotten(_ messages: [Notification], now: Timestamp) throws(Failure) {
+        var counts: [String: (newest: Series, count: Int64)] = [:]
+        for series in messages.compactMap({ $0.series }) {
+            let name = (series.keys + [series.scope]).joined(separator: "/")
+            let known = counts[name] ?? (series, 0)
+            let newest = known.newest.order < series.order ? series : known.newest
+            counts[name] = (newest, known.count + 1)
+        }
+        for (series, count) in counts.values {
+            try countHeld(-count, in: series, until: now, now: now)
+            // Their notifications may still be for other devices.
+            try tidy(series, without: nil, now: now)
+        }
     }
 
     /// Removes the folder of a release that brings nothing.
@@ -421,9 +487,8 @@ extension Spool {
     @export(interface)
     package func finishRelease(_ release: String, now: Timestamp) throws(Failure) {
         let messages = try messages(of: release) { (_, path, _) in Files.remove(path) }
-        for message in messages where Files.remove(message.path) {
-            try recordForgotten(message.notification, now: now)
-        }
+        let removed = messages.filter { Files.remove($0.path) }
+        try recordForgotten(removed.map { $0.notification }, now: now)
         guard try messageIDs(of: release).isEmpty else {
             throw Failure(
                 .later(seconds: 5),
@@ -479,9 +544,9 @@ extension Spool {
     private func eraseBox(
         _ box: String, now: Timestamp, _ unreadable: inout Skipped
     ) throws(Failure) {
-        try forEachHeld(in: box, &unreadable) { (file, _) throws(Failure) in
-            try recordForgotten(file.notification, now: now)
-        }
+        var messages: [Notification] = []
+        try forEachHeld(in: box, &unreadable) { (file, _) in messages.append(file.notification) }
+        try recordForgotten(messages, now: now)
         try unreadable.attempt { () throws(SystemError) in
             try Files.removeFolder(box)
         } then: { (_) in

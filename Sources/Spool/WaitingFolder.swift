@@ -24,23 +24,39 @@ extension Spool {
     }
 }
 
-/// A folder in `waiting/`. Its name says until when its notifications wait: `<ms>` if their senders requested
-/// that moment, or `<ms>-<since>` if they were put off, with the minute in which that happened.
+/// A folder in `waiting/` or `held/`. Its name says until when its notifications wait: `<ms>` if their senders
+/// requested that moment, `<ms>-<since>` if they were put off, with the minute in which that happened, or
+/// `<ms>-<since>-<deadline>` if they are looked at earlier than planned.
 struct WaitingFolder: Equatable {
     let name: String
     let until: Timestamp
     /// The start of that minute, so that few folders serve many notifications.
     let since: Timestamp?
+    /// When its boxes had to be looked at before they were made due early; `nil` for any other folder.
+    let deadline: Timestamp?
 
     /// - Returns: `nil` if the name is not that of such a folder.
     init?(name: String) {
         let parts = name.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
-            .map { Int64(String(decoding: Array($0), as: UTF8.self)) }
-        guard parts.count <= 2, let first = parts[0] else { return nil }
+            .compactMap { Int64(String(decoding: Array($0), as: UTF8.self)) }
+            .map { Timestamp(milliseconds: $0) }
+        let dashes = name.utf8.count { $0 == UInt8(ascii: "-") }
+        guard (1...3).contains(parts.count), dashes == parts.count - 1 else { return nil }
         self.name = name
-        until = Timestamp(milliseconds: first)
-        since = parts.count == 2 ? parts[1].map { Timestamp(milliseconds: $0) } : nil
-        if parts.count == 2, since == nil { return nil }
+        until = parts[0]
+        since = parts.count > 1 ? parts[1] : nil
+        deadline = parts.count > 2 ? parts[2] : nil
+    }
+
+    /// A folder for boxes that are due now instead of at a later moment.
+    ///
+    /// Named as if they had been put off until now: from the name, `health` sees how long they have been due.
+    init(dueAt now: Timestamp, insteadOf deadline: Timestamp) {
+        let minute = now.startOfMinute
+        until = now
+        since = minute
+        self.deadline = deadline
+        name = "\(now.milliseconds)-\(minute.milliseconds)-\(deadline.milliseconds)"
     }
 
     /// - Parameter expires: the expiration of the notification to put into it.
@@ -49,11 +65,13 @@ struct WaitingFolder: Equatable {
         case .requested(let requested):
             until = Spool.moment(for: requested, now: now, expires: expires)
             since = nil
+            deadline = nil
             name = "\(until.milliseconds)"
         case .putOff(let requested):
-            let minute = Timestamp(milliseconds: now.milliseconds / 60_000 * 60_000)
+            let minute = now.startOfMinute
             until = Spool.moment(for: requested, now: now, expires: expires)
             since = minute
+            deadline = nil
             name = "\(until.milliseconds)-\(minute.milliseconds)"
         }
     }
@@ -62,5 +80,11 @@ struct WaitingFolder: Equatable {
     /// and nobody knows for how long.
     func isDue(at now: Timestamp) -> Bool {
         until <= now || since.map { $0 > now } ?? false
+    }
+}
+
+extension Timestamp {
+    fileprivate var startOfMinute: Timestamp {
+        Timestamp(milliseconds: milliseconds / 60_000 * 60_000)
     }
 }

@@ -185,35 +185,12 @@ extension Attacks {
             try installation.registerAll(others, tokens: devices)
             let noisy = tokens(9999...9999, "e")[0]
             try installation.register(noisy, of: "eve")
-            /// The time that others wait while a drainer works.
-            func waits() throws -> [Double] {
-                let before = try installation.receipts().count
-                let drainer = try installation.startUnread("deliver", lingering: 1)
-                try installation.simulator.perform([
-                    "do": "wait", "pushes": .integer(Int64(before) + 50), "ms": 300,
-                ])
-                var sent: [String: Int64] = [:]
-                for (user, device) in zip(others, devices) {
-                    try installation.notify([user])
-                    sent[String(device.prefix(8))] = Int64(Date.now.timeIntervalSince1970 * 1000)
-                    usleep(50_000)
-                }
-                _ = try drainer.end()
-                try installation.run("deliver")
-                // The last one of each is the one that was sent here.
-                return try installation.receipts()[before...].reversed().compactMap {
-                    let moment = $0["at"]?.integer ?? 0
-                    let device = $0["device"]?.string?.prefix(8) ?? ""
-                    let sent = sent.removeValue(forKey: String(device))
-                    return sent.map { Double(max(0, moment - $0)) }
-                }
-            }
-            let quiet = try waits()
+            let quiet = try installation.waits(of: others, on: devices)
             let before = try installation.receipts().count
             try installation.crowd(many, for: "eve")
             // They come before the drainer starts, and again while it is at work.
             for user in others { try installation.notify([user]) }
-            let loud = try waits()
+            let loud = try installation.waits(of: others, on: devices)
             let pushes = try installation.receipts()[before...].map {
                 $0["device"]?.string?.prefix(8)
             }
@@ -230,10 +207,77 @@ extension Attacks {
                 before: "13,000 (300 badge changes on 100 devices)",
                 now: "\(loud.median), \(loud.most); \(quiet.median), \(quiet.most)")
         }
+
+        @Test("what is held for a muted user, and released, keeps nobody waiting")
+        func mutedUser() throws {
+            let count = Length.times(60, few: 15)
+            let phones = tokens(1...Length.times(50, few: 5), "e")
+            let row = AttackRow(
+                "\(count) messages of one subject to a muted user with \(phones.count) devices")
+            let installation = try Installation(simulator: ["--quiet-journal"])
+            try installation.useSystemClock()
+            let others = (1...Length.times(20, few: 5)).map { "user-\($0)" }
+            let devices = tokens(1...others.count)
+            try installation.registerAll(others, tokens: devices)
+            for phone in phones { try installation.register(phone, of: "eve") }
+            let mute = { (until: JSONValue) in
+                let reply = try installation.ask(
+                    "PUT", "/api/preferences", by: .user("eve"), ["mutedUntil": until])
+                #expect(reply.status == 200)
+            }
+            try mute("2036-01-01T00:00:00Z")
+            let quiet = try installation.waits(of: others, on: devices)
+            for _ in 0..<count { try installation.notify(["eve"], ["subject": "game"]) }
+            let held = try installation.waits(of: others, on: devices)
+            #expect(try installation.ended("held", on: phones) == count * phones.count)
+            try mute(.null)
+            let released = try installation.waits(of: others, on: devices)
+            #expect(try installation.ended("accepted", on: phones) == phones.count)
+            #expect(try installation.ended("superseded", on: phones) == (count - 1) * phones.count)
+            for waits in [quiet, held, released] { #expect(waits.count == others.count) }
+            try row.report(
+                "ms that others wait while they are held, median and most; without the attack",
+                before: "7606.0, 9911.0",
+                now: "\(held.median), \(held.most); \(quiet.median), \(quiet.most)")
+            try row.report(
+                "ms that others wait while they are released, median and most",
+                before: "1027.0, 3859.0", now: "\(released.median), \(released.most)")
+        }
     }
 }
 
 extension Installation {
+    /// The milliseconds that one message to each of some users waits, while a drainer works on what was there
+    /// before.
+    fileprivate func waits(of users: [String], on devices: [String]) throws -> [Double] {
+        let before = try receipts().count
+        let drainer = try startUnread("deliver", lingering: 1)
+        try simulator.perform([
+            "do": "wait", "pushes": .integer(Int64(before) + 50), "ms": 300,
+        ])
+        var sent: [String: Int64] = [:]
+        for (user, device) in zip(users, devices) {
+            try notify([user])
+            sent[String(device.prefix(8))] = Int64(Date.now.timeIntervalSince1970 * 1000)
+            usleep(50_000)
+        }
+        _ = try drainer.end()
+        try run("deliver")
+        // The last one of each is the one that was sent here.
+        return try receipts()[before...].reversed().compactMap {
+            let moment = $0["at"]?.integer ?? 0
+            let device = $0["device"]?.string?.prefix(8) ?? ""
+            let sent = sent.removeValue(forKey: String(device))
+            return sent.map { Double(max(0, moment - $0)) }
+        }
+    }
+
+    /// How many receipts have an outcome for any of the devices.
+    fileprivate func ended(_ outcome: String, on devices: [String]) throws -> Int {
+        let devices = Set(devices.map { String($0.prefix(8)) })
+        return try receipts(of: outcome).count { devices.contains($0["device"]?.string ?? "") }
+    }
+
     /// Lets so many messages to a user wait: copies of one, under ids as the backend's requests give them.
     fileprivate func crowd(_ count: Int, for user: String) throws {
         let reply = try notify([user])

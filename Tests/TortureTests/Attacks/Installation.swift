@@ -252,15 +252,15 @@ final class Installation {
         return try accepted().count { tokens.contains($0["token"]?.string ?? "") }
     }
 
-    /// The receipts of pushes that were accepted, in their order.
-    func receipts() throws -> [JSONObject] {
+    /// The receipts with an outcome, in their order.
+    func receipts(of outcome: String = "accepted") throws -> [JSONObject] {
         let files = state.files().filter { $0.key.hasPrefix("receipts/") }
         return try files.sorted { $0.key.compare($1.key, options: .numeric) == .orderedAscending }
             .flatMap { file in
                 try file.value.split(separator: UInt8(ascii: "\n")).compactMap {
                     try JSON.parse(Array($0)).object
                 }
-            }.filter { $0["outcome"] == "accepted" }
+            }.filter { $0["outcome"]?.string == outcome }
     }
 
     /// The lines that programs have logged, each with the programs that may have written it.
