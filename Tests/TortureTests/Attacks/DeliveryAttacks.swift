@@ -232,7 +232,8 @@ extension Attacks {
             #expect(try installation.ended("held", on: phones) == count * phones.count)
             try mute(.null)
             let released = try installation.waits(of: others, on: devices)
-            #expect(try installation.ended("accepted", on: phones) == phones.count)
+            // A line for the push, and one for the message that it brings.
+            #expect(try installation.ended("accepted", on: phones) == 2 * phones.count)
             #expect(try installation.ended("superseded", on: phones) == (count - 1) * phones.count)
             for waits in [quiet, held, released] { #expect(waits.count == others.count) }
             try row.report(
