@@ -206,8 +206,37 @@ extension Intake {
             try ReceiptLog(of: Spool(state: spool.state, queue))
                 .forEachLine(of: mark.id, from: start, read)
         }
-        try log.forEachLine(of: mark.id, from: receipts.own, read)
+        try forEachReceipt(of: mark.id, from: receipts.own, read)
         return devices
+    }
+
+    /// Reads the receipts of a notification from a position on, until `body` returns `true`. If it was tried and
+    /// they do not name it, the clock was ahead when the position was recorded and has been set back since: then
+    /// the earlier days have them.
+    private func forEachReceipt(
+        of id: String, from start: ReceiptLog.Position, _ body: (JSONObject) -> Bool
+    ) throws(Failure) {
+        var isNamed = false
+        try log.forEachLine(of: id, from: start) { (line) in
+            isNamed = true
+            return body(line)
+        }
+        guard !isNamed, try wasTried(id) else { return }
+        try log.forEachLine(of: id, from: .beginning, before: start.day, body)
+    }
+
+    /// Whether a notification has left the spool, or has had a pass over its devices.
+    private func wasTried(_ id: String) throws(Failure) -> Bool {
+        var known = held[id]?.path
+        if known == nil { known = try spool.path(of: id) }
+        guard let path = known else { return true }
+        do throws(Failure) {
+            guard let file = try SpoolFile.open(path) else { return true }
+            return file.pass > 1
+        } catch {
+            guard Damage.explains(error) else { throw error }
+            return true
+        }
     }
 
     /// Whether a notification has reached a device. Call ``ReceiptLog/write()`` first.
@@ -231,7 +260,7 @@ extension Intake {
             hasReached = hasReached || isAccepted && isDevice
             return hasReached
         }
-        try log.forEachLine(of: notification, from: start(spool.queue), read)
+        try forEachReceipt(of: notification, from: start(spool.queue), read)
         // It may have been moved here after that.
         let spools = Spools(state: spool.state, shards: spool.queue.count)
         for former in try spools.former(of: spool.service) where !hasReached {
