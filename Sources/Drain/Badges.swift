@@ -38,12 +38,17 @@ struct Badges: RunPart {
     ) throws(Failure) -> Verdict? {
         let changes = messages.filter { $0.badge != nil }
         guard !changes.isEmpty else { return nil }
-        let badge = try state.users[user].update { (document) -> Int64? in
+        let badge = try state.users[user].update { (document) throws(Failure) -> Int64? in
             guard !document.devices.isEmpty else { return nil }
             for message in changes {
                 if let change = message.badge {
                     document.changeBadge(change, messageID: message.id)
                 }
+            }
+            if document.badgeMessages.areMany {
+                let open = try run.spools.open(
+                    among: document.badgeMessages.ids, of: document.ids(of: user))
+                document.forgetBadgeMessages(allBut: open)
             }
             return document.badge
         }

@@ -79,11 +79,11 @@ final class LastDocuments: RunPart {
         return present == accepted
     }
 
-    /// Whether the user's preferences let a message pass now.
+    /// Whether the user's preferences let a message pass now to the devices of this queue's service.
     func passage(of notification: Notification, by document: User) -> Preferences.Passage {
         document.preferences.passage(
-            notification.isClear ? nil : notification.kind, isExempt: notification.push.isExempt,
-            at: now, WallClock.minute)
+            notification.isClear ? nil : notification.kind,
+            isExempt: notification.push.isExempt(on: spool.service), at: now, WallClock.minute)
     }
 
     /// A message's record; `nil` also if it cannot be read, because other held messages must not wait for it.

@@ -256,7 +256,9 @@ final class Releases: RunPart {
             content = try content.fitting(newest.badge)
         } else {
             shown = nil
-            let payloads = messages.map { $0.notification.push.translated(for: language).0.payload }
+            let payloads = messages.map {
+                $0.notification.push.translated(for: language).0.payload(shownOn: spool.service)
+            }
             let texts = try run.texts().texts(for: language)
             content.payload = MergedMessages.payload(payloads, texts)
             content.overrides = content.overrides.withoutTexts

@@ -28,26 +28,32 @@ struct AcceptedMessage {
                 && isSelected($0, of: document)
         }
         guard !devices.isEmpty else { return [] }
-        let passage = passage(of: document)
-        if passage == .closed { return [] }
+        if isRefused(by: document) { return [] }
         // Deliveries without a stamp are decided again when they are sent: quiet hours begin without a change
         // of the document, and the document has the user's language.
-        let keepsStamp =
-            passage == .free && message.badge == nil && !selection.dependsOnTime
+        let mayKeepStamp =
+            message.badge == nil && !selection.dependsOnTime
             && message.push.translations.isEmpty && message.delayed == nil
-            && (message.push.isExempt || document.preferences.quietHours == nil)
         return devices.map { device in
             var delivery = device.delivery(of: user)
+            let keepsStamp = mayKeepStamp && isFree(on: device.platform.service, document)
             delivery.stamp = keepsStamp ? stamp : nil
             return delivery
         }
     }
 
-    /// Whether a user's preferences allow the message at the moment when it is due.
-    func passage(of document: User) -> Preferences.Passage {
+    /// Whether nothing but a change of the user's preferences can hold the message on a service's devices.
+    private func isFree(on service: PushService, _ document: User) -> Bool {
+        if message.push.isExempt(on: service) { return true }
+        return document.preferences.quietHours == nil
+            && document.preferences.passage(
+                nil, at: message.sendAfter ?? now, WallClock.minute) == .free
+    }
+
+    /// Whether a user does not want this kind of message.
+    func isRefused(by document: User) -> Bool {
         document.preferences.passage(
-            message.refusableKind, isExempt: message.push.isExempt, at: message.sendAfter ?? now,
-            WallClock.minute)
+            message.refusableKind, at: message.sendAfter ?? now, WallClock.minute) == .closed
     }
 
     /// Whether the message may be pushed to a device.
@@ -73,7 +79,7 @@ struct AcceptedMessage {
         let devices = document.devices.filter {
             isSkipped($0) && (token == nil || $0.token == token) && isSelected($0, of: document)
         }
-        return devices.isEmpty || passage(of: document) == .closed ? [] : devices
+        return devices.isEmpty || isRefused(by: document) ? [] : devices
     }
 
     func isSkipped(_ device: Device) -> Bool {

@@ -439,6 +439,28 @@ extension Spool {
         return messages.sorted { $0.notification.releaseOrder < $1.notification.releaseOrder }
     }
 
+    /// The messages in the boxes of a user.
+    func messagesHeld(for user: UserID) throws(Failure) -> Set<String> {
+        var messages: Set<String> = []
+        let prefix = HeldBox.prefix(of: user)
+        for moment in try moments() {
+            let folder = "\(boxes)/\(moment.name)"
+            for name in try names(in: folder) where name.utf8.starts(with: prefix.utf8) {
+                messages.formUnion(try names(in: "\(folder)/\(name)").compactMap { idOfFile($0) })
+            }
+        }
+        return messages
+    }
+
+    /// The messages of all releases.
+    func beingReleased() throws(Failure) -> Set<String> {
+        var messages: Set<String> = []
+        for release in try names(in: released) where release.utf8.count == 36 {
+            messages.formUnion(try messageIDs(of: release))
+        }
+        return messages
+    }
+
     /// Whether a held message is in a release, so that it may have been sent.
     package func isBeingReleased(_ message: String) throws(Failure) -> Bool {
         for release in try names(in: released) where release.utf8.count == 36 {

@@ -188,6 +188,32 @@ package struct Spools {
         } ?? false
     }
 
+    /// Those of some messages to a user that are in a queue, held or in a release: they may still be sent.
+    ///
+    /// - Parameter ids: the user's ids.
+    @export(interface)
+    package func open(
+        among messages: [String], of ids: [UserID]
+    ) throws(Failure) -> Set<String> {
+        // Held messages first and last: meanwhile a drainer may move them into a release, and out of one.
+        var open = try held(for: ids)
+        for spool in try all() {
+            open.formUnion(try spool.beingReleased())
+            for message in messages where !open.contains(message) {
+                if try spool.contains(message) { open.insert(message) }
+            }
+        }
+        return open.union(try held(for: ids)).intersection(messages)
+    }
+
+    private func held(for ids: [UserID]) throws(Failure) -> Set<String> {
+        var held: Set<String> = []
+        for spool in try all() {
+            for id in ids { held.formUnion(try spool.messagesHeld(for: id)) }
+        }
+        return held
+    }
+
     /// Removes marks of series that a crash or a race of two programs has left.
     package func sweepSeries(at now: Timestamp) throws(Failure) {
         for spool in try all() { try spool.sweepSeries(at: now) }

@@ -1,7 +1,7 @@
 import Documents
 import Turnstone
 
-/// The last messages that changed a user's badge: each counts once, and one that no device accepts is taken
+/// The messages that changed a user's badge and may still be sent, and others of the last ones: each counts once, and one that no device accepts is taken
 /// back.
 package struct BadgeMessages: Equatable, Sendable {
     /// The oldest first.
@@ -11,7 +11,8 @@ package struct BadgeMessages: Equatable, Sendable {
     /// What a message really added, if the number met its limit, by the message's id.
     private var limited = JSONObject()
 
-    private static let most = 100
+    /// How many were left when those that had ended were last forgotten.
+    private var kept = 0
 
     package init() {}
 
@@ -19,13 +20,26 @@ package struct BadgeMessages: Equatable, Sendable {
 
     /// Records a message, and that it added `number`.
     mutating func append(_ id: String, added number: Int64, of change: BadgeChange) {
-        if ids.count >= Self.most { _ = remove(at: 0) }
         ids.append(id)
         switch change {
         case .set: settle()
         case .add(number): break
         case .add: limited[id] = .integer(number)
         }
+    }
+
+    /// Whether there are so many that it is time to forget those that have ended. Finding out which have takes
+    /// longer the more there are, so their number has to double first.
+    package var areMany: Bool { ids.count > 100 && ids.count / 2 >= kept }
+
+    /// Forgets all messages but those that may still be sent or taken back.
+    ///
+    /// - Parameter open: the messages that the spool has.
+    mutating func forget(allBut open: Set<String>) {
+        for place in ids.indices.reversed() where !open.contains(ids[place]) {
+            _ = remove(at: place)
+        }
+        kept = ids.count
     }
 
     /// Records that the number was replaced: no message is part of it any more.
@@ -59,11 +73,13 @@ package struct BadgeMessages: Equatable, Sendable {
         ids = members.take("badge_by")?.texts ?? []
         settled = min(max(Int(clamping: members.take("badge_settled")?.integer ?? 0), 0), ids.count)
         limited = members.take("badge_added")?.object ?? JSONObject()
+        kept = Int(clamping: members.take("badge_kept")?.count ?? 0)
     }
 
     func write(to members: inout JSONObject) {
         members["badge_by"] = ids.isEmpty ? nil : JSONValue(texts: ids)
         members["badge_settled"] = settled == 0 ? nil : .integer(Int64(settled))
         members["badge_added"] = limited.members.isEmpty ? nil : .object(limited)
+        members["badge_kept"] = kept == 0 ? nil : .integer(Int64(kept))
     }
 }

@@ -226,6 +226,11 @@ extension User {
         badgeMessages.append(messageID, added: badge - before, of: change)
     }
 
+    /// Forgets the messages of the badge that have ended: ``BadgeMessages/forget(allBut:)``.
+    package mutating func forgetBadgeMessages(allBut open: Set<String>) {
+        badgeMessages.forget(allBut: open)
+    }
+
     /// Applies a change of the badge that no message makes. A number that is set replaces what messages added,
     /// so nothing of it is taken back with them.
     package mutating func changeBadge(_ change: BadgeChange) {

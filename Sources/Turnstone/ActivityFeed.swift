@@ -184,6 +184,8 @@ package struct ActivityFeed: Equatable, Sendable {
             state.untimed = moment == nil ? state.number : self.known?.untimed ?? 0
         }
         if let waiting { state.takeAlert(of: waiting, fits: fits) }
+        // This activity does not get its session's waiting state any more.
+        if let waiting = shared?.waiting { state.takeAlert(of: waiting, fits: fits) }
         waiting = state
         var due = now
         if !state.isEnd, let last = [taken, shared?.taken].compactMap({ $0?.moment }).max() {

@@ -8,6 +8,15 @@ extension PushContent {
         return Payload(.object(payload.members.merged(with: apns))) ?? payload
     }
 
+    /// The payload with the texts that a service's devices show.
+    package func payload(shownOn service: PushService) -> Payload {
+        switch service {
+        case .apns: apnsPayload
+        case .fcm: payload.withTexts(of: overrides.android?["notification"]?.object)
+        case .web: payload.withTexts(of: overrides.web)
+        }
+    }
+
     /// Whether a service's devices can do anything with it.
     ///
     /// Only Apple has the types beside alert and background. A browser shows every push, so it must have a
@@ -26,5 +35,21 @@ extension PushContent {
         let alert = payload.aps["alert"]?.object
         let texts = [alert?["title"]?.string, alert?["subtitle"]?.string, payload.alertText]
         return texts.contains { $0?.isVisible == true }
+    }
+}
+
+extension Payload {
+    /// The same with the title and the body of a service's own object, where it has some.
+    fileprivate func withTexts(of own: JSONObject?) -> Payload {
+        let texts = ["title", "body"].compactMap { name in
+            own?[name]?.string.map { (name: name, text: $0) }
+        }
+        guard !texts.isEmpty else { return self }
+        var alert = aps["alert"]?.object ?? [:]
+        if let text = aps["alert"]?.string { alert["body"] = .string(text) }
+        for (name, text) in texts { alert[name] = .string(text) }
+        var payload = self
+        payload.aps["alert"] = .object(alert)
+        return payload
     }
 }

@@ -31,11 +31,12 @@ package struct PushContent: Equatable, Sendable {
             payload: Payload(aps: ["badge": .integer(badge)]))
     }
 
-    /// Whether mute and quiet hours do not hold it, because it shows nothing or cannot wait.
-    package var isExempt: Bool {
+    /// Whether mute and quiet hours do not hold it on a service's devices, because it shows nothing there or
+    /// cannot wait.
+    package func isExempt(on service: PushService) -> Bool {
         if payload.isUrgent { return true }
-        let isSilent =
-            type != .alert || payload.aps["alert"] == nil && payload.aps["sound"] == nil
-        return isSilent && !overrides.areNoticed
+        let aps = service == .apns ? apnsPayload.aps : payload.aps
+        let isSilent = type != .alert || aps["alert"] == nil && aps["sound"] == nil
+        return isSilent && !overrides.areNoticed(on: service)
     }
 }

@@ -17,19 +17,22 @@ package struct PushOverrides: Equatable, Sendable {
 
     package var isEmpty: Bool { apns == nil && android == nil && web == nil }
 
-    /// Whether they show a text or play a sound on some device.
-    package var areNoticed: Bool {
+    /// Whether they show a text or play a sound on a service's devices.
+    package func areNoticed(on service: PushService) -> Bool {
         func has(_ members: JSONObject?, _ names: [String]) -> Bool {
             names.contains { name in
                 guard let value = members?[name] else { return false }
                 return value != .null
             }
         }
-        return has(apns?["aps"]?.object, ["alert", "sound"])
-            || has(
+        switch service {
+        case .apns: return has(apns?["aps"]?.object, ["alert", "sound"])
+        case .fcm:
+            return has(
                 android?["notification"]?.object,
                 ["title", "body", "title_loc_key", "body_loc_key", "ticker", "sound"])
-            || has(web, ["title", "body"])
+        case .web: return has(web, ["title", "body"])
+        }
     }
 
     /// The same without texts to show: the text for several messages at once replaces all of theirs.

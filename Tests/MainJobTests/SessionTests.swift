@@ -45,6 +45,26 @@ import Turnstone
         #expect(world.spooled().isEmpty)
     }
 
+    @Test("an activity's own update takes over the alert of its session's that it replaces")
+    func alertOfSession() throws {
+        let world = try World()
+        for number in 1...2 { try world.listen(number) }
+        #expect(try world.send(1) == "queued")
+        try world.run("deliver")
+        #expect(try world.send(2, ["alert": ["title": "Gate", "body": "A7"]]) == "held")
+        #expect(try world.send(3, ["activityId": "activity-1"]) == "held")
+        for _ in 0..<3 {
+            try world.advance(seconds: 8)
+            try world.run("deliver")
+        }
+        #expect(try world.shown() == [1: [1, 3], 2: [1, 2]])
+        let alerts = try world.simulator.pushes().compactMap {
+            $0["payload"]?.object?["aps"]?.object?["alert"]
+        }
+        #expect(alerts.count == 2)
+        #expect(world.spooled().isEmpty)
+    }
+
     @Test("an activity that was ended alone gets nothing more, whatever its session was sent since")
     func endedAlone() throws {
         let world = try World()

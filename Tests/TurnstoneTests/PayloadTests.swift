@@ -62,6 +62,8 @@ import Turnstone
     func exempt(type: PushType, aps: JSONObject, isExempt: Bool) {
         let content = PushContent(
             type: type, priority: 5, collapseID: nil, payload: Payload(aps: aps))
-        #expect(content.isExempt == isExempt)
+        for service in [PushService.apns, .fcm] {
+            #expect(content.isExempt(on: service) == isExempt)
+        }
     }
 }

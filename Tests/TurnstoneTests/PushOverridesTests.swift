@@ -22,22 +22,47 @@ import Turnstone
     }
 
     @Test(
-        "a message that is silent but for one service's devices waits for the end of a mute",
+        "a mute holds a message on the devices of the services that show it",
         arguments: [
-            (#"{"apns": {"aps": {"alert": {"title": "hi"}}}}"#, false),
-            (#"{"apns": {"aps": {"sound": "x.caf"}}}"#, false),
-            (#"{"android": {"notification": {"title": "hi"}}}"#, false),
-            (#"{"android": {"notification": {"body_loc_key": "hi"}}}"#, false),
-            (#"{"web": {"body": "hi"}}"#, false),
-            (#"{"apns": {"aps": {"sound": null, "thread-id": "a"}}}"#, true),
-            (#"{"android": {"notification": {"channel_id": "a"}}, "web": {"tag": "a"}}"#, true),
-            ("{}", true),
-        ])
-    func mute(overrides: String, isExempt: Bool) throws {
-        #expect(try Self.content(["badge": 3], overrides).isExempt == isExempt)
-        #expect(try Self.content(["badge": 3], overrides, type: .background).isExempt == isExempt)
+            (#"{"apns": {"aps": {"alert": {"title": "hi"}}}}"#, [.apns]),
+            (#"{"apns": {"aps": {"sound": "x.caf"}}}"#, [.apns]),
+            (#"{"android": {"notification": {"title": "hi"}}}"#, [.fcm]),
+            (#"{"android": {"notification": {"body_loc_key": "hi"}}}"#, [.fcm]),
+            (#"{"web": {"body": "hi"}}"#, [.web]),
+            (#"{"apns": {"aps": {"sound": null, "thread-id": "a"}}}"#, []),
+            (#"{"android": {"notification": {"channel_id": "a"}}, "web": {"tag": "a"}}"#, []),
+            ("{}", []),
+        ] as [(String, [PushService])])
+    func mute(overrides: String, shownOn shown: [PushService]) throws {
         let urgent: JSONObject = ["alert": "a", "interruption-level": "time-sensitive"]
-        #expect(try Self.content(urgent, overrides).isExempt)
+        for service in [PushService.apns, .fcm, .web] {
+            let isSilent = !shown.contains(service)
+            for type in [PushType.alert, .background] {
+                let content = try Self.content(["badge": 3], overrides, type: type)
+                #expect(content.isExempt(on: service) == isSilent)
+            }
+            #expect(try Self.content(urgent, overrides).isExempt(on: service))
+        }
+    }
+
+    @Test("a text that one service's devices do not show is not held there")
+    func hidden() throws {
+        let content = try Self.content(["alert": "a"], #"{"apns": {"aps": {"alert": null}}}"#)
+        #expect(content.isExempt(on: .apns) && !content.isExempt(on: .fcm))
+    }
+
+    @Test(
+        "each service's devices show its own texts, and the common ones where it has none",
+        arguments: [
+            (PushService.apns, "Apple", "B"), (.fcm, "A", "Android"), (.web, "Web", "Page"),
+        ])
+    func shown(service: PushService, title: String, body: String) throws {
+        let content = try Self.content(
+            ["alert": ["title": "A", "body": "B"]],
+            #"{"apns": {"aps": {"alert": {"title": "Apple"}}}, "android": {"notification": {"body": "Android"}}, "web": {"title": "Web", "body": "Page"}}"#
+        )
+        let alert = content.payload(shownOn: service).aps["alert"]
+        #expect(alert == ["title": .string(title), "body": .string(body)])
     }
 
     @Test(
