@@ -18,7 +18,7 @@ let isEmbedded = embeddedLibraries != nil
 // tests out, with which it shares sources. `infra/fuzz/run` sets it.
 let fuzzer = Context.environment["TURNSTONE_FUZZ"]
 
-// TURNSTONE_ONLY, names of programs with blanks between them, leaves out all other programs and the tests.
+// TURNSTONE_ONLY, names of programs with blanks between them, leaves out everything that these do not need.
 // `infra/build --only` sets it.
 let only = Context.environment["TURNSTONE_ONLY"]?.split(separator: " ").map(String.init)
 
@@ -382,21 +382,46 @@ let all =
         : modules + programs + simulator + bench + (hasKit ? checks + kit : [])
             + [fuzzing])
 
+extension Target.Dependency {
+    var name: String {
+        switch self {
+        case .targetItem(let name, _), .byNameItem(let name, _): name
+        case .productItem(let name, _, _, _): name
+        @unknown default: fatalError("a dependency of a kind that this file does not use")
+        }
+    }
+}
+
+/// The names of programs and of everything that they need, products of other packages included.
+func closure(of programs: [String], in targets: [Target]) -> Set<String> {
+    var names: Set<String> = []
+    var rest = programs
+    while let name = rest.popLast() {
+        guard names.insert(name).inserted else { continue }
+        for target in targets where target.name == name { rest += target.dependencies.map(\.name) }
+    }
+    return names
+}
+
+let needed = only.map { closure(of: $0, in: all) }
+
+let libraries: [(product: String, package: Package.Dependency)] = [
+    (
+        "ArgumentParser",
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
+    ),
+    ("DequeModule", .package(url: "https://github.com/apple/swift-collections", from: "1.6.0")),
+]
+
 let package = Package(
     name: "turnstone",
     // Of TurnstoneKit: nothing else is for Apple's systems.
     platforms: [.macOS(.v13), .iOS(.v16), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1)],
     products: hasKit ? [.library(name: "TurnstoneKit", targets: ["TurnstoneKit"])] : [],
     dependencies: isEmbedded
-        ? []
-        : [
-            .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-            .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
-        ],
+        ? [] : libraries.filter { needed?.contains($0.product) ?? true }.map(\.package),
     targets: all.filter { target in
-        guard !except.contains(target.name) else { return false }
-        guard let only else { return true }
-        return target.type == .executable ? only.contains(target.name) : target.type != .test
+        !except.contains(target.name) && needed?.contains(target.name) ?? true
     },
     swiftLanguageModes: [.v6]
 )
