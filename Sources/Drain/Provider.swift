@@ -1,6 +1,4 @@
-import Edge
 import Turnstone
-import Unix
 
 /// Where pushes go: to a push service, or to files.
 ///

@@ -2,7 +2,6 @@ import Crypto
 import Spool
 import Store
 import Turnstone
-import Unix
 
 /// Keeps the order within a series: a device gets the newest of its notifications. An older one never follows
 /// the newest, and waits while the newest may still come.

@@ -1,4 +1,3 @@
-import Spool
 import Turnstone
 import Unix
 

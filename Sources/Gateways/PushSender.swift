@@ -1,5 +1,4 @@
 import Turnstone
-import Unix
 
 /// A client of a push service, which sends and receives without waiting.
 package protocol PushSender: AnyObject {

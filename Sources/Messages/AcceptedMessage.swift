@@ -1,6 +1,5 @@
 import Audiences
 import Documents
-import Spool
 import Store
 import Turnstone
 import Unix

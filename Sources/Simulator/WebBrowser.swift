@@ -1,6 +1,5 @@
 import COpenSSL
 import Crypto
-import HTTP2
 import Turnstone
 
 /// A browser that has subscribed. It has the private half of its key and decrypts what comes.

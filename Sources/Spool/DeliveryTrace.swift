@@ -1,6 +1,4 @@
-import Crypto
 import Turnstone
-import Unix
 
 /// What is known about a notification's delivery to one device.
 package struct DeliveryTrace: Equatable, Sendable {

@@ -1,5 +1,4 @@
 import Turnstone
-import Unix
 
 /// The right to be the drainer of every queue.
 package final class Elections {

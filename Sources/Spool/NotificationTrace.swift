@@ -1,6 +1,5 @@
 import Crypto
 import Turnstone
-import Unix
 
 /// What became of a message.
 package struct NotificationTrace {

@@ -1,5 +1,4 @@
 import Turnstone
-import Unix
 
 extension Spools {
     /// A place before all receipts of a notification that is accepted now.

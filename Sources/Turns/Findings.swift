@@ -1,6 +1,5 @@
 import Documents
 import OGS
-import Spool
 import Store
 import Turnstone
 

@@ -1,5 +1,4 @@
 import OGS
-import Spool
 import Store
 import Turnstone
 import Unix

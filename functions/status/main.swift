@@ -12,8 +12,6 @@
 // Neither answer has a token or a key in it.
 
 import Edge
-import Health
-import Store
 import Turnstone
 
 serve(
