@@ -223,12 +223,6 @@ package struct Spool {
         return try nextDue(at: now).map { $0 <= now } ?? false
     }
 
-    /// Whether a drainer would find something to do and none is running.
-    package func needsDrainer(at now: Timestamp) throws(Failure) -> Bool {
-        guard try hasWork(at: now) else { return false }
-        return try !isBeingDrained()
-    }
-
     /// Whether a notification was accepted, or cancelled, that no drainer has seen. Throttled ones do not count:
     /// their next pushes may not leave yet.
     package func needsDrainerAtOnce() throws(Failure) -> Bool {
