@@ -175,8 +175,8 @@ struct Reasons {
             return found.isEmpty
                 ? [reason("not looked", "Nobody has looked at the player's games yet.")] : found
         }
-        let interval = Interval.seconds(Int64(try timeline.state.checkInterval(timeline.variables)))
-        if now - looked > interval + interval + .minutes(1), found.isEmpty {
+        let interval = try timeline.state.checkInterval(timeline.variables)
+        if now - looked > interval * 2 + .minutes(1), found.isEmpty {
             found.append(
                 reason(
                     "look late", "The last look at the player's games was at \(text(looked)).",
