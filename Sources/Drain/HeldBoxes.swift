@@ -30,26 +30,13 @@ final class HeldBoxes: RunPart {
     func hold(
         _ push: Push, for user: UserID, until moment: Timestamp
     ) throws(Failure) -> Verdict {
-        guard let token = push.delivery.token, let device = push.device,
+        guard push.delivery.token != nil, let device = push.device,
             let id = push.job.file.user(of: push.delivery)
         else { return .superseded("unregistered") }
         let notification = push.message
-        var message = Notification(
-            id: notification.id, user: id, accepted: notification.accepted,
-            expires: notification.end(heldUntil: moment), push: notification.push)
-        message.kind = notification.kind
-        message.audience = notification.audience
-        message.order = notification.order
-        message.series = notification.series
-        message.badge = notification.badge
-        message.notBefore = notification.notBefore
-        message.hasOwnExpiration = notification.hasOwnExpiration
-        let delivery = Delivery(
-            token: token, of: push.delivery.service, id: push.delivery.deviceID,
-            environment: push.delivery.environment, isProven: push.delivery.isProven)
         try spool.hold(
-            message, delivery, in: HeldBox(of: id, device),
-            until: moment, now: now)
+            notification.heldCopy(for: id, expires: notification.end(heldUntil: moment)),
+            push.delivery.heldCopy, in: HeldBox(of: id, device), until: moment, now: now)
         try lookAgain(at: user, held: id, until: moment)
         return .held
     }
@@ -117,7 +104,7 @@ final class HeldBoxes: RunPart {
     }
 
     /// Makes a box wait again if it is due only because its user's preferences have changed, and they still hold
-    /// messages: whoever changes them often must not have everything in the box read each time.
+    /// messages: a user who changes preferences often must not cause a full read of the box each time.
     ///
     /// - Returns: whether it waits.
     private func postpone(

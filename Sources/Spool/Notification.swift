@@ -7,7 +7,7 @@ package struct Notification: Equatable, Sendable {
     /// same at every attempt.
     package let id: String
     /// The user it is for, if there is only one. Otherwise each ``Delivery`` names its user.
-    package let user: UserID?
+    package private(set) var user: UserID?
     package let accepted: Timestamp
     /// The moment after which it is not worth delivering.
     package var expires: Timestamp
@@ -42,7 +42,7 @@ package struct Notification: Equatable, Sendable {
     /// The content that replaces ``push`` when it is sent, taken from the user's or the channel's document at
     /// that moment.
     package var cargo: Cargo?
-    /// Whom a message may go to, beyond its devices, when it is sent: JSON that the module `Audiences` reads.
+    /// The users that a message may go to, beyond its devices, when it is sent: JSON that the module `Audiences` reads.
     package var audience: JSONValue?
     /// For an activity's state: the session to all of whose listeners it was sent.
     package var session: String?
@@ -71,6 +71,22 @@ package struct Notification: Equatable, Sendable {
             self.notice = notice
             self.turns = turns
         }
+    }
+
+    /// A copy to be held for one of its users, without the members that decide when and to which devices the
+    /// notification itself is sent.
+    package func heldCopy(for user: UserID, expires: Timestamp) -> Notification {
+        var copy = self
+        copy.user = user
+        copy.expires = expires
+        copy.turns = nil
+        copy.messageIDs = []
+        copy.throttle = nil
+        copy.delayed = nil
+        copy.life = nil
+        copy.cargo = nil
+        copy.session = nil
+        return copy
     }
 
     /// The expiration of a message that is held until a moment. If its sender set none, it is twelve hours
@@ -106,7 +122,7 @@ package struct Notification: Equatable, Sendable {
     /// Whether its sender may ask what became of it.
     package var isMessage: Bool { kind != nil || !messageIDs.isEmpty }
 
-    /// What it was, for the user's history.
+    /// The kind for the user's history: turn, badge, …
     var receiptKind: String? { kind ?? (turns == nil ? cargo?.rawValue : "turn") }
 
     /// Whether it shows nothing and replaces something that may be shown, for example to remove a request. It
