@@ -54,8 +54,8 @@ final class Commits: RunPart {
 
     /// Ends a job's pass if all its deliveries have their verdicts.
     func endIfOver(_ job: Job) {
-        guard job.isPassOver, !job.isPassNoted else { return }
-        job.isPassNoted = true
+        guard job.isPassOver, !job.isPassRecorded else { return }
+        job.isPassRecorded = true
         if job.hasRest, job.damage == nil {
             intake.endPass(job.file, until: moment(of: job))
             didAppend()

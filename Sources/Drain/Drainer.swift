@@ -32,7 +32,7 @@ package final class Drainer: RunPart {
     private var lastCheck = Instant.now
     /// Notifications that could not be moved to the present queues are tried again from this moment on.
     private var nextMove = Instant.first
-    /// What was said of interrupted acceptances and of throttles that cannot be used: once each.
+    /// Failures that were logged once and are not repeated.
     private var reported: Set<String> = []
 
     /// - Parameters:
@@ -57,7 +57,7 @@ package final class Drainer: RunPart {
     /// - Returns: the summary. Its members are 0 if another process delivers.
     package func drain() throws(Failure) -> JSONObject {
         completeInterrupted()
-        // Before anything that was accepted later is sent, unless a file or folder prevents it, and would for good.
+        // Move waiting notifications first, so that order is kept. A file that cannot be moved does not stop delivery.
         do throws(Failure) { try moveFormer() } catch {
             guard error.file != nil else { throw error }
             log.failure(error)
@@ -205,12 +205,13 @@ package final class Drainer: RunPart {
             if !queue.isEmpty { run.orEnd { () throws(Failure) in try intake.log.makeRoom() } }
         }
         let isSending = !run.isEnding && !run.configuration.isChanging && !commits.isFailing
-        let pause: Int64 = isCutShort || commits.isUnfinished ? 0 : commits.isPending ? 2 : 20
+        let pause: Interval =
+            .milliseconds(isCutShort || commits.isUnfinished ? 0 : commits.isPending ? 2 : 20)
         isCutShort = false
         unsentSlice = TimeSlice()
         run.orEnd { () throws(Failure) in
             try service.provider.step(
-                pause: .milliseconds(pause), at: now,
+                pause: pause, at: now,
                 next: { isSending ? self.nextPush() : nil },
                 beforeSending: { () throws(Failure) in try self.intake.log.write() },
                 verdict: { self.settlement.settle($0, $1) })

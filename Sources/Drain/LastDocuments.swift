@@ -60,7 +60,7 @@ final class LastDocuments: RunPart {
         return document
     }
 
-    /// What was sent to a session as a whole. (The session's document may name thousands of listeners.)
+    /// The states sent to a session as a whole. (The session's document may name thousands of listeners.)
     func session(_ name: String) throws(Failure) -> SessionFeeds? {
         let (known, snapshot) = try state.sessions[name].read(unless: session)
         session = snapshot

@@ -11,7 +11,7 @@ package protocol Provider: AnyObject {
     /// A fingerprint of its settings.
     var settings: String { get }
 
-    /// What operators call it, and the variables that configure it: `APNs` and `APNS_`.
+    /// Its name for operators, and the prefix of the variables that configure it: `APNs` and `APNS_`.
     var title: (service: String, variables: String) { get }
 
     /// Why no push can be sent now; `nil` if pushes can.

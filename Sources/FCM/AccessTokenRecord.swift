@@ -45,7 +45,7 @@ package struct AccessTokenRecord: Equatable, Sendable {
 
     package init() {}
 
-    /// What a process does for a token.
+    /// A process's next step for a token.
     package enum Decision: Equatable, Sendable {
         /// Use this token, and ask again after the pause.
         case use(AccessToken, Interval)
@@ -53,7 +53,7 @@ package struct AccessTokenRecord: Equatable, Sendable {
         case fetch(AccessToken?)
         /// Another process fetches a token: ask again soon, and use this one in the meantime.
         case wait(AccessToken?)
-        /// No token can be had before the pause is over.
+        /// No token is available before the pause is over.
         case fail(reason: String, Interval)
     }
 

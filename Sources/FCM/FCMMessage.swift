@@ -37,7 +37,7 @@ package struct FCMMessage: Equatable, Sendable {
 
     /// Whether the text was cut to make the message fit.
     package let isShortened: Bool
-    /// What follows `"ttl":"…"` in `android`, with its braces, and the message's other members.
+    /// The text after `"ttl":"…"` in `android`, with its braces, and the message's other members.
     private let rest: [UInt8]
     /// The time to live that overrides the push's.
     private let ownLife: JSONValue?

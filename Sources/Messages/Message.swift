@@ -7,7 +7,7 @@ package struct Message: Equatable {
     package let kind: String
     /// The push that the devices get. The badge in it is for a user who had 0 before.
     package let push: PushContent
-    /// What the message is about. On each device a newer message replaces older ones with the same subject,
+    /// The subject of the message. On each device a newer message replaces older ones with the same subject,
     /// or the same collapse id, that have not been delivered.
     package let subject: String?
     /// The change to each user's badge.

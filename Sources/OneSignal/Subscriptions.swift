@@ -3,7 +3,7 @@ import Edge
 import Store
 import Turnstone
 
-/// What OneSignal's clients do with one subscription.
+/// The requests of OneSignal's clients about one subscription.
 package struct Subscriptions {
     let state: State
     let request: Request

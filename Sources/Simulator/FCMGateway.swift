@@ -90,7 +90,7 @@ final class FCMGateway {
         return reaction(answer(refusal, name), fault)
     }
 
-    /// What a repetition has in common with the first message: the device and the tag.
+    /// The part that a repetition has in common with the first message: the device and the tag.
     private func identity(_ message: FCMMessageCheck.Message) -> String {
         let android = message.members["android"]?.object ?? [:]
         let tag = android["notification"]?.object?["tag"]?.string

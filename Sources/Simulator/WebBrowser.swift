@@ -25,7 +25,7 @@ final class WebBrowser {
 
     deinit { EC_KEY_free(key) }
 
-    /// What the page's `PushSubscription.toJSON()` gives.
+    /// The value of the page's `PushSubscription.toJSON()`.
     func subscription(origin: String) -> JSONValue {
         [
             "endpoint": .string("\(origin)/push/\(id)"), "expirationTime": .null,

@@ -85,7 +85,7 @@ package final class Election {
         try checkTerm()
         last = (now, moment)
         // On disk before anything else is done: a network file system's client that is frozen with a write in its
-        // memory writes it when it goes on, over the term of whoever was elected meanwhile. A failed write does
+        // memory writes it when it goes on, over the term of the process that was elected meanwhile. A failed write does
         // no harm: the next sign of life follows in a second.
         do throws(SystemError) {
             try write(["beat": JSONValue(now)])
@@ -118,7 +118,7 @@ package final class Election {
 }
 
 extension Election {
-    /// What a lock file says.
+    /// The contents of a lock file.
     struct Sign {
         /// 0 if an earlier version wrote it.
         let term: Int64

@@ -1,7 +1,7 @@
 import Crypto
 import Turnstone
 
-/// What became of a message.
+/// The fate of a message.
 package struct NotificationTrace {
     /// Its deliveries, by their numbers.
     package internal(set) var deliveries: [DeliveryTrace] = []

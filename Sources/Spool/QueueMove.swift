@@ -185,7 +185,7 @@ final class QueueMove {
     }
 
     /// Writes the remaining devices of a notification to its new queues. The rename of `joint/<id>.<service>.json`
-    /// accepts them there; whoever finds that file removes the old ones.
+    /// accepts them there; any process that finds that file removes the old ones.
     private func rewrite(_ parts: [(source: Source, file: SpoolFile)]) throws(Failure) {
         let notification = parts[0].file.notification
         let id = notification.id

@@ -143,7 +143,7 @@ package final class ReceiptLog {
             try write()
             guard !pending.isEmpty else { return }
             try systemCalls(file?.synchronizeData())
-            // What is durable now is acted upon: notifications are finished.
+            // The receipts are durable: finish the notifications.
             try election?.checkTerm()
         } catch {
             // After a failed sync, the contents of the disk are unknown.

@@ -47,7 +47,7 @@ package struct SeriesMark {
         return (until, count)
     }
 
-    /// What the mark says; `nil` if it cannot be read.
+    /// The members of the mark; `nil` if it cannot be read.
     var members: JSONObject? { readMark(path) }
 
     /// Where its receipts begin in its queue, and in those that it was in before it was moved; `nil` if the mark

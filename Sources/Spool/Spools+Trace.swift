@@ -16,7 +16,7 @@ extension Spools {
         return ReceiptsStart(positions)
     }
 
-    /// What became of a message, according to the receipts and the queues. It takes no lock, so what happens
+    /// The fate of a message, according to the receipts and the queues. It takes no lock, so what happens
     /// meanwhile may be missing.
     ///
     /// - Parameters:

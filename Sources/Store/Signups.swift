@@ -14,7 +14,7 @@ package struct Signups {
     let state: State
 
     package struct Proof: Equatable {
-        /// What goes into the profile: `turnstone-` and 20 hex digits.
+        /// The code for the profile: `turnstone-` and 20 hex digits.
         package let code: String
         package let expires: Timestamp
         /// The proof's name among those that have served.

@@ -23,7 +23,7 @@ package struct User: Document {
     package var keys: [String] = []
     /// Which notifications the user wants, and when.
     package var preferences = Preferences()
-    /// What is known of the user, by which a backend chooses recipients.
+    /// The user's properties, by which a backend chooses recipients.
     package var profile = Profile()
     /// Messages that wait for the end of quiet hours or a mute.
     package var held = HeldMessages()

@@ -82,7 +82,7 @@ package struct Findings {
         return nil
     }
 
-    /// What the last look found, and when that was last confirmed; `nil` if there was no look or its document
+    /// The result of the last look, and when that was last confirmed; `nil` if there was no look or its document
     /// is lost. OGS is then asked for everything.
     package func look(of player: PlayerID) throws(Failure) -> Look? {
         let look = try state.looks[player].read()

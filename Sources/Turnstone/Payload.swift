@@ -1,4 +1,4 @@
-/// What the app receives with a push: a JSON object with an object `aps` in it.
+/// The data that the app receives with a push: a JSON object with an object `aps` in it.
 ///
 /// Apple: *Generating a remote notification*.
 package struct Payload: Equatable, Sendable {

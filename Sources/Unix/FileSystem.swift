@@ -70,7 +70,7 @@ package struct FileSystem: Equatable, Sendable {
 package struct Mount: Equatable, Sendable {
     /// The kind's name, such as `fuse.juicefs` or `nfs4`.
     package let kind: String
-    /// What it was mounted with, sorted, without what differs between machines that mount the same.
+    /// Its mount options, sorted, without those that differ between machines that mount the same.
     package let options: [String]
 
     package init(kind: String, options: [String]) {

@@ -1,7 +1,7 @@
 import DequeModule
 import Turnstone
 
-/// What is known about one push service, and the messages to it that wait.
+/// The state of one push service, and the messages that wait for it.
 ///
 /// Each origin has a window and pauses of its own, so that a slow, deaf or broken one delays no other.
 final class OriginState {

@@ -60,7 +60,7 @@ extension State {
             else { continue }
             let document = credentials[
                 DocumentName(single: String(decoding: name.utf8.dropLast(5), as: UTF8.self))]
-            // One that cannot be used stands in nobody's way.
+            // Skip a token file that cannot be used.
             do throws(Failure) {
                 let isRemoved = try document.remove { content in
                     guard let token = VAPIDToken(content.content) else { return true }

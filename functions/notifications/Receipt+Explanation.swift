@@ -2,7 +2,7 @@ import Spool
 import Turnstone
 
 extension Receipt {
-    /// What became of the notification, as a sentence for its user.
+    /// The fate of the notification, as a sentence for its user.
     var explanation: String {
         switch outcome {
         case .accepted: "The push service took it."

@@ -6,7 +6,7 @@ import Store
 import Turnstone
 import Unix
 
-/// What `GET /api/status/{user}` answers.
+/// The answer of `GET /api/status/{user}`.
 struct Timeline {
     let user: UserID
     let document: User
