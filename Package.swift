@@ -1,12 +1,13 @@
 // swift-tools-version: 6.2
 //
-// Adding a program: a folder under functions/ with main.swift, README.md, fixtures/ and openapi.json, one line
-// in `endpoints` or `programs`, and its routes in infra/routes (then infra/make-routes and infra/make-openapi).
+// Adding a program: a folder under functions/ with main.swift, README.md, fixtures/ and openapi.json, one
+// line in `endpoints` or `programs`, and its routes in infra/routes (then infra/make-routes and
+// infra/make-openapi).
 
 // TURNSTONE_EMBEDDED, the folder of the toolchain's static libraries for Embedded Swift, leaves the endpoint
 // programs alone in the package and compiles them, in release, as Embedded Swift: `register` starts in 1.3
-// times what static C takes, where ordinary Swift takes 1.9. The rest, and every debug build, is ordinary Swift.
-// `infra/build` makes both.
+// times what static C takes, where ordinary Swift takes 1.9. The rest, and every debug build, is ordinary
+// Swift. `infra/build` makes both.
 
 import PackageDescription
 
@@ -27,10 +28,11 @@ let only = Context.environment["TURNSTONE_ONLY"]?.split(separator: " ").map(Stri
 let except = (Context.environment["TURNSTONE_EXCEPT"] ?? "").split(whereSeparator: \.isWhitespace)
     .map(String.init)
 
-// An Embedded program compiles everything that it calls again, from the bodies in its modules. `@export(interface)`
-// keeps a function's body in its module, so that the programs build in a third of the time. It is for functions of
-// modules that endpoints link which are long and neither generic nor hot. `-function-sections` lets the linker leave
-// out those that a program does not call: `register` has 1.8 MB instead of 4.1.
+// An Embedded program compiles everything that it calls again, from the bodies in its modules.
+// `@export(interface)` keeps a function's body in its module, so that the programs build in a third of the
+// time. It is for functions of modules that endpoints link which are long and neither generic nor hot.
+// `-function-sections` lets the linker leave out those that a program does not call: `register` has 1.8 MB
+// instead of 4.1.
 
 /// The toolchain has no static library for Embedded Swift, hence `-no-static-stdlib`.
 let compilation: [SwiftSetting] =

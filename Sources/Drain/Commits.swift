@@ -125,7 +125,8 @@ final class Commits: RunPart {
         failingSince = Instant.now
     }
 
-    /// Puts off or finishes jobs whose verdicts are durable: as many as there is time for in a turn of the loop.
+    /// Puts off or finishes jobs whose verdicts are durable: as many as there is time for in a turn of the
+    /// loop.
     func finishSome() {
         let slice = TimeSlice()
         while !slice.isOver, let job = durable.popFirst() {

@@ -57,7 +57,8 @@ package final class Drainer: RunPart {
     /// - Returns: the summary. Its members are 0 if another process delivers.
     package func drain() throws(Failure) -> JSONObject {
         completeInterrupted()
-        // Move waiting notifications first, so that order is kept. A file that cannot be moved does not stop delivery.
+        // Move waiting notifications first, so that order is kept. A file that cannot be moved does not stop
+        // delivery.
         do throws(Failure) { try moveFormer() } catch {
             guard error.file != nil else { throw error }
             log.failure(error)
@@ -280,8 +281,8 @@ package final class Drainer: RunPart {
         return false
     }
 
-    /// Takes a notification, or moves it to the backlog if all its recipients have enough deliveries in hand, or
-    /// to its lane if it is streamed and too many of those are in hand.
+    /// Takes a notification, or moves it to the backlog if all its recipients have enough deliveries in hand,
+    /// or to its lane if it is streamed and too many of those are in hand.
     private func takeInTurn(_ file: SpoolFile) throws(Failure) {
         let lane = file.lane
         if !lane.isStreamed {
@@ -306,8 +307,8 @@ package final class Drainer: RunPart {
         }
     }
 
-    /// Whether the next push of a throttled job may be decided about: if it may leave now, or need not leave at
-    /// all.
+    /// Whether the next push of a throttled job may be decided about: if it may leave now, or need not leave
+    /// at all.
     private func mayLeave(_ job: Job) -> Bool {
         guard let throttle = job.throttle else { return true }
         if job.notification.expires <= now || intake.isCancelled(job.file) { return true }

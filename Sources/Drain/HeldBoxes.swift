@@ -103,8 +103,8 @@ final class HeldBoxes: RunPart {
         if due.count < most { nextLook = Instant.now + .milliseconds(200) }
     }
 
-    /// Makes a box wait again if it is due only because its user's preferences have changed, and they still hold
-    /// messages: a user who changes preferences often must not cause a full read of the box each time.
+    /// Makes a box wait again if it is due only because its user's preferences have changed, and they still
+    /// hold messages: a user who changes preferences often must not cause a full read of the box each time.
     ///
     /// - Returns: whether it waits.
     private func postpone(
@@ -135,8 +135,8 @@ final class HeldBoxes: RunPart {
     /// - Parameters:
     ///   - end: until when the messages were held. If no drainer ran then, they have expired meanwhile like
     ///     others. `nil` if it is not known: until now.
-    ///   - isRecovered: whether an earlier attempt began the release and may have left some of the messages in
-    ///     the box.
+    ///   - isRecovered: whether an earlier attempt began the release and may have left some of the messages
+    ///     in the box.
     private func accept(
         _ release: String, heldUntil end: Timestamp? = nil, isRecovered: Bool = false
     ) throws(Failure) {

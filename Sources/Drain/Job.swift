@@ -27,8 +27,8 @@ package final class Job {
     var doubtful: [DeviceToken] = []
     /// Whether a push without an answer may have arrived at a device that is sent nothing more.
     var isInDoubt = false
-    /// If the message changes badges: the users of devices that ended in this pass without accepting it, and how
-    /// many these devices are.
+    /// If the message changes badges: the users of devices that ended in this pass without accepting it, and
+    /// how many these devices are.
     private(set) var missed: (users: Set<UserID>, devices: Int) = ([], 0)
     /// How many games waited when it was queued, by its badge.
     let queuedGames: Int64?

@@ -28,8 +28,8 @@ package protocol Provider: AnyObject {
     ///
     /// - Parameters:
     ///   - pause: the longest wait if there is nothing else to do.
-    ///   - beforeSending: called after pushes were handed out and before they are sent. If it throws, they are
-    ///     not sent and come back.
+    ///   - beforeSending: called after pushes were handed out and before they are sent. If it throws, they
+    ///     are not sent and come back.
     func step(
         pause: Interval, at now: Timestamp, next: () -> Push?,
         beforeSending: () throws(Failure) -> Void, verdict: (Push, Verdict) -> Void

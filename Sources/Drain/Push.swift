@@ -8,8 +8,8 @@ package final class Push {
     package let job: Job
     /// The delivery that it is sent for now.
     var target: Target
-    /// The user's own moment for a message, and when the message expires for the user; `nil` if all users have
-    /// the same.
+    /// The user's own moment for a message, and when the message expires for the user; `nil` if all users
+    /// have the same.
     private var turn: (moment: Timestamp, expires: Timestamp)?
     /// The series of the messages in it, if it is a release.
     var brought: [Series] = []

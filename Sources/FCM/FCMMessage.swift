@@ -26,8 +26,9 @@ import Turnstone
 /// | other members beside `aps` | `data`: texts as they are, other values as JSON text |
 /// | `relevance-score`, `mutable-content`, `filter-criteria` | nothing |
 ///
-/// A push that shows no text, such as a silent one or a badge alone, becomes a message of `data` only, for the
-/// app: with `content_available`, `badge` and `sound`. Names that FCM reserves in `data` get a `_` in front.
+/// A push that shows no text, such as a silent one or a badge alone, becomes a message of `data` only, for
+/// the app: with `content_available`, `badge` and `sound`. Names that FCM reserves in `data` get a `_` in
+/// front.
 ///
 /// Google: *REST Resource: projects.messages*.
 package struct FCMMessage: Equatable, Sendable {
@@ -43,7 +44,8 @@ package struct FCMMessage: Equatable, Sendable {
     private let ownLife: JSONValue?
     private let expires: Timestamp?
 
-    /// Makes a message of a push. If it is too long, its text is cut between two characters and ends with `…`.
+    /// Makes a message of a push. If it is too long, its text is cut between two characters and ends with
+    /// `…`.
     ///
     /// - Parameters:
     ///   - id: the notification's id. It is the tag if there is no collapse id, so that a repetition after a

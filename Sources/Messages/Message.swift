@@ -14,7 +14,8 @@ package struct Message: Equatable {
     package let badge: BadgeChange?
     /// The message is not sent before this moment; `nil` to send it at once.
     package let sendAfter: Timestamp?
-    /// How the moment of each user is chosen, not earlier than ``sendAfter``; `nil` if all users have the same.
+    /// How the moment of each user is chosen, not earlier than ``sendAfter``; `nil` if all users have the
+    /// same.
     package let delayed: DelayedOption?
     /// How long after a user's own moment it expires; `nil` if ``expires`` says when.
     let life: Interval?

@@ -66,8 +66,8 @@ package struct Subscriptions {
         return Response(status: 202, body: ["subscription": device.subscription])
     }
 
-    /// Changes a subscription; again if another request has given it to another user, or another token, since it
-    /// was found.
+    /// Changes a subscription; again if another request has given it to another user, or another token, since
+    /// it was found.
     func following<Result>(
         _ find: () throws(Failure) -> (user: UserID, device: Device),
         _ change: (_ user: UserID, _ device: Device) throws(Failure) -> Result

@@ -21,8 +21,8 @@ package struct Notification: Equatable, Sendable {
     package var series: Series?
     /// For a release: the ids of the held messages that it brings. They get its receipts too.
     package var messageIDs: [String] = []
-    /// A message's place in the order of acceptance: ``Spools/nextOrder()``. It tells which of two messages came
-    /// first, whatever the clock showed.
+    /// A message's place in the order of acceptance: ``Spools/nextOrder()``. It tells which of two messages
+    /// came first, whatever the clock showed.
     package var order: Int64?
     /// Its change to the badge of each of its users, made once, when it is sent.
     package var badge: BadgeChange?
@@ -33,8 +33,8 @@ package struct Notification: Equatable, Sendable {
     /// The moment at which each user gets a message, if the users have different ones: it is decided by the
     /// user's document, and not earlier than ``notBefore`` or ``accepted``.
     package var delayed: DelayedOption?
-    /// How long after a user's own moment the message expires; `nil` if ``expires`` says when. Then ``expires``
-    /// is the latest such moment.
+    /// How long after a user's own moment the message expires; `nil` if ``expires`` says when. Then
+    /// ``expires`` is the latest such moment.
     package var life: Interval?
     /// Whether its sender set the expiration. If not, the message does not expire while it is held:
     /// ``end(heldUntil:)``.
@@ -42,7 +42,8 @@ package struct Notification: Equatable, Sendable {
     /// The content that replaces ``push`` when it is sent, taken from the user's or the channel's document at
     /// that moment.
     package var cargo: Cargo?
-    /// The users that a message may go to, beyond its devices, when it is sent: JSON that the module `Audiences` reads.
+    /// The users that a message may go to, beyond its devices, when it is sent: JSON that the module
+    /// `Audiences` reads.
     package var audience: JSONValue?
     /// For an activity's state: the session to all of whose listeners it was sent.
     package var session: String?

@@ -78,8 +78,8 @@ extension NotificationTrace {
         if deliveries[number].outcome == .held { addHeld(number, name(of: line)) }
     }
 
-    /// Remembers a held delivery. If the clock was set back by days in between, the receipts of its release may
-    /// have been read before.
+    /// Remembers a held delivery. If the clock was set back by days in between, the receipts of its release
+    /// may have been read before.
     private mutating func addHeld(_ number: Int, _ name: String) {
         heldPlaces[name] = number
         guard let place = releasedPlaces.removeValue(forKey: name) else { return }

@@ -198,8 +198,8 @@ private struct DayCounts {
         return counts
     }
 
-    /// Whether a file of receipts is shorter than what was counted of it: a power failure has removed lines that
-    /// were not durable, or the folder is a backup.
+    /// Whether a file of receipts is shorter than what was counted of it: a power failure has removed lines
+    /// that were not durable, or the folder is a backup.
     func isAhead(
         of log: ReceiptLog, _ volume: ReceiptLog.Volume
     ) throws(Failure) -> Bool {
@@ -251,9 +251,9 @@ private struct DayCounts {
     }
 }
 
-/// The members of a receipt that the statistics need. The line is not parsed as JSON, which would take ten times as
-/// long: the drainer writes all lines in one form, in which a member's name with its quotes is nowhere in a
-/// value.
+/// The members of a receipt that the statistics need. The line is not parsed as JSON, which would take ten
+/// times as long: the drainer writes all lines in one form, in which a member's name with its quotes is
+/// nowhere in a value.
 private struct ReceiptLine {
     let at: Int64
     /// `nil` if the push was put off.

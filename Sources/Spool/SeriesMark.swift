@@ -50,8 +50,8 @@ package struct SeriesMark {
     /// The members of the mark; `nil` if it cannot be read.
     var members: JSONObject? { readMark(path) }
 
-    /// Where its receipts begin in its queue, and in those that it was in before it was moved; `nil` if the mark
-    /// cannot be read.
+    /// Where its receipts begin in its queue, and in those that it was in before it was moved; `nil` if the
+    /// mark cannot be read.
     var receipts:
         (
             own: ReceiptLog.Position,

@@ -3,8 +3,8 @@ import JSON
 import Turnstone
 import Unix
 
-/// The facts about all users that filters need, in 256 files of lines that are read much faster than a million
-/// documents.
+/// The facts about all users that filters need, in 256 files of lines that are read much faster than a
+/// million documents.
 ///
 /// The users' documents are the truth. Before a document is committed, a tentative line is added; after it,
 /// under the same lock, the final one. So a crash leaves a line too many, never one too few.

@@ -64,9 +64,9 @@ package struct SessionFeeds: Equatable {
         return present
     }
 
-    /// The state that a notification has taken, until another one has taken a newer state or is about to. A listener
-    /// that has not got the state by then, because its push was put off, gets only the next one. An alert is
-    /// still worth a push of its own.
+    /// The state that a notification has taken, until another one has taken a newer state or is about to. A
+    /// listener that has not got the state by then, because its push was put off, gets only the next one. An
+    /// alert is still worth a push of its own.
     package func taken(by id: String, now: Timestamp) -> ActivityFeed.Taken? {
         let feeds = [present].compactMap { $0 } + ending
         guard let feed = feeds.first(where: { $0.taken?.carrier == id }), let taken = feed.taken

@@ -330,8 +330,8 @@ package struct ActivityFeed: Equatable, Sendable {
 // A session's listeners share one feed. Each activity may also have a feed of its own, with what was sent to
 // it alone.
 extension ActivityFeed {
-    /// The state that a session's carrier has taken, adapted to one listener, whose own feed this is; `nil` if the
-    /// listener got something newer or will get it.
+    /// The state that a session's carrier has taken, adapted to one listener, whose own feed this is; `nil`
+    /// if the listener got something newer or will get it.
     ///
     /// - Parameters:
     ///   - isPutOff: whether the listener's last taken state waits for another attempt. Its push will not be

@@ -11,7 +11,8 @@ package struct PushContent: Equatable, Sendable {
     package var isKept: Bool
     /// The differences on the devices of single push services.
     package var overrides = PushOverrides()
-    /// Texts of the payload in several languages. The payload has those for readers whose language is not known.
+    /// Texts of the payload in several languages. The payload has those for readers whose language is not
+    /// known.
     package var translations = AlertTranslations()
 
     package init(

@@ -11,8 +11,8 @@ public struct AppClient: Sendable {
 
     /// - Parameters:
     ///   - base: the installation's address, with the prefix under which it is mounted.
-    ///   - token: gives a JSON Web Token that is still good. It is called before each request; what it throws is
-    ///     ``TurnstoneError/unreachable(_:)``, unless it is a ``TurnstoneError``.
+    ///   - token: gives a JSON Web Token that is still good. It is called before each request; what it throws
+    ///     is ``TurnstoneError/unreachable(_:)``, unless it is a ``TurnstoneError``.
     public init(
         at base: URL, transport: any Transport = URLSessionTransport(),
         patience: Patience = Patience(),
@@ -57,7 +57,8 @@ public struct AppClient: Sendable {
     ///
     /// - Parameters:
     ///   - activity: the app's id of the activity: globally unique, such as a UUID.
-    ///   - session: what the activity shows. It is public: anyone who knows it can listen to it. At least one of both.
+    ///   - session: what the activity shows. It is public: anyone who knows it can listen to it. At least one
+    ///     of both.
     ///   - previous: the token that this one replaces.
     /// - Returns: an id by which the token can be removed.
     @discardableResult

@@ -14,8 +14,8 @@ public struct PushNotification: Hashable, Sendable {
     /// All members beside `aps`, as they came.
     public let data: [String: JSONValue]
 
-    /// Reads `UNNotification.request.content.userInfo`, or what `application(_:didReceiveRemoteNotification:)`
-    /// gives. A member that is not a JSON value is left out.
+    /// Reads `UNNotification.request.content.userInfo`, or what
+    /// `application(_:didReceiveRemoteNotification:)` gives. A member that is not a JSON value is left out.
     public init(userInfo: [AnyHashable: Any]) {
         var data: [String: JSONValue] = [:]
         for (name, value) in userInfo {

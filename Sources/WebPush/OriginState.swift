@@ -55,8 +55,8 @@ final class OriginState {
 
     /// The number of messages that are sent over one connection.
     ///
-    /// libcurl 7.88 resets each stream after its end, and servers take many resets for an attack: nghttp2 ends
-    /// the connection after the 1000th, with answers that nobody has read. So we end it before.
+    /// libcurl 7.88 resets each stream after its end, and servers take many resets for an attack: nghttp2
+    /// ends the connection after the 1000th, with answers that nobody has read. So we end it before.
     private static let connectionLimit = 900
 
     func isPaused(at now: Instant) -> Bool { now < pausedUntil }

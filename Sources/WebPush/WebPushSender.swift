@@ -3,7 +3,8 @@ import PushServices
 import Turnstone
 import Unix
 
-/// Pushes to browsers through any number of push services, in one loop. Each message gets exactly one verdict.
+/// Pushes to browsers through any number of push services, in one loop. Each message gets exactly one
+/// verdict.
 ///
 ///     while sender.room > 0, let push = … { sender.submit(push.request, for: push) }
 ///     for settled in try sender.exchange() { settle(settled.push, settled.verdict) }

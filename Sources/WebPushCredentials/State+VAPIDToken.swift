@@ -44,8 +44,8 @@ extension State {
         }
     }
 
-    /// Removes tokens that are over if there are many. Users can make up hosts of push services, and each leaves
-    /// a file.
+    /// Removes tokens that are over if there are many. Users can make up hosts of push services, and each
+    /// leaves a file.
     ///
     /// - Returns: whether another push service's token may be stored.
     private func makeRoomForVAPIDToken(at now: Timestamp) throws(Failure) -> Bool {
