@@ -43,13 +43,13 @@ extension PushContent {
             shortened(text, to: type.payloadLimit)
         }
         var longest = self
-        var alert = payload.aps["alert"]?.object ?? [:]
+        var alert = payload.alert ?? [:]
         for (name, translations) in translations.members {
             let texts = translations.texts.map { $0.text }
             let text = texts.max { encodedLength($0) < encodedLength($1) }
             alert[name] = text.map { .string($0) }
         }
-        longest.payload.aps["alert"] = .object(alert)
+        longest.payload.alert = alert
         do throws(Failure) { _ = try longest.fitting(badge) } catch {
             throw .refused(
                 .tooLarge, "with the longest title and subtitle of all languages, \(error.sentence)"
