@@ -126,7 +126,7 @@ package final class Drainer: RunPart {
                 // Write nothing more: the new folder belongs to another drainer.
                 throw Failure(
                     .later(seconds: 5),
-                    "unable to go on: \(state.folder) was replaced while deliver was running. The next run delivers from the new folder",
+                    "stopped: \(state.folder) was replaced while deliver was running. The next run delivers from the new folder",
                     cause: "replaced")
             }
             try election.beat(at: now)
@@ -231,7 +231,7 @@ package final class Drainer: RunPart {
         run.end(
             Failure(
                 .later(seconds: 1),
-                "unable to go on: TURNSTONE_SHARDS has changed. The next run delivers from the new queues",
+                "stopped: TURNSTONE_SHARDS has changed. The next run delivers from the new queues",
                 cause: "shards"))
     }
 

@@ -123,7 +123,7 @@ extension AccessTokenRecord.FailedFetch {
 }
 
 extension AccessTokenRecord {
-    /// Reads a document's members. What is missing or cannot be read counts as absent.
+    /// Reads a document's members. Members that cannot be read count as absent.
     package init(_ members: JSONObject) {
         token = members["token"]?.object.flatMap { AccessToken($0) }
         if let claim = members["claim"]?.object, let name = claim["holder"]?.string,

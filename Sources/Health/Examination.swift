@@ -263,7 +263,7 @@ package struct Examination {
                     \(spool.service.drainerProgram) (process \(stuck.process)) holds the lock of \
                     \(spool.name) and has done nothing since \(text(stuck.since)).
                     """,
-                    action: "Find out what it waits for, and end it. Nothing is lost.",
+                    action: "Run: kill \(stuck.process). Nothing is lost; the next run continues.",
                     [
                         "process": .integer(Int64(stuck.process)),
                         "since": .string(text(stuck.since)),

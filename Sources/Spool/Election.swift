@@ -67,7 +67,7 @@ package final class Election {
         isLost = true
         throw Failure(
             .later(seconds: 5),
-            "unable to go on: another deliver was elected while this one (term \(term)) stood still",
+            "stopped: another deliver was elected while this one (term \(term)) stood still",
             cause: Self.replaced)
     }
 

@@ -40,7 +40,8 @@ struct Reasons {
             return [
                 reason(
                     "no device", "The user has no device.",
-                    action: "The app registers its token when it starts. Let the user open it.")
+                    action:
+                        "The app registers its token when it starts. Ask the user to open the app.")
             ]
         }
         guard !document.hasDevice(for: timeline.state.services) else { return [] }
