@@ -1,12 +1,13 @@
 // swift-tools-version: 6.2
 //
-// Adding a program: a folder under functions/ with main.swift, README.md, fixtures/ and openapi.json, one line
-// in `endpoints` or `programs`, and its routes in infra/routes (then infra/make-routes and infra/make-openapi).
+// Adding a program: a folder under functions/ with main.swift, README.md, fixtures/ and openapi.json, one
+// line in `endpoints` or `programs`, and its routes in infra/routes (then infra/make-routes and
+// infra/make-openapi).
 
 // TURNSTONE_EMBEDDED, the folder of the toolchain's static libraries for Embedded Swift, leaves the endpoint
 // programs alone in the package and compiles them, in release, as Embedded Swift: `register` starts in 1.3
-// times what static C takes, where ordinary Swift takes 1.9. The rest, and every debug build, is ordinary Swift.
-// `infra/build` makes both.
+// times what static C takes, where ordinary Swift takes 1.9. The rest, and every debug build, is ordinary
+// Swift. `infra/build` makes both.
 
 import PackageDescription
 
@@ -18,7 +19,7 @@ let isEmbedded = embeddedLibraries != nil
 // tests out, with which it shares sources. `infra/fuzz/run` sets it.
 let fuzzer = Context.environment["TURNSTONE_FUZZ"]
 
-// TURNSTONE_ONLY, names of programs with blanks between them, leaves out all other programs and the tests.
+// TURNSTONE_ONLY, names of programs with blanks between them, leaves out everything that these do not need.
 // `infra/build --only` sets it.
 let only = Context.environment["TURNSTONE_ONLY"]?.split(separator: " ").map(String.init)
 
@@ -27,10 +28,11 @@ let only = Context.environment["TURNSTONE_ONLY"]?.split(separator: " ").map(Stri
 let except = (Context.environment["TURNSTONE_EXCEPT"] ?? "").split(whereSeparator: \.isWhitespace)
     .map(String.init)
 
-// An Embedded program compiles everything that it calls again, from the bodies in its modules. `@export(interface)`
-// keeps a function's body in its module, so that the programs build in a third of the time. It is for functions of
-// modules that endpoints link which are long and neither generic nor hot. `-function-sections` lets the linker leave
-// out those that a program does not call: `register` has 1.8 MB instead of 4.1.
+// An Embedded program compiles everything that it calls again, from the bodies in its modules.
+// `@export(interface)` keeps a function's body in its module, so that the programs build in a third of the
+// time. It is for functions of modules that endpoints link which are long and neither generic nor hot.
+// `-function-sections` lets the linker leave out those that a program does not call: `register` has 1.8 MB
+// instead of 4.1.
 
 /// The toolchain has no static library for Embedded Swift, hence `-no-static-stdlib`.
 let compilation: [SwiftSetting] =
@@ -382,21 +384,46 @@ let all =
         : modules + programs + simulator + bench + (hasKit ? checks + kit : [])
             + [fuzzing])
 
+extension Target.Dependency {
+    var name: String {
+        switch self {
+        case .targetItem(let name, _), .byNameItem(let name, _): name
+        case .productItem(let name, _, _, _): name
+        @unknown default: fatalError("a dependency of a kind that this file does not use")
+        }
+    }
+}
+
+/// The names of programs and of everything that they need, products of other packages included.
+func closure(of programs: [String], in targets: [Target]) -> Set<String> {
+    var names: Set<String> = []
+    var rest = programs
+    while let name = rest.popLast() {
+        guard names.insert(name).inserted else { continue }
+        for target in targets where target.name == name { rest += target.dependencies.map(\.name) }
+    }
+    return names
+}
+
+let needed = only.map { closure(of: $0, in: all) }
+
+let libraries: [(product: String, package: Package.Dependency)] = [
+    (
+        "ArgumentParser",
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
+    ),
+    ("DequeModule", .package(url: "https://github.com/apple/swift-collections", from: "1.6.0")),
+]
+
 let package = Package(
     name: "turnstone",
     // Of TurnstoneKit: nothing else is for Apple's systems.
     platforms: [.macOS(.v13), .iOS(.v16), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1)],
     products: hasKit ? [.library(name: "TurnstoneKit", targets: ["TurnstoneKit"])] : [],
     dependencies: isEmbedded
-        ? []
-        : [
-            .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-            .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
-        ],
+        ? [] : libraries.filter { needed?.contains($0.product) ?? true }.map(\.package),
     targets: all.filter { target in
-        guard !except.contains(target.name) else { return false }
-        guard let only else { return true }
-        return target.type == .executable ? only.contains(target.name) : target.type != .test
+        !except.contains(target.name) && needed?.contains(target.name) ?? true
     },
     swiftLanguageModes: [.v6]
 )

@@ -112,7 +112,7 @@ private func checkCommon(
 
 private func isCanonicalUUID(_ text: String) -> Bool {
     guard text.utf8.count == 36 else { return false }
-    // Each push comes by here: walking over the text itself would take five times as long.
+    // Every push runs this: walking over the text itself would take five times as long.
     return text.utf8.withContiguousStorageIfAvailable(isCanonicalUUID)
         ?? Array(text.utf8).withUnsafeBufferPointer(isCanonicalUUID)
 }

@@ -25,8 +25,8 @@ package final class APNsSender: PushSender {
 
     /// - Parameters:
     ///   - clock: the wall clock.
-    ///   - token: called for each connection, and once a minute while it lasts. It takes the lock of the shared
-    ///     record, decides by ``ProviderToken/decide(_:for:rejected:now:)``, and stores a new token.
+    ///   - token: called for each connection, and once a minute while it lasts. It takes the lock of the
+    ///     shared record, decides by ``ProviderToken/decide(_:for:rejected:now:)``, and stores a new token.
     /// - Throws: a failure if the certificates to trust (`APNS_CA_FILE`) cannot be read.
     package init(
         _ settings: APNsSettings, limits: ClientLimits = ClientLimits(),

@@ -92,10 +92,11 @@ package struct ChannelService {
             (404, _) where id != nil:
             return .refused(.notFound, "Channel not found")
         case (_, "CannotCreateChannelConfig"):
-            return .refused(.conflict, "APNs allows no more channels: delete one first")
+            return .refused(
+                .conflict, "this app has as many channels as APNs allows: delete one first")
         case (_, "FeatureNotEnabled"), (_, "BroadcastFeatureNotEnabled"):
             return .misconfigured(
-                "APNs does not allow \(bundle) (APNS_BUNDLE_ID) to broadcast: enable broadcasts for the app"
+                "APNs does not allow \(bundle) (APNS_BUNDLE_ID) to broadcast: enable it for this app at developer.apple.com"
             )
         case (401, _), (403, _), (_, "TopicMismatch"), (_, "TopicDisallowed"):
             return later(reason, .minutes(5))
@@ -111,7 +112,8 @@ package struct ChannelService {
 
     private func unusable(_ answer: ClientEvent.Answer) -> Failure {
         Failure(
-            .badUpstream, "APNs gave an unusable answer about channels (\(reason(answer)))",
+            .badUpstream,
+            "unable to manage channels: APNs gave an answer of unknown form (\(reason(answer)))",
             cause: "badUpstream")
     }
 }

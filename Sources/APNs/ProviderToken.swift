@@ -58,7 +58,7 @@ package struct ProviderToken: Equatable, Sendable {
 }
 
 extension ProviderToken {
-    /// What to do with the token that all processes share.
+    /// The next step for the token that all processes share.
     package enum Decision: Equatable, Sendable {
         case keep
         case mint

@@ -16,8 +16,8 @@ enum Condition: Equatable, Sendable {
         if case .session = self { true } else { false }
     }
 
-    /// The tag that a user must have for it to hold, and the text that is its only possible value; `nil` if it
-    /// may hold without.
+    /// The tag that a user must have for it to hold, and the text that is its only possible value; `nil` if
+    /// it may hold without.
     var necessaryTag: (name: String, text: String?)? {
         guard case .tag(let name, let comparison) = self else { return nil }
         switch comparison {

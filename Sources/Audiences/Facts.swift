@@ -1,6 +1,6 @@
 import Turnstone
 
-/// What conditions are about: a user, and one of the user's devices.
+/// The subject of conditions: a user, and one of the user's devices.
 package struct Facts {
     package let profile: Profile
     package let platform: Platform

@@ -1,7 +1,7 @@
 import Turnstone
 
-/// Who may get a message, beyond its list of recipients: checked when it is accepted, and again when it is
-/// sent.
+/// The users who may get a message, beyond its list of recipients: checked when it is accepted, and again
+/// when it is sent.
 package struct Selection: Equatable, Sendable {
     /// Filters of which at least one must match; `nil` if none has to.
     package var included: [Filter]?

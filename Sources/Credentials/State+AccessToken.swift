@@ -5,9 +5,9 @@ import Store
 import Turnstone
 
 extension State {
-    /// The access token for FCM that all processes share in the state folder. A process claims its fetch under
-    /// the document's lock and fetches it without the lock, so that a thousand processes make one fetch and
-    /// none waits for the network with the lock held.
+    /// The access token for FCM that all processes share in the state folder. A process claims its fetch
+    /// under the document's lock and fetches it without the lock, so that a thousand processes make one fetch
+    /// and none waits for the network with the lock held.
     ///
     /// - Parameter now: the wall clock.
     package func accessTokens(

@@ -37,8 +37,8 @@ package struct Lock: ~Copyable {
         return try body(lock)
     }
 
-    /// Runs `body` while holding the lock, if no process holds it at this moment. Makes no lock file: if there
-    /// is none, nobody held the lock when this was called.
+    /// Runs `body` while holding the lock, if no process holds it at this moment. Makes no lock file: if
+    /// there is none, nobody held the lock when this was called.
     ///
     /// - Parameter body: gets the last committed revision.
     /// - Returns: `nil` if a process holds the lock.

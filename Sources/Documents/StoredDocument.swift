@@ -1,4 +1,3 @@
-import JSON
 import Turnstone
 import Unix
 
@@ -290,7 +289,7 @@ package struct StoredDocument<Content: Document> {
             .broken, "unable to read \(path): \(reason). \(remedy)", cause: "missing", file: path)
     }
 
-    /// What an operator can do about a damaged or missing document.
+    /// The remedy for a damaged or missing document.
     private var remedy: String {
         guard !options.mayVanish else { return "It begins anew; delete the copy" }
         // Without a lock file of its own, a missing document counts as never committed.

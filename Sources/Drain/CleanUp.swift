@@ -16,7 +16,7 @@ struct CleanUp {
     /// The push service that gave the verdicts, and the fingerprint of its settings.
     private let service: String
     private let settings: String
-    /// What operators call its variables.
+    /// The prefix of its variables, for operators.
     private let variables: String
     /// The users to whose pushes the push service answered in this run.
     private var users = UserCount()
@@ -33,7 +33,7 @@ struct CleanUp {
     /// The environments in which pushes were accepted before this run; `nil` until they are read.
     private var cachedAcceptances: Set<APNsEnvironment>?
     private var items: [Item] = []
-    /// What this run has reported for `health`.
+    /// The report that this run has made for `health`.
     private var reported = Reported.nothing
 
     private enum Reported: Int, Comparable {

@@ -54,8 +54,8 @@ final class Commits: RunPart {
 
     /// Ends a job's pass if all its deliveries have their verdicts.
     func endIfOver(_ job: Job) {
-        guard job.isPassOver, !job.isPassNoted else { return }
-        job.isPassNoted = true
+        guard job.isPassOver, !job.isPassRecorded else { return }
+        job.isPassRecorded = true
         if job.hasRest, job.damage == nil {
             intake.endPass(job.file, until: moment(of: job))
             didAppend()
@@ -125,7 +125,8 @@ final class Commits: RunPart {
         failingSince = Instant.now
     }
 
-    /// Puts off or finishes jobs whose verdicts are durable: as many as there is time for in a turn of the loop.
+    /// Puts off or finishes jobs whose verdicts are durable: as many as there is time for in a turn of the
+    /// loop.
     func finishSome() {
         let slice = TimeSlice()
         while !slice.isOver, let job = durable.popFirst() {

@@ -105,8 +105,8 @@ final class Decisions: RunPart {
         }
         guard let pause = verdict.heldFor else { return verdict }
         // A push that may have arrived must be repeated under its own id, and on a phone of several of the
-        // message's users any of them may want it at any time. A box's release would ignore a throttle. So none
-        // of these goes into a box.
+        // message's users any of them may want it at any time. A box's release would ignore a throttle. So
+        // none of these goes into a box.
         let isShared = try !push.job.file.alternates(to: push.original).isEmpty
         let isThrottled = push.job.throttle != nil
         if isShared || isThrottled || push.job.file.isInDoubt(push.delivery) {

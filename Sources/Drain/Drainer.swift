@@ -32,7 +32,7 @@ package final class Drainer: RunPart {
     private var lastCheck = Instant.now
     /// Notifications that could not be moved to the present queues are tried again from this moment on.
     private var nextMove = Instant.first
-    /// What was said of interrupted acceptances and of throttles that cannot be used: once each.
+    /// Failures that were logged once and are not repeated.
     private var reported: Set<String> = []
 
     /// - Parameters:
@@ -57,7 +57,8 @@ package final class Drainer: RunPart {
     /// - Returns: the summary. Its members are 0 if another process delivers.
     package func drain() throws(Failure) -> JSONObject {
         completeInterrupted()
-        // Before anything that was accepted later is sent, unless a file or folder prevents it, and would for good.
+        // Move waiting notifications first, so that order is kept. A file that cannot be moved does not stop
+        // delivery.
         do throws(Failure) { try moveFormer() } catch {
             guard error.file != nil else { throw error }
             log.failure(error)
@@ -125,7 +126,7 @@ package final class Drainer: RunPart {
                 // Write nothing more: the new folder belongs to another drainer.
                 throw Failure(
                     .later(seconds: 5),
-                    "unable to go on: \(state.folder) was replaced while deliver was running. The next run delivers from the new folder",
+                    "stopped: \(state.folder) was replaced while deliver was running. The next run delivers from the new folder",
                     cause: "replaced")
             }
             try election.beat(at: now)
@@ -205,12 +206,13 @@ package final class Drainer: RunPart {
             if !queue.isEmpty { run.orEnd { () throws(Failure) in try intake.log.makeRoom() } }
         }
         let isSending = !run.isEnding && !run.configuration.isChanging && !commits.isFailing
-        let pause: Int64 = isCutShort || commits.isUnfinished ? 0 : commits.isPending ? 2 : 20
+        let pause: Interval =
+            .milliseconds(isCutShort || commits.isUnfinished ? 0 : commits.isPending ? 2 : 20)
         isCutShort = false
         unsentSlice = TimeSlice()
         run.orEnd { () throws(Failure) in
             try service.provider.step(
-                pause: .milliseconds(pause), at: now,
+                pause: pause, at: now,
                 next: { isSending ? self.nextPush() : nil },
                 beforeSending: { () throws(Failure) in try self.intake.log.write() },
                 verdict: { self.settlement.settle($0, $1) })
@@ -229,7 +231,7 @@ package final class Drainer: RunPart {
         run.end(
             Failure(
                 .later(seconds: 1),
-                "unable to go on: TURNSTONE_SHARDS has changed. The next run delivers from the new queues",
+                "stopped: TURNSTONE_SHARDS has changed. The next run delivers from the new queues",
                 cause: "shards"))
     }
 
@@ -279,8 +281,8 @@ package final class Drainer: RunPart {
         return false
     }
 
-    /// Takes a notification, or moves it to the backlog if all its recipients have enough deliveries in hand, or
-    /// to its lane if it is streamed and too many of those are in hand.
+    /// Takes a notification, or moves it to the backlog if all its recipients have enough deliveries in hand,
+    /// or to its lane if it is streamed and too many of those are in hand.
     private func takeInTurn(_ file: SpoolFile) throws(Failure) {
         let lane = file.lane
         if !lane.isStreamed {
@@ -305,8 +307,8 @@ package final class Drainer: RunPart {
         }
     }
 
-    /// Whether the next push of a throttled job may be decided about: if it may leave now, or need not leave at
-    /// all.
+    /// Whether the next push of a throttled job may be decided about: if it may leave now, or need not leave
+    /// at all.
     private func mayLeave(_ job: Job) -> Bool {
         guard let throttle = job.throttle else { return true }
         if job.notification.expires <= now || intake.isCancelled(job.file) { return true }

@@ -1,4 +1,3 @@
-import Edge
 import Gateways
 import Turnstone
 import Unix

@@ -30,26 +30,13 @@ final class HeldBoxes: RunPart {
     func hold(
         _ push: Push, for user: UserID, until moment: Timestamp
     ) throws(Failure) -> Verdict {
-        guard let token = push.delivery.token, let device = push.device,
+        guard push.delivery.token != nil, let device = push.device,
             let id = push.job.file.user(of: push.delivery)
         else { return .superseded("unregistered") }
         let notification = push.message
-        var message = Notification(
-            id: notification.id, user: id, accepted: notification.accepted,
-            expires: notification.end(heldUntil: moment), push: notification.push)
-        message.kind = notification.kind
-        message.audience = notification.audience
-        message.order = notification.order
-        message.series = notification.series
-        message.badge = notification.badge
-        message.notBefore = notification.notBefore
-        message.hasOwnExpiration = notification.hasOwnExpiration
-        let delivery = Delivery(
-            token: token, of: push.delivery.service, id: push.delivery.deviceID,
-            environment: push.delivery.environment, isProven: push.delivery.isProven)
         try spool.hold(
-            message, delivery, in: HeldBox(of: id, device),
-            until: moment, now: now)
+            notification.heldCopy(for: id, expires: notification.end(heldUntil: moment)),
+            push.delivery.heldCopy, in: HeldBox(of: id, device), until: moment, now: now)
         try lookAgain(at: user, held: id, until: moment)
         return .held
     }
@@ -116,8 +103,8 @@ final class HeldBoxes: RunPart {
         if due.count < most { nextLook = Instant.now + .milliseconds(200) }
     }
 
-    /// Makes a box wait again if it is due only because its user's preferences have changed, and they still hold
-    /// messages: whoever changes them often must not have everything in the box read each time.
+    /// Makes a box wait again if it is due only because its user's preferences have changed, and they still
+    /// hold messages: a user who changes preferences often must not cause a full read of the box each time.
     ///
     /// - Returns: whether it waits.
     private func postpone(
@@ -148,8 +135,8 @@ final class HeldBoxes: RunPart {
     /// - Parameters:
     ///   - end: until when the messages were held. If no drainer ran then, they have expired meanwhile like
     ///     others. `nil` if it is not known: until now.
-    ///   - isRecovered: whether an earlier attempt began the release and may have left some of the messages in
-    ///     the box.
+    ///   - isRecovered: whether an earlier attempt began the release and may have left some of the messages
+    ///     in the box.
     private func accept(
         _ release: String, heldUntil end: Timestamp? = nil, isRecovered: Bool = false
     ) throws(Failure) {

@@ -17,7 +17,7 @@ package final class Job {
     /// When the first of them may be tried again.
     private(set) var notBefore: Timestamp?
     /// Whether the end of this pass was handled.
-    var isPassNoted = false
+    var isPassRecorded = false
     /// The damage that was found while its file was read.
     var damage: Failure?
     /// The devices that accepted a push in this pass. Recorded only if ``isForPlayer``.
@@ -27,8 +27,8 @@ package final class Job {
     var doubtful: [DeviceToken] = []
     /// Whether a push without an answer may have arrived at a device that is sent nothing more.
     var isInDoubt = false
-    /// If the message changes badges: the users of devices that ended in this pass without accepting it, and how
-    /// many these devices are.
+    /// If the message changes badges: the users of devices that ended in this pass without accepting it, and
+    /// how many these devices are.
     private(set) var missed: (users: Set<UserID>, devices: Int) = ([], 0)
     /// How many games waited when it was queued, by its badge.
     let queuedGames: Int64?
@@ -36,7 +36,7 @@ package final class Job {
     let wasReached: Bool
     /// Whether a push service refused it for a device.
     var isRefused = false
-    /// What it says about a player's turns, and when that was decided.
+    /// The content of its turn notice, and when that was decided.
     var notice: (filling: NoticeFilling, at: Instant)?
     /// Whether the user's document no longer names it as the push that brings the badge.
     var isBadgeTaken = false
@@ -51,7 +51,7 @@ package final class Job {
     /// For a large notification: the boxes in which an earlier drainer may have left it; `nil` until they are
     /// read.
     var heldBoxes: Set<String>?
-    /// What the provider has made of its content, to be used for all devices; `nil` once the content changes.
+    /// The provider's encoding of its content, to be used for all devices; `nil` once the content changes.
     var encoded: AnyObject?
     /// The language of its content, if that was chosen for its only device.
     private(set) var language: LanguageTag?
@@ -75,7 +75,7 @@ package final class Job {
         let push: PushContent
         /// The language of its main text.
         let language: LanguageTag?
-        /// What the provider has made of it.
+        /// The provider's encoding of it.
         var encoded: AnyObject?
 
         init(_ push: PushContent, _ language: LanguageTag?) {

@@ -43,8 +43,8 @@ final class LastDocuments: RunPart {
         return present
     }
 
-    /// Decides about a push. If it seems superfluous, and a user has got another id meanwhile, it is looked at
-    /// again soon: the documents were not under the id where they were looked for.
+    /// Decides about a push. If it seems superfluous, and a user has got another id meanwhile, it is looked
+    /// at again soon: the documents were not under the id where they were looked for.
     func knowingIDs(_ decide: () throws(Failure) -> Verdict?) throws(Failure) -> Verdict? {
         if !presentIDs.isEmpty { presentIDs = [:] }
         let verdict = try decide()
@@ -60,7 +60,7 @@ final class LastDocuments: RunPart {
         return document
     }
 
-    /// What was sent to a session as a whole. (The session's document may name thousands of listeners.)
+    /// The states sent to a session as a whole. (The session's document may name thousands of listeners.)
     func session(_ name: String) throws(Failure) -> SessionFeeds? {
         let (known, snapshot) = try state.sessions[name].read(unless: session)
         session = snapshot

@@ -1,10 +1,4 @@
-import Documents
-import Spool
-import Store
-import Turnstone
-import Unix
-
-/// What a turn notice says, decided just before it is sent.
+/// The content of a turn notice, made just before it is sent.
 enum NoticeFilling {
     /// It names the player's turns as they are now. This many games wait.
     case turns(waiting: Int64)

@@ -1,6 +1,4 @@
-import Edge
 import Turnstone
-import Unix
 
 /// Where pushes go: to a push service, or to files.
 ///
@@ -13,7 +11,7 @@ package protocol Provider: AnyObject {
     /// A fingerprint of its settings.
     var settings: String { get }
 
-    /// What operators call it, and the variables that configure it: `APNs` and `APNS_`.
+    /// Its name for operators, and the prefix of the variables that configure it: `APNs` and `APNS_`.
     var title: (service: String, variables: String) { get }
 
     /// Why no push can be sent now; `nil` if pushes can.
@@ -30,8 +28,8 @@ package protocol Provider: AnyObject {
     ///
     /// - Parameters:
     ///   - pause: the longest wait if there is nothing else to do.
-    ///   - beforeSending: called after pushes were handed out and before they are sent. If it throws, they are
-    ///     not sent and come back.
+    ///   - beforeSending: called after pushes were handed out and before they are sent. If it throws, they
+    ///     are not sent and come back.
     func step(
         pause: Interval, at now: Timestamp, next: () -> Push?,
         beforeSending: () throws(Failure) -> Void, verdict: (Push, Verdict) -> Void

@@ -1,7 +1,7 @@
 import Turnstone
 
 extension Push {
-    /// What a push service gets of its content, kept for the next devices that show the same number until the
+    /// The push service's form of its content, kept for the next devices that show the same number until the
     /// same moment.
     ///
     /// - Parameter encode: encodes it for this device.

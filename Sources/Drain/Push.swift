@@ -8,8 +8,8 @@ package final class Push {
     package let job: Job
     /// The delivery that it is sent for now.
     var target: Target
-    /// The user's own moment for a message, and when the message expires for the user; `nil` if all users have
-    /// the same.
+    /// The user's own moment for a message, and when the message expires for the user; `nil` if all users
+    /// have the same.
     private var turn: (moment: Timestamp, expires: Timestamp)?
     /// The series of the messages in it, if it is a release.
     var brought: [Series] = []
@@ -120,7 +120,7 @@ package final class Push {
 
     package var content: PushContent { own?.push ?? variant?.push ?? job.notification.push }
 
-    /// What the provider has made of its content, to be used for all devices that get the same.
+    /// The provider's encoding of its content, to be used for all devices that get the same.
     package var encoded: AnyObject? {
         get { variant.map { $0.encoded } ?? job.encoded }
         set { if let variant { variant.encoded = newValue } else { job.encoded = newValue } }
@@ -153,7 +153,7 @@ package final class Push {
     /// The environment that the device is registered for; `nil` for the configured one.
     package var registeredEnvironment: APNsEnvironment? { target.delivery.environment }
 
-    /// What the app receives.
+    /// The payload that the app receives.
     package var payload: Payload {
         let common = content.payload
         return delivery.badge.map { common.with(badge: Int64($0)) } ?? common

@@ -1,5 +1,4 @@
 import Edge
-import JSON
 import PushServices
 import Queueing
 import Spool

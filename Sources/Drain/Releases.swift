@@ -117,7 +117,7 @@ final class Releases: RunPart {
         return messages.isEmpty ? .superseded("held") : nil
     }
 
-    /// What becomes of a message that was held.
+    /// The outcome of a message that was held.
     private struct Fate {
         /// `nil` if it is still wanted.
         var outcome: Outcome?

@@ -6,7 +6,7 @@ import Texts
 import Turnstone
 import Unix
 
-/// What all parts of a drainer share.
+/// The state that all parts of a drainer share.
 final class Run {
     let state: State
     /// The queue that it empties.

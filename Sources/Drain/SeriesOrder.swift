@@ -2,7 +2,6 @@ import Crypto
 import Spool
 import Store
 import Turnstone
-import Unix
 
 /// Keeps the order within a series: a device gets the newest of its notifications. An older one never follows
 /// the newest, and waits while the newest may still come.
@@ -24,7 +23,7 @@ final class SeriesOrder: RunPart {
     // MARK: Notifications in hand
 
     /// Reads from the receipts which devices newer notifications of a job's series have reached, and from the
-    /// spool which devices they are still for. What happens from now on is recorded as it happens.
+    /// spool which devices they are still for. Later events are recorded as they happen.
     func join(_ job: Job) throws(Failure) {
         guard let series = job.series else { return }
         for key in series.keys { try join(job, series, key) }
@@ -175,7 +174,7 @@ final class SeriesOrder: RunPart {
         bringing[device] = nil
     }
 
-    /// What a newer notification means for a held message of its series.
+    /// The effect of a newer notification on a held message of its series.
     enum Newer {
         /// The device has accepted it.
         case taken
@@ -183,7 +182,7 @@ final class SeriesOrder: RunPart {
         case expected(in: Interval)
     }
 
-    /// What the receipts and the spool say about notifications of a series that are newer than a held
+    /// The state, by the receipts and the spool, of notifications of a series that are newer than a held
     /// message; `nil` if the device has none and expects none.
     func newer(than series: Series, on device: Device) throws(Failure) -> Newer? {
         var pause: Interval?

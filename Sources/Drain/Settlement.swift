@@ -99,8 +99,8 @@ final class Settlement: RunPart {
         order.settle(push)
     }
 
-    /// Whether a push that is tried again later gets a receipt. A push that waits for its user's own moment gets
-    /// none, because a message may have a million of these. A push that is held for hours gets one.
+    /// Whether a push that is tried again later gets a receipt. A push that waits for its user's own moment
+    /// gets none, because a message may have a million of these. A push that is held for hours gets one.
     private func needsReceipt(_ verdict: Verdict, _ push: Push) -> Bool {
         if verdict.isEarly, push.job.notification.delayed != nil { return false }
         return verdict.heldFor == nil || push.job.file.pass == 1

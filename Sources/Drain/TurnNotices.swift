@@ -33,7 +33,7 @@ final class TurnNotices: RunPart {
         }
     }
 
-    /// What the notice says, the same for all devices that get it within a second.
+    /// The content of the notice, the same for all devices that get it within a second.
     private func filling(
         of job: Job, _ turns: Notification.NotifiedTurns, of player: PlayerID
     ) throws(Failure) -> NoticeFilling {

@@ -1,4 +1,3 @@
-import Spool
 import Turnstone
 import Unix
 
@@ -120,7 +119,7 @@ extension Verdict {
         return verdict
     }
 
-    /// What is in the way of a push that is not sent.
+    /// The reason why a push cannot be sent now.
     package enum Obstacle {
         /// The service's state, or the configuration.
         case service

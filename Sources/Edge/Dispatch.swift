@@ -61,7 +61,8 @@ extension Invocation {
         }
     }
 
-    /// Reads the header fields, which the answer to a page depends on. What cannot be read counts as missing.
+    /// Reads the header fields, which the answer to a page depends on. Fields that cannot be read count as
+    /// missing.
     fileprivate func readFields(of request: inout RawRequest, from input: inout Input) {
         guard self == .inetd, !request.method.isEmpty else { return }
         do throws(Failure) { try readInetdFields(&request, from: &input) } catch {}

@@ -1,4 +1,3 @@
-import JSON
 import Turnstone
 
 /// The parts of a request, taken from an event.

@@ -27,7 +27,7 @@ extension Request {
         try Edge.player(self[parameter: name], name)
     }
 
-    /// What the path names a device by: its token, as the app sent it, or its id.
+    /// The device's name in the path: its token, as the app sent it, or its id.
     package func deviceName(_ name: String) throws(Failure) -> String {
         let text = self[parameter: name]
         guard !DeviceToken.all(named: text).isEmpty else {

@@ -6,8 +6,8 @@ import Turnstone
 /// **Unknown members.** Programs that send, replace or configure something for others call ``finish()`` after
 /// the last member, which refuses unknown members by name: a misspelt one would otherwise be ignored silently
 /// (`notify`, `events` and its templates, `preferences`, `profile`, `users`,
-/// `segments`, the test of `notifications`; those with OneSignal's routes in their own words). All other programs ignore unknown members,
-/// so that a newer app can talk to an older server.
+/// `segments`, the test of `notifications`; those with OneSignal's routes in their own words). All other
+/// programs ignore unknown members, so that a newer app can talk to an older server.
 package struct Fields {
     /// The members that have not been read.
     package private(set) var rest: JSONObject

@@ -154,8 +154,8 @@ struct Input {
     /// Reads and drops what a client still sends, for up to a second. Otherwise its system might discard our
     /// answer when the connection closes ("lingering close").
     ///
-    /// - Parameter count: how many bytes the client announced, if it did; a host may leave its end of a pipe open
-    ///   behind them.
+    /// - Parameter count: how many bytes the client announced, if it did; a host may leave its end of a pipe
+    ///   open behind them.
     mutating func drain(upTo count: Int? = nil) {
         let end = Instant.now + .seconds(1)
         guard isPeeking || !ended else { return }

@@ -15,7 +15,8 @@ extension Invocation {
             request.body = .bytes(
                 try body(length: length, request.headers, from: &input, limit: bodyLimit))
         } catch {
-            // A host that cannot pass on the whole body may answer with an error of its own (fcgiwrap, Apache).
+            // A host that cannot pass on the whole body may answer with an error of its own (fcgiwrap,
+            // Apache).
             if error.disposition == .refused(.tooLarge) {
                 input.drain(upTo: length.flatMap(contentLength))
             }

@@ -22,7 +22,7 @@ extension Invocation {
         try request.headers.checkSize()
         request.body = try body(parts, limit: bodyLimit)
         request.isByHand = isByHand(event)
-        // Whoever connects to an inetd can write an event, but not the environment.
+        // A client of an inetd can write an event, but cannot set the environment.
         request.address = peerAddress ?? parts.address
     }
 

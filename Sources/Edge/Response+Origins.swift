@@ -20,8 +20,8 @@ extension Response {
 
     /// Lets pages of the allowed origins read the answer.
     ///
-    /// - Parameter variables: the configuration; `nil` if nothing has needed it. For a page's request, the answer
-    ///   depends on it even then.
+    /// - Parameter variables: the configuration; `nil` if nothing has needed it. For a page's request, the
+    ///   answer depends on it even then.
     mutating func allowOrigin(of request: RawRequest, _ variables: Variables?, _ log: Log) {
         do throws(Failure) {
             var variables = variables

@@ -6,7 +6,7 @@ package struct Response {
     package var status: Int
     package var headers: [(name: String, value: String)] = []
     package var body: JSONValue
-    /// What is sent instead of ``body``: a page's file, and its media type.
+    /// The page's file that is sent instead of ``body``, and its media type.
     private(set) var file: (bytes: [UInt8], type: String)?
 
     package static func ok(_ body: JSONValue) -> Response {

@@ -3,8 +3,8 @@ import Turnstone
 /// Finds the route of a request, for programs and for `front`.
 ///
 /// The longest pattern that matches the end of the path wins: `/check/health` is a player's although
-/// `/health` matches too. Among patterns of the same length, the one with more words wins: `/api/notify/count`
-/// is no message's. Then the method decides.
+/// `/health` matches too. Among patterns of the same length, the one with more words wins:
+/// `/api/notify/count` is no message's. Then the method decides.
 struct Router {
     private let routes: [RoutePattern]
 

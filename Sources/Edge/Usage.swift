@@ -3,9 +3,9 @@ import Unix
 
 /// The text that `--help` prints.
 struct Usage {
-    /// What the program does, in lines.
+    /// The program's description, in lines.
     let purpose: String
-    /// What it takes after its name, for `--help`; `nil` if nothing.
+    /// The arguments that it takes, for `--help`; `nil` if none.
     var operands: String?
 
     /// For a program that answers requests.

@@ -28,7 +28,8 @@ package func eraseUser(
         var unreadable = 0
         for id in [try state.formerID(of: user), user] {
             guard let id else { continue }
-            // With `isWhole`, the user's document, which names the former id, goes once nothing is left of that.
+            // With `isWhole`, the user's document, which names the former id, goes once nothing is left of
+            // that.
             let more = try erase(
                 id, state, spools, at: request.time, Log(), isWhole: isWhole && id == user,
                 besides: unreadable, resume: resume)
@@ -113,8 +114,8 @@ private func cancelDeliveries(
 }
 
 extension State {
-    /// The id that the user had before an `external_id` made it another one. Receipts, waiting messages and the
-    /// audience index may still name it. It stays as an alias, so a killed erasure finds it again.
+    /// The id that the user had before an `external_id` made it another one. Receipts, waiting messages and
+    /// the audience index may still name it. It stays as an alias, so a killed erasure finds it again.
     fileprivate func formerID(of user: UserID) throws(Failure) -> UserID? {
         do throws(Failure) {
             return try users[user].read()?.formerID(of: user)

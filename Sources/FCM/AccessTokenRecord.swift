@@ -4,8 +4,8 @@ import Unix
 /// The document that all processes share: the access token, who is fetching the next one, and the failures
 /// to fetch one.
 ///
-/// No lock is held while a token is fetched. Instead, a process writes a claim with a deadline, and the others
-/// leave the fetch to it until then, or until they see that it was killed.
+/// No lock is held while a token is fetched. Instead, a process writes a claim with a deadline, and the
+/// others leave the fetch to it until then, or until they see that it was killed.
 package struct AccessTokenRecord: Equatable, Sendable {
     package var token: AccessToken?
     var claim: Claim?
@@ -32,7 +32,8 @@ package struct AccessTokenRecord: Equatable, Sendable {
         let since: Timestamp?
         let count: Int64
 
-        /// Whether no process fetches now. A fetch that failed in the future did so by a clock that was ahead.
+        /// Whether no process fetches now. A fetch that failed in the future did so by a clock that was
+        /// ahead.
         func holds(at now: Timestamp) -> Bool {
             now < until && until <= now + Self.longestPause && since ?? now <= now + .minutes(1)
         }
@@ -45,7 +46,7 @@ package struct AccessTokenRecord: Equatable, Sendable {
 
     package init() {}
 
-    /// What a process does for a token.
+    /// A process's next step for a token.
     package enum Decision: Equatable, Sendable {
         /// Use this token, and ask again after the pause.
         case use(AccessToken, Interval)
@@ -53,7 +54,7 @@ package struct AccessTokenRecord: Equatable, Sendable {
         case fetch(AccessToken?)
         /// Another process fetches a token: ask again soon, and use this one in the meantime.
         case wait(AccessToken?)
-        /// No token can be had before the pause is over.
+        /// No token is available before the pause is over.
         case fail(reason: String, Interval)
     }
 
@@ -112,8 +113,8 @@ package struct AccessTokenRecord: Equatable, Sendable {
 extension AccessTokenRecord.FailedFetch {
     static let longestPause = Interval.hours(1)
 
-    /// The pause that Google asked for, from a second to an hour. Otherwise it doubles with each failure: from
-    /// half a minute to 10 minutes if an operator has to act, else from a second to a minute.
+    /// The pause that Google asked for, from a second to an hour. Otherwise it doubles with each failure:
+    /// from half a minute to 10 minutes if an operator has to act, else from a second to a minute.
     static func pause(after failed: TokenFailure, count: Int64) -> Interval {
         if let asked = failed.pause { return min(max(asked, .seconds(1)), longestPause) }
         let (first, last): (Int64, Int64) = failed.isLasting ? (30_000, 600_000) : (1000, 60_000)
@@ -122,7 +123,7 @@ extension AccessTokenRecord.FailedFetch {
 }
 
 extension AccessTokenRecord {
-    /// Reads a document's members. What is missing or cannot be read counts as absent.
+    /// Reads a document's members. Members that cannot be read count as absent.
     package init(_ members: JSONObject) {
         token = members["token"]?.object.flatMap { AccessToken($0) }
         if let claim = members["claim"]?.object, let name = claim["holder"]?.string,

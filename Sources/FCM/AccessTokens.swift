@@ -64,7 +64,7 @@ package final class AccessTokens {
         if nextQuestion <= now {
             do throws(Failure) { try ask(now: now) } catch {
                 nextQuestion = now + .seconds(1)
-                // Whoever has the record's lock has it for a moment only.
+                // Another process holds the record's lock for a moment only.
                 guard bearer == nil, error.cause != "busy" else { return }
                 throw error
             }

@@ -1,6 +1,6 @@
 import Turnstone
 
-/// The body of an answer that is no success.
+/// The body of an error answer.
 ///
 /// Google: *FCM error codes*; *google.rpc.Status* with its details.
 struct FCMError: Equatable {

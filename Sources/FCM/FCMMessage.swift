@@ -26,8 +26,9 @@ import Turnstone
 /// | other members beside `aps` | `data`: texts as they are, other values as JSON text |
 /// | `relevance-score`, `mutable-content`, `filter-criteria` | nothing |
 ///
-/// A push that shows no text, such as a silent one or a badge alone, becomes a message of `data` only, for the
-/// app: with `content_available`, `badge` and `sound`. Names that FCM reserves in `data` get a `_` in front.
+/// A push that shows no text, such as a silent one or a badge alone, becomes a message of `data` only, for
+/// the app: with `content_available`, `badge` and `sound`. Names that FCM reserves in `data` get a `_` in
+/// front.
 ///
 /// Google: *REST Resource: projects.messages*.
 package struct FCMMessage: Equatable, Sendable {
@@ -37,13 +38,14 @@ package struct FCMMessage: Equatable, Sendable {
 
     /// Whether the text was cut to make the message fit.
     package let isShortened: Bool
-    /// What follows `"ttl":"…"` in `android`, with its braces, and the message's other members.
+    /// The text after `"ttl":"…"` in `android`, with its braces, and the message's other members.
     private let rest: [UInt8]
     /// The time to live that overrides the push's.
     private let ownLife: JSONValue?
     private let expires: Timestamp?
 
-    /// Makes a message of a push. If it is too long, its text is cut between two characters and ends with `…`.
+    /// Makes a message of a push. If it is too long, its text is cut between two characters and ends with
+    /// `…`.
     ///
     /// - Parameters:
     ///   - id: the notification's id. It is the tag if there is no collapse id, so that a repetition after a

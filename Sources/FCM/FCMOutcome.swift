@@ -10,15 +10,16 @@ package enum FCMOutcome: Equatable, Sendable {
     case mismatched
     /// `INVALID_ARGUMENT` about `message.token`: no FCM token at all. It will never work.
     case badToken
-    /// `THIRD_PARTY_AUTH_ERROR`: the token is that of an iOS or web app of the project, for which Google has no
-    /// key. Other tokens are not concerned.
+    /// `THIRD_PARTY_AUTH_ERROR`: the token is that of an iOS or web app of the project, for which Google has
+    /// no key. Other tokens are not concerned.
     case foreign
     /// FCM will never accept this message as it is. The device may be fine.
     case refused
     /// FCM may accept the same message later. The first retry is after `pause`, the next ones after longer
     /// ones.
     case later(pause: Interval)
-    /// FCM may accept the same message after the pause that it asked for (`Retry-After`), which does not grow.
+    /// FCM may accept the same message after the pause that it asked for (`Retry-After`), which does not
+    /// grow.
     case laterAsAsked(pause: Interval)
     /// FCM accepts nothing from this project or account until an operator fixes it.
     case stopQueue

@@ -43,7 +43,7 @@ package final class FCMSender: PushSender {
     /// The number of messages that may wait here for room in the server's windows, so that the caller
     /// prepares them while the server works.
     private static let maximumWaiting = 256
-    /// What a further connection is expected to allow. FCM announces 100 streams.
+    /// The number of streams that a further connection is expected to allow. FCM announces 100 streams.
     private static let expectedStreams = 100
 
     /// - Throws: a failure if the certificates to trust (`FCM_CA_FILE`) cannot be read.
@@ -81,7 +81,7 @@ package final class FCMSender: PushSender {
         return max(0, capacity - outbox.waiting)
     }
 
-    /// The trouble while FCM cannot be reached, or no access token can be had.
+    /// The trouble while FCM cannot be reached, or no access token is available.
     package var trouble: Trouble? {
         if let trouble = tokens.trouble, trouble.until > Instant.now { return trouble }
         guard connections == 0, retry.isFailing, retry.nextAttempt > Instant.now else { return nil }
@@ -305,7 +305,7 @@ package final class FCMSender: PushSender {
 }
 
 extension FCMOutcome {
-    /// What an answer says about the connection. FCM judges a message only if it accepts the token.
+    /// The meaning of an answer for the connection. FCM judges a message only if it accepts the token.
     fileprivate var sign: SendingWindow.Sign {
         switch self {
         case .accepted, .gone, .mismatched, .badToken, .foreign, .refused: .good

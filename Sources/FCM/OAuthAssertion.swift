@@ -6,7 +6,7 @@ import Turnstone
 ///
 /// Google: *Using OAuth 2.0 for Server to Server Applications*.
 package struct OAuthAssertion {
-    /// What the access token may be used for. Google refuses a longer list to some accounts.
+    /// The permitted use of the access token. Google refuses a longer list to some accounts.
     package static let scope = "https://www.googleapis.com/auth/firebase.messaging"
 
     /// How long the assertion is valid; Google allows an hour at most.

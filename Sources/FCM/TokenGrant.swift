@@ -40,7 +40,7 @@ package struct TokenFailure: Error, Equatable, Sendable {
         self.pause = pause
     }
 
-    /// Reads an answer that is no success (RFC 6749 section 5.2).
+    /// Reads an error answer (RFC 6749 section 5.2).
     init(_ answer: ClientEvent.Answer, now: Timestamp) {
         let members = parsed(answer.body)
         var words = members?["error"]?.string ?? "HTTP \(answer.status)"

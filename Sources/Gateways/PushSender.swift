@@ -1,9 +1,8 @@
 import Turnstone
-import Unix
 
 /// A client of a push service, which sends and receives without waiting.
 package protocol PushSender: AnyObject {
-    /// What the push service says of a push.
+    /// The push service's answer to a push.
     associatedtype ServiceVerdict
 
     /// The number of pushes that should be submitted now.

@@ -9,7 +9,7 @@ package struct SendingWindow: Equatable {
     /// The number of errors in a row that halves the window.
     package static let errorRun = 5
 
-    /// What an answer says about the connection.
+    /// The meaning of an answer for the connection.
     package enum Sign: Equatable, Sendable {
         /// The server accepted our credential, and the push.
         case good

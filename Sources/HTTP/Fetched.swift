@@ -18,7 +18,7 @@ package enum FetchFault: Equatable, Sendable {
     case unreachable(String)
     /// The server's certificate is not trusted. The reason is a phrase such as "it has expired".
     case untrusted(String)
-    /// The answer broke off or is not HTTP. The reason is a phrase such as "the answer is too large".
+    /// The answer ended early or is not HTTP. The reason is a phrase such as "the answer is too large".
     case unusable(String)
 }
 

@@ -52,13 +52,15 @@ final class Transfer {
                     ? "no connection" : Errno(rawValue: Int32(truncatingIfNeeded: number)).reason)
         case CURLE_OPERATION_TIMEDOUT: return .unreachable("no answer in time")
         case CURLE_GOT_NOTHING: return .unreachable("the connection was closed without an answer")
-        case CURLE_SEND_ERROR, CURLE_RECV_ERROR: return .unreachable("the connection broke off")
-        case CURLE_SSL_CONNECT_ERROR: return .unreachable("it does not speak TLS as we do")
+        case CURLE_SEND_ERROR, CURLE_RECV_ERROR:
+            return .unreachable("the connection was closed early")
+        case CURLE_SSL_CONNECT_ERROR:
+            return .unreachable("its TLS version or ciphers do not match ours")
         case CURLE_PEER_FAILED_VERIFICATION:
             var verdict = 0
             ccurl_getinfo_long(easy, CURLINFO_SSL_VERIFYRESULT, &verdict)
             return .untrusted(untrustedReason(verdict))
-        case CURLE_PARTIAL_FILE, CURLE_HTTP2_STREAM: return .unusable("the answer broke off")
+        case CURLE_PARTIAL_FILE, CURLE_HTTP2_STREAM: return .unusable("the answer ended early")
         case CURLE_WRITE_ERROR: return .unusable("the answer is too large")
         case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_HTTP2:
             return .unusable("the answer is not HTTP")

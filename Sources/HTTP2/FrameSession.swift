@@ -1,6 +1,6 @@
 import CNGHTTP2
 
-/// What both sides of HTTP/2 do with nghttp2's session: bytes in, bytes out.
+/// The part of both sides of HTTP/2 that drives nghttp2's session: bytes in, bytes out.
 ///
 /// A call to nghttp2 keeps the object alive until it returns: its callbacks come back to it.
 package protocol FrameSession: AnyObject {

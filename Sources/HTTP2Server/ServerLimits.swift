@@ -1,4 +1,4 @@
-/// What a server allows its clients.
+/// The limits that a server sets its clients.
 package struct ServerLimits: Sendable {
     /// The number of requests that a client may have open when it connects.
     package var streams: UInt32 = 100

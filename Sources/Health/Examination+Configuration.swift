@@ -8,7 +8,7 @@ import Texts
 import Turnstone
 
 extension Examination {
-    /// What programs would refuse in the configuration.
+    /// The settings that programs would refuse.
     func configurationProblems() -> [Problem] {
         var sentences: [String] = []
         if let sentence = variables.malformedLine { sentences.append(sentence) }

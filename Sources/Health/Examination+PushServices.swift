@@ -1,4 +1,3 @@
-import Edge
 import PushServices
 import Spool
 import Store

@@ -100,8 +100,7 @@ package struct Examination {
 
     private func cycle() throws(Failure) -> [Problem] {
         guard let first = try state.watchesSince() else { return [] }
-        let interval = Interval.seconds(Int64(try state.checkInterval(variables)) * 4)
-        let patience = max(Self.patience, interval)
+        let patience = max(Self.patience, try state.checkInterval(variables) * 4)
         let last = try state.lastCycle()
         guard now - (last ?? first) > patience || last.map({ $0 - now > .minutes(1) }) == true
         else {
@@ -187,7 +186,7 @@ package struct Examination {
 
     /// Files in the place of folders: everything that would be in such a folder counts as missing.
     private func foldersReplaced() throws(Failure) -> [Problem] {
-        // What is in a folder comes after it.
+        // A folder comes before its contents.
         var others = ["receipts", "spool", "spool/joint", "spool/throttles"]
         for spool in try spools.all() {
             others.append(spool.name)
@@ -264,7 +263,7 @@ package struct Examination {
                     \(spool.service.drainerProgram) (process \(stuck.process)) holds the lock of \
                     \(spool.name) and has done nothing since \(text(stuck.since)).
                     """,
-                    action: "Find out what it waits for, and end it. Nothing is lost.",
+                    action: "Run: kill \(stuck.process). Nothing is lost; the next run continues.",
                     [
                         "process": .integer(Int64(stuck.process)),
                         "since": .string(text(stuck.since)),

@@ -1,7 +1,7 @@
 import Turnstone
 import Unix
 
-/// What an operator does about a file or folder of the state folder that cannot be used.
+/// The remedy for a file or folder of the state folder that cannot be used.
 enum Remedy {
     /// Another account's, or its mode gives no access.
     case access

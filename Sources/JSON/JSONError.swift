@@ -76,7 +76,7 @@ extension JSONScanner.Malformed {
         }
     }
 
-    /// The member's name that ends at the fault, as it stands in the text; `nil` unless it is short and plain.
+    /// The member's name that ends at the fault, as written in the text; `nil` unless it is short and plain.
     private func name(in text: [UInt8]) -> String? {
         guard place < text.count, text[place] == UInt8(ascii: "\"") else { return nil }
         let name = text[..<place].suffix(64).reversed().prefix { $0 != UInt8(ascii: "\"") }

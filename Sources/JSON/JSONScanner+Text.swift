@@ -19,7 +19,7 @@ extension JSONScanner {
         return try unescaped(try textRange(), isStrict: false)
     }
 
-    /// The name as it stands in the text, escapes unresolved.
+    /// The name as written in the text, escapes unresolved.
     package func text(of name: Name) throws(Malformed) -> String {
         try checkControls(in: name.range)
         return String(decoding: bytes[name.range], as: UTF8.self)

@@ -1,6 +1,5 @@
 import Audiences
 import Documents
-import Spool
 import Store
 import Turnstone
 import Unix
@@ -10,7 +9,7 @@ import Unix
 /// Quiet hours and the badge may change before the message is sent, so they are applied then.
 struct AcceptedMessage {
     let message: Message
-    /// Whom it may go to.
+    /// The users that it may go to.
     let selection: Selection
     let now: Timestamp
     /// The push services that this installation can reach.

@@ -3,8 +3,8 @@ import Edge
 import Store
 import Turnstone
 
-/// The recipients of a message as a request names them: users, devices and aliases one by one, or everybody
-/// whom segments or a filter mean.
+/// The recipients of a message as a request names them: users, devices and aliases one by one, or the users
+/// who match segments or a filter.
 package struct Audience {
     private let users: [UserID]
     /// As the request has them.
@@ -101,7 +101,7 @@ struct ResolvedAudience {
 }
 
 extension Facts {
-    /// What a user's document says about the user and one of the devices.
+    /// The facts in a user's document about the user and one of the devices.
     package init(_ document: User, _ device: Device) { self.init(document.profile, device) }
 
     init(_ profile: Profile, _ device: Device) {

@@ -8,7 +8,8 @@ extension Fields {
     ///
     /// - Parameter isSilent: whether `content_available` is true.
     /// - Returns: `aps`, the texts that are there in several languages, and the change to each user's badge.
-    ///   `aps` has the texts for readers whose language is not known, and the badge of a user who had 0 before.
+    ///   `aps` has the texts for readers whose language is not known, and the badge of a user who had 0
+    ///   before.
     mutating func aps(
         isSilent: Bool
     ) throws(Failure) -> (aps: JSONObject, AlertTranslations, badge: BadgeChange?) {

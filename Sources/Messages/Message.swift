@@ -7,14 +7,15 @@ package struct Message: Equatable {
     package let kind: String
     /// The push that the devices get. The badge in it is for a user who had 0 before.
     package let push: PushContent
-    /// What the message is about. On each device a newer message replaces older ones with the same subject,
+    /// The subject of the message. On each device a newer message replaces older ones with the same subject,
     /// or the same collapse id, that have not been delivered.
     package let subject: String?
     /// The change to each user's badge.
     package let badge: BadgeChange?
     /// The message is not sent before this moment; `nil` to send it at once.
     package let sendAfter: Timestamp?
-    /// How the moment of each user is chosen, not earlier than ``sendAfter``; `nil` if all users have the same.
+    /// How the moment of each user is chosen, not earlier than ``sendAfter``; `nil` if all users have the
+    /// same.
     package let delayed: DelayedOption?
     /// How long after a user's own moment it expires; `nil` if ``expires`` says when.
     let life: Interval?

@@ -74,7 +74,7 @@ extension Outbox {
         var failure: Failure?
         for user in users {
             do throws(Failure) { try body(user) } catch {
-                // What may work later counts more: then all of it is tried again.
+                // A temporary failure wins: everything is retried.
                 if failure.map({ $0.disposition == .broken }) ?? true { failure = error }
             }
         }

@@ -2,7 +2,6 @@ import Documents
 import Spool
 import Store
 import Turnstone
-import Unix
 
 extension Outbox {
     /// Sends a user a notification that shows whether notifications arrive. It takes the way of all others,

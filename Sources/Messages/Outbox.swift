@@ -58,7 +58,7 @@ package struct Outbox {
         }
     }
 
-    /// What the first request with a key was answered; `nil` if there was none in the last 24 hours.
+    /// The answer to the first request with a key; `nil` if there was none in the last 24 hours.
     ///
     /// - Throws: unacceptable if that was a different request.
     package func repeated(_ once: IdempotencyKey) throws(Failure) -> Sent? {

@@ -28,14 +28,14 @@ extension PushContent {
         return content
     }
 
-    /// The most bytes that all texts in several languages may have together, as JSON. A held message keeps them
-    /// for each device.
+    /// The most bytes that all texts in several languages may have together, as JSON. A held message keeps
+    /// them for each device.
     private static let mostTranslated = 128 << 10
 
     /// The same with each text in several languages cut to what can ever be sent.
     ///
-    /// - Throws: too large if there is a choice of languages in which the payload does not fit even without its
-    ///   body, or if all texts together are too long.
+    /// - Throws: too large if there is a choice of languages in which the payload does not fit even without
+    ///   its body, or if all texts together are too long.
     func withFittingTranslations(_ badge: BadgeChange?) throws(Failure) -> PushContent {
         guard !translations.isEmpty else { return self }
         var content = self
@@ -43,13 +43,13 @@ extension PushContent {
             shortened(text, to: type.payloadLimit)
         }
         var longest = self
-        var alert = payload.aps["alert"]?.object ?? [:]
+        var alert = payload.alert ?? [:]
         for (name, translations) in translations.members {
             let texts = translations.texts.map { $0.text }
             let text = texts.max { encodedLength($0) < encodedLength($1) }
             alert[name] = text.map { .string($0) }
         }
-        longest.payload.aps["alert"] = .object(alert)
+        longest.payload.alert = alert
         do throws(Failure) { _ = try longest.fitting(badge) } catch {
             throw .refused(
                 .tooLarge, "with the longest title and subtitle of all languages, \(error.sentence)"

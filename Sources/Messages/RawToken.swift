@@ -19,7 +19,7 @@ struct RawToken {
         return nil
     }
 
-    /// What tokens look like, for messages.
+    /// The form of tokens, for error messages.
     static var forms: String {
         "\(DeviceToken.form(on: .ios)) (APNs), \(DeviceToken.form(on: .web)) (a browser), or a token of FCM"
     }

@@ -60,7 +60,8 @@ package struct Template {
         }
         let known = defaults.overlaid(with: values)
         var members = try Filling(values: known).filled(message)
-        // A text in several languages that consists of a placeholder without a value is missing in all of them.
+        // A text in several languages that consists of a placeholder without a value is missing in all of
+        // them.
         for name in AlertTranslations.names
         where members[name]?.object?.members.isEmpty == true && message[name] != .object([:]) {
             members[name] = nil

@@ -12,7 +12,7 @@ package enum ProfileOutcome: Equatable {
     case outage(String)
 }
 
-/// What a player shows everybody on OGS.
+/// A player's public profile on OGS.
 package struct PlayerProfile: Equatable {
     package let player: PlayerID
     package let name: String

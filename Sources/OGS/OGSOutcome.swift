@@ -4,7 +4,7 @@ import Turnstone
 /// The outcome of a look at a player.
 package enum OGSOutcome: Equatable {
     case games(ActiveGames, entityTag: String?)
-    /// What is known already is still right.
+    /// OGS answered 304: the known games are current.
     case unchanged
     case unknownPlayer
     /// OGS asks for a pause: this long, if it says so.

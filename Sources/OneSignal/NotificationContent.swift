@@ -1,7 +1,7 @@
 import Edge
 import Turnstone
 
-/// What a notification shows and carries: OneSignal's members as those of `POST /api/notify`.
+/// The content of a notification: OneSignal's members as those of `POST /api/notify`.
 struct NotificationContent {
     private var message = JSONObject()
     private var data = JSONObject()

@@ -100,7 +100,7 @@ package struct NotificationRequest {
     ]
 }
 
-/// An estimate of whom a notification would reach.
+/// An estimate of a notification's recipients.
 package struct CountRequest {
     private let targets: Targets
 

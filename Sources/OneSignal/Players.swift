@@ -4,7 +4,7 @@ import Profiles
 import Store
 import Turnstone
 
-/// What OneSignal's older client does with devices, which it calls players.
+/// The requests of OneSignal's older client about devices, which it calls players.
 package struct Players {
     private let request: Request
     private let state: State
@@ -88,7 +88,7 @@ package struct Players {
             return user
         }
         guard user != owner else { return owner }
-        // What is known of a user without a name is about this device.
+        // Without an external_id, the user's properties belong to this device.
         if isAnonymous, try state.name(owner, as: user) { return user }
         try subscriptions.give(device, to: user)
         return user
@@ -167,7 +167,7 @@ package struct Players {
     }
 }
 
-/// What a request of the older client says about the user of a device.
+/// The part of a request of the older client about the user of a device.
 private struct PlayerChange {
     let externalID: UserID?
     /// Whether it takes the device's user away.

@@ -4,7 +4,7 @@ import Messages
 import Store
 import Turnstone
 
-/// What OneSignal's clients do with segments.
+/// The requests of OneSignal's clients about segments.
 package struct SegmentRequest {
     private let app: App
     private let request: Request

@@ -27,7 +27,7 @@ func moment(_ text: String) -> Timestamp? {
     guard let moment = Timestamp("\(date)T\(clock)Z"),
         let minutes = offset(Array(rest) + (words.popFirst() ?? []))
     else { return nil }
-    // What follows is the name of the time zone in brackets.
+    // The name of the time zone follows in brackets.
     guard words.first.map({ $0.first == UInt8(ascii: "(") }) ?? true else { return nil }
     return moment - .minutes(minutes)
 }

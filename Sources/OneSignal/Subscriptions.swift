@@ -3,7 +3,7 @@ import Edge
 import Store
 import Turnstone
 
-/// What OneSignal's clients do with one subscription.
+/// The requests of OneSignal's clients about one subscription.
 package struct Subscriptions {
     let state: State
     let request: Request
@@ -66,8 +66,8 @@ package struct Subscriptions {
         return Response(status: 202, body: ["subscription": device.subscription])
     }
 
-    /// Changes a subscription; again if another request has given it to another user, or another token, since it
-    /// was found.
+    /// Changes a subscription; again if another request has given it to another user, or another token, since
+    /// it was found.
     func following<Result>(
         _ find: () throws(Failure) -> (user: UserID, device: Device),
         _ change: (_ user: UserID, _ device: Device) throws(Failure) -> Result

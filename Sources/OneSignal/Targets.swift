@@ -3,7 +3,7 @@ import Messages
 import Store
 import Turnstone
 
-/// Whom a notification is for, as OneSignal's requests say it.
+/// The recipients of a notification, as OneSignal's requests name them.
 struct Targets {
     private var aliases: [(label: String, ids: [String])] = []
     private var subscriptions: [String] = []

@@ -6,7 +6,7 @@ import Turnstone
 
 package let noUser = Failure.refused(.notFound, "User not found")
 
-/// What OneSignal's clients do with users.
+/// The requests of OneSignal's clients about users.
 package struct Users {
     package let state: State
     private let request: Request
@@ -226,7 +226,7 @@ package struct Users {
 }
 
 extension Profile {
-    /// What OneSignal calls a user's properties. Without a value, a member is missing.
+    /// The members that OneSignal calls a user's properties. Without a value, a member is missing.
     var properties: JSONValue {
         var members: JSONObject = ["tags": .object(tags)]
         members["language"] = language.map { .string($0.text) }

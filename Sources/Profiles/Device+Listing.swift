@@ -2,7 +2,7 @@ import Store
 import Turnstone
 
 extension Device {
-    /// What is known of the device, with the members that `PATCH /api/profile` changes.
+    /// The device's properties, with the members that `PATCH /api/profile` changes.
     package var profile: JSONValue {
         [
             "id": .string(id), "platform": .string(platform.rawValue),

@@ -1,7 +1,7 @@
 import Edge
 import Turnstone
 
-/// What a request says about a value: nothing, that it is removed (`null`), or a new one.
+/// A value in a request: absent, to be removed (`null`), or new.
 enum Setting<Value: Equatable>: Equatable {
     case kept
     case removed

@@ -37,7 +37,7 @@ package struct FCMSettings {
 
     /// Says for an operator that no message can be sent, and where to look.
     ///
-    /// - Parameter reason: why, such as `ECONNREFUSED`, or that no access token can be had.
+    /// - Parameter reason: why, such as `ECONNREFUSED`, or that no access token is available.
     package func noConnection(_ reason: String) -> String {
         guard reason.hasPrefix(Self.noToken) else {
             return "no connection to FCM at \(address.fault(reason, authorities: "FCM_CA_FILE"))"
@@ -47,7 +47,7 @@ package struct FCMSettings {
         return "no access token for FCM from \(fault)"
     }
 
-    /// How the reason begins if no access token can be had.
+    /// How the reason begins if no access token is available.
     package static let noToken = "no access token: "
 
     /// Identifies these settings. A message that is refused with some settings may be accepted with others.

@@ -2,7 +2,8 @@ import JSON
 import Signatures
 import Turnstone
 
-/// The credential that one push service accepts from us: a JSON Web Token for its origin (RFC 8292 section 2).
+/// The credential that one push service accepts from us: a JSON Web Token for its origin (RFC 8292 section
+/// 2).
 package struct VAPIDToken: Equatable, Sendable {
     /// The value of the header `authorization`. It must not be logged.
     package let header: String

@@ -36,7 +36,7 @@ struct AccessTokenBook {
         self.account = account
     }
 
-    /// An answer that is no success (RFC 6749 section 5.2).
+    /// An error answer (RFC 6749 section 5.2).
     struct Refusal: Error, Equatable {
         var status = 400
         let error: String

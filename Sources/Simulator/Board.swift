@@ -4,7 +4,7 @@ import Turnstone
 /// OGS's players and games.
 struct Board {
     private(set) var names: [Int64: String] = [:]
-    /// What players have written about themselves.
+    /// The players' own profile texts.
     private var abouts: [Int64: String] = [:]
     private(set) var games: [Int64: BoardGame] = [:]
     /// Answers that a command has set byte by byte, by player.

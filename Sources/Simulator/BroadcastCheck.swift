@@ -1,5 +1,4 @@
 import HTTP2
-import HTTP2Server
 import Turnstone
 
 /// The header fields of a broadcast, checked as APNs requires.

@@ -90,7 +90,7 @@ final class FCMGateway {
         return reaction(answer(refusal, name), fault)
     }
 
-    /// What a repetition has in common with the first message: the device and the tag.
+    /// The part that a repetition has in common with the first message: the device and the tag.
     private func identity(_ message: FCMMessageCheck.Message) -> String {
         let android = message.members["android"]?.object ?? [:]
         let tag = android["notification"]?.object?["tag"]?.string
@@ -166,8 +166,8 @@ final class FCMGateway {
 }
 
 extension FCMRefusal {
-    /// The refusal that a command asks for. The reason is FCM's own error code; a plain name of a status, such
-    /// as `NOT_FOUND`, or an `ErrorInfo`'s reason stands without one.
+    /// The refusal that a command asks for. The reason is FCM's own error code; a plain name of a status,
+    /// such as `NOT_FOUND`, or an `ErrorInfo`'s reason stands without one.
     init(_ told: PushRefusal) {
         let codes = [
             "INVALID_ARGUMENT", "UNREGISTERED", "SENDER_ID_MISMATCH", "THIRD_PARTY_AUTH_ERROR",

@@ -14,7 +14,7 @@ struct FCMRefusal: Error, Equatable {
     var field: String?
     /// The field `retry-after`: seconds or a date.
     var retryAfter: String?
-    /// What exactly is wrong.
+    /// The exact fault.
     var detail = ""
 
     init(_ status: Int, _ code: String?, _ detail: String = "") {

@@ -11,7 +11,7 @@ struct PushRefusal: Error, Equatable {
     var timestamp: Timestamp?
     /// The field `retry-after`: seconds or a date.
     var retryAfter: String?
-    /// What exactly is wrong. Only the report says it; APNs does not.
+    /// The exact fault. Only the report says it; APNs does not.
     var detail = ""
 
     init(_ status: Int, _ reason: String, _ detail: String = "", since timestamp: Timestamp? = nil)

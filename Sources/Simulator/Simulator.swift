@@ -2,7 +2,8 @@ import ArgumentParser
 import Turnstone
 import Unix
 
-/// The simulator: stands in for OGS and the push services on loopback. README.md in this folder is its contract.
+/// The simulator: stands in for OGS and the push services on loopback. README.md in this folder is its
+/// contract.
 @main
 struct Simulator: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -13,7 +13,7 @@ final class Site {
     var usesGzip = false
     private(set) var requests = 0
     private(set) var unchanged = 0
-    /// What was wrong with requests that OGS's operators would not like.
+    /// The faults of requests that OGS's operators would not like.
     private(set) var violations: [String] = []
     private(set) var requestsByPlayer: [Int64: Int] = [:]
     private(set) var busiestSecond = 0

@@ -1,6 +1,5 @@
 import COpenSSL
 import Crypto
-import HTTP2
 import Turnstone
 
 /// A browser that has subscribed. It has the private half of its key and decrypts what comes.
@@ -26,7 +25,7 @@ final class WebBrowser {
 
     deinit { EC_KEY_free(key) }
 
-    /// What the page's `PushSubscription.toJSON()` gives.
+    /// The value of the page's `PushSubscription.toJSON()`.
     func subscription(origin: String) -> JSONValue {
         [
             "endpoint": .string("\(origin)/push/\(id)"), "expirationTime": .null,

@@ -1,4 +1,3 @@
-import HTTP2
 import HTTP2Server
 import JSON
 import Signatures

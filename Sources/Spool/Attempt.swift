@@ -1,4 +1,3 @@
-import JSON
 import Turnstone
 
 /// An attempt to push to one device, or an outcome that needed no push.

@@ -1,7 +1,7 @@
 import Turnstone
 import Unix
 
-/// What is wrong with one file, while others can be used.
+/// A fault of one file, while others can be used.
 enum Damage {
     /// It does not parse.
     static let corrupt = "corrupt"

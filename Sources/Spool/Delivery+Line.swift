@@ -1,6 +1,6 @@
 import Turnstone
 
-/// Reads a device's line; `nil` if it is none.
+/// Reads a device's line; `nil` if it is not one.
 func readDelivery(_ line: ArraySlice<UInt8>) -> Delivery? {
     line.withUnsafeBufferPointer { Delivery(plain: $0) } ?? members(of: line).flatMap(Delivery.init)
 }

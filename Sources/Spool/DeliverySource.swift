@@ -1,5 +1,4 @@
 import Turnstone
-import Unix
 
 /// The deliveries of a notification, one by one. Alternates follow the delivery that they belong to.
 package protocol DeliverySource {

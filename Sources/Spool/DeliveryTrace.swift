@@ -1,8 +1,6 @@
-import Crypto
 import Turnstone
-import Unix
 
-/// What is known about a notification's delivery to one device.
+/// The state of a notification's delivery to one device.
 package struct DeliveryTrace: Equatable, Sendable {
     /// The device's id in receipts, such as ``DeviceToken/publicID``; empty if nothing is known.
     package internal(set) var device = ""

@@ -4,10 +4,10 @@ import Unix
 
 /// The right to be the only drainer of a queue. It ends with the last reference to this object.
 ///
-/// The lock file names the process that holds it and the time of that process's last sign of life. It also has
-/// the term: a number that is raised, durably, whenever somebody is elected although the last drainer has not
-/// said that it ended. Such a drainer may only be frozen, on another host of a shared file system that has
-/// given its lock away. When it goes on, it finds a higher term, and writes and sends nothing more.
+/// The lock file names the process that holds it and the time of that process's last sign of life. It also
+/// has the term: a number that is raised, durably, whenever somebody is elected although the last drainer has
+/// not said that it ended. Such a drainer may only be frozen, on another host of a shared file system that
+/// has given its lock away. When it goes on, it finds a higher term, and writes and sends nothing more.
 package final class Election {
     private let file: FileDescriptor
     private let path: String
@@ -67,7 +67,7 @@ package final class Election {
         isLost = true
         throw Failure(
             .later(seconds: 5),
-            "unable to go on: another deliver was elected while this one (term \(term)) stood still",
+            "stopped: another deliver was elected while this one (term \(term)) stood still",
             cause: Self.replaced)
     }
 
@@ -84,9 +84,9 @@ package final class Election {
         }
         try checkTerm()
         last = (now, moment)
-        // On disk before anything else is done: a network file system's client that is frozen with a write in its
-        // memory writes it when it goes on, over the term of whoever was elected meanwhile. A failed write does
-        // no harm: the next sign of life follows in a second.
+        // On disk before anything else is done: a network file system's client that is frozen with a write in
+        // its memory writes it when it goes on, over the term of the process that was elected meanwhile. A
+        // failed write does no harm: the next sign of life follows in a second.
         do throws(SystemError) {
             try write(["beat": JSONValue(now)])
             try file.synchronizeData()
@@ -118,7 +118,7 @@ package final class Election {
 }
 
 extension Election {
-    /// What a lock file says.
+    /// The contents of a lock file.
     struct Sign {
         /// 0 if an earlier version wrote it.
         let term: Int64

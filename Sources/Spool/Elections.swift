@@ -1,10 +1,9 @@
 import Turnstone
-import Unix
 
 /// The right to be the drainer of every queue.
 package final class Elections {
     private var held: [(spool: Spool, election: Election)] = []
-    /// What an erasure found in each queue.
+    /// The findings of an erasure in each queue.
     private var erased: [Spool.Erased] = []
 
     func hold(_ queue: QueueName) -> Bool {

@@ -1,6 +1,5 @@
 import Crypto
 import Turnstone
-import Unix
 
 /// The box of the messages that are held for one device of a user.
 package struct HeldBox: Equatable, Sendable {

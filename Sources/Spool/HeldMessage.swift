@@ -1,6 +1,5 @@
 import Crypto
 import Turnstone
-import Unix
 
 /// A held message, read from its file.
 package struct HeldMessage {

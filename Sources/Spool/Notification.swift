@@ -7,7 +7,7 @@ package struct Notification: Equatable, Sendable {
     /// same at every attempt.
     package let id: String
     /// The user it is for, if there is only one. Otherwise each ``Delivery`` names its user.
-    package let user: UserID?
+    package private(set) var user: UserID?
     package let accepted: Timestamp
     /// The moment after which it is not worth delivering.
     package var expires: Timestamp
@@ -21,8 +21,8 @@ package struct Notification: Equatable, Sendable {
     package var series: Series?
     /// For a release: the ids of the held messages that it brings. They get its receipts too.
     package var messageIDs: [String] = []
-    /// A message's place in the order of acceptance: ``Spools/nextOrder()``. It tells which of two messages came
-    /// first, whatever the clock showed.
+    /// A message's place in the order of acceptance: ``Spools/nextOrder()``. It tells which of two messages
+    /// came first, whatever the clock showed.
     package var order: Int64?
     /// Its change to the badge of each of its users, made once, when it is sent.
     package var badge: BadgeChange?
@@ -33,8 +33,8 @@ package struct Notification: Equatable, Sendable {
     /// The moment at which each user gets a message, if the users have different ones: it is decided by the
     /// user's document, and not earlier than ``notBefore`` or ``accepted``.
     package var delayed: DelayedOption?
-    /// How long after a user's own moment the message expires; `nil` if ``expires`` says when. Then ``expires``
-    /// is the latest such moment.
+    /// How long after a user's own moment the message expires; `nil` if ``expires`` says when. Then
+    /// ``expires`` is the latest such moment.
     package var life: Interval?
     /// Whether its sender set the expiration. If not, the message does not expire while it is held:
     /// ``end(heldUntil:)``.
@@ -42,7 +42,8 @@ package struct Notification: Equatable, Sendable {
     /// The content that replaces ``push`` when it is sent, taken from the user's or the channel's document at
     /// that moment.
     package var cargo: Cargo?
-    /// Whom a message may go to, beyond its devices, when it is sent: JSON that the module `Audiences` reads.
+    /// The users that a message may go to, beyond its devices, when it is sent: JSON that the module
+    /// `Audiences` reads.
     package var audience: JSONValue?
     /// For an activity's state: the session to all of whose listeners it was sent.
     package var session: String?
@@ -71,6 +72,22 @@ package struct Notification: Equatable, Sendable {
             self.notice = notice
             self.turns = turns
         }
+    }
+
+    /// A copy to be held for one of its users, without the members that decide when and to which devices the
+    /// notification itself is sent.
+    package func heldCopy(for user: UserID, expires: Timestamp) -> Notification {
+        var copy = self
+        copy.user = user
+        copy.expires = expires
+        copy.turns = nil
+        copy.messageIDs = []
+        copy.throttle = nil
+        copy.delayed = nil
+        copy.life = nil
+        copy.cargo = nil
+        copy.session = nil
+        return copy
     }
 
     /// The expiration of a message that is held until a moment. If its sender set none, it is twelve hours
@@ -106,7 +123,7 @@ package struct Notification: Equatable, Sendable {
     /// Whether its sender may ask what became of it.
     package var isMessage: Bool { kind != nil || !messageIDs.isEmpty }
 
-    /// What it was, for the user's history.
+    /// The kind for the user's history: turn, badge, …
     var receiptKind: String? { kind ?? (turns == nil ? cargo?.rawValue : "turn") }
 
     /// Whether it shows nothing and replaces something that may be shown, for example to remove a request. It

@@ -1,8 +1,7 @@
 import Crypto
 import Turnstone
-import Unix
 
-/// What became of a message.
+/// The fate of a message.
 package struct NotificationTrace {
     /// Its deliveries, by their numbers.
     package internal(set) var deliveries: [DeliveryTrace] = []
@@ -79,8 +78,8 @@ extension NotificationTrace {
         if deliveries[number].outcome == .held { addHeld(number, name(of: line)) }
     }
 
-    /// Remembers a held delivery. If the clock was set back by days in between, the receipts of its release may
-    /// have been read before.
+    /// Remembers a held delivery. If the clock was set back by days in between, the receipts of its release
+    /// may have been read before.
     private mutating func addHeld(_ number: Int, _ name: String) {
         heldPlaces[name] = number
         guard let place = releasedPlaces.removeValue(forKey: name) else { return }

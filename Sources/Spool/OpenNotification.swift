@@ -1,6 +1,4 @@
-import JSON
 import Turnstone
-import Unix
 
 /// A notification that has devices without an outcome.
 package struct OpenNotification {

@@ -1,5 +1,4 @@
 import Turnstone
-import Unix
 
 /// The progress of a notification, according to the receipts.
 struct Progress {

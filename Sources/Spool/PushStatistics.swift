@@ -4,7 +4,7 @@ import Unix
 
 /// How many pushes ended how in each hour of the last 31 days.
 ///
-/// They are counted from the receipts. What was counted is kept in `statistics/<day>.json` together with the
+/// They are counted from the receipts. The counts are kept in `statistics/<day>.json` together with the
 /// place up to which it was read, so that each receipt is read once, by the first request that has the time.
 package struct PushStatistics {
     /// An hour of one push service.
@@ -95,7 +95,7 @@ extension PushStatistics {
     }
 }
 
-/// What was counted of the receipts of one day.
+/// The counts of the receipts of one day.
 private struct DayCounts {
     private(set) var hours: [PushStatistics.Hour] = []
     /// By queue and term: how many bytes were read.
@@ -198,8 +198,8 @@ private struct DayCounts {
         return counts
     }
 
-    /// Whether a file of receipts is shorter than what was counted of it: a power failure has removed lines that
-    /// were not durable, or the folder is a backup.
+    /// Whether a file of receipts is shorter than what was counted of it: a power failure has removed lines
+    /// that were not durable, or the folder is a backup.
     func isAhead(
         of log: ReceiptLog, _ volume: ReceiptLog.Volume
     ) throws(Failure) -> Bool {
@@ -251,9 +251,9 @@ private struct DayCounts {
     }
 }
 
-/// What the statistics need of a line of the receipts. It is not parsed as JSON, which would take ten times as
-/// long: the drainer writes all lines in one form, in which a member's name with its quotes is nowhere in a
-/// value.
+/// The members of a receipt that the statistics need. The line is not parsed as JSON, which would take ten
+/// times as long: the drainer writes all lines in one form, in which a member's name with its quotes is
+/// nowhere in a value.
 private struct ReceiptLine {
     let at: Int64
     /// `nil` if the push was put off.

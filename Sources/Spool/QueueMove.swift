@@ -54,7 +54,8 @@ final class QueueMove {
         }
     }
 
-    /// A file or folder that cannot be used keeps what is in its queue from moving, but not the other queues'.
+    /// A file or folder that cannot be used keeps what is in its queue from moving, but not the other
+    /// queues'.
     private func forEachSource(_ body: (Source) throws(Failure) -> Void) throws(Failure) {
         for source in sources {
             do throws(Failure) { try body(source) } catch {
@@ -184,8 +185,8 @@ final class QueueMove {
         }
     }
 
-    /// Writes the remaining devices of a notification to its new queues. The rename of `joint/<id>.<service>.json`
-    /// accepts them there; whoever finds that file removes the old ones.
+    /// Writes the remaining devices of a notification to its new queues. The rename of
+    /// `joint/<id>.<service>.json` accepts them there; any process that finds that file removes the old ones.
     private func rewrite(_ parts: [(source: Source, file: SpoolFile)]) throws(Failure) {
         let notification = parts[0].file.notification
         let id = notification.id

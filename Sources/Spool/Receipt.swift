@@ -8,8 +8,8 @@ package struct Receipt: Equatable, Sendable {
     /// For a message that was held: the id of the notification that brought it.
     package let release: String?
     package let service: PushService
-    /// What the notification was: `turn`, `badge`, `turn_badge`, `activity`, `release`, or a message's kind.
-    /// `nil` in the receipts of earlier versions, and for a message that was held.
+    /// The kind of the notification: `turn`, `badge`, `turn_badge`, `activity`, `release`, or a message's
+    /// kind. `nil` in the receipts of earlier versions, and for a message that was held.
     package let kind: String?
     /// The device's id, of a message.
     package let device: String?

@@ -2,8 +2,8 @@ import JSON
 import Turnstone
 import Unix
 
-/// Reads the receipts of one user, newest first, from the ends of the files backwards. They may be under any of
-/// the user's ids.
+/// Reads the receipts of one user, newest first, from the ends of the files backwards. They may be under any
+/// of the user's ids.
 ///
 /// Only the lines that name the user are parsed. It takes no lock, so receipts that are written meanwhile may
 /// be missing. If the clock was set back, receipts of that time may come in another order.

@@ -2,7 +2,7 @@ import Turnstone
 import Unix
 
 extension ReceiptLog {
-    /// What a line tells a later drainer.
+    /// The meaning of a line for a later drainer.
     enum Event {
         case sending(ClosedRange<Int>)
         case notSent(number: Int)

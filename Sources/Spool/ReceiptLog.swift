@@ -1,8 +1,9 @@
 import Turnstone
 import Unix
 
-/// The receipts: a file for each day and term, a line for each event. They record what became of each push, so that
-/// after a crash the next drainer does not send it again. Only the drainer writes them, always at the end.
+/// The receipts: a file for each day and term, a line for each event. They record what became of each push,
+/// so that after a crash the next drainer does not send it again. Only the drainer writes them, always at the
+/// end.
 ///
 /// ``append(_:of:in:)`` collects lines, and ``commit()`` makes many of them durable at once.
 package final class ReceiptLog {
@@ -143,7 +144,7 @@ package final class ReceiptLog {
             try write()
             guard !pending.isEmpty else { return }
             try systemCalls(file?.synchronizeData())
-            // What is durable now is acted upon: notifications are finished.
+            // The receipts are durable: finish the notifications.
             try election?.checkTerm()
         } catch {
             // After a failed sync, the contents of the disk are unknown.
@@ -227,8 +228,8 @@ extension ReceiptLog {
         var step = piece
         while end > 0 {
             let start = max(0, end - step)
-            // Nothing was ever written there. The step doubles, so a sparse file of a terabyte takes about forty
-            // steps.
+            // Nothing was ever written there. The step doubles, so a sparse file of a terabyte takes about
+            // forty steps.
             if try file.nextData(from: start) >= end {
                 end = start
                 step *= 2

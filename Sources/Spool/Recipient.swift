@@ -1,5 +1,4 @@
 import Turnstone
-import Unix
 
 /// The recipient of a push.
 package enum Recipient: Hashable {

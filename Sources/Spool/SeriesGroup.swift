@@ -1,6 +1,6 @@
 import Turnstone
 
-/// What is known about one series while at least one of its notifications is in hand: which devices have
+/// The state of one series while at least one of its notifications is in hand: which devices have
 /// accepted them, and which devices they are still for.
 ///
 /// Pushes wait here while a newer one to the same device is in hand.

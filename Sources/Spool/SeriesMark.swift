@@ -1,4 +1,3 @@
-import JSON
 import Turnstone
 import Unix
 
@@ -48,11 +47,11 @@ package struct SeriesMark {
         return (until, count)
     }
 
-    /// What the mark says; `nil` if it cannot be read.
+    /// The members of the mark; `nil` if it cannot be read.
     var members: JSONObject? { readMark(path) }
 
-    /// Where its receipts begin in its queue, and in those that it was in before it was moved; `nil` if the mark
-    /// cannot be read.
+    /// Where its receipts begin in its queue, and in those that it was in before it was moved; `nil` if the
+    /// mark cannot be read.
     var receipts:
         (
             own: ReceiptLog.Position,

@@ -14,13 +14,15 @@ extension Spool {
         try systemCalls(Files.names(in: cancelled))
     }
 
-    /// Whether a notification that is in the spool is cancelled: a program may have been killed after it said so.
+    /// Whether a notification that is in the spool is cancelled: a program may have been killed after it said
+    /// so.
     func hasCancellations() throws(Failure) -> Bool {
         for id in try usableCancelledIDs() where try contains(id) { return true }
         return false
     }
 
-    /// Removes the files in `cancelled/` whose notifications are gone: a program was killed before it did that.
+    /// Removes the files in `cancelled/` whose notifications are gone: a program was killed before it did
+    /// that.
     func removeLeftCancellations() throws(Failure) {
         for id in try usableCancelledIDs() where try !contains(id) {
             Files.remove(cancellationPath(of: id))
@@ -135,7 +137,8 @@ extension Intake {
         cancelled = [id]
         guard let file = try take(id) else { return removeCancellation(of: id) }
         var hasRemaining = false
-        // Nothing that was not sent has changed a badge. Of earlier attempts, only the receipts know the users.
+        // Nothing that was not sent has changed a badge. Of earlier attempts, only the receipts know the
+        // users.
         let isFirstAttempt = file.pass == 1 && file.progress.start == nil
         var users: Set<UserID> = []
         while let delivery = try file.next() {

@@ -1,4 +1,3 @@
-import JSON
 import Turnstone
 import Unix
 
@@ -58,7 +57,7 @@ extension Spool {
         return isHeld ? StuckDrainer(process: Int(process), since: beat) : nil
     }
 
-    /// What the lock file says; `nil` if there is none.
+    /// The contents of the lock file; `nil` if there is none.
     func sign() throws(Failure) -> Election.Sign? {
         do throws(SystemError) {
             return try Election.Sign(FileDescriptor.open(lockPath, .read))

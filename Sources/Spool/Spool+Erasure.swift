@@ -6,7 +6,7 @@ import Unix
 // write there.
 
 extension Spool {
-    /// What an erasure found.
+    /// The findings of an erasure.
     package struct Erased {
         /// Pushes to the user that had no outcome.
         package fileprivate(set) var pushes = 0

@@ -69,8 +69,8 @@ extension Spool {
         return due
     }
 
-    /// The user of a due box, by the id in its name, if nothing in the box needs to be looked at except because
-    /// the user's preferences have changed; `nil` for any other box.
+    /// The user of a due box, by the id in its name, if nothing in the box needs to be looked at except
+    /// because the user's preferences have changed; `nil` for any other box.
     @export(interface)
     package func userOfEarlyBox(
         _ box: HeldBox, among moments: HeldMoments, at now: Timestamp
@@ -390,8 +390,8 @@ extension Spool {
             for id in ids where try !contains(id) { missing.append(id) }
             return missing
         }
-        // For thousands, list each folder once instead of looking for each in all of them. List twice, because
-        // one may be put off meanwhile.
+        // For thousands, list each folder once instead of looking for each in all of them. List twice,
+        // because one may be put off meanwhile.
         var missing = Set(ids)
         for _ in 0..<2 where !missing.isEmpty {
             for folder in try folders() {
@@ -578,8 +578,8 @@ extension Spool {
 }
 
 extension Notification {
-    /// The place of a held message among those that a release brings: that of its acceptance. A state that its
-    /// sender wanted later comes after those that were accepted before that moment.
+    /// The place of a held message among those that a release brings: that of its acceptance. A state that
+    /// its sender wanted later comes after those that were accepted before that moment.
     fileprivate var releaseOrder: Int64 {
         let place = order ?? accepted.milliseconds.saturatingMultiply(1_000_000)
         guard series?.isScheduled == true, let notBefore, notBefore > accepted else { return place }

@@ -27,8 +27,8 @@ extension Spool {
         }
     }
 
-    /// Makes a mark of another queue's notification in this one, or adds to it that the notification was in that
-    /// queue as well.
+    /// Makes a mark of another queue's notification in this one, or adds to it that the notification was in
+    /// that queue as well.
     ///
     /// - Parameter series: one with a key of the mark's.
     func copy(
@@ -210,9 +210,9 @@ extension Intake {
         return devices
     }
 
-    /// Reads the receipts of a notification from a position on, until `body` returns `true`. If it was tried and
-    /// they do not name it, the clock was ahead when the position was recorded and has been set back since: then
-    /// the earlier days have them.
+    /// Reads the receipts of a notification from a position on, until `body` returns `true`. If it was tried
+    /// and they do not name it, the clock was ahead when the position was recorded and has been set back
+    /// since: then the earlier days have them.
     private func forEachReceipt(
         of id: String, from start: ReceiptLog.Position, _ body: (JSONObject) -> Bool
     ) throws(Failure) {

@@ -2,8 +2,8 @@ import Crypto
 import Turnstone
 import Unix
 
-/// A queue: the accepted notifications to devices of one push service that are not finished. Each is one file,
-/// with a line for the notification and one for each device.
+/// A queue: the accepted notifications to devices of one push service that are not finished. Each is one
+/// file, with a line for the notification and one for each device.
 ///
 /// Files in `ready/` wait for the drainer, in lanes. Files in `waiting/` are not tried before a moment. Files
 /// in `failed/` could not be read. A drainer leaves a file in its place until it is done with it.
@@ -223,14 +223,8 @@ package struct Spool {
         return try nextDue(at: now).map { $0 <= now } ?? false
     }
 
-    /// Whether a drainer would find something to do and none is running.
-    package func needsDrainer(at now: Timestamp) throws(Failure) -> Bool {
-        guard try hasWork(at: now) else { return false }
-        return try !isBeingDrained()
-    }
-
-    /// Whether a notification was accepted, or cancelled, that no drainer has seen. Throttled ones do not count:
-    /// their next pushes may not leave yet.
+    /// Whether a notification was accepted, or cancelled, that no drainer has seen. Throttled ones do not
+    /// count: their next pushes may not leave yet.
     package func needsDrainerAtOnce() throws(Failure) -> Bool {
         if try hasReady(in: Lane.all.filter { $0 != .throttled }) { return try !isBeingDrained() }
         guard try hasCancellations() else { return false }

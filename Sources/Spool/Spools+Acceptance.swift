@@ -2,10 +2,10 @@ import JSON
 import Turnstone
 import Unix
 
-// A notification for devices of several push services has a file in the queue of each. All of them are written
-// under their temporary names. Then the rename of `joint/<id>.json`, which names their folders, accepts the
-// notification, and whoever finds that file, this process or another one after a crash, gives the parts their
-// names and removes it.
+// A notification for devices of several push services has a file in the queue of each. All of them are
+// written under their temporary names. Then the rename of `joint/<id>.json`, which names their folders,
+// accepts the notification, and any process that finds that file, this one or another one after a crash,
+// gives the parts their names and removes it.
 
 extension Spools {
     /// Accepts a notification: once this returns, it will be delivered to each of the devices, even after a

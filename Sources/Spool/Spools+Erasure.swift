@@ -47,8 +47,8 @@ extension Spools {
         return elections
     }
 
-    /// Adds the elections of queues that have begun since. To be called after ``countErasure()``: from then on
-    /// nobody can begin another one for the user.
+    /// Adds the elections of queues that have begun since. To be called after ``countErasure()``: from then
+    /// on nobody can begin another one for the user.
     package func stopNewDrainers(into elections: Elections) throws(Failure) {
         try stopDrainers(of: { () throws(Failure) in try all() }, into: elections)
     }

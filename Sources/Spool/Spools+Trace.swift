@@ -1,5 +1,4 @@
 import Turnstone
-import Unix
 
 extension Spools {
     /// A place before all receipts of a notification that is accepted now.
@@ -17,7 +16,7 @@ extension Spools {
         return ReceiptsStart(positions)
     }
 
-    /// What became of a message, according to the receipts and the queues. It takes no lock, so what happens
+    /// The fate of a message, according to the receipts and the queues. It takes no lock, so what happens
     /// meanwhile may be missing.
     ///
     /// - Parameters:

@@ -1,8 +1,8 @@
 import Turnstone
 import Unix
 
-/// The queues of all push services. Programs that accept notifications, or ask about them, use this. A drainer
-/// has one ``Spool`` of its own.
+/// The queues of all push services. Programs that accept notifications, or ask about them, use this. A
+/// drainer has one ``Spool`` of its own.
 package struct Spools {
     /// The state folder.
     let state: String
@@ -140,7 +140,8 @@ package struct Spools {
         return oldest
     }
 
-    /// Makes everything that is held for a user due, so that the drainers look at it again as soon as they can.
+    /// Makes everything that is held for a user due, so that the drainers look at it again as soon as they
+    /// can.
     ///
     /// - Parameter ids: the user's ids.
     /// - Returns: whether anything is held.

@@ -1,6 +1,4 @@
-import JSON
 import Turnstone
-import Unix
 
 /// A drainer that holds the election but gives no sign of life.
 package struct StuckDrainer: Equatable, Sendable {

@@ -4,16 +4,16 @@ import Unix
 
 /// How many of a message's pushes may leave in a minute, for the drainers of all queues together.
 ///
-/// Time is divided into slots, and so many pushes may leave in each that no minute, wherever it begins, has more
-/// than allowed: about 97 % of them. A slot is taken durably before its first push leaves, so a killed drainer
-/// loses at most what was left of one.
+/// Time is divided into slots, and so many pushes may leave in each that no minute, wherever it begins, has
+/// more than allowed: about 97 % of them. A slot is taken durably before its first push leaves, so a killed
+/// drainer loses at most what was left of one.
 package final class Throttle {
     private let path: String
     /// The most pushes of a slot.
     private let size: Int
     private let length: Interval
-    /// How long after a slot's start its pushes may leave: at most a second, so that two of them are no nearer
-    /// to each other than slots are.
+    /// How long after a slot's start its pushes may leave: at most a second, so that two of them are no
+    /// nearer to each other than slots are.
     private let validity: Interval
     /// The slot that this drainer has taken, and how many more pushes may leave in it.
     private var slot: (start: Timestamp, end: Timestamp, rest: Int)?
@@ -27,8 +27,8 @@ package final class Throttle {
 
     init(at path: String, perMinute: Int64) {
         self.path = path
-        // More than the allowed number of pushes take more than 60 s in this way, whatever their places in the
-        // first and the last slot.
+        // More than the allowed number of pushes take more than 60 s in this way, whatever their places in
+        // the first and the last slot.
         let size = max(1, perMinute / 64)
         self.size = Int(size)
         length = .milliseconds((62_000 * size + perMinute - 1) / perMinute)

@@ -24,9 +24,9 @@ extension Spool {
     }
 }
 
-/// A folder in `waiting/` or `held/`. Its name says until when its notifications wait: `<ms>` if their senders
-/// requested that moment, `<ms>-<since>` if they were put off, with the minute in which that happened, or
-/// `<ms>-<since>-<deadline>` if they are looked at earlier than planned.
+/// A folder in `waiting/` or `held/`. Its name says until when its notifications wait: `<ms>` if their
+/// senders requested that moment, `<ms>-<since>` if they were put off, with the minute in which that
+/// happened, or `<ms>-<since>-<deadline>` if they are looked at earlier than planned.
 struct WaitingFolder: Equatable {
     let name: String
     let until: Timestamp

@@ -3,8 +3,8 @@ import JSON
 import Turnstone
 import Unix
 
-/// What filters need to know of all users, in 256 files of lines that are read much faster than a million
-/// documents.
+/// The facts about all users that filters need, in 256 files of lines that are read much faster than a
+/// million documents.
 ///
 /// The users' documents are the truth. Before a document is committed, a tentative line is added; after it,
 /// under the same lock, the final one. So a crash leaves a line too many, never one too few.
@@ -20,7 +20,7 @@ package struct AudienceIndex {
 
     private static var shards: [String] { (0...255).map { hex([UInt8($0)]) } }
 
-    /// A file is written anew when it has this many bytes more than twice its valid ones.
+    /// A file is rewritten when it has this many bytes more than twice its valid ones.
     private static let slack = 1 << 20
 
     // MARK: - Writing
@@ -38,7 +38,7 @@ package struct AudienceIndex {
         do throws(Failure) {
             try append(IndexLine.text(of: user, content, isTentative: true), to: path)
         } catch {
-            // What can be made again refuses no commit: it is given up.
+            // The index can be rebuilt, so drop it rather than fail the commit.
             guard error.isFileSpecific else { throw error }
             removeStatement()
             guard try !systemCalls(Files.exists(statementPath)) else { throw error }
@@ -99,7 +99,7 @@ package struct AudienceIndex {
         IndexShard(try Files.contents(path, limit: Self.longest) ?? [])
     }
 
-    /// The size that the file had when it was last written anew; its first line states it.
+    /// The size that the file had when it was last rewritten; its first line states it.
     private func validSize(_ file: FileDescriptor) throws(SystemError) -> Int {
         let line = try file.read(upTo: 32, at: 0).prefix { $0 != UInt8(ascii: "\n") }
         let digits = line.filter { (48...57).contains($0) }

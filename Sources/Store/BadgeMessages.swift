@@ -8,7 +8,7 @@ package struct BadgeMessages: Equatable, Sendable {
     package private(set) var ids: [String] = []
     /// How many of the oldest have nothing to take back, because the number was replaced since.
     private var settled = 0
-    /// What a message really added, if the number met its limit, by the message's id.
+    /// The change that a message really made, if the number met its limit, by the message's id.
     private var limited = JSONObject()
 
     /// How many were left when those that had ended were last forgotten.

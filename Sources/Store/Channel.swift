@@ -1,12 +1,12 @@
 import Documents
 import Turnstone
 
-/// What the store knows about a broadcast channel, from the moment it was created or read here.
+/// The record of a broadcast channel, from the moment it was created or read here.
 package struct Channel: Document {
     package static var version: Int64 { 1 }
 
     package var id: ChannelID?
-    /// What APNs stores for it; `nil` in a document that was never written.
+    /// The policy that APNs stores for it; `nil` in a document that was never written.
     package var policy: StoragePolicy?
     /// The APNs environment that has the channel. Neither environment knows the other's channels.
     package var environment: APNsEnvironment?

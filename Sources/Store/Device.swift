@@ -6,13 +6,13 @@ package struct Device: Equatable {
     package internal(set) var token: DeviceToken
     /// ``id``, if it was made from an earlier token.
     var firstID: String?
-    /// The ids of devices that became one with it when its token replaced theirs. What was accepted for them
-    /// is for it.
+    /// The ids of devices that became one with it when its token replaced theirs. Notifications accepted for
+    /// them is for it.
     var formerIDs: [String] = []
-    /// What the token can be used for.
+    /// The use of the token.
     package var kind = TokenKind.device
     package var platform = Platform.ios
-    /// What the user calls it.
+    /// The user's name for it.
     package var name: String?
     package var appVersion: String?
     /// The model and the operating system as the app names them, such as `iPhone15,2` and `iOS 19.1`.

@@ -6,7 +6,7 @@ import Turnstone
 /// A user as a line of the audience index shows it.
 package struct IndexedUser {
     package let user: UserID
-    /// What conditions need; without aliases and time zone.
+    /// The facts that conditions need; without aliases and time zone.
     package let profile: Profile
     /// Those that messages go to, or would if their platform had a push service; `nil` if this program does
     /// not know one of them.
@@ -28,7 +28,7 @@ enum IndexLine {
         return JSON.text(.object(members)) + [UInt8(ascii: "\n")]
     }
 
-    /// What the index keeps of a user.
+    /// The index's record of a user.
     static func content(of document: User) -> JSONObject {
         var members = JSONObject()
         let profile = document.profile
@@ -126,7 +126,7 @@ enum IndexLine {
         return true
     }
 
-    /// Reads a line; `nil` if it is none.
+    /// Reads a line; `nil` if it is not one.
     static func read(_ line: [UInt8]) -> IndexedUser? {
         let members: JSONObject
         do throws(JSONError) {

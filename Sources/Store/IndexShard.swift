@@ -14,8 +14,8 @@ package struct IndexShard {
         headStart + Array("\(size)}\n".utf8)
     }
 
-    /// Whether the file has its first line, as many bytes as that says, and otherwise only lines that look like
-    /// those of users.
+    /// Whether the file has its first line, as many bytes as that says, and otherwise only lines that look
+    /// like those of users.
     var isSound: Bool {
         let newline = UInt8(ascii: "\n")
         guard bytes.starts(with: Self.headStart), let head = bytes.firstIndex(of: newline),
@@ -160,8 +160,8 @@ private struct NameTable {
         return UInt32(truncatingIfNeeded: sum ^ sum >> 32)
     }
 
-    /// The place of a name, or the free one where it belongs. Of two names, none is the beginning of the other:
-    /// both end with a quotation mark.
+    /// The place of a name, or the free one where it belongs. Of two names, none is the beginning of the
+    /// other: both end with a quotation mark.
     private func place(
         of name: Range<Int>, _ hash: UInt32, _ bytes: borrowing Span<UInt8>
     ) -> Int {

@@ -1,7 +1,7 @@
 import Documents
 import Turnstone
 
-/// What the store knows about an API key: everything except the key itself.
+/// The record of an API key: everything except the key itself.
 package struct Key: Document {
     package static var version: Int64 { 1 }
 

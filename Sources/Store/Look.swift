@@ -1,7 +1,7 @@
 import Documents
 import Turnstone
 
-/// What the last look at a player's games found: a cache from which `check` and `diagnostics` answer.
+/// The result of the last look at a player's games: a cache from which `check` and `diagnostics` answer.
 package struct Look: Document {
     package static var version: Int64 { 1 }
 

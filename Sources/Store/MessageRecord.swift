@@ -9,7 +9,8 @@ package struct MessageRecord: Document {
     package var accepted = Timestamp(milliseconds: 0)
     /// Nothing is sent before this moment.
     package var sendAfter: Timestamp?
-    /// How the moment of each user is chosen, not earlier than ``sendAfter``; `nil` if all users have the same.
+    /// How the moment of each user is chosen, not earlier than ``sendAfter``; `nil` if all users have the
+    /// same.
     package var delayed: DelayedOption?
     /// How many of its pushes may leave in a minute; `nil` for any number.
     package var throttle: Int64?

@@ -101,8 +101,8 @@ package struct MessageRecords {
 
     /// A page of the records, latest first, and how many there are. Records that cannot be read are left out.
     ///
-    /// A record is written when its message is accepted, and perhaps later: so only those need to be read whose
-    /// files are newer than what is wanted.
+    /// A record is written when its message is accepted, and perhaps later: so only those need to be read
+    /// whose files are newer than what is wanted.
     @export(interface)
     package func latest(
         from offset: Int, atMost count: Int
@@ -156,8 +156,8 @@ package struct MessageRecords {
         return Array(newest.prefix(count))
     }
 
-    /// Takes a user's name out of the records, which name those whom a message missed. In damaged copies it is
-    /// overwritten.
+    /// Takes a user's name out of the records, which name those whom a message missed. In damaged copies it
+    /// is overwritten.
     ///
     /// - Returns: how many files named the user.
     func erase(_ user: UserID, _ unreadable: inout Skipped) throws(Failure) -> Int {

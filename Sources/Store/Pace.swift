@@ -9,7 +9,7 @@ package struct Pace {
     ///
     /// - Parameters:
     ///   - perSecond: how many requests may begin in a second.
-    ///   - patience: the longest wait. What cannot wait longer must not keep others waiting.
+    ///   - patience: the longest wait. A request that cannot wait longer gets no slot.
     /// - Returns: how long to wait until that time; `nil` if that is longer, and nothing is reserved.
     ///
     /// A schedule more than a minute ahead means that the clock was set back: the schedule starts over. This

@@ -195,8 +195,8 @@ extension PlayerIndex {
     /// Makes sure that every player with a device is looked at, even if the index is older than the users'
     /// documents, as in a copy of a live folder.
     ///
-    /// If neither the index nor the users' folders nor the push services that can be reached have changed since
-    /// the last time, it reads nothing else.
+    /// If neither the index nor the users' folders nor the push services that can be reached have changed
+    /// since the last time, it reads nothing else.
     ///
     /// - Parameter report: gets each error that keeps a player from being checked; that player is checked the
     ///   next time.

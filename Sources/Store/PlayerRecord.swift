@@ -1,7 +1,7 @@
 import Turnstone
 import Unix
 
-/// What the player index knows of the looks at one player.
+/// The player index's record of the looks at one player.
 package struct PlayerRecord: Equatable {
     /// Whether `check-turns` looks at the player.
     package let isWatched: Bool

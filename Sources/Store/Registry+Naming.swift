@@ -24,12 +24,12 @@ extension Registry {
                 let isMoved = try state.users[user].move(to: state.users[new]) {
                     (document) throws(Failure) in
                     guard mayMove(document) else {
-                        throw .refused(.conflict, "the user has another id already")
+                        throw .refused(.conflict, "the user already has an external_id")
                     }
                     isIndexed = document.isFound(as: indexed)
                     guard isIndexed else {
                         indexed = document
-                        throw .refused(.conflict, "the user has changed")
+                        throw .refused(.conflict, "another request has changed the user; try again")
                     }
                     document.formerID = user
                     // A number that a backend gives makes nobody a player.

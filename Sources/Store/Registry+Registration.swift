@@ -16,8 +16,8 @@ extension Registry {
         return try bind(registration, to: player, at: time)
     }
 
-    /// Registers a token as one of the player's devices, as of `time`. Other users who have it keep it. Calling
-    /// it again renews the registration.
+    /// Registers a token as one of the player's devices, as of `time`. Other users who have it keep it.
+    /// Calling it again renews the registration.
     @export(interface)
     package func bind(
         _ registration: Registration, to player: PlayerID, at time: Timestamp

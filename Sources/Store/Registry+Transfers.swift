@@ -93,7 +93,7 @@ extension Registry {
         guard !registration.isResumed else {
             guard try document.readUnlocked() != nil else {
                 throw Failure(
-                    .later(seconds: 1), "the transfer was finished by another program",
+                    .later(seconds: 1), "another program has finished the transfer; try again",
                     cause: "finished")
             }
             return

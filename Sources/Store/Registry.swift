@@ -154,8 +154,8 @@ package struct Registry {
 
     /// Removes what else names devices that a user has just lost.
     ///
-    /// - Parameter isReplaced: whether the user has other tokens in their place. Then whoever registers one of
-    ///   these later has nothing to correct.
+    /// - Parameter isReplaced: whether the user has other tokens in their place. Then whoever registers one
+    ///   of these later has nothing to correct.
     func finishRemoval(
         of devices: [Device], from user: UserID, isReplaced: Bool = false
     ) throws(Failure) {

@@ -45,7 +45,7 @@ package struct SessionFeeds: Equatable {
     /// - Parameter joined: the newest state's number when the listener joined.
     package func hasEnded(for joined: Int64) -> Bool { joined < present?.base ?? 0 }
 
-    /// What was last taken for a listener that leaves: the end, if its activity has ended with the session;
+    /// The state last taken for a listener that leaves: the end, if its activity has ended with the session;
     /// `nil` if nothing was taken.
     ///
     /// - Parameter joined: the newest state's number when the listener joined.
@@ -58,15 +58,15 @@ package struct SessionFeeds: Equatable {
         return last.flatMap { $0.state.number > joined ? $0 : nil }
     }
 
-    /// What a listener whose activity has not ended has got or will get; `nil` if that is nothing.
+    /// The feed that a listener whose activity has not ended has got or will get; `nil` if there is none.
     package func feed(for joined: Int64) -> ActivityFeed? {
         guard let present, present.number > joined, present.known != nil else { return nil }
         return present
     }
 
-    /// What a notification has taken, until another one has taken a newer state or is about to. A listener
-    /// that has not got the state by then, because its push was put off, gets only the next one. An alert is
-    /// still worth a push of its own.
+    /// The state that a notification has taken, until another one has taken a newer state or is about to. A
+    /// listener that has not got the state by then, because its push was put off, gets only the next one. An
+    /// alert is still worth a push of its own.
     package func taken(by id: String, now: Timestamp) -> ActivityFeed.Taken? {
         let feeds = [present].compactMap { $0 } + ending
         guard let feed = feeds.first(where: { $0.taken?.carrier == id }), let taken = feed.taken
@@ -121,7 +121,7 @@ package struct SessionFeeds: Equatable {
 }
 
 extension State {
-    /// What was sent to the session that a Live Activity shows; `nil` if it shows none.
+    /// The feeds of the session that a Live Activity shows; `nil` if it shows none.
     package func session(of device: Device) throws(Failure) -> SessionFeeds? {
         guard let session = device.sessionID else { return nil }
         return try sessions[session].read()?.session

@@ -8,13 +8,13 @@ import Unix
 /// A request for a code gets two texts: a code, which the player shows to everybody in the profile, and a
 /// token, which only the caller has. The code is made from the token with a secret of this installation. So
 /// somebody who reads a code in a profile cannot use it without its token, and a token without its code in
-/// the profile proves nothing. Nothing is stored for a code until it has served: strangers may ask for as many
-/// as they like.
+/// the profile proves nothing. Nothing is stored for a code until it has served: strangers may ask for as
+/// many as they like.
 package struct Signups {
     let state: State
 
     package struct Proof: Equatable {
-        /// What goes into the profile: `turnstone-` and 20 hex digits.
+        /// The code for the profile: `turnstone-` and 20 hex digits.
         package let code: String
         package let expires: Timestamp
         /// The proof's name among those that have served.

@@ -125,7 +125,7 @@ extension State {
         }
     }
 
-    /// What a service refused under these settings.
+    /// The pushes that a service refused under these settings.
     package func refusals(by service: String, under settings: String) throws(Failure) -> Refusals? {
         try refusals().first { $0.service == service && $0.settings == settings }
     }

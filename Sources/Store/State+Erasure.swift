@@ -7,7 +7,7 @@ import Unix
 // document, and erasing again finishes. Nothing here relies on the document to know where the user is named.
 
 extension State {
-    /// What was erased.
+    /// A count of the erased data.
     package struct Erased: Equatable {
         package var devices = 0
         package var keys = 0

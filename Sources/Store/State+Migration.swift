@@ -3,8 +3,8 @@ import JSON
 import Turnstone
 import Unix
 
-// Version 1 had one queue, `spool/`, and receipts without a service's name. Since version 2, each push service
-// has a queue of its own. What version 1 wrote is that of APNs.
+// Version 1 had one queue, `spool/`, and receipts without a service's name. Since version 2, each push
+// service has a queue of its own. The queue of version 1 is that of APNs.
 
 extension State {
     /// Brings the folder to this program's version.

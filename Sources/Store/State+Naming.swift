@@ -2,8 +2,8 @@ import Documents
 import Turnstone
 
 extension State {
-    /// The id that a user has now, whose id a notification or a receipt names: OneSignal's routes may have given
-    /// the user an `external_id` since.
+    /// The id that a user has now, whose id a notification or a receipt names: OneSignal's routes may have
+    /// given the user an `external_id` since.
     package func present(_ user: UserID) throws(Failure) -> UserID {
         guard user.mayHaveChanged, try users[user].read() == nil else { return user }
         return try successor(of: user) ?? user
@@ -18,7 +18,7 @@ extension State {
 }
 
 extension UserID {
-    /// Whether it is as long as an id that OneSignal's routes make for a user without an `external_id`, a UUID.
-    /// No other id is replaced.
+    /// Whether it is as long as an id that OneSignal's routes make for a user without an `external_id`, a
+    /// UUID. No other id is replaced.
     package var mayHaveChanged: Bool { text.utf8.count == 36 }
 }

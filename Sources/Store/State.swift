@@ -126,7 +126,7 @@ package struct State {
     package var credentials: Shelf<DocumentName, Opaque> {
         Shelf(folder: "\(folder)/credentials", isCache: true)
     }
-    /// What the whole installation has to remember, such as the pause that OGS asked for: `ogs.json`.
+    /// Documents of the whole installation, such as the pause that OGS asked for: `ogs.json`.
     package var sharedDocuments: Shelf<DocumentName, Opaque> {
         Shelf(folder: folder, mayVanish: true)
     }

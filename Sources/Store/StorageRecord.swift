@@ -2,7 +2,7 @@ import JSON
 import Turnstone
 import Unix
 
-/// What `storage-test` has found out about the file system of a state folder: the contents of `storage.json`.
+/// The findings of `storage-test` about the file system of a state folder: the contents of `storage.json`.
 ///
 /// It counts only in the file that it was written to, as a lock file's number does: a copy on another file
 /// system says nothing about that one.

@@ -5,7 +5,7 @@ import Unix
 struct SweepBudget {
     /// How many users' documents it may read.
     var users: Int
-    /// Writing a user takes some milliseconds. What is left over is done in a later run.
+    /// Writing a user takes some milliseconds. The rest is done in a later run.
     var end = Instant.now + .milliseconds(5_000)
 
     mutating func take() -> Bool {

@@ -1,8 +1,8 @@
 import Documents
 import Turnstone
 
-/// A transfer of a device to another user, as long as it is not finished. It keeps the device while no user has
-/// it. If the program is killed, the next one finishes the transfer.
+/// A transfer of a device to another user, as long as it is not finished. It keeps the device while no user
+/// has it. If the program is killed, the next one finishes the transfer.
 package struct Transfer: Document {
     package static var version: Int64 { 2 }
     /// As of ``User``: programs that know no browsers must not touch one.

@@ -23,7 +23,7 @@ package struct User: Document {
     package var keys: [String] = []
     /// Which notifications the user wants, and when.
     package var preferences = Preferences()
-    /// What is known of the user, by which a backend chooses recipients.
+    /// The user's properties, by which a backend chooses recipients.
     package var profile = Profile()
     /// Messages that wait for the end of quiet hours or a mute.
     package var held = HeldMessages()
@@ -40,8 +40,8 @@ package struct User: Document {
     /// Whether a user with a player's number is that player. `/register` says so. A number in a JSON Web
     /// Token's claim may mean anybody.
     package internal(set) var isPlayer = true
-    /// The id that the user had before OneSignal's routes gave an `external_id`. What waits in the spool, and the
-    /// receipts of that time, name it.
+    /// The id that the user had before OneSignal's routes gave an `external_id`. What waits in the spool, and
+    /// the receipts of that time, name it.
     package internal(set) var formerID: UserID?
     /// Whether the user's erasure has begun. The aliases stay to its end, so that a request that is repeated
     /// finds the user, and nobody else can claim them before.
@@ -136,8 +136,8 @@ extension User {
 }
 
 extension User {
-    /// The id that the user had before the present one; `nil` if there was none. An earlier version stored it only
-    /// as an alias.
+    /// The id that the user had before the present one; `nil` if there was none. An earlier version stored it
+    /// only as an alias.
     package func formerID(of user: UserID) -> UserID? {
         let former = formerID ?? profile.alias(Alias.ownID).flatMap { UserID($0.id) }
         // A crash while the user got the present id may have left that one.
@@ -231,8 +231,8 @@ extension User {
         badgeMessages.forget(allBut: open)
     }
 
-    /// Applies a change of the badge that no message makes. A number that is set replaces what messages added,
-    /// so nothing of it is taken back with them.
+    /// Applies a change of the badge that no message makes. A number that is set replaces what messages
+    /// added, so nothing of it is taken back with them.
     package mutating func changeBadge(_ change: BadgeChange) {
         badge = change.applied(to: badge)
         if case .set = change { badgeMessages.settle() }

@@ -1,6 +1,5 @@
 import Documents
 import OGS
-import Spool
 import Store
 import Turnstone
 
@@ -83,8 +82,8 @@ package struct Findings {
         return nil
     }
 
-    /// What the last look found, and when that was last confirmed; `nil` if there was no look or its document
-    /// is lost. OGS is then asked for everything.
+    /// The result of the last look, and when that was last confirmed; `nil` if there was no look or its
+    /// document is lost. OGS is then asked for everything.
     package func look(of player: PlayerID) throws(Failure) -> Look? {
         let look = try state.looks[player].read()
         guard let record = try record(of: player) else { return look }

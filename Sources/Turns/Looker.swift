@@ -1,5 +1,4 @@
 import OGS
-import Spool
 import Store
 import Turnstone
 import Unix
@@ -22,7 +21,7 @@ package struct Looker {
         findings = try Findings(variables, state: state, now: now)
     }
 
-    /// What is known about a player's games.
+    /// The known facts about a player's games.
     package struct Found {
         package let look: Look
         package let report: TurnNotifier.Report

@@ -1,4 +1,4 @@
-/// What one look at a player's games found.
+/// The result of one look at a player's games.
 package struct ActiveGames: Equatable, Sendable {
     /// In OGS's order.
     package var games: [Game]

@@ -10,7 +10,7 @@ package struct ActivityFeed: Equatable, Sendable {
     /// How far a state's moment may be ahead of our clock: callers' clocks differ.
     package static let maximumLead = Interval.hours(1)
 
-    /// What an activity shows from a moment on.
+    /// The content that an activity shows from a moment on.
     package struct State: Equatable, Sendable {
         /// Counts the activity's states from 1.
         package let number: Int64
@@ -60,7 +60,7 @@ package struct ActivityFeed: Equatable, Sendable {
     package private(set) var waiting: State?
     /// The notification that will take the waiting state, and when it is due.
     package private(set) var carrier: Carrier?
-    /// What was last taken for sending.
+    /// The state last taken for sending.
     package private(set) var taken: Taken?
     /// The number before its first state: a session's feeds continue counting.
     package let base: Int64
@@ -332,8 +332,8 @@ package struct ActivityFeed: Equatable, Sendable {
 // A session's listeners share one feed. Each activity may also have a feed of its own, with what was sent to
 // it alone.
 extension ActivityFeed {
-    /// What a session's carrier has taken, adapted to one listener, whose own feed this is; `nil` if the
-    /// listener got something newer or will get it.
+    /// The state that a session's carrier has taken, adapted to one listener, whose own feed this is; `nil`
+    /// if the listener got something newer or will get it.
     ///
     /// - Parameters:
     ///   - isPutOff: whether the listener's last taken state waits for another attempt. Its push will not be

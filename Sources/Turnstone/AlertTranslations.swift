@@ -54,13 +54,13 @@ extension PushContent {
         guard !translations.isEmpty else { return (self, nil) }
         var content = self
         content.translations = AlertTranslations()
-        var alert = payload.aps["alert"]?.object ?? [:]
+        var alert = payload.alert ?? [:]
         var shown: LanguageTag?
         for (name, text) in translations.chosen(for: language) {
             alert[name] = .string(text.text)
             if name == "body" || shown == nil { shown = text.language }
         }
-        content.payload.aps["alert"] = .object(alert)
+        content.payload.alert = alert
         return (content, shown)
     }
 }

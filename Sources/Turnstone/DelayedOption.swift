@@ -71,7 +71,7 @@ extension DelayedOption {
         return .object(members)
     }
 
-    /// What requests call it.
+    /// Its name in requests.
     package var name: String {
         switch self {
         case .timeOfDay: "timezone"

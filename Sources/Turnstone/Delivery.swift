@@ -72,6 +72,20 @@ package struct Delivery: Equatable, Sendable {
         return delivery
     }
 
+    /// The delivery of a held message to the same device, without what belongs to this notification.
+    package var heldCopy: Delivery {
+        var copy = self
+        copy.number = 0
+        copy.isAlternate = false
+        copy.user = nil
+        copy.badge = nil
+        copy.stamp = nil
+        copy.failures = nil
+        copy.isInDoubt = false
+        copy.brings = nil
+        return copy
+    }
+
     /// The failures after another one.
     package func failures(after kind: FailureKind) -> Failures {
         guard let failures, failures.kind == kind else { return Failures(kind, count: 1) }

@@ -1,6 +1,6 @@
-// A browser's subscription as one text, so that it can be a token like others: its endpoint, which never has a
-// fragment, with both keys as the fragment. The keys are part of it, so nobody who knows only the endpoint can
-// replace them: other keys are another device.
+// A browser's subscription as one text, so that it can be a token like others: its endpoint, which never has
+// a fragment, with both keys as the fragment. The keys are part of it, so nobody who knows only the endpoint
+// can replace them: other keys are another device.
 
 extension DeviceToken {
     /// The token of a browser: `https://push.example/abc#p256dh=BASE64URL&auth=BASE64URL`. A subscription has

@@ -33,7 +33,7 @@ package struct DeviceToken: Hashable, Sendable {
         }
     }
 
-    /// What a token of the platform looks like, for messages.
+    /// The form of the platform's tokens, for error messages.
     package static func form(on platform: Platform) -> String {
         switch platform {
         case .ios: "2 to 512 hex digits, an even number of them"

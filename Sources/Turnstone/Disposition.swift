@@ -1,4 +1,4 @@
-/// Who must act on a failure.
+/// The party that must act on a failure.
 package enum Disposition: Equatable, Sendable {
     /// The caller must correct the request.
     case refused(Refusal)

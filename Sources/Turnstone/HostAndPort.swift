@@ -1,5 +1,5 @@
-/// A host's name with an optional port, such as `push.example.org`, `127.0.0.1:8443` or `[::1]:8443`; in lists
-/// of hosts also `*.example.org` or `.example.org`, which stand for all names below `example.org`.
+/// A host's name with an optional port, such as `push.example.org`, `127.0.0.1:8443` or `[::1]:8443`; in
+/// lists of hosts also `*.example.org` or `.example.org`, which stand for all names below `example.org`.
 package struct HostAndPort: Hashable, Sendable {
     /// In lower case, without brackets, and without the mark of a pattern.
     package let host: String

@@ -19,11 +19,18 @@ package struct Interval: Comparable, Hashable, Sendable {
     }
     package static func days(_ count: Int64) -> Interval { .hours(count.saturatingMultiply(24)) }
 
+    /// Whole seconds.
+    package var seconds: Int64 { milliseconds / 1000 }
+
     package static func < (left: Interval, right: Interval) -> Bool {
         left.milliseconds < right.milliseconds
     }
 
     package static func + (left: Interval, right: Interval) -> Interval {
         Interval(milliseconds: left.milliseconds.saturatingAdd(right.milliseconds))
+    }
+
+    package static func * (interval: Interval, count: Int64) -> Interval {
+        Interval(milliseconds: interval.milliseconds.saturatingMultiply(count))
     }
 }

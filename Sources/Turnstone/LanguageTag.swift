@@ -41,8 +41,8 @@ package struct LanguageTag: Hashable, Sendable {
     /// The language without script and region: `zh`.
     package var primary: String { String(decoding: Array(parts[0]), as: UTF8.self) }
 
-    /// The script, such as `Hant`. For Chinese it follows from the region if it is not there: `Hant` in Taiwan,
-    /// Hong Kong and Macao, otherwise `Hans`. `nil` if it is not known.
+    /// The script, such as `Hant`. For Chinese it follows from the region if it is not there: `Hant` in
+    /// Taiwan, Hong Kong and Macao, otherwise `Hans`. `nil` if it is not known.
     package var script: String? {
         let parts = parts
         if parts.count > 1, parts[1].count == 4 {
@@ -63,9 +63,9 @@ package struct LanguageTag: Hashable, Sendable {
         return tags
     }
 
-    /// Which of some languages a reader of this one understands best: the tag itself, then without its last parts
-    /// (RFC 4647 section 3.4), then the first variety of the language, preferably in the same script; `nil` if
-    /// there is none.
+    /// Which of some languages a reader of this one understands best: the tag itself, then without its last
+    /// parts (RFC 4647 section 3.4), then the first variety of the language, preferably in the same script;
+    /// `nil` if there is none.
     package func nearest(among languages: [LanguageTag]) -> LanguageTag? {
         for tag in lookup where languages.contains(tag) { return tag }
         let varieties = languages.filter { $0.primary == primary }

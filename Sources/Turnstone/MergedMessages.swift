@@ -17,17 +17,16 @@ package enum MergedMessages {
         ]
         let names = payloads.reversed().compactMap(name)
         if !names.isEmpty { alert["body"] = .string(names.prefix(3).joined(separator: "\n")) }
-        payload.aps["alert"] = .object(alert)
+        payload.alert = alert
         payload["merged"] = .integer(Int64(payloads.count))
         return payload
     }
 
     /// A message's name on one line; `nil` if only the app has its texts.
     private static func name(of payload: Payload) -> String? {
-        let alert = payload.aps["alert"]
-        if let text = alert?.string { return text }
-        let title = alert?.object?["title"]?.string
-        let body = alert?.object?["body"]?.string
+        if let text = payload.aps["alert"]?.string { return text }
+        let title = payload.alert?["title"]?.string
+        let body = payload.alert?["body"]?.string
         guard let title, let body else { return title ?? body }
         return "\(title): \(body)"
     }

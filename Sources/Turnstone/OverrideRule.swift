@@ -1,4 +1,4 @@
-/// What a member of an override must be. The values' names are for messages.
+/// The required type of an override's member. The values' names are for error messages.
 enum OverrideRule: String {
     case text = "a string"
     case texts = "an array of strings"

@@ -1,4 +1,4 @@
-/// What the app receives with a push: a JSON object with an object `aps` in it.
+/// The data that the app receives with a push: a JSON object with an object `aps` in it.
 ///
 /// Apple: *Generating a remote notification*.
 package struct Payload: Equatable, Sendable {
@@ -40,19 +40,23 @@ package struct Payload: Equatable, Sendable {
         return payload
     }
 
+    /// The alert's members; `nil` if it is a text or missing.
+    package var alert: JSONObject? {
+        get { aps["alert"]?.object }
+        set { aps["alert"] = newValue.map { .object($0) } }
+    }
+
     /// The alert's text, which may be cut to make the payload fit: `aps.alert`, or its `body` if that is a
     /// text.
     package var alertText: String? {
-        let alert = aps["alert"]
-        return alert?.string ?? alert?.object?["body"]?.string
+        aps["alert"]?.string ?? alert?["body"]?.string
     }
 
     /// The same payload with another alert text.
     package func with(alertText text: String) -> Payload {
         var payload = self
-        if var alert = aps["alert"]?.object {
-            alert["body"] = .string(text)
-            payload.aps["alert"] = .object(alert)
+        if alert != nil {
+            payload.alert?["body"] = .string(text)
         } else {
             payload.aps["alert"] = .string(text)
         }

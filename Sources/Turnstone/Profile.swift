@@ -1,4 +1,4 @@
-/// What is known of a user, by which a backend chooses the recipients of a message.
+/// A user's properties, by which a backend chooses the recipients of a message.
 package struct Profile: Equatable, Sendable {
     /// With at most one for each label.
     package var aliases: [Alias] = []

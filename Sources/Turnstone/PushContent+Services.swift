@@ -32,7 +32,7 @@ extension PushContent {
     /// Whether there is a text for the title of a browser's notification.
     private var hasWebTitle: Bool {
         if let title = overrides.web?["title"] { return title.string?.isVisible == true }
-        let alert = payload.aps["alert"]?.object
+        let alert = payload.alert
         let texts = [alert?["title"]?.string, alert?["subtitle"]?.string, payload.alertText]
         return texts.contains { $0?.isVisible == true }
     }

@@ -9,14 +9,14 @@ extension PushContent {
     ///
     /// - Returns: whether there were any.
     package mutating func eraseNames() -> Bool {
-        guard var alert = payload.aps["alert"]?.object, let game = payload["game_id"]?.integer
+        guard var alert = payload.alert, let game = payload["game_id"]?.integer
         else { return false }
         let before = payload
         alert["subtitle"] = nil
         if let name = payload["game_name"]?.string, let body = alert["body"]?.string {
             alert["body"] = .string(body.replacingLast(name, by: "game \(game)"))
         }
-        payload.aps["alert"] = .object(alert)
+        payload.alert = alert
         payload["game_name"] = .string("game \(game)")
         return payload != before
     }

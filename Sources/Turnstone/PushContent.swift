@@ -1,4 +1,4 @@
-/// What a push service is asked to show, the same for every device except for the badge.
+/// The content that a push service is asked to show, the same for every device except for the badge.
 package struct PushContent: Equatable, Sendable {
     package var type: PushType
     /// `apns-priority`: one of ``PushType/priorities``.
@@ -9,9 +9,10 @@ package struct PushContent: Equatable, Sendable {
     /// Whether the push service stores it for a device that is offline, until the notification expires.
     /// Otherwise the service tries once.
     package var isKept: Bool
-    /// What is different on the devices of single push services.
+    /// The differences on the devices of single push services.
     package var overrides = PushOverrides()
-    /// Texts of the payload in several languages. The payload has those for readers whose language is not known.
+    /// Texts of the payload in several languages. The payload has those for readers whose language is not
+    /// known.
     package var translations = AlertTranslations()
 
     package init(

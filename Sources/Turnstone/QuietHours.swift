@@ -14,7 +14,7 @@ package struct QuietHours: Equatable, Sendable {
         self.zone = zone
     }
 
-    /// What the local clock of a zone shows at a moment, in minutes since midnight; `nil` if the zone is
+    /// The time on the local clock of a zone at a moment, in minutes since midnight; `nil` if the zone is
     /// unknown.
     package typealias Clock = (Timestamp, _ zone: String) -> Int?
 

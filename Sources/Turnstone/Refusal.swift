@@ -1,4 +1,4 @@
-/// What the caller must correct. Only `Edge` turns these into HTTP status codes.
+/// The faults that the caller must correct. Only `Edge` turns these into HTTP status codes.
 package enum Refusal: Equatable, Sendable {
     case malformed
     case unauthenticated

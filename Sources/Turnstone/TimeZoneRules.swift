@@ -58,7 +58,7 @@ package struct TimeZoneRules: Sendable {
         return offsets[low == 0 ? 0 : transitions[low - 1].type]
     }
 
-    /// What the clock shows, in minutes since midnight.
+    /// The time on the clock, in minutes since midnight.
     package func minute(at moment: Timestamp) -> Int {
         let second = (moment.seconds + offset(at: moment)) % 86_400
         return Int((second + 86_400) % 86_400 / 60)

@@ -1,4 +1,4 @@
-/// What a token can be used for.
+/// The use of a token.
 package enum TokenKind: Equatable, Sendable {
     /// Messages to the app on its device.
     case device

@@ -33,8 +33,8 @@ package struct Translations: Equatable, Sendable {
         return translations
     }
 
-    /// The text for a reader: in the nearest language (``LanguageTag/nearest(among:)``), otherwise in English,
-    /// or else the first one.
+    /// The text for a reader: in the nearest language (``LanguageTag/nearest(among:)``), otherwise in
+    /// English, or else the first one.
     ///
     /// - Parameter language: `nil` if it is not known.
     package func text(for language: LanguageTag?) -> Text {

@@ -54,7 +54,7 @@ package struct TurnNotice: Equatable, Sendable {
         expiration = min(max(latest, now + .hours(1)), now + .days(30))
     }
 
-    /// What the phone receives: less than ``PushType/payloadLimit`` for any names.
+    /// The payload that the phone receives: less than ``PushType/payloadLimit`` for any names.
     package var payload: Payload {
         var alert: JSONObject = ["title": .string(title)]
         if let subtitle { alert["subtitle"] = .string(subtitle) }
@@ -84,7 +84,7 @@ extension Game {
         return line.isVisible ? line : nil
     }
 
-    /// What it is called without a name.
+    /// Its title without a name.
     fileprivate func title(in texts: TurnTexts) -> String { texts.filled(.game, String(id)) }
 
     fileprivate func isNewer(than other: Game) -> Bool {

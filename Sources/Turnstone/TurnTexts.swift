@@ -11,7 +11,7 @@ package struct TurnTexts: Equatable, Sendable {
         case oneGame, games
         /// How far a game is.
         case firstMove, move, stoneRemoval
-        /// What a game without a name is called.
+        /// The title of a game without a name.
         case game
         /// The title of several messages that are shown as one.
         case merged

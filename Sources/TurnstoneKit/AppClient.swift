@@ -11,8 +11,8 @@ public struct AppClient: Sendable {
 
     /// - Parameters:
     ///   - base: the installation's address, with the prefix under which it is mounted.
-    ///   - token: gives a JSON Web Token that is still good. It is called before each request; what it throws is
-    ///     ``TurnstoneError/unreachable(_:)``, unless it is a ``TurnstoneError``.
+    ///   - token: gives a JSON Web Token that is still good. It is called before each request; what it throws
+    ///     is ``TurnstoneError/unreachable(_:)``, unless it is a ``TurnstoneError``.
     public init(
         at base: URL, transport: any Transport = URLSessionTransport(),
         patience: Patience = Patience(),
@@ -57,7 +57,8 @@ public struct AppClient: Sendable {
     ///
     /// - Parameters:
     ///   - activity: the app's id of the activity: globally unique, such as a UUID.
-    ///   - session: what the activity shows. It is public: whoever knows it can listen to it. At least one of both.
+    ///   - session: what the activity shows. It is public: anyone who knows it can listen to it. At least one
+    ///     of both.
     ///   - previous: the token that this one replaces.
     /// - Returns: an id by which the token can be removed.
     @discardableResult
@@ -162,7 +163,7 @@ public struct AppClient: Sendable {
 
     private struct ProfileAnswer: Decodable { let profile: [String: JSONValue] }
 
-    /// What is known of the user, as `GET /api/profile` describes it.
+    /// The user's properties, as `GET /api/profile` describes it.
     public func profile() async throws(TurnstoneError) -> [String: JSONValue] {
         try await connection.value("GET", "api/profile", as: ProfileAnswer.self).profile
     }

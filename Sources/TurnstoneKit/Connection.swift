@@ -1,6 +1,6 @@
 import Foundation
 
-/// What both clients share: an address, who calls, and what becomes of an answer.
+/// The part that both clients share: the address, the credential and the handling of answers.
 struct Connection: Sendable {
     /// The installation's address, with the prefix under which it is mounted.
     let base: URL

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What an app registers, so that pushes reach it.
+/// A device that an app registers, so that pushes reach it.
 public struct PushToken: Hashable, Sendable {
     enum Kind: Hashable, Sendable {
         case apple
@@ -24,7 +24,7 @@ public struct PushToken: Hashable, Sendable {
         PushToken(text: token, kind: .android)
     }
 
-    /// What `PushSubscription.toJSON()` gives in a browser.
+    /// The value of `PushSubscription.toJSON()` in a browser.
     public static func web(_ subscription: JSONValue) -> PushToken {
         PushToken(text: "", kind: .web(subscription))
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What an installation knows about a player.
+/// An installation's knowledge about a player.
 public struct Diagnostics: Decodable, Hashable, Sendable {
     public struct Game: Decodable, Hashable, Sendable, Identifiable {
         public let id: Int64

@@ -1,6 +1,7 @@
 import Foundation
 
-/// A game on Online-Go.com, as links name it: `ogs://game/79504463` and `https://online-go.com/game/79504463`.
+/// A game on Online-Go.com, as links name it: `ogs://game/79504463` and
+/// `https://online-go.com/game/79504463`.
 public struct GameLink: Hashable, Sendable {
     /// The game's number, above 0.
     public let game: Int64
@@ -14,11 +15,11 @@ public struct GameLink: Hashable, Sendable {
     }
 
     /// Reads a link of either form. Everything else is nil: another scheme, another host, a port, a name or a
-    /// password, a path with more or less in it, and a number that is not plain digits. A query and a fragment
-    /// are ignored, and so is one slash at the end.
+    /// password, a path with more or less in it, and a number that is not plain digits. A query and a
+    /// fragment are ignored, and so is one slash at the end.
     ///
-    /// - Parameter site: whose web links count: scheme, host and port have to be the same. `ogs:` links always
-    ///   count.
+    /// - Parameter site: whose web links count: scheme, host and port have to be the same. `ogs:` links
+    ///   always count.
     public init?(_ url: URL, on site: URL = site) {
         guard let parts = URLComponents(url: url, resolvingAgainstBaseURL: true),
             let scheme = parts.scheme?.lowercased(), let host = parts.host?.lowercased(),

@@ -57,7 +57,7 @@ extension JSONValue: Codable {
 }
 
 extension JSONValue {
-    /// What a property list or `JSONSerialization` holds. Nil where it is no JSON value.
+    /// The value of a property list or of `JSONSerialization`; nil if it is not a JSON value.
     ///
     /// A number that was a JSON boolean is a `.bool`: on Apple's systems both arrive as `NSNumber`.
     init?(_ value: Any, depth: Int = 0) {

@@ -25,8 +25,8 @@ public struct Patience: Sendable {
     /// No repetitions.
     public static let none = Patience(attempts: 1)
 
-    /// The pause that `Retry-After` asks for (RFC 9110 section 10.2.3): seconds, or a moment. Nil where it says
-    /// nothing usable.
+    /// The pause that `Retry-After` asks for (RFC 9110 section 10.2.3): seconds, or a moment. Nil where it
+    /// says nothing usable.
     static func pause(_ field: String?, now: Date = Date()) -> Duration? {
         guard let field = field?.trimmingCharacters(in: .whitespaces), !field.isEmpty else {
             return nil

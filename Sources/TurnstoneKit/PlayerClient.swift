@@ -7,7 +7,7 @@ import Foundation
 /// try await client.register(.apple(deviceToken))
 /// ```
 ///
-/// Keep the key in the keychain: whoever has it can read and change what belongs to the player.
+/// Keep the key in the keychain: anyone who has it can read and change what belongs to the player.
 public struct PlayerClient: Sendable {
     public let player: String
     private let connection: Connection
@@ -67,7 +67,7 @@ public struct PlayerClient: Sendable {
         try await connection.value("GET", "check/\(Connection.encoded(player))")
     }
 
-    /// What the installation knows about the player, for a status screen.
+    /// The installation's knowledge about the player, for a status screen.
     public func diagnostics() async throws(TurnstoneError) -> Diagnostics {
         try await connection.value("GET", "diagnostics/\(Connection.encoded(player))")
     }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// What a push carries: the `userInfo` of a notification, on any system.
+/// The content of a push: the `userInfo` of a notification, on any system.
 ///
-/// Nothing in it is trusted to be there or to have the right type. What is missing or malformed is nil.
+/// Nothing in it is trusted to be there or to have the right type. Missing and malformed members are nil.
 public struct PushNotification: Hashable, Sendable {
     public let title: String?
     public let subtitle: String?
@@ -14,8 +14,8 @@ public struct PushNotification: Hashable, Sendable {
     /// All members beside `aps`, as they came.
     public let data: [String: JSONValue]
 
-    /// Reads `UNNotification.request.content.userInfo`, or what `application(_:didReceiveRemoteNotification:)`
-    /// gives. A member that is no JSON value is left out.
+    /// Reads `UNNotification.request.content.userInfo`, or what
+    /// `application(_:didReceiveRemoteNotification:)` gives. A member that is not a JSON value is left out.
     public init(userInfo: [AnyHashable: Any]) {
         var data: [String: JSONValue] = [:]
         for (name, value) in userInfo {

@@ -72,7 +72,7 @@ package struct Errno: Equatable, Sendable {
 }
 
 extension Errno {
-    /// What the number means and its name, for an operator: `the disk is full (ENOSPC)`.
+    /// The number's meaning and name, for an operator: `the disk is full (ENOSPC)`.
     package var reason: String {
         guard let meaning else { return name }
         return "\(meaning) (\(name))"

@@ -14,8 +14,9 @@ package struct FileSystem: Equatable, Sendable {
         kind = Int64(UInt32(truncatingIfNeeded: status.f_type))
     }
 
-    /// How many milliseconds its clock is ahead of this machine's, from dating a file of ours anew; `nil` if the
-    /// file cannot be dated. A file system whose clients date files shows no difference. C: `utimensat(2)`.
+    /// How many milliseconds its clock is ahead of this machine's, from dating a file of ours anew; `nil` if
+    /// the file cannot be dated. A file system whose clients date files shows no difference. C:
+    /// `utimensat(2)`.
     @export(interface)
     package static func clockDistance(at path: String) -> Int64? {
         let before = Timestamp.systemNow.milliseconds
@@ -70,7 +71,7 @@ package struct FileSystem: Equatable, Sendable {
 package struct Mount: Equatable, Sendable {
     /// The kind's name, such as `fuse.juicefs` or `nfs4`.
     package let kind: String
-    /// What it was mounted with, sorted, without what differs between machines that mount the same.
+    /// Its mount options, sorted, without those that differ between machines that mount the same.
     package let options: [String]
 
     package init(kind: String, options: [String]) {

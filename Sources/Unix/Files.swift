@@ -13,8 +13,8 @@ package enum Files {
         var patience = Patience()
         while true {
             do throws(SystemError) { return try open(path, .read)?.readToEnd(limit: limit) } catch {
-                // A network file system may have opened a file that another machine has just replaced. NFS says
-                // ESTALE, JuiceFS ENOENT or EBADF.
+                // A network file system may have opened a file that another machine has just replaced. NFS
+                // says ESTALE, JuiceFS ENOENT or EBADF.
                 let isReplaced = [.stale, .noEntry, .badDescriptor].contains(error.errno)
                 guard isReplaced, patience.wait() else { throw error }
             }
@@ -26,8 +26,8 @@ package enum Files {
 
     /// Reads a file that an operator writes, such as a configuration or a key; `nil` if it does not exist.
     ///
-    /// - Throws: `EFBIG` if it is larger than ``longestOfOperator``, `ESPIPE` if it is not a file: a FIFO, for
-    ///   example, could make the reader wait.
+    /// - Throws: `EFBIG` if it is larger than ``longestOfOperator``, `ESPIPE` if it is not a file: a FIFO,
+    ///   for example, could make the reader wait.
     @export(interface)
     package static func contents(ofOperatorFile path: String) throws(SystemError) -> [UInt8]? {
         guard let file = try open(path, .readAny) else { return nil }

@@ -1,6 +1,7 @@
 import CUnix
 
-/// Another process, known by its id and by the name of its executable: another process may have the id by now.
+/// Another process, known by its id and by the name of its executable: another process may have the id by
+/// now.
 package struct OtherProcess: Equatable {
     package let id: Int32
 

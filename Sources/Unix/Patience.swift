@@ -1,6 +1,7 @@
 import Turnstone
 
-/// Looks at a file that another machine may just be replacing: again after 0, 1, 3, 7, 15, 31 and 63 ms, 0.12 s in all.
+/// Looks at a file that another machine may just be replacing: again after 0, 1, 3, 7, 15, 31 and 63 ms, 0.12
+/// s in all.
 package struct Patience {
     private var next = Interval.milliseconds(0)
 

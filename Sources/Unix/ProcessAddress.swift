@@ -16,8 +16,8 @@ package struct ProcessAddress: Equatable, Sendable {
         ProcessAddress(host: ThisMachine.name, id: Int64(ThisProcess.id))
     }
 
-    /// Whether it is known to have ended: it ran on this machine, and no program runs under its id. C: `kill(2)`
-    /// with signal 0.
+    /// Whether it is known to have ended: it ran on this machine, and no program runs under its id. C:
+    /// `kill(2)` with signal 0.
     package var isGone: Bool {
         guard let host, let id = id.flatMap({ Int32(exactly: $0) }), id > 0,
             host == ThisMachine.name

@@ -1,7 +1,7 @@
 import DequeModule
 import Turnstone
 
-/// What is known about one push service, and the messages to it that wait.
+/// The state of one push service, and the messages that wait for it.
 ///
 /// Each origin has a window and pauses of its own, so that a slow, deaf or broken one delays no other.
 final class OriginState {
@@ -29,8 +29,8 @@ final class OriginState {
     private var hasAccepted = false
 
     /// The end of the pause, and its reason.
-    private(set) var pausedUntil = Instant.first
-    private(set) var pauseReason = ""
+    private var pausedUntil = Instant.first
+    private var pauseReason = ""
     private var failures = 0
     /// How many times in a row it asked for a pause or was out of order.
     private var complaints = 0
@@ -55,8 +55,8 @@ final class OriginState {
 
     /// The number of messages that are sent over one connection.
     ///
-    /// libcurl 7.88 resets each stream after its end, and servers take many resets for an attack: nghttp2 ends
-    /// the connection after the 1000th, with answers that nobody has read. So we end it before.
+    /// libcurl 7.88 resets each stream after its end, and servers take many resets for an attack: nghttp2
+    /// ends the connection after the 1000th, with answers that nobody has read. So we end it before.
     private static let connectionLimit = 900
 
     func isPaused(at now: Instant) -> Bool { now < pausedUntil }

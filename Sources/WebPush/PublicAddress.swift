@@ -48,7 +48,7 @@ private let specialVersion4 = [
     Network([224], 4), Network([240], 4),  // multicast, reserved and broadcast
 ]
 
-/// What is outside, such as ::1, ::ffff:127.0.0.1, fc00::/7, fe80::/10 and ff00::/8, is special.
+/// Addresses outside it are special, such as ::1, ::ffff:127.0.0.1, fc00::/7, fe80::/10 and ff00::/8.
 private let globalUnicast = Network([0x20], 3)
 
 private let nat64 = Network([0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0], 96)

@@ -144,9 +144,9 @@ func giveBody(
     return transfer.give(UnsafeMutableRawBufferPointer(start: buffer, count: size * count))
 }
 
-/// Keeps libcurl from sending a body again by itself. It does so when a connection that it has used before ends
-/// without an answer, although the push service may have accepted the message, and nobody would know that it
-/// may arrive twice. C: `CURLOPT_SEEKFUNCTION`.
+/// Keeps libcurl from sending a body again by itself. It does so when a connection that it has used before
+/// ends without an answer, although the push service may have accepted the message, and nobody would know
+/// that it may arrive twice. C: `CURLOPT_SEEKFUNCTION`.
 func refuseToRewind(
     _ data: UnsafeMutableRawPointer?, _ offset: curl_off_t, _ origin: Int32
 ) -> Int32 { CURL_SEEKFUNC_FAIL }

@@ -1,7 +1,7 @@
 import JSON
 import Turnstone
 
-/// What a browser receives, before encryption: a declarative message (W3C *Push API*, section 3.3). Safari
+/// The message for a browser, before encryption: a declarative message (W3C *Push API*, section 3.3). Safari
 /// shows it by itself; elsewhere a service worker reads the same members.
 package struct WebPushMessage: Equatable, Sendable {
     package let bytes: [UInt8]

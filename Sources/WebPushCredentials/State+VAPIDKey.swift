@@ -27,7 +27,8 @@ extension State {
         }
     }
 
-    /// What tells whether browsers were pushed to with the present key and subject; `nil` before there is a key.
+    /// A digest that tells whether browsers were pushed to with the present key and subject; `nil` before
+    /// there is a key.
     package func vapidFingerprint(_ settings: WebPushSettings) throws(Failure) -> String? {
         if let key = settings.key { return settings.fingerprint(with: key) }
         return try vapidDocument.read()?.content["private_key"].map { (known) throws(Failure) in

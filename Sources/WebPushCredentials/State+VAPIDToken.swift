@@ -44,8 +44,8 @@ extension State {
         }
     }
 
-    /// Removes tokens that are over if there are many. Users can make up hosts of push services, and each leaves
-    /// a file.
+    /// Removes tokens that are over if there are many. Users can make up hosts of push services, and each
+    /// leaves a file.
     ///
     /// - Returns: whether another push service's token may be stored.
     private func makeRoomForVAPIDToken(at now: Timestamp) throws(Failure) -> Bool {
@@ -60,7 +60,7 @@ extension State {
             else { continue }
             let document = credentials[
                 DocumentName(single: String(decoding: name.utf8.dropLast(5), as: UTF8.self))]
-            // One that cannot be used stands in nobody's way.
+            // Skip a token file that cannot be used.
             do throws(Failure) {
                 let isRemoved = try document.remove { content in
                     guard let token = VAPIDToken(content.content) else { return true }

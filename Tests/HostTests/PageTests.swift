@@ -2,8 +2,8 @@ import TestSupport
 import Testing
 
 /// The results of `infra/checks/page`, which looks at the files of the player's page, and of
-/// `infra/checks/browser`, which opens it in Chromium and in Firefox; and of `infra/checks/admin`, which opens the
-/// operator's.
+/// `infra/checks/browser`, which opens it in Chromium and in Firefox; and of `infra/checks/admin`, which
+/// opens the operator's.
 ///
 /// Not tested here: other browsers, and Chromium's own push service, which needs the network.
 @Suite struct PageTests {

@@ -4,8 +4,8 @@ import TestSupport
 import Testing
 import Turnstone
 
-/// A state folder that programs of version 1 have written, with pushes in every place, in the hands of today's
-/// programs.
+/// A state folder that programs of version 1 have written, with pushes in every place, in the hands of
+/// today's programs.
 @Suite struct FirstLayoutTests {
     private static let key = "a-key-that-version-1-has-made-of-40-letters"
     private static let player: Int64 = 1_783_478

@@ -5,8 +5,8 @@ import TestSupport
 import Testing
 import Turnstone
 
-/// What stands in the way of one push service's queue: nothing is lost for it, no other user waits for it, and
-/// `health` names it.
+/// What stands in the way of one push service's queue: nothing is lost for it, no other user waits for it,
+/// and `health` names it.
 @Suite struct ObstacleTests {
     private func messages(of world: World) throws -> [String] {
         let answer = try Answer(

@@ -3,8 +3,8 @@ import TestSupport
 import Testing
 import Turnstone
 
-/// One user with an iPhone, an Android phone and a browser: each push service gets each notification once, and
-/// none depends on another.
+/// One user with an iPhone, an Android phone and a browser: each push service gets each notification once,
+/// and none depends on another.
 @Suite struct ServicesTests {
     @Test func aTurnReachesEachKindOfDeviceOnce() throws {
         let world = try World.withAllServices()
@@ -206,8 +206,8 @@ import Turnstone
         #expect(try world.problems() == [])
     }
 
-    /// Held messages come out of the queue of their own push service, and the merged text is not hidden by the
-    /// newest one's own text for a service.
+    /// Held messages come out of the queue of their own push service, and the merged text is not hidden by
+    /// the newest one's own text for a service.
     @Test func heldMessagesAreReleasedThroughTheirOwnService() throws {
         let world = try World.withAllServices()
         try world.registerAllKinds(of: 1)

@@ -1,4 +1,3 @@
-import Documents
 import Glibc
 import JSON
 import Store

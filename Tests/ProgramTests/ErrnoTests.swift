@@ -239,8 +239,8 @@ struct ErrnoTests {
             where expected.value != .null && expected.name != "set-aside.jsonl"
                 && !expected.name.contains(".corrupt-")
             {
-                // A day of receipts that cannot be read goes on under another name. A drainer names the parts of
-                // an accepted notification if the program could not.
+                // A day of receipts that cannot be read goes on under another name. A drainer names the parts
+                // of an accepted notification if the program could not.
                 let isJoint = after.keys.contains { $0.hasPrefix("spool/joint/") }
                 let names = after.keys.filter {
                     Pattern.matches($0, expected.name)

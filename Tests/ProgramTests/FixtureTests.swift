@@ -7,7 +7,8 @@ import Turnstone
 /// Programs as their hosts see them: exit code, answer, log, and the files left behind.
 ///
 /// Files that a fixture does not mention must stay the same, byte by byte, and there may be no new ones
-/// except lock files (`….lock`) and the audience index. No log may contain a secret of the request or the configuration.
+/// except lock files (`….lock`) and the audience index. No log may contain a secret of the request or the
+/// configuration.
 ///
 /// Not tested here: more than one process at a time, a disk that is full, a client that hangs.
 @Suite struct FixtureTests {

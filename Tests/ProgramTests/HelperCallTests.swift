@@ -3,8 +3,8 @@ import TestSupport
 import Testing
 import Turnstone
 
-/// The calls of an app's own helpers to OneSignal's route, by the bodies that those helpers make: 200, and the
-/// push has the members that the app's click handler reads.
+/// The calls of an app's own helpers to OneSignal's route, by the bodies that those helpers make: 200, and
+/// the push has the members that the app's click handler reads.
 @Suite struct HelperCallTests {
     /// The texts, the data and the users of one call.
     struct Call: CustomTestStringConvertible, Sendable {

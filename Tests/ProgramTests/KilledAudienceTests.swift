@@ -57,7 +57,7 @@ import Unix
         #expect(kills > 40, "it was killed \(kills) times")
     }
 
-    // MARK: Files that are written anew
+    // MARK: Files that are rewritten
 
     /// Users whose lines are in one file, and one whose are in another.
     private static let users = ["ann", "u480", "u575", "u747", "bob"]

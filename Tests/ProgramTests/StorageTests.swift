@@ -357,16 +357,16 @@ private let canMount =
     }
     && FullDiskTests.isPossible
 
-/// A real file system that is not local: bindfs, which shows a folder elsewhere. Two of its mounts know nothing
-/// of each other's locks.
+/// A real file system that is not local: bindfs, which shows a folder elsewhere. Two of its mounts know
+/// nothing of each other's locks.
 @Suite(
     .enabled(
         if: canMount,
         "these tests mount a folder, which needs the superuser's rights, /dev/fuse, bindfs and fuse-overlayfs"
     ))
 struct MountedStorageTests {
-    /// Runs commands of a shell where their mounts concern nobody else, with a folder that is mounted at `$1/a`
-    /// and `$1/b`.
+    /// Runs commands of a shell where their mounts concern nobody else, with a folder that is mounted at
+    /// `$1/a` and `$1/b`.
     private func run(
         _ script: String, in installation: Installation,
         mount: String = #"bindfs -o fsname=test "$1/given" "$1/$place""#

@@ -40,7 +40,8 @@ package struct Route: Hashable {
             && zip(parts, sent).allSatisfy { $0.hasPrefix("{") ? !$1.isEmpty : $0 == $1 }
     }
 
-    /// Whether it is granted only after a look at Online-Go.com, so that no fixture shows it. `SignupTests` do.
+    /// Whether it is granted only after a look at Online-Go.com, so that no fixture shows it. `SignupTests`
+    /// do.
     package var asksOnlineGo: Bool { pattern == "/signup/confirm" }
 
     /// Whether it is one of OneSignal's that answer 400 whatever is asked: its interface has no other answer.

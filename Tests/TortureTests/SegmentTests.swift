@@ -8,8 +8,8 @@ import Unix
 
 /// Messages to a segment while 16 processes change the tags by which it chooses, some of them killed.
 ///
-/// Who certainly matched throughout gets each message once, and who certainly matched at no time gets none. Of
-/// the others nothing is claimed.
+/// Who certainly matched throughout gets each message once, and who certainly matched at no time gets none.
+/// Of the others nothing is claimed.
 @Suite struct SegmentTests {
     private static let key = "the key of the backend of the app"
     private static let changers = 16

@@ -11,7 +11,7 @@ final class Cycle {
     private let state: State
     private let findings: Findings
     private let settings: OGSClient.Settings
-    private let interval: Int
+    private let interval: Interval
     private let perSecond: Int
 
     private var due: ArraySlice<Claim> = []
@@ -65,7 +65,7 @@ final class Cycle {
         count.expected = hasSound ? sound : due.count
         guard !due.isEmpty else { return summary }
         // A longer cycle would delay the next one.
-        let deadline = Instant.now + .seconds(Int64(max(30, interval)))
+        let deadline = Instant.now + max(.seconds(30), interval)
         var run = try OGSClient(settings).run(until: deadline)
         while true {
             while try run.advance(), let request = try nextRequest() {
@@ -81,7 +81,7 @@ final class Cycle {
 
     private func claim() throws(Failure) -> [Claim] {
         try state.playerIndex().locked { () throws(Failure) in
-            findings.records.claim(at: schedule.time, interval: .seconds(Int64(interval)))
+            findings.records.claim(at: schedule.time, interval: interval)
         }
     }
 

@@ -58,7 +58,7 @@ final class FileProvider: Provider {
         writeAnswer(text)
     }
 
-    /// What would be sent: the header fields by name, and the payload.
+    /// The push that would be sent: the header fields by name, and the payload.
     private func document(_ push: Push) -> JSONValue {
         let content = push.content
         var document = JSONObject()

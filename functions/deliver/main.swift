@@ -6,8 +6,9 @@
 //         zeros left out; without APNs settings, each push to an iPhone before that, a line each
 //   else  exit 100 misconfigured, 111 may work later; 0 at once if other processes are delivering
 //
-// It drains the (first) queue of APNs, and starts a process for each other queue that has work. Each ends after
-// DELIVER_LINGER_SECONDS without work. On SIGTERM, they first wait for the answers to what they have sent.
+// It drains the (first) queue of APNs, and starts a process for each other queue that has work. Each ends
+// after DELIVER_LINGER_SECONDS without work. On SIGTERM, they first wait for the answers to what they have
+// sent.
 
 import Drain
 import Edge

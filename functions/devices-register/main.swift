@@ -1,7 +1,7 @@
 // POST /api/devices/register: registers a device for the caller alone.
 //
-//   in    a JSON Web Token, {"deviceToken", "platform": "ios" or "android", "deviceName"?, "appVersion"?}; with
-//         "platform": "web", "subscription" instead of the token
+//   in    a JSON Web Token, {"deviceToken", "platform": "ios" or "android", "deviceName"?, "appVersion"?};
+//         with "platform": "web", "subscription" instead of the token
 //   out   200 {"success": true, "message",
 //         "data": {"id", "platform", "deviceName", "createdAt", "updatedAt"}}
 //   else  400 malformed, 401 unknown caller, 403 by cookie from another site, 409 the user has

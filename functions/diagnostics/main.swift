@@ -28,7 +28,7 @@ serve(
         let interval = try state.checkInterval(request.variables)
         let looker = try Looker(request.variables, state: state, now: request.time)
         try state.registry.repair(player)
-        let found = try looker.look(at: player, youngerThan: .seconds(Int64(interval)))
+        let found = try looker.look(at: player, youngerThan: interval)
         if found.report.hasQueued {
             state.startDrainer(for: request)
         }
@@ -51,7 +51,7 @@ serve(
                 return .object(members)
             })
         answer["total_active_games"] = .integer(Int64(found.look.found.games.count))
-        answer["server_check_interval"] = .string("\(interval)s")
+        answer["server_check_interval"] = .string("\(interval.seconds)s")
         answer["last_server_check_time"] = .integer(found.look.at.seconds)
         return .ok(.object(answer))
     })

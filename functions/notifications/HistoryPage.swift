@@ -8,7 +8,7 @@ struct HistoryPage {
     private let state: State
     private let devices: [Device]
     private(set) var entries: [JSONValue] = []
-    /// What later receipts on this page are about: earlier attempts of the same need no entry.
+    /// The deliveries of later receipts on this page: their earlier attempts need no entry.
     private var settled: Set<String> = []
     /// By id, the entries without a kind.
     private var incomplete: [String: [Int]] = [:]

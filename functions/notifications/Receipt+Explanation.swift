@@ -2,13 +2,13 @@ import Spool
 import Turnstone
 
 extension Receipt {
-    /// What became of the notification, as a sentence for its user.
+    /// The fate of the notification, as a sentence for its user.
     var explanation: String {
         switch outcome {
         case .accepted: "The push service took it."
         case .held: "It waits because of your mute or your quiet hours, and is sent when they end."
         case .superseded: supersession
-        case .expired: "It was no longer worth sending when it could be sent."
+        case .expired: "It expired before it could be sent."
         case .refused: "The push service refused it\(because)."
         case .gone: "The device no longer takes notifications from this app."
         case .quarantined:
@@ -26,10 +26,10 @@ extension Receipt {
         case "newer": "A newer notification replaced it."
         case "unwanted": "You have turned this kind of notification off."
         case "held":
-            "Your mute or your quiet hours were on. What still waits then is in the next one."
+            "Your mute or your quiet hours were on. The next notification has everything that still waits."
         case "unregistered": "The device was removed before it was sent."
         case "delivered": "The device got it in another way."
-        case "unselected": "It was for others when it was sent."
+        case "unselected": "You were no longer among its recipients when it was sent."
         case "released": "Nothing of it was left to send."
         default: "It was no longer true or wanted when it was to be sent\(because)."
         }

@@ -1,6 +1,6 @@
 import Turnstone
 
-/// What a test notification says, in the languages of the player's page.
+/// The text of a test notification, in the languages of the player's page.
 struct TestText {
     let title: String
     let body: String

@@ -3,7 +3,7 @@ import Edge
 import Store
 import Turnstone
 
-/// What a request says about a segment.
+/// The change of a segment that a request asks for.
 struct SegmentChange {
     private let name: String?
     private let filter: Filter?

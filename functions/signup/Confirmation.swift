@@ -55,7 +55,8 @@ struct Confirmation {
     }
 
     private func makeKey(for profile: PlayerProfile) throws(Failure) -> JSONObject {
-        // The app's own users may have numbers, too. A key shows that the operator knows a user as the player.
+        // The app's own users may have numbers, too. A key shows that the operator knows a user as the
+        // player.
         if let known = try state.users[profile.player].read(), !known.isPlayer,
             try state.keys.list(of: profile.player).isEmpty
         {

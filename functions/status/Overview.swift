@@ -6,7 +6,7 @@ import Store
 import Turnstone
 import Unix
 
-/// What `GET /api/status` answers. Each part is read for a limited time and on its own: one that cannot be
+/// The answer of `GET /api/status`. Each part is read for a limited time and on its own: one that cannot be
 /// read leaves the others.
 struct Overview {
     private let request: Request
@@ -71,7 +71,7 @@ struct Overview {
 
     private func cycles(_ state: State) throws(Failure) -> JSONValue {
         var members: JSONObject = [
-            "intervalSeconds": .integer(Int64(try state.checkInterval(request.variables)))
+            "intervalSeconds": .integer(try state.checkInterval(request.variables).seconds)
         ]
         members["lastAt"] = try state.lastCycle().map { .string(CalendarDate($0).text) }
         members["unansweredSince"] = try state.unansweredSince().map {

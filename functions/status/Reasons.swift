@@ -40,7 +40,8 @@ struct Reasons {
             return [
                 reason(
                     "no device", "The user has no device.",
-                    action: "The app registers its token when it starts. Let the user open it.")
+                    action:
+                        "The app registers its token when it starts. Ask the user to open the app.")
             ]
         }
         guard !document.hasDevice(for: timeline.state.services) else { return [] }
@@ -175,8 +176,8 @@ struct Reasons {
             return found.isEmpty
                 ? [reason("not looked", "Nobody has looked at the player's games yet.")] : found
         }
-        let interval = Interval.seconds(Int64(try timeline.state.checkInterval(timeline.variables)))
-        if now - looked > interval + interval + .minutes(1), found.isEmpty {
+        let interval = try timeline.state.checkInterval(timeline.variables)
+        if now - looked > interval * 2 + .minutes(1), found.isEmpty {
             found.append(
                 reason(
                     "look late", "The last look at the player's games was at \(text(looked)).",

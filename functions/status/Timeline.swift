@@ -6,7 +6,7 @@ import Store
 import Turnstone
 import Unix
 
-/// What `GET /api/status/{user}` answers.
+/// The answer of `GET /api/status/{user}`.
 struct Timeline {
     let user: UserID
     let document: User
@@ -195,8 +195,8 @@ struct Timeline {
         return event
     }
 
-    /// The device's id. Receipts of turn notices have only the first eight digits of its token, or a browser's
-    /// push service, which several browsers share: it is `nil` if several devices can be meant.
+    /// The device's id. Receipts of turn notices have only the first eight digits of its token, or a
+    /// browser's push service, which several browsers share: it is `nil` if several devices can be meant.
     private func device(of receipt: Receipt) -> String? {
         if let id = receipt.device { return id }
         let possible = document.devices.filter {

@@ -2,7 +2,8 @@
 // GET /api/status/{user}: why a user gets pushes, or none.
 //
 //   in    Authorization: Key <TURNSTONE_SERVER_KEY>
-//         {user}: limit?, how many events (1 to 500; 100 otherwise), and after?, the next of an earlier answer
+//         {user}: limit?, how many events (1 to 500; 100 otherwise), and after?, the next of an earlier
+//         answer
 //   out   200 {"success": true, "at", "ready", "problems", "cycles"?, "queues"?, "pushes"?, "devices"?,
 //         "unavailable"?: parts that cannot be read now}
 //         {user}: 200 {"success": true, "user", "at", "reasons": [{"reason", "message", "action"?}],
@@ -12,8 +13,6 @@
 // Neither answer has a token or a key in it.
 
 import Edge
-import Health
-import Store
 import Turnstone
 
 serve(

@@ -13,7 +13,7 @@ final class Trial {
     private let right: Partner
     private let mount: Mount
 
-    /// What the two processes do of each race together, half of it each.
+    /// The work of the two processes in each race, half of it each.
     private static let rounds = 1000
     /// Stores into memory that both map. MooseFS loses one in most, but not all, tries of 1,000.
     private static let stores = 5000
@@ -94,7 +94,7 @@ final class Trial {
                 }
             }
         }
-        // What two mounts have shown counts for more than what one shows.
+        // A result from two mounts counts for more than one from a single mount.
         if !isShared, try isKnownForSeveral() { return true }
         let record = StorageRecord(
             of: mount, onlyFor: isShared ? nil : ThisMachine.name, at: .systemNow)
@@ -118,7 +118,7 @@ extension Trial {
     }
 }
 
-/// What a file system must do.
+/// The promises that a file system must keep.
 private struct Promise {
     let name: String
     var needsTwoMounts = false

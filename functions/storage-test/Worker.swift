@@ -2,8 +2,8 @@ import Store
 import Turnstone
 import Unix
 
-/// One of the two processes: does with its mount what it reads on standard input, a command a line, and answers
-/// each with a line.
+/// One of the two processes: does with its mount what it reads on standard input, a command a line, and
+/// answers each with a line.
 struct Worker {
     private let folder: String
     private var lock: FileDescriptor?
@@ -252,8 +252,8 @@ extension Worker {
         return "\(reads)"
     }
 
-    /// Looks for a missing file as often as the programs do: some network file systems say that a file which is
-    /// replaced while it is opened is missing.
+    /// Looks for a missing file as often as the programs do: some network file systems say that a file which
+    /// is replaced while it is opened is missing.
     private func readPatiently(_ name: String) throws(Obstacle) -> Int {
         var patience = Patience()
         repeat {
@@ -303,7 +303,8 @@ extension Worker {
     }
 }
 
-/// Does a system call. An error that says nothing about the file system, such as a full disk, only ends the trial.
+/// Does a system call. An error that says nothing about the file system, such as a full disk, only ends the
+/// trial.
 func tried<Result>(
     _ work: @autoclosure () throws(SystemError) -> Result
 ) throws(Obstacle) -> Result {

@@ -1,10 +1,10 @@
 // storage-test: whether a file system keeps the promises that the programs need of a state folder.
 //
 //   in    arguments: the state folder, and the same folder as a second mount of the file system shows it
-//   out   a line for each promise: "ok WHAT: HOW MANY in N ms" or "not ok WHAT: WHY"; storage.json in the state folder,
-//         if all are kept
-//   else  exit 100: a promise is broken, and storage.json is removed (not that of a test with one mount, after one
-//         with two); or the arguments are wrong
+//   out   a line for each promise: "ok WHAT: HOW MANY in N ms" or "not ok WHAT: WHY"; storage.json in the state
+//         folder, if all are kept
+//   else  exit 100: a promise is broken, and storage.json is removed (not that of a test with one mount, after
+//         one with two); or the arguments are wrong
 //         exit 111: it could not be tried now, as on a full disk; storage.json stays as it was
 //
 // It starts itself twice, as `storage-test --worker FOLDER`: two processes, each with one of the mounts.

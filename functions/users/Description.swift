@@ -3,7 +3,7 @@ import Turnstone
 
 let unknown = Failure.refused(.notFound, "nothing is known about this user")
 
-/// What is known about a user, without tokens and keys.
+/// The data about a user, without tokens and keys.
 func description(of user: UserID, _ document: User) -> JSONValue {
     [
         "id": .string(user.text),

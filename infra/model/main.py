@@ -114,6 +114,8 @@ def work(options):
         @staticmethod
         def begin(spawn, start, zone):
             done[0] += 1
+            if done[0] % 25 == 0:
+                print(f"process {options.worker}: {done[0]} of {options.histories} histories", file=sys.stderr, flush=True)
             return History(stage, kinds(options), spawn, start, zone)
 
         @staticmethod

@@ -77,8 +77,8 @@ func accept(
     try systemCalls(StandardStreams.writeOutput(line))
 }
 
-/// Accepts a notification to each user, and then makes copies of their files under other ids: a million `fsync`
-/// would take ten minutes.
+/// Accepts a notification to each user, and then makes copies of their files under other ids: a million
+/// `fsync` would take ten minutes.
 private func acceptEach(
     _ count: Int64, of users: Int64, at now: Timestamp, in spools: Spools, of state: State
 ) throws(Failure) {
@@ -110,7 +110,8 @@ private func replacing(_ old: String, by new: String, in text: [UInt8]) -> [UInt
     return text
 }
 
-/// The users `user-0` and on, with a device each: without fsync, and so long ago that their documents have stamps.
+/// The users `user-0` and on, with a device each: without fsync, and so long ago that their documents have
+/// stamps.
 private func register(_ count: Int64, in state: State) throws(Failure) {
     for number in 0..<count { try write(name(number), devices: number...number, in: state) }
     sleep(for: .milliseconds(2100))

@@ -4,8 +4,8 @@ import Store
 import Turnstone
 import Unix
 
-/// Accepts a notification to an iPhone, an Android phone and a browser in every interval. The receipts name them by
-/// the user `all`.
+/// Accepts a notification to an iPhone, an Android phone and a browser in every interval. The receipts name
+/// them by the user `all`.
 func trickle(
     into folder: String, count: Int64, milliseconds: Int64, browser: String
 ) throws(Failure) {
@@ -34,8 +34,8 @@ func trickle(
     }
 }
 
-/// Accepts an urgent and an ordinary notification in every interval, whatever becomes of them: what people hear of
-/// while a large one is under way. The receipts name them by their user, `urgent` and `normal`.
+/// Accepts an urgent and an ordinary notification in every interval, whatever becomes of them: what people
+/// hear of while a large one is under way. The receipts name them by their user, `urgent` and `normal`.
 func trickle(into folder: String, count: Int64, milliseconds: Int64) throws(Failure) {
     let state = try state(in: folder)
     for user in ["urgent", "normal"] { try write(user, devices: 0...max(0, count - 1), in: state) }

@@ -37,7 +37,7 @@ struct LocalServer {
             throw .runtime("unable to \(error.call) \(name): \(error.reason)")
         }
         guard let answer = HTTPAnswer(bytes) else {
-            throw .runtime("it does not speak HTTP/1.1, or broke off")
+            throw .runtime("it does not speak HTTP/1.1, or closed the connection early")
         }
         return answer
     }
