@@ -2,17 +2,15 @@
 //
 //   commit FOLDER COUNT NUMBER        commits COUNT times to the document of user NUMBER, of some 800 bytes
 //   players FOLDER COUNT SECONDS      makes a state folder with players who were looked at SECONDS ago
-//   discard ADDRESS COUNT AUTHORITY   fetches as many players' games as check-turns would, and throws them
-//   away accept FOLDER COUNT [CROWD [TOKEN]]   accepts one notification to COUNT devices, or what else Crowd
-//   has; prints the
+//   discard ADDRESS COUNT AUTHORITY   fetches as many players' games as check-turns would, and throws them away
+//   accept FOLDER COUNT [CROWD [TOKEN]]   accepts one notification to COUNT devices, or what else Crowd has; prints the
 //                                     milliseconds and the most memory, in KiB
 //   listeners FOLDER COUNT            makes a state folder with COUNT users who listen to the session "final"
-//   trickle FOLDER COUNT MS           accepts an urgent and an ordinary notification every MS milliseconds,
-//   COUNT times trickle FOLDER COUNT MS TOKEN     accepts one to an iPhone, an Android phone and this browser
-//   every MS milliseconds audience FOLDER COUNT             makes a state folder with COUNT users who have
-//   tags, and the same as tables retag FOLDER COUNT NUMBER         changes a tag of user NUMBER of these
-//   COUNT times answers FOLDER COUNT              writes made-up answers of 70 to 300 KB, named 00.json and
-//   on
+//   trickle FOLDER COUNT MS           accepts an urgent and an ordinary notification every MS milliseconds, COUNT times
+//   trickle FOLDER COUNT MS TOKEN     accepts one to an iPhone, an Android phone and this browser every MS milliseconds
+//   audience FOLDER COUNT             makes a state folder with COUNT users who have tags, and the same as tables
+//   retag FOLDER COUNT NUMBER         changes a tag of user NUMBER of these COUNT times
+//   answers FOLDER COUNT              writes made-up answers of 70 to 300 KB, named 00.json and on
 
 import Turnstone
 import Unix
