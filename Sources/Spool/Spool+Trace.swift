@@ -15,8 +15,7 @@ extension Spool {
         // If the clock was far ahead once, there may be receipts of later days.
         let last = try log.dayToContinue(at: now)
         guard let volume = try log.volumes().last(where: { $0.day <= last }) else {
-            // The clock may be ahead, and the first receipts may get an earlier day.
-            return .beginning
+            return ReceiptLog.Position(day: day)
         }
         let size = try systemCalls(Files.stamp(of: log.path(volume))?.size ?? 0)
         // A little before the end, because the next drainer of the same term removes half a line there.
