@@ -37,7 +37,8 @@ import Testing
         }
         for (method, path, program) in [
             ("POST", "/register", "register"), ("PUT", "/api/preferences", "preferences"),
-            ("PUT", "/api/badge", "badge"), ("GET", "/check/1", "check"),
+            ("PUT", "/api/badge", "badge"), ("PATCH", "/api/profile", "profile"),
+            ("POST", "/signup", "signup"), ("GET", "/check/1", "check"),
         ] {
             let answers = try answers(method, path, program)
             let refused = answers.filter { $0.status == 429 }

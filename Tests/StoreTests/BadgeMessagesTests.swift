@@ -53,15 +53,19 @@ import Turnstone
         #expect(user.badge == 4)
     }
 
-    @Test("of many messages the last hundred are known, and no stored number stops the program")
+    @Test("of many messages those that have not ended are known, and no stored number stops the program")
     func many() throws {
         var user = user()
         user.changeBadge(.set(0), messageID: "set")
         for number in 0..<150 { user.changeBadge(.add(1), messageID: "\(number)") }
-        user.takeBackBadge(.add(1), messageID: "10")
-        #expect(user.badge == 150)
-        user.takeBackBadge(.add(1), messageID: "149")
-        #expect(user.badge == 149)
+        #expect(user.badgeMessages.areMany)
+        user.forgetBadgeMessages(allBut: ["10", "148", "149"])
+        user = try stored(user)
+        #expect(user.badgeMessages.ids == ["10", "148", "149"] && !user.badgeMessages.areMany)
+        for id in ["9", "10", "149"] { user.takeBackBadge(.add(1), messageID: id) }
+        #expect(user.badge == 148)
+        user.changeBadge(.add(1), messageID: "148")
+        #expect(user.badge == 148)
         var members = user.members
         members["badge_settled"] = .integer(.max)
         members["badge_added"] = ["148": .integer(.min)]
@@ -71,5 +75,20 @@ import Turnstone
         user = try #require(User(members))
         user.takeBackBadge(.add(1), messageID: "148")
         #expect(user.badge == BadgeChange.maximum)
+    }
+
+    @Test("the number of messages doubles before those that have ended are looked for again")
+    func doubled() throws {
+        var user = user()
+        var looks = 0
+        for number in 0..<1000 {
+            user.changeBadge(.add(1), messageID: "\(number)")
+            guard user.badgeMessages.areMany else { continue }
+            looks += 1
+            // None of them has ended.
+            user.forgetBadgeMessages(allBut: Set(user.badgeMessages.ids))
+            user = try stored(user)
+        }
+        #expect(looks == 4 && user.badgeMessages.ids.count == 1000)
     }
 }
