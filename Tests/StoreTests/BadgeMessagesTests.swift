@@ -53,7 +53,9 @@ import Turnstone
         #expect(user.badge == 4)
     }
 
-    @Test("of many messages those that have not ended are known, and no stored number stops the program")
+    @Test(
+        "of many messages those that have not ended are known, and no stored number stops the program"
+    )
     func many() throws {
         var user = user()
         user.changeBadge(.set(0), messageID: "set")
