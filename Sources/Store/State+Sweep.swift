@@ -22,10 +22,14 @@ extension State {
     /// one shard of one folder. Every half minute another shard has its turn: with a run every half minute,
     /// all of them are done after nine hours.
     ///
-    /// - Parameter limit: how many users' documents it may read.
+    /// - Parameters:
+    ///   - limit: how many users' documents it may read.
+    ///   - time: how long it may take. At least one document is looked at.
     /// - Returns: how many documents were removed.
     @export(interface)
-    package func sweep(at now: Timestamp, reading limit: Int = 20_000) throws(Failure) -> Int {
+    package func sweep(
+        at now: Timestamp, reading limit: Int = 20_000, within time: Interval = .seconds(5)
+    ) throws(Failure) -> Int {
         let turn = Int(now.seconds / 30 % Self.turns)
         guard turn < 4 * 256 else { return 0 }
         let folder = "\(sweptFolders[turn % 4])/\(hex([UInt8(turn / 4)]))"
@@ -37,7 +41,7 @@ extension State {
         let start =
             UInt64(truncatingIfNeeded: now.seconds / 30 / Self.turns) &* 0x9E37_79B9_7F4A_7C15
         let first = start.place(among: names.count)
-        var budget = SweepBudget(users: limit)
+        var budget = SweepBudget(users: limit, time: time)
         for name in names[first...] + names[..<first]
         where name.utf8.suffix(5).elementsEqual(".json".utf8) {
             // An unusable document does not affect the others.
@@ -72,17 +76,21 @@ extension State {
                 guard error.isFileSpecific else { throw error }
                 error.recordFile()
             }
+            if budget.isTimeOver { return count }
         }
-        try sweepLocks(in: folder, names)
+        try sweepLocks(in: folder, names, budget)
         return count
     }
 
     /// Removes locks of documents that were never made, as a refused request leaves.
-    private func sweepLocks(in folder: String, _ names: [String]) throws(Failure) {
+    private func sweepLocks(
+        in folder: String, _ names: [String], _ budget: SweepBudget
+    ) throws(Failure) {
         let documents = Set(names)
         for name in names where name.utf8.suffix(10).elementsEqual(".json.lock".utf8) {
             let document = String(decoding: name.utf8.dropLast(5), as: UTF8.self)
             guard !documents.contains(document) else { continue }
+            if budget.isTimeOver { return }
             let path = "\(folder)/\(document)"
             do throws(Failure) {
                 let stamp = try systemCalls(Files.stamp(of: "\(path).lock"))

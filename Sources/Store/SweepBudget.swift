@@ -5,11 +5,19 @@ import Unix
 struct SweepBudget {
     /// How many users' documents it may read.
     var users: Int
-    /// Writing a user takes some milliseconds. The rest is done in a later run.
-    var end = Instant.now + .milliseconds(5_000)
+    /// Removing a file and writing a user take milliseconds each, and players wait for the end of the run. The
+    /// rest is done in a later run.
+    let end: Instant
+
+    init(users: Int, time: Interval) {
+        self.users = users
+        end = .now + time
+    }
+
+    var isTimeOver: Bool { Instant.now >= end }
 
     mutating func take() -> Bool {
-        guard users > 0, Instant.now < end else { return false }
+        guard users > 0, !isTimeOver else { return false }
         users -= 1
         return true
     }

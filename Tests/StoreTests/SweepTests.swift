@@ -75,6 +75,28 @@ import Turnstone
         #expect(try scratch.state.registry.users(of: DeviceToken("cccc")!) == [ann])
     }
 
+    @Test("a run ends when its time is over, and later ones go on")
+    func timeIsOver() throws {
+        let count = 300
+        for number in 0..<count {
+            let kind = TokenKind.liveActivity(activity: "a\(number)", session: nil)
+            try claim("aaaa", kind)
+            try scratch.state.registry.unregister("aaaa", by: ann)
+        }
+        age(days: 2)
+        var rounds: [Int] = []
+        while rounds.last != 0 {
+            let round = try (0..<1031).reduce(0) { (sum, turn) in
+                let moment = time + .seconds(Int64(rounds.count * 1031 + turn) * 30)
+                let removed = try scratch.state.sweep(at: moment, within: .seconds(0))
+                #expect(removed <= 1)
+                return sum + removed
+            }
+            rounds.append(round)
+        }
+        #expect(rounds.count > 2 && rounds.reduce(0, +) == count)
+    }
+
     @Test(
         "each part has its turn, however far apart the cycles are", arguments: [60, 120, 300, 3600])
     func distance(seconds: Int64) throws {
