@@ -251,10 +251,7 @@ package final class Drainer: RunPart {
             try claim(upTo: 500) { () throws(Failure) in try intake.next(in: .normal) },
         ].allSatisfy { $0 }
         // Only after all other lanes were read to the end.
-        let slice = TimeSlice()
-        while areLanesRead, !slice.isOver, queue.backlogCount < 500,
-            let file = try intake.next(in: .backlog)
-        {
+        while areLanesRead, queue.backlogCount < 500, let file = try intake.next(in: .backlog) {
             try take(file, .backlog)
         }
         while queue.streamedCount < PushQueue.mostStreamed,
@@ -268,15 +265,13 @@ package final class Drainer: RunPart {
         if areLanesRead { lastClaim = moment }
     }
 
-    /// - Returns: whether all were taken: there were fewer than `most`, and there was time for them.
+    /// - Returns: whether there were fewer than `most`.
     private func claim(
         upTo most: Int, _ next: () throws(Failure) -> SpoolFile?
     ) throws(Failure) -> Bool {
-        let slice = TimeSlice()
         for _ in 0..<most {
             guard let file = try next() else { return true }
             try takeInTurn(file)
-            if slice.isOver { return false }
         }
         return false
     }

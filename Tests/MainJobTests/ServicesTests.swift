@@ -206,8 +206,8 @@ import Turnstone
         #expect(try world.problems() == [])
     }
 
-    /// Held messages come out of the queue of their own push service, and the merged text is not hidden by
-    /// the newest one's own text for a service.
+    /// Held messages come out of the queue of their own push service. The merged text is not hidden by the newest
+    /// one's own text for a service, and names that message by it.
     @Test func heldMessagesAreReleasedThroughTheirOwnService() throws {
         let world = try World.withAllServices()
         try world.registerAllKinds(of: 1)
@@ -223,10 +223,11 @@ import Turnstone
         try world.advance(seconds: 3700)
         try world.run("deliver")
         #expect(try world.accepted() == ["apns": 1, "fcm": 1, "web": 1])
-        for service in ["apns", "fcm", "web"] {
+        for (service, own) in [("apns", "Dos"), ("fcm", "Zwei"), ("web", "Deux")] {
             let text = JSON.text(try world.pushes(of: service).first?["payload"] ?? .null)
             let shown = String(decoding: text, as: UTF8.self)
-            for own in ["Zwei", "Deux", "Dos"] { #expect(!shown.contains(own), "\(shown)") }
+            let title = #""title":"2 new notifications""#
+            #expect(shown.contains(title) && shown.contains(#""body":"\#(own)\nOne""#), "\(shown)")
             // The release, and both messages that it brings.
             #expect(world.outcomes(inQueue: service).count { $0 == "accepted" } == 3, "\(service)")
         }
