@@ -211,7 +211,7 @@ extension Attacks {
         @Test("what is held for a muted user, and released, keeps nobody waiting")
         func mutedUser() throws {
             let count = Length.times(60, few: 15)
-            let phones = tokens(1...Length.times(50, few: 5), "e")
+            let phones = tokens(1001...1000 + Length.times(50, few: 5), "e")
             let row = AttackRow(
                 "\(count) messages of one subject to a muted user with \(phones.count) devices")
             let installation = try Installation(simulator: ["--quiet-journal"])
