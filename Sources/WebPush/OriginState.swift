@@ -29,8 +29,8 @@ final class OriginState {
     private var hasAccepted = false
 
     /// The end of the pause, and its reason.
-    private var pausedUntil = Instant.first
-    private var pauseReason = ""
+    private(set) var pausedUntil = Instant.first
+    private(set) var pauseReason = ""
     private var failures = 0
     /// How many times in a row it asked for a pause or was out of order.
     private var complaints = 0

@@ -21,6 +21,14 @@ package final class WebPushSender: PushSender {
     /// A message with its verdict. `push` is the object that was passed to ``submit(_:for:)``.
     package typealias Settled = SettledPush<WebPushVerdict>
 
+    /// The reason why nothing can be pushed to an origin now, and the time of the next attempt. `nil` as the
+    /// origin would mean all of them.
+    package struct Trouble: Equatable, Sendable {
+        package let origin: String
+        package let reason: String
+        package let until: Instant
+    }
+
     private let settings: WebPushSettings
     private let token: TokenSource
     private let clock: () -> Timestamp
@@ -72,6 +80,18 @@ package final class WebPushSender: PushSender {
             backlog += origin.backlog
         }
         return max(0, min(room, Self.capacity - backlog - settled.count))
+    }
+
+    /// Why nothing at all can be pushed now. That cannot be known: the next message may go to an origin that
+    /// works. ``troubles`` has the origins that do not.
+    package var trouble: Trouble? { nil }
+
+    /// The origins to which nothing can be pushed now, in their alphabetical order.
+    package var troubles: [Trouble] {
+        let now = Instant.now
+        return origins.values.filter { $0.isPaused(at: now) }
+            .map { Trouble(origin: $0.origin, reason: $0.pauseReason, until: $0.pausedUntil) }
+            .sorted { $0.origin < $1.origin }
     }
 
     /// Takes a message. If its origin is paused, it comes back with the next exchange.
