@@ -1,8 +1,8 @@
 import Documents
 import Turnstone
 
-/// The messages that changed a user's badge and may still be sent, and others of the last ones: each counts once, and one that no device accepts is taken
-/// back.
+/// The messages that changed a user's badge: all that may still be sent, and some that have ended. Each counts
+/// once, and one that no device accepts is taken back.
 package struct BadgeMessages: Equatable, Sendable {
     /// The oldest first.
     package private(set) var ids: [String] = []

@@ -29,7 +29,7 @@ package struct User: Document {
     package var held = HeldMessages()
     /// The number on the app's icon.
     package private(set) var badge: Int64 = 0
-    /// The last messages that changed the badge. A message whose request is repeated counts once.
+    /// The messages that changed the badge: each counts once.
     package private(set) var badgeMessages = BadgeMessages()
     /// The queued notification that sends the badge to the devices and has not been started.
     package var badgePush: BadgePush?
