@@ -150,8 +150,8 @@ final class TurnNotices: RunPart {
             let player = user.player
         {
             // The clock was ahead, or nothing was sent for a day. The next look makes another correction.
-            try state.users[user].update { (document) throws(Failure) in
-                try state.forgetJudgement(of: player, hint: document.record)
+            try state.users[user].update { (_) throws(Failure) in
+                try state.forgetJudgement(of: player)
             }
         }
         try recordOthers(of: job)
@@ -177,7 +177,7 @@ final class TurnNotices: RunPart {
                     document.recordUndelivered(turns.notice, isRefused: job.isRefused, at: now)
                     // Under the user's lock: a cycle that judges the player now must not record its judgement
                     // as the last one.
-                    try state.forgetJudgement(of: player, hint: document.record)
+                    try state.forgetJudgement(of: player)
                 }
             }
             try recordDoubt(of: job, in: &document)
@@ -199,7 +199,7 @@ final class TurnNotices: RunPart {
         if let shown = job.waitingGames ?? job.queuedGames {
             document.recordShown(shown, on: devices.filter { job.doubtful.contains($0) })
         }
-        try state.forgetJudgement(of: player, hint: document.record)
+        try state.forgetJudgement(of: player)
     }
 
     /// Records for the other users of a device how many of their games its icon shows. Each of them is

@@ -1,11 +1,15 @@
 import Turnstone
 
-/// A player whom this cycle has claimed.
+/// A player whose slot has come, and whom this cycle looks at.
 package struct Claim: Equatable, Sendable {
     package let player: PlayerID
-    package let record: Int64
-    /// The record's `claimed` word, as long as nobody else has claimed the player.
+    /// The player's place in the index, as long as that is not compared again.
+    let place: Int
+    /// The slot that the look is for, and the player's last one.
     let slot: Int64
+    let previous: Int64
     /// Whether the last look at the player failed.
     package let hasFailed: Bool
+    /// Whether OGS has ever known the player.
+    package let isKnown: Bool
 }

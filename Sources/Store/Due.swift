@@ -38,7 +38,7 @@ struct Due {
     }
 
     private static func sorted(_ entries: [Entry]) -> ArraySlice<Claim> {
-        entries.sorted { ($0.since, $0.claim.record) < ($1.since, $1.claim.record) }
+        entries.sorted { ($0.since, $0.claim.place) < ($1.since, $1.claim.place) }
             .map { $0.claim }[...]
     }
 }

@@ -2,54 +2,56 @@ import Documents
 import Turnstone
 import Unix
 
-/// The watched players and when each is looked at next: one record of 128 bytes per player in
-/// `players.index`.
+/// The players, and when each is looked at next: a cache of the marks in `watch/`, so that a cycle reads one
+/// file. It belongs to the process that is elected to look, and no other reads or writes it.
 ///
-/// The whole index can be made again from the users' documents, which are the truth. A record is written
-/// before the document that needs it, because a player without a record would never be looked at.
-package struct PlayerIndex {
+/// It lists the marks of each folder that has changed since, and reads those of players whom it does not know
+/// or whose looks fail. What has been lost or changed in other marks is found when their players are looked at.
+package final class PlayerIndex {
     private let state: State
-    private let path: String
-    private let file: FileDescriptor
+    private var entries: [Entry] = []
+    private var stamps = FolderStamps()
+    /// Whether the file has to be written.
+    private var isChanged = false
 
-    static let recordSize = 128
-    /// The first record is the header, with these bytes in its first word.
-    static let magic = Int64(littleEndian: 0x31_52_59_41_4c_50_53_54)  // "TSPLAYR1"
+    struct Entry: Equatable {
+        let player: PlayerID
+        let shard: Int
+        /// Whether the player has a mark. The other players have no device, and their documents need not be
+        /// read again.
+        var isWatched: Bool
+        /// The last slot.
+        var slot: Int64 = 0
+        /// From the mark, as the other words here: when the last look began.
+        var looked: Int64 = 0
+        var notBefore: Int64 = 0
+        var failures: Int64 = 0
 
-    init(state: State) throws(Failure) {
+        mutating func take(_ mark: WatchMark) {
+            slot = mark.slot
+            (looked, notBefore, failures) = mark.delay
+        }
+    }
+
+    private init(_ state: State) throws(Failure) {
         self.state = state
-        path = "\(state.folder)/players.index"
-        file = try Self.opened(path, state)
+        let path = Self.path(in: state)
+        var bytes: [UInt8]?
+        do throws(SystemError) { bytes = try Files.contents(path, limit: Self.largest) } catch {
+            guard error.errno.isFileSpecific else { throw error.failure }
+            try Self.setAside(path)
+        }
+        if let bytes, FirstPlayerIndex.isOne(bytes) {
+            try FirstPlayerIndex(bytes).makeMarks(in: state)
+        }
+        guard let bytes, let content = Self.content(bytes) else {
+            isChanged = true
+            return
+        }
+        (entries, stamps) = content
     }
 
-    private static func opened(_ path: String, _ state: State) throws(Failure) -> FileDescriptor {
-        var file: FileDescriptor?
-        // A file that cannot be opened is checked again with the lock held.
-        do throws(Failure) { file = try open(path) } catch {
-            guard error.isFileSpecific else { throw error }
-        }
-        if let file, try isSound(file) { return file }
-        return try Lock.holding(path) { (_) throws(Failure) in try openedLocked(path, state) }
-    }
-
-    /// Opens the index with the lock held, so that nobody else replaces it.
-    private static func openedLocked(
-        _ path: String, _ state: State
-    ) throws(Failure) -> FileDescriptor {
-        // A file that is really unusable fails twice.
-        for isLast in [false, true] {
-            do throws(Failure) {
-                let file = try open(path)
-                if try isSound(file) { return file }
-                break
-            } catch {
-                guard error.isFileSpecific else { throw error }
-                if isLast { try setAside(path) }
-            }
-        }
-        try rebuild(path, state)
-        return try open(path)
-    }
+    static func path(in state: State) -> String { "\(state.folder)/players.index" }
 
     /// Moves an index that cannot be opened (root's file, a FIFO) out of the way. It can be made again.
     private static func setAside(_ path: String) throws(Failure) {
@@ -58,213 +60,302 @@ package struct PlayerIndex {
         UnusableFiles.record(copy, nil)
     }
 
-    private static func open(_ path: String) throws(Failure) -> FileDescriptor {
-        try systemCalls(FileDescriptor.open(path, .update))
-    }
-
-    /// Records of 16 million players. A cycle reads all of them, so no cycle has made a larger file.
-    private static let largest = recordSize << 24
-
-    private static func isSound(_ file: FileDescriptor) throws(Failure) -> Bool {
-        try systemCalls { () throws(SystemError) in
-            guard try file.size() <= largest else { return false }
-            return try file.read(upTo: 8, at: 0) == words([magic])
-        }
-    }
-
-    /// Makes the index from the users' documents, with the lock held.
-    private static func rebuild(_ path: String, _ state: State) throws(Failure) {
-        var bytes = record([magic])
-        // Players in a folder that cannot be listed now get their records later: `repair(report:)`.
-        try state.users.forEachName(unlisted: { $0.recordFile() }) { (name) throws(Failure) in
-            guard let player = PlayerID(name) else { return }
-            let isWatched: Bool
-            do throws(Failure) {
-                isWatched =
-                    try state.users[player].read()?.isWatched(with: state.services) == true
-            } catch {
-                isWatched = true  // a damaged document must not hide the others, nor be forgotten
-            }
-            if isWatched { bytes += record([player.number, 1]) }
-        }
-        try systemCalls(Files.replace(path, with: bytes))
-    }
-
-    /// Makes sure that the player is looked at soon and judged again. The record is durable when this
-    /// returns.
+    /// Runs `body` as the only one who looks at players, unless another process does. Waits for that process
+    /// for as long as a cycle may be late for its slot.
     ///
-    /// - Parameter hint: where the record may be.
-    /// - Returns: where it is.
-    func watch(_ player: PlayerID, hint: Int64?) throws(Failure) -> Int64 {
-        if let hint, try start(of: hint).player == player.number {
-            try renew(hint, in: file)
-            return hint
-        }
-        return try add(player, isNew: hint == nil)
-    }
-
-    /// Whether the player is looked at.
-    ///
-    /// - Parameter hint: where the record may be.
-    func isWatching(_ player: PlayerID, hint: Int64?) throws(Failure) -> Bool {
-        guard let hint else { return false }
-        let start = try start(of: hint)
-        return start.player == player.number && start.watched == 1
-    }
-
-    /// - Parameter isWatched: whether the player is looked at. A player without a device has a record too,
-    ///   once ``repair(report:)`` has seen that.
-    private func add(
-        _ player: PlayerID, isNew: Bool, isWatched: Bool = true
-    ) throws(Failure) -> Int64 {
-        let (file, number) = try Lock.holding(path) { (_) throws(Failure) in
-            // Opened again: another process may have replaced the index meanwhile.
-            let file = try Self.openedLocked(path, state)
-            let size = try systemCalls(file.size())
-            // A player's first device has no record yet, unless a crash left one. In a large index, searching
-            // for that takes longer than everything else, and two records only cost a second look.
-            if !isNew || size < 1 << 20, let found = try Self.records(file, path).first(of: player)
-            {
-                if isWatched { try renew(found, in: file) }
-                return (file, found)
+    /// - Returns: `nil` if another process looks at players.
+    package static func electing<Result>(
+        in state: State, _ body: (PlayerIndex) throws(Failure) -> Result
+    ) throws(Failure) -> Result? {
+        var isElected = false
+        do throws(Failure) {
+            return try Lock.waiting(upTo: .seconds(5)) { () throws(Failure) in
+                try Lock.holding(path(in: state)) { (_) throws(Failure) in
+                    isElected = true
+                    return try Lock.waiting(upTo: .seconds(2)) { () throws(Failure) in
+                        try body(PlayerIndex(state))
+                    }
+                }
             }
-            let number = Int64(size / Self.recordSize)
-            try write(
-                record([player.number, isWatched ? 1 : 0]), at: Int(number) * Self.recordSize,
-                in: file)
-            return (file, number)
+        } catch {
+            guard !isElected, error.cause == "busy" else { throw error }
+            return nil
         }
-        // Without the lock, so that in a crowd nobody waits for more than one disk operation.
-        try systemCalls(file.synchronize())
-        return number
     }
 
-    /// Lets a player whose looks fail be looked at in the next cycle, because a registration expects an
-    /// answer.
-    func forgetFailures(of player: PlayerID, hint: Int64) throws(Failure) {
-        guard try start(of: hint).player == player.number else { return }
-        let place = Int(hint) * Self.recordSize + PlayerRecords.Field.notBefore.rawValue
-        let none = words([0, 0])
-        let known = try systemCalls(file.read(upTo: 16, at: place))
-        guard known != none else { return }
-        try write(none, at: place, in: file)
-        try systemCalls(file.synchronize())
+    /// Writes what has changed. Not synced: the index can be made again.
+    ///
+    /// Compares once more, because a user who was erased meanwhile must not come back.
+    package func save(report: (Failure) -> Void) throws(Failure) {
+        guard isChanged else { return }
+        _ = try compare(report: report)
+        try write()
     }
 
-    /// Marks the record as watched and not judged yet, durably.
-    private func renew(_ record: Int64, in file: FileDescriptor) throws(Failure) {
-        let place = Int(record) * Self.recordSize
-        try write(words([0, 0]), at: place + PlayerRecords.Field.notBefore.rawValue, in: file)
-        try write(words([1]), at: place + PlayerRecords.Field.watched.rawValue, in: file)
-        try write(words([0]), at: place + PlayerRecords.Field.judged.rawValue, in: file)
-        try systemCalls(file.synchronize())
+    private func write() throws(Failure) {
+        try systemCalls(Files.replace(Self.path(in: state), with: bytes, durably: false))
+        isChanged = false
     }
 
-    private func start(of record: Int64) throws(Failure) -> (player: Int64?, watched: Int64?) {
-        guard record > 0, record < 1 << 40 else { return (nil, nil) }
-        let bytes = try systemCalls(file.read(upTo: 16, at: Int(record) * Self.recordSize))
-        guard bytes.count == 16 else { return (nil, nil) }
-        return (word(bytes[..<8]), word(bytes[8...]))
-    }
-
-    private func write(_ bytes: [UInt8], at place: Int, in file: FileDescriptor) throws(Failure) {
-        try systemCalls(file.write(bytes, at: place))
-    }
-
-    /// The index as mapped memory, in its present length.
-    package func records() throws(Failure) -> PlayerRecords { try Self.records(file, path) }
-
-    private static func records(
-        _ file: FileDescriptor, _ path: String
-    ) throws(Failure) -> PlayerRecords {
-        let mapped = try systemCalls { () throws(SystemError) -> MappedFile? in try MappedFile(file)
+    /// Removes an erased user. Without the election: the process that has it compares before it writes.
+    static func erase(_ player: PlayerID, in state: State) throws(Failure) {
+        guard try systemCalls(Files.exists(path(in: state))) else { return }
+        do throws(Failure) {
+            try Lock.holding(path(in: state)) { (_) throws(Failure) in
+                let index = try PlayerIndex(state)
+                let count = index.entries.count
+                index.entries.removeAll { $0.player == player }
+                if index.isChanged || index.entries.count < count { try index.write() }
+            }
+        } catch {
+            guard error.cause == "busy" else { throw error }
         }
-        guard let mapped else {
-            throw Failure(.broken, "unable to map \(path): the file is empty", cause: "corrupt")
-        }
-        return PlayerRecords(mapped)
-    }
-
-    /// Runs `body` with the index locked, so that no other cycle claims records meanwhile.
-    package func locked<Result>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
-        try Lock.holding(path) { (_) throws(Failure) in try body() }
     }
 }
 
+// MARK: Due players
+
 extension PlayerIndex {
-    /// Makes sure that every player with a device is looked at, even if the index is older than the users'
-    /// documents, as in a copy of a live folder.
+    /// Claims the players whose slot has come, in the order in which to look at them.
     ///
-    /// If neither the index nor the users' folders nor the push services that can be reached have changed
-    /// since the last time, it reads nothing else.
+    /// A player's slots are `interval` apart, whenever within a slot the player was looked at (``Slots``). A
+    /// request's look does not count.
+    package func claim(at now: Timestamp, interval: Interval) -> [Claim] {
+        let slots = Slots(at: now, interval: interval)
+        var due = Due()
+        for place in entries.indices {
+            let entry = entries[place]
+            guard entry.isWatched, let slot = slots.next(after: entry.slot),
+                !entry.isDelayed(at: slots.latest)
+            else { continue }
+            entries[place].slot = slot
+            isChanged = true
+            let claim = Claim(
+                player: entry.player, place: place, slot: slot, previous: entry.slot,
+                hasFailed: entry.failures > 0, isKnown: entry.looked > 0)
+            due.add(claim, since: claim.hasFailed ? entry.notBefore : entry.looked)
+        }
+        return due.inOrder
+    }
+
+    /// Marks the player as looked at in the claim's slot.
     ///
-    /// - Parameter report: gets each error that keeps a player from being checked; that player is checked the
-    ///   next time.
-    /// - Returns: how many players were missing.
-    @export(interface)
-    package func repair(report: (Failure) -> Void) throws(Failure) -> Int {
-        let records = try records()
-        let folders = try state.users.folderStamps()
-        let sign = folders.reduce(records.sign) { mixed($0, $1.sign) }
-        let hasSameServices = records.comparedServices == state.services.bits
-        guard records.comparedSign != sign || !hasSameServices else { return 0 }
-        let known = records.players()
-        // A document's time may be earlier than its folder's by as long as the disk took.
-        // Another push service may reach devices that could not be reached before.
-        let edge = hasSameServices ? records.comparedUntil.saturatingSubtract(60_000) : .min
-        var doubtful: [PlayerID] = []
-        var isComplete = true
-        try state.users.forEachName(
-            unlisted: {
-                isComplete = false
-                report($0)
+    /// - Returns: the mark; `nil` if the player is not due after all: a looker that was killed has looked, or
+    ///   the player has no mark any more.
+    package func begin(
+        _ claim: Claim, at now: Timestamp, interval: Interval
+    ) throws(Failure) -> WatchMark? {
+        let slots = Slots(at: now, interval: interval)
+        var known: WatchMark?
+        let isDue = try state.watch.update(claim.player) { mark in
+            known = mark
+            guard slots.next(after: mark.slot) != nil, !mark.isDelayed(at: slots.latest) else {
+                return false
             }
-        ) { (name) throws(Failure) in
-            guard let player = PlayerID(name), !known.watched.contains(player.number) else {
-                return
+            mark.slot = claim.slot
+            return true
+        }
+        guard let known else { return nil }
+        guard isDue == true else {
+            entries[claim.place].take(known)
+            return nil
+        }
+        return known
+    }
+
+    /// Takes over what a look has changed in the mark.
+    package func end(_ claim: Claim) throws(Failure) {
+        guard let mark = try state.watch.read(claim.player) else { return }
+        entries[claim.place].take(mark)
+    }
+
+    /// Releases a claim of a look that was not made.
+    package func release(_ claim: Claim, hasBegun: Bool) throws(Failure) {
+        entries[claim.place].slot = claim.previous
+        guard hasBegun else { return }
+        try state.watch.update(claim.player) { mark in
+            if mark.slot == claim.slot { mark.slot = claim.previous }
+        }
+    }
+}
+
+extension PlayerIndex.Entry {
+    fileprivate func isDelayed(at now: Int64) -> Bool {
+        WatchMark.isDelayed(until: notBefore, after: failures, isKnown: looked > 0, at: now)
+    }
+}
+
+// MARK: Comparing
+
+extension PlayerIndex {
+    /// Takes over new and removed marks, and makes the marks that are missing: of players with a device whose
+    /// documents are newer than their marks, as in a copy of a live folder.
+    ///
+    /// If no folder of marks or users has changed, and the push services that can be reached have not, it
+    /// reads nothing else.
+    ///
+    /// - Parameter report: gets each error that keeps a player from being looked at; that player is compared
+    ///   again the next time.
+    /// - Returns: how many marks were missing.
+    package func compare(report: (Failure) -> Void) throws(Failure) -> Int {
+        var comparison = try Comparison(of: stamps, in: state)
+        guard comparison.isAny else { return 0 }
+        isChanged = true
+        var places: [PlayerID: Int] = [:]
+        for (place, entry) in entries.enumerated() where comparison.contains(entry.shard) {
+            places[entry.player] = place
+        }
+        var gone: Set<PlayerID> = []
+        var doubtful: [(player: PlayerID, shard: Int)] = []
+        for shard in 0..<FolderStamps.count where comparison.marks.contains(shard) {
+            let marked = try names(report, &comparison, shard) { () throws(SystemError) in
+                try state.watch.players(in: shard)
             }
-            guard known.unwatched.contains(player.number) else { return doubtful.append(player) }
-            if try state.users[player].changed() ?? .max > edge {
-                doubtful.append(player)
+            guard let marked else { continue }
+            for player in marked {
+                if let place = places[player] {
+                    guard !entries[place].isWatched || entries[place].failures > 0 else { continue }
+                    guard let mark = try state.watch.read(player) else { continue }
+                    entries[place].isWatched = true
+                    entries[place].take(mark)
+                } else if let mark = try state.watch.read(player) {
+                    places[player] = entries.count
+                    entries.append(Entry(player: player, shard: shard, isWatched: true))
+                    entries[entries.count - 1].take(mark)
+                }
+            }
+            let known = Set(marked)
+            for (player, place) in places
+            where entries[place].shard == shard && entries[place].isWatched {
+                guard !known.contains(player) else { continue }
+                entries[place].isWatched = false
+                doubtful.append((player, shard))
+            }
+        }
+        for shard in 0..<FolderStamps.count where comparison.users.contains(shard) {
+            let folder = "\(state.users.folder)/\(WatchMarks.shard(shard))"
+            let names = try names(report, &comparison, shard) { () throws(SystemError) in
+                try Files.names(in: folder)
+            }
+            guard let names else { continue }
+            var users: Set<PlayerID> = []
+            for name in names where name.utf8.suffix(5).elementsEqual(".json".utf8) {
+                guard let player = PlayerID(String(decoding: name.utf8.dropLast(5), as: UTF8.self))
+                else { continue }
+                users.insert(player)
+                if let place = places[player] {
+                    guard !entries[place].isWatched,
+                        try comparison.isNew(state.users[player].changed(), in: shard)
+                    else { continue }
+                }
+                doubtful.append((player, shard))
+            }
+            for (player, place) in places
+            where entries[place].shard == shard && !entries[place].isWatched {
+                if !users.contains(player) { gone.insert(player) }
             }
         }
         var count = 0
-        for player in doubtful {
+        var repaired: Set<Int> = []
+        for (player, shard) in doubtful {
             do throws(Failure) {
-                if try state.registry.repair(player, in: self) {
+                if try state.registry.repair(player, durably: false) {
                     count += 1
-                } else if !known.unwatched.contains(player.number) {
-                    _ = try add(player, isNew: true, isWatched: false)
+                    repaired.insert(shard)
+                }
+                if try take(player, shard, &places) {
+                    gone.remove(player)
+                } else {
+                    gone.insert(player)
                 }
             } catch {
-                isComplete = false
+                comparison.fail(shard)
                 report(error)
             }
         }
-        // A change in the instant of the comparison may leave a folder's time as it was.
-        let newest = folders.reduce(0) { max($0, $1.changed) }
-        if isComplete, newest < Timestamp.systemNow.milliseconds - 1000 {
-            records.recordComparison(sign, until: newest, with: state.services)
+        // After a loss there may be many.
+        for shard in repaired {
+            let folder = "\(state.watch.folder)/\(WatchMarks.shard(shard))"
+            try systemCalls(Files.synchronizeFolder(folder))
         }
+        if !gone.isEmpty { entries.removeAll { !$0.isWatched && gone.contains($0.player) } }
+        stamps = comparison.result
         return count
     }
-}
 
-private func words(_ values: [Int64]) -> [UInt8] {
-    var bytes: [UInt8] = []
-    for value in values {
-        for shift in stride(from: 0, to: 64, by: 8) {
-            bytes.append(UInt8(truncatingIfNeeded: value >> Int64(shift)))
+    /// Takes over a player's mark, or that the player has a document and no mark.
+    ///
+    /// - Returns: whether the player has either.
+    private func take(
+        _ player: PlayerID, _ shard: Int, _ places: inout [PlayerID: Int]
+    ) throws(Failure) -> Bool {
+        let mark = try state.watch.read(player)
+        if mark == nil, try state.users[player].changed() == nil { return false }
+        let place = places[player] ?? entries.count
+        if place == entries.count {
+            entries.append(Entry(player: player, shard: shard, isWatched: false))
+            places[player] = place
+        }
+        entries[place].isWatched = mark != nil
+        if let mark { entries[place].take(mark) }
+        return true
+    }
+
+    /// The names in a folder; `nil` if that folder alone cannot be listed.
+    private func names<Name>(
+        _ report: (Failure) -> Void, _ comparison: inout Comparison, _ shard: Int,
+        _ list: () throws(SystemError) -> [Name]
+    ) throws(Failure) -> [Name]? {
+        do throws(SystemError) { return try list() } catch {
+            guard error.errno.isFileSpecific else { throw error.failure }
+            comparison.fail(shard)
+            if error.errno != .notDirectory { report(error.failure) }
+            return nil
         }
     }
-    return bytes
 }
 
-private func word(_ bytes: ArraySlice<UInt8>) -> Int64 {
-    bytes.reversed().reduce(0) { $0 << 8 | Int64($1) }
-}
+// MARK: The file
 
-private func record(_ values: [Int64]) -> [UInt8] {
-    let bytes = words(values)
-    return bytes + [UInt8](repeating: 0, count: PlayerIndex.recordSize - bytes.count)
+extension PlayerIndex {
+    /// The first bytes of the file.
+    private static let magic = Int64(littleEndian: 0x32_52_59_41_4c_50_53_54)  // "TSPLAYR2"
+    /// A cycle reads all of it, so no cycle has made a larger file.
+    private static let largest = 1 << 30
+    private static let headWords = 2 + FolderStamps.words
+    private static let entryWords = 6
+
+    private static func content(_ bytes: [UInt8]) -> ([Entry], FolderStamps)? {
+        let words = Words.all(in: bytes)
+        guard words.count >= headWords, (words.count - headWords) % entryWords == 0,
+            words[0] == magic, words[1] == Words.sum(words[2...])
+        else { return nil }
+        var entries: [Entry] = []
+        entries.reserveCapacity((words.count - headWords) / entryWords)
+        for first in stride(from: headWords, to: words.count, by: entryWords) {
+            guard let player = PlayerID(number: words[first]) else { return nil }
+            entries.append(
+                Entry(
+                    player: player, shard: Int(words[first + 1] & 0xff),
+                    isWatched: words[first + 1] & 0x100 != 0, slot: words[first + 2],
+                    looked: words[first + 3], notBefore: words[first + 4],
+                    failures: words[first + 5]))
+        }
+        return (entries, FolderStamps(words[2..<headWords]))
+    }
+
+    private var bytes: [UInt8] {
+        var words = [Self.magic, 0] + stamps.all
+        words.reserveCapacity(Self.headWords + entries.count * Self.entryWords)
+        for entry in entries {
+            words.append(entry.player.number)
+            words.append(Int64(entry.shard) | (entry.isWatched ? 0x100 : 0))
+            words.append(entry.slot)
+            words.append(entry.looked)
+            words.append(entry.notBefore)
+            words.append(entry.failures)
+        }
+        words[1] = Words.sum(words[2...])
+        return Words.bytes(of: words)
+    }
 }

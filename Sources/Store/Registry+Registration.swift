@@ -165,7 +165,7 @@ extension Registry {
         let wasWatched = document.isWatched(with: state.services)
         if asPlayer {
             document.isPlayer = true
-        } else if user.player != nil, document.record == nil,
+        } else if user.player != nil, !document.isKnownPlayer,
             !document.hasDevice(for: state.services)
         {
             document.isPlayer = false
@@ -174,14 +174,9 @@ extension Registry {
         guard document.isWatched(with: state.services), let player = user.player else {
             return added
         }
-        let index = try state.playerIndex()
-        // Even if there was a device before: the index may have lost the player.
-        let isWatched = try index.isWatching(player, hint: document.record)
-        if !wasWatched || !isWatched {
-            document.record = try index.watch(player, hint: document.record)
-        } else if let record = document.record {
-            try index.forgetFailures(of: player, hint: record)
-        }
+        document.isKnownPlayer = true
+        // Even if there was a device before: the mark may be missing.
+        try state.watch.renew(player, isNew: !wasWatched)
         return added
     }
 
@@ -247,23 +242,20 @@ extension Registry {
         }
     }
 
-    /// Makes sure that a player with a device is looked at, whatever state the player index is in.
+    /// Makes sure that a player with a device is looked at.
     ///
-    /// - Returns: whether the player was missing from the index.
+    /// - Parameter durably: whether the mark must be durable when this returns.
+    /// - Returns: whether the player's mark was missing.
     @export(interface)
     @discardableResult
-    package func repair(_ player: PlayerID) throws(Failure) -> Bool {
-        try repair(player, in: state.playerIndex())
-    }
-
-    func repair(_ player: PlayerID, in index: PlayerIndex) throws(Failure) -> Bool {
-        let document = state.users[UserID(player)]
-        guard let user = try document.read(), user.isWatched(with: state.services),
-            try !index.isWatching(player, hint: user.record)
+    package func repair(_ player: PlayerID, durably: Bool = true) throws(Failure) -> Bool {
+        let document = state.users[player]
+        guard try document.read()?.isWatched(with: state.services) == true,
+            try state.watch.read(player) == nil
         else { return false }
-        return try document.update { (document) throws(Failure) in
-            guard document.isWatched(with: state.services) else { return false }
-            document.record = try index.watch(player, hint: document.record ?? 0)
+        return try document.holding { (user, _) throws(Failure) in
+            guard user.isWatched(with: state.services) else { return false }
+            try state.watch.make(player, durably: durably)
             return true
         }
     }

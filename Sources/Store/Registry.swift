@@ -217,7 +217,7 @@ package struct Registry {
             guard let place else { return false }
             document.devices[place].shownTurns =
                 shown.saturatingAdd(document.devices[place].shownTurns ?? 0)
-            try state.forgetJudgement(of: player, hint: document.record)
+            try state.forgetJudgement(of: player)
             return true
         }
     }

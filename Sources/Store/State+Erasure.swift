@@ -112,7 +112,7 @@ extension State {
         try unreadable.attempt { () throws(Failure) in
             erased.files += try looks[named: user.documentName].erase()
         }
-        try unreadable.attempt { () throws(Failure) in erased.files += try eraseRecords(of: user) }
+        try unreadable.attempt { () throws(Failure) in erased.files += try eraseMark(of: user) }
         try unreadable.attempt { () throws(Failure) in
             erased.files += try audience.erase(user) ? 1 : 0
         }
@@ -295,34 +295,13 @@ extension State {
         return .other
     }
 
-    /// Fills the player's records with zeros. No player has the number 0.
-    private func eraseRecords(of user: UserID) throws(Failure) -> Int {
-        let path = "\(folder)/players.index"
-        let isThere = try systemCalls(Files.exists(path))
-        guard let player = user.player, isThere else { return 0 }
-        return try Lock.holding(path) { (_) throws(Failure) in
-            try systemCalls { () throws(SystemError) in
-                let file = try FileDescriptor.open(path, .overwrite)
-                let size = PlayerIndex.recordSize
-                var count = 0
-                var place = size
-                while true {
-                    let bytes = try file.read(upTo: size * 4096, at: place)
-                    let records = bytes.count / size
-                    for record in 0..<records {
-                        let word = bytes[record * size..<record * size + 8]
-                        guard word.reversed().reduce(0, { $0 << 8 | Int64($1) }) == player.number
-                        else { continue }
-                        try file.write(
-                            [UInt8](repeating: 0, count: size), at: place + record * size)
-                        count += 1
-                    }
-                    if records == 0 { break }
-                    place += records * size
-                }
-                if count > 0 { try file.synchronize() }
-                return count
-            }
-        }
+    /// Removes the player's mark, and the player from the index.
+    private func eraseMark(of user: UserID) throws(Failure) -> Int {
+        guard let player = user.player else { return 0 }
+        let isThere = try watch.remove(player)
+        try PlayerIndex.erase(player, in: self)
+        // An index of version 1 has brought the mark back.
+        try watch.remove(player)
+        return isThere ? 1 : 0
     }
 }

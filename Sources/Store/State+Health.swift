@@ -21,8 +21,7 @@ extension State {
     package func recordCycle(
         at now: Timestamp, isAnswered: Bool?, summary: JSONObject, took duration: Interval
     ) throws(Failure) {
-        // Two cycles may complete at once.
-        try Lock.holding("\(folder)/players.index") { (_) throws(Failure) in
+        try Lock.holding(cyclePath) { (_) throws(Failure) in
             let known = try cycleRecord()
             let unanswered = known["unanswered_since"]?.timestamp
             var cycle: JSONObject = [
@@ -78,11 +77,19 @@ extension State {
     /// Since when there are players to look at, by the system's clock; `nil` if there are none.
     package func watchesSince() throws(Failure) -> Timestamp? {
         try systemCalls { () throws(SystemError) in
-            guard let index = try Files.stamp(of: "\(folder)/players.index"),
-                index.size > PlayerIndex.recordSize,
-                let lock = try Files.stamp(of: "\(folder)/players.index.lock")
-            else { return nil }
-            return Timestamp(seconds: lock.seconds)
+            if try watch.isAny() {
+                let birth = try FileDescriptor.open(watch.folder, .folder).identity().birth
+                if birth > 0 { return Timestamp(milliseconds: birth / 1_000_000) }
+                return try Files.changed(watch.folder)
+            }
+            // Players whom an earlier version looked at have no marks before the first cycle.
+            let index = PlayerIndex.path(in: self)
+            guard try Files.exists(index) else { return nil }
+            let file = try FileDescriptor.open(index, .read)
+            guard FirstPlayerIndex.isOne(try file.read(upTo: 8)), try file.size() > 128 else {
+                return nil
+            }
+            return try Files.changed("\(index).lock")
         }
     }
 

@@ -135,19 +135,4 @@ package struct State {
     package var keys: Keys { Keys(state: self) }
     package var registry: Registry { Registry(state: self) }
     package var pace: Pace { Pace(folder: folder) }
-
-    /// Lets a player's games be judged again even if no look finds anything new.
-    ///
-    /// - Parameter hint: where the player's record may be.
-    package func forgetJudgement(of player: PlayerID, hint: Int64?) throws(Failure) {
-        // Without an index every player is judged anew.
-        let hasIndex = try systemCalls(Files.exists("\(folder)/players.index"))
-        guard hasIndex else { return }
-        let records = try playerIndex().records()
-        if let record = records.record(of: player, hint: hint) {
-            records.recordJudgement(record, 0)
-        }
-    }
-
-    package func playerIndex() throws(Failure) -> PlayerIndex { try PlayerIndex(state: self) }
 }

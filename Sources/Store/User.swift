@@ -35,11 +35,11 @@ package struct User: Document {
     package var badgePush: BadgePush?
     /// The notifications that reached the user through none of the push services that have ended their part.
     package var unreached = UnreachedParts()
-    /// Where the player's record is in the player index. A hint, checked when it is used.
-    package var record: Int64?
     /// Whether a user with a player's number is that player. `/register` says so. A number in a JSON Web
     /// Token's claim may mean anybody.
     package internal(set) var isPlayer = true
+    /// Whether ``isPlayer`` was said: the player was looked at. Other routes then do not say otherwise.
+    package internal(set) var isKnownPlayer = false
     /// The id that the user had before OneSignal's routes gave an `external_id`. What waits in the spool, and
     /// the receipts of that time, name it.
     package internal(set) var formerID: UserID?
@@ -104,8 +104,10 @@ extension User {
             guard let parts = UnreachedParts(json) else { return nil }
             unreached = parts
         }
-        record = members.take("record")?.integer
-        isPlayer = members.take("player")?.bool ?? true
+        let player = members.take("player")?.bool
+        isPlayer = player ?? true
+        // An earlier version stored the player's place in the index.
+        isKnownPlayer = members.take("record") != nil || player == true
         formerID = members.take("former_id")?.string.flatMap { UserID($0) }
         isErasing = members.take("erasing")?.bool ?? false
         unknown = members.rest
@@ -127,8 +129,7 @@ extension User {
         badgeMessages.write(to: &members)
         members["badge_push"] = badgePush.map { .object($0.members) }
         members["unreached"] = unreached.isEmpty ? nil : unreached.json
-        members["record"] = record.map { .integer($0) }
-        members["player"] = isPlayer ? nil : false
+        members["player"] = isPlayer ? (isKnownPlayer ? true : nil) : false
         members["former_id"] = formerID.map { .string($0.text) }
         members["erasing"] = isErasing ? true : nil
         return members.adding(unknown)

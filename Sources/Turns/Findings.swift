@@ -7,52 +7,51 @@ import Turnstone
 package struct Findings {
     private let state: State
     private let notifier: TurnNotifier
-    package let records: PlayerRecords
 
     package init(
         _ variables: Variables, state: State, now: Timestamp
     ) throws(Failure) {
         self.state = state
         notifier = try TurnNotifier(variables, state: state, now: now)
-        records = try state.playerIndex().records()
     }
 
-    /// Takes in what a look found. If that is nothing new, only the index is written.
+    /// Takes in what a look found. If that is nothing new, only the player's mark is written.
     ///
     /// - Parameters:
-    ///   - record: the player's record in the index; `nil` if the player is not watched.
+    ///   - isWatched: whether the player had a mark.
     ///   - began: when the look began.
     ///   - wasKnown: whether the user had a document then.
-    /// - Returns: `nil` if exactly this was judged already, or if the record is not the player's own.
+    /// - Returns: `nil` if exactly this was judged already, or if the player is not looked at any more.
     @discardableResult
     package func take(
-        _ found: ActiveGames, entityTag: String?, of player: PlayerID, record: Int64?,
+        _ found: ActiveGames, entityTag: String?, of player: PlayerID, isWatched: Bool = true,
         began: Timestamp, wasKnown: Bool = true
     ) throws(Failure) -> TurnNotifier.Report? {
-        guard let record else {
+        guard isWatched else {
             try store(found, of: player, began: began, wasKnown: wasKnown)
-            return try notify(player, of: found, record: nil, began: began)
-        }
-        if let own = try self.record(of: player), own != record {
-            // A crash left this record behind, and the next registration made another.
-            records.unwatch(record)
-            return nil
+            return try notify(player, of: found, began: began)
         }
         guard try state.users[player].read() != nil else {
             // The user was erased meanwhile.
-            records.unwatch(record)
+            try state.unwatch(player)
             return nil
         }
+        guard let mark = try state.watch.read(player) else { return nil }
         let fingerprint = found.fingerprint
-        if records.found(record) != fingerprint {
+        func recordLook() throws(Failure) {
+            try state.watch.update(player) {
+                $0.recordLook(began: began, found: fingerprint, tag: entityTag)
+            }
+        }
+        if mark.found != fingerprint {
             try store(found, of: player, began: began)
-        } else if records.judged(record) == mark(fingerprint) {
-            records.recordLook(record, began: began, found: fingerprint, tag: entityTag)
+        } else if mark.judged == self.mark(fingerprint) {
+            try recordLook()
             return nil
         }
-        let report = try notify(player, of: found, record: record, began: began)
+        let report = try notify(player, of: found, began: began)
         guard !report.isOutdated else { return report }
-        records.recordLook(record, began: began, found: fingerprint, tag: entityTag)
+        try recordLook()
         return report
     }
 
@@ -71,14 +70,13 @@ package struct Findings {
     /// Takes in that OGS has nothing new.
     @discardableResult
     package func takeUnchanged(
-        of player: PlayerID, record: Int64, began: Timestamp
+        of player: PlayerID, began: Timestamp
     ) throws(Failure) -> TurnNotifier.Report? {
-        if records.judged(record) != mark(records.found(record)), let look = try look(of: player) {
-            return try take(
-                look.found, entityTag: records.tag(record), of: player, record: record, began: began
-            )
+        guard let mark = try state.watch.read(player) else { return nil }
+        if mark.judged != self.mark(mark.found), let look = try look(of: player) {
+            return try take(look.found, entityTag: mark.tag, of: player, began: began)
         }
-        records.recordUnchanged(record, lookBegan: began)
+        try state.watch.update(player) { $0.recordUnchanged(lookBegan: began) }
         return nil
     }
 
@@ -86,43 +84,39 @@ package struct Findings {
     /// document is lost. OGS is then asked for everything.
     package func look(of player: PlayerID) throws(Failure) -> Look? {
         let look = try state.looks[player].read()
-        guard let record = try record(of: player) else { return look }
-        let found = records.found(record)
+        guard let mark = try state.watch.read(player) else { return look }
+        func forgetFound() throws(Failure) {
+            try state.watch.update(player) {
+                if $0.found == mark.found { $0.forgetFound() }
+            }
+        }
         guard var look else {
-            if found != 0 { records.forgetFound(record) }
+            if mark.found != 0 { try forgetFound() }
             return nil
         }
-        if look.found.fingerprint == found {
-            look.at = max(look.at, records.looked(record))
-        } else if found != 0, look.at < records.looked(record) {
+        if look.found.fingerprint == mark.found {
+            look.at = max(look.at, mark.looked)
+        } else if mark.found != 0, look.at < mark.looked {
             // A power failure lost the newer document.
-            records.forgetFound(record)
+            try forgetFound()
             return nil
         }
         return look
     }
 
-    /// The player's record in the index; `nil` if the player is not watched.
-    package func record(of player: PlayerID) throws(Failure) -> Int64? {
-        guard let hint = try state.users[player].read()?.record else {
-            return nil
-        }
-        return records.record(of: player, hint: hint)
-    }
-
     /// Judges known games, and queues a notice if there is anything new, as after any look.
     package func notify(
-        _ player: PlayerID, of found: ActiveGames, record: Int64?, began: Timestamp
+        _ player: PlayerID, of found: ActiveGames, began: Timestamp
     ) throws(Failure) -> TurnNotifier.Report {
-        try notifier.notify(player, of: found) {
-            guard let record else { return false }
+        try notifier.notify(player, of: found) { () throws(Failure) in
+            guard let mark = try state.watch.read(player) else { return false }
             // A look takes at most two minutes. A larger difference means that the clock was set back.
-            let later = records.looked(record) - began
+            let later = mark.looked - began
             return later > .seconds(0) && later < .minutes(2)
-        } unwatch: {
-            if let record { records.unwatch(record) }
-        } settled: {
-            if let record { records.recordJudgement(record, mark(found.fingerprint)) }
+        } unwatch: { () throws(Failure) in
+            try state.watch.remove(player)
+        } settled: { () throws(Failure) in
+            try state.watch.update(player) { $0.judged = mark(found.fingerprint) }
         }
     }
 

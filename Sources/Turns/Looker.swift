@@ -36,36 +36,42 @@ package struct Looker {
     package func look(at player: PlayerID, youngerThan age: Interval) throws(Failure) -> Found {
         if let known = try known(player, youngerThan: age) { return known }
         let settings = try OGSClient.Settings(variables)
-        let record = try findings.record(of: player)
-        if let record, let moment = findings.records.unknownUntil(record, at: now) {
+        let mark = try state.watch.read(player)
+        if let moment = mark?.unknownUntil(at: now) {
             throw unknown(player, until: moment)
         }
         let backOff = try state.backOff()
         if let backOff, backOff.isActive(at: now) { throw pausing(backOff) }
-        guard let record else { return try ask(player, settings, record: nil, after: backOff) }
-        guard try claim(record) else {
+        guard mark != nil else {
+            return try ask(player, settings, isWatched: false, after: backOff)
+        }
+        guard try claim(player) else {
             guard let found = try wait(for: player, age) else { throw noAnswer(nil) }
             return found
         }
-        defer { findings.records.endRequest(record) }
-        return try ask(player, settings, record: record, after: backOff)
+        defer { endClaim(of: player) }
+        return try ask(player, settings, isWatched: true, after: backOff)
     }
 
     private func known(_ player: PlayerID, youngerThan age: Interval) throws(Failure) -> Found? {
         guard let look = try findings.look(of: player), look.at <= now, now - look.at < age else {
             return nil
         }
-        let record = try findings.record(of: player)
         return Found(
-            look: look,
-            report: try findings.notify(player, of: look.found, record: record, began: look.at))
+            look: look, report: try findings.notify(player, of: look.found, began: look.at))
     }
 
-    private func claim(_ record: Int64) throws(Failure) -> Bool {
-        try state.playerIndex().locked { () throws(Failure) in
-            findings.records.claim(
-                record, at: now, patience: Self.patience + .seconds(1))
-        }
+    /// - Returns: whether the player is this request's to ask about. One without a mark is.
+    private func claim(_ player: PlayerID) throws(Failure) -> Bool {
+        let now = now
+        return try state.watch.update(player) {
+            $0.claimForRequest(at: now, patience: Self.patience + .seconds(1))
+        } ?? true
+    }
+
+    /// A claim that is not released ends by itself.
+    private func endClaim(of player: PlayerID) {
+        do throws(Failure) { try state.watch.update(player) { $0.endRequest() } } catch {}
     }
 
     /// Waits for another process's look, which is as good as ours. Only one request at a time asks OGS about
@@ -80,16 +86,16 @@ package struct Looker {
     }
 
     private func ask(
-        _ player: PlayerID, _ settings: OGSClient.Settings, record: Int64?, after backOff: BackOff?
+        _ player: PlayerID, _ settings: OGSClient.Settings, isWatched: Bool, after backOff: BackOff?
     ) throws(Failure) -> Found {
         let isKnown = try state.users[player].read() != nil
         let request = OGSClient.Request(
-            player, entityTag: record.flatMap { findings.records.tag($0) })
+            player, entityTag: isWatched ? try state.watch.read(player)?.tag : nil)
         let perSecond = try state.requestsPerSecond(variables)
         var outcome = OGSOutcome.notLooked
         let pause = try state.pace.reserve(perSecond: perSecond, within: Self.patience)
         guard let pause else {
-            return try take(outcome, player, record, after: backOff, wasKnown: isKnown)
+            return try take(outcome, player, isWatched, after: backOff, wasKnown: isKnown)
         }
         var run = try OGSClient(settings).run(until: Instant.now + Self.patience)
         run.add(request, after: pause)
@@ -98,32 +104,36 @@ package struct Looker {
             guard run.isOpen else { break }
             for answer in run.step() { outcome = answer.1 }
         }
-        return try take(outcome, player, record, after: backOff, wasKnown: isKnown)
+        return try take(outcome, player, isWatched, after: backOff, wasKnown: isKnown)
     }
 
     private func take(
-        _ outcome: OGSOutcome, _ player: PlayerID, _ record: Int64?, after backOff: BackOff?,
+        _ outcome: OGSOutcome, _ player: PlayerID, _ isWatched: Bool, after backOff: BackOff?,
         wasKnown: Bool
     ) throws(Failure) -> Found {
         switch outcome {
         case .games(let found, let tag):
             if try state.backOff()?.isActive(at: now) == false { try state.setBackOff(nil) }
             let report = try findings.take(
-                found, entityTag: tag, of: player, record: record, began: now, wasKnown: wasKnown)
+                found, entityTag: tag, of: player, isWatched: isWatched, began: now,
+                wasKnown: wasKnown)
             let look = Look(found.withBoards(), at: now)
             if let report { return Found(look: look, report: report) }
             return Found(
                 look: look,
-                report: try findings.notify(player, of: found, record: record, began: now))
+                report: try findings.notify(player, of: found, began: now))
         case .unchanged:
-            guard let record, let look = try findings.look(of: player) else { throw noAnswer(nil) }
-            try findings.takeUnchanged(of: player, record: record, began: now)
-            let report = try findings.notify(player, of: look.found, record: record, began: now)
+            guard isWatched, let look = try findings.look(of: player) else { throw noAnswer(nil) }
+            try findings.takeUnchanged(of: player, began: now)
+            let report = try findings.notify(player, of: look.found, began: now)
             return Found(look: Look(look.found, at: now), report: report)
         case .unknownPlayer:
-            if let record { findings.records.recordUnknownPlayer(record, at: now) }
-            throw unknown(
-                player, until: record.flatMap { findings.records.unknownUntil($0, at: now) })
+            let now = now
+            let until = try state.watch.update(player) { mark in
+                mark.recordUnknownPlayer(at: now)
+                return mark.unknownUntil(at: now)
+            }
+            throw unknown(player, until: until ?? nil)
         case .backOff(let requested):
             let next = BackOff(after: backOff, requested: requested, now: now)
             try state.setBackOff(next)

@@ -55,8 +55,9 @@ package struct TurnNotifier {
     ///   - settled: called under the user's lock if nothing needs judging again before a look finds something
     ///     new.
     package func notify(
-        _ player: PlayerID, of found: ActiveGames, unless isOutdated: () -> Bool,
-        unwatch: () -> Void, settled: () -> Void
+        _ player: PlayerID, of found: ActiveGames,
+        unless isOutdated: () throws(Failure) -> Bool, unwatch: () throws(Failure) -> Void,
+        settled: () throws(Failure) -> Void
     ) throws(Failure) -> Report {
         try state.users[player].update { (user) throws(Failure) in
             try adopt(&user, player)
@@ -64,10 +65,10 @@ package struct TurnNotifier {
             var judged = user
             let judgement = judged.judge(found, of: player, includingLive: settings.includingLive)
             guard user.isWatched(with: state.services) else {
-                unwatch()
+                try unwatch()
                 return Report(judgement: judgement, isWatched: false)
             }
-            guard !isOutdated() else { return Report(judgement: judgement, isOutdated: true) }
+            guard try !isOutdated() else { return Report(judgement: judgement, isOutdated: true) }
             var report = Report(judgement: judgement)
             user = judged
             switch user.preferences.passage(Preferences.turn, at: now, WallClock.minute) {
@@ -78,7 +79,7 @@ package struct TurnNotifier {
                 user.ledger.mark(judgement.new, notice: 0)
                 report.isBadgeCorrected = try correctBadge(&user, player, notified: 0)
                 report.isHeld = needsCorrection(user, notified: 0) && !report.isBadgeCorrected
-                if !report.isHeld { settled() }
+                if !report.isHeld { try settled() }
                 return report
             }
             let known = Int64(judgement.old.count { user.ledger[$0.id]?.isNotified == true })
@@ -90,7 +91,7 @@ package struct TurnNotifier {
             if judgement.new.isEmpty {
                 report.isHeld = needsCorrection(user, notified: known) && !report.isBadgeCorrected
             }
-            if !report.isHeld { settled() }
+            if !report.isHeld { try settled() }
             return report
         }
     }

@@ -302,6 +302,13 @@ package enum Files {
         return Timestamp(seconds: Int64(status.st_ctim.tv_sec))
     }
 
+    /// Dates a file or folder of this account to now, as if it had just been changed. C: `utimensat(2)`.
+    package static func dateNow(_ path: String) throws(SystemError) {
+        guard retried({ utimensat(AT_FDCWD, path, nil, 0) }) == 0 else {
+            throw SystemError("date", path)
+        }
+    }
+
     /// The owner; `nil` if there is no such file or folder. C: `stat(2)`.
     package static func owner(of path: String) throws(SystemError) -> (user: UInt32, group: UInt32)?
     {

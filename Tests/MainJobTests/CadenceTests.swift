@@ -1,3 +1,5 @@
+import Documents
+import Store
 import TestSupport
 import Testing
 import Turnstone
@@ -26,15 +28,12 @@ import Turnstone
         }
     }
 
-    /// Moves the moment at which the only player was looked at in the index.
+    /// Moves the moment at which the only player was looked at.
     private func delay(_ world: World, lookBy seconds: Int64) throws {
-        var index = try #require(world.state.read("players.index"))
-        let place = 128 + 24
-        let moment = world.now + seconds * 1000
-        for byte in 0..<8 {
-            index[place + byte] = UInt8(truncatingIfNeeded: moment >> Int64(8 * byte))
+        let moment = Timestamp(milliseconds: world.now + seconds * 1000)
+        try world.openState().watch.update(PlayerID(number: 1)!) {
+            $0.recordUnchanged(lookBegan: moment)
         }
-        try world.state.write(index, to: "players.index")
     }
 
     @Test(
@@ -45,10 +44,10 @@ import Turnstone
             try world.simulator.perform(["do": "player", "player": .integer(player)])
             try world.register(token(Int(player)), of: player)
         }
-        let index = try #require(world.state.read("players.index"))
-        try world.state.write(
-            index[..<128] + records(1001...1150) + index[128...] + records(1151...1300),
-            to: "players.index")
+        for player in 1001...1300 {
+            let shard = DocumentName(hashOf: "\(player)").shard!
+            try world.state.write("", to: "watch/\(shard)/\(player)")
+        }
         for cycle in Int64(1)...8 {
             let summary = try world.cycle()
             for player in Int64(1)...5 { #expect(try asked(world, player) == cycle) }
@@ -56,14 +55,6 @@ import Turnstone
         }
         // At 31, 93, 217 and so on: a minute, two, four.
         #expect(try asked(world, 1001) == 3)
-    }
-
-    /// Records of watched players without a look so far.
-    private func records(_ players: ClosedRange<Int64>) -> [UInt8] {
-        players.flatMap { player in
-            (0..<8).map { UInt8(truncatingIfNeeded: player >> Int64(8 * $0)) } + [1]
-                + [UInt8](repeating: 0, count: 119)
-        }
     }
 
     @Test(

@@ -78,7 +78,7 @@ import Turnstone
             #require(DeviceToken(Self.browser, on: .web)),
         ]
         try state.users[player].update { $0.recordShown(3, on: tokens) }
-        try state.forgetJudgement(of: player, hint: nil)
+        try state.forgetJudgement(of: player)
         try world.advance(seconds: 31)
         try world.run("check-turns")
         let parts = try parts(world)

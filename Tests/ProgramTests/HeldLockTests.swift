@@ -112,7 +112,7 @@ import Unix
                 program: "register", body: registration, header: "", missing: "version.json",
                 rename: 1, lock: "version.json.lock"),
             Stop(
-                program: "register", body: registration, header: "", rename: 2,
+                program: "check-turns", body: "{}", header: "", rename: 1,
                 lock: "players.index.lock"),
             Stop(program: "notify", body: message, header: "", rename: 1, lock: "messages/"),
         ])

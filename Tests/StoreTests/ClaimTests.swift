@@ -227,12 +227,10 @@ import Turnstone
     func players() throws {
         let number = UserID(Scratch.player)
         try claim("ab", number)
-        #expect(try scratch.state.users[scratch.user].read()?.record == nil)
+        #expect(try scratch.state.watch.read(Scratch.player) == nil)
         #expect(try !registry.repair(Scratch.player))
-        #expect(try scratch.state.playerIndex().repair { _ in } == 0)
-        func due() throws -> Int {
-            try scratch.state.playerIndex().records().claim(at: time, interval: .seconds(30)).count
-        }
+        #expect(try Scratch.compare(scratch.state) == 0)
+        func due() throws -> Int { try scratch.due(at: time).count }
         #expect(try due() == 0)
         try registry.bind(
             DeviceToken("cd")!, environment: nil, to: Scratch.player, at: Scratch.time)

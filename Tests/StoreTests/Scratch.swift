@@ -3,6 +3,7 @@ import Documents
 import JSON
 import Store
 import TestSupport
+import Testing
 import Turnstone
 import Unix
 
@@ -57,6 +58,41 @@ struct Scratch {
 
     /// The files of the folder, lock files aside.
     var files: [String] { folder.files().keys.filter { !$0.hasSuffix(".lock") }.sorted() }
+}
+
+extension Scratch {
+    func watchFile(_ number: Int64) -> String {
+        "watch/\(UserID(PlayerID(number: number)!).documentName.shard!)/\(number)"
+    }
+
+    /// Compares the player index with the folder, and writes it.
+    ///
+    /// - Returns: how many marks were missing.
+    @discardableResult
+    static func compare(_ state: State) throws -> Int {
+        let count = try PlayerIndex.electing(in: state) { (index) throws(Failure) in
+            let count = try index.compare { Issue.record("\($0.sentence)") }
+            try index.save { Issue.record("\($0.sentence)") }
+            return count
+        }
+        return try #require(count)
+    }
+
+    /// The players who are due, in the order in which to look at them: a cycle without its looks.
+    func due(at time: Timestamp, every interval: Interval = .seconds(30)) throws -> [Int64] {
+        let due = try PlayerIndex.electing(in: state) { (index) throws(Failure) in
+            _ = try index.compare { Issue.record("\($0.sentence)") }
+            var due: [Int64] = []
+            for claim in index.claim(at: time, interval: interval) {
+                guard try index.begin(claim, at: time, interval: interval) != nil else { continue }
+                due.append(claim.player.number)
+                try index.end(claim)
+            }
+            try index.save { Issue.record("\($0.sentence)") }
+            return due
+        }
+        return try #require(due)
+    }
 }
 
 /// The cause of a failure, by which tests tell them apart.

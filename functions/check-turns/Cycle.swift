@@ -9,6 +9,7 @@ import Unix
 final class Cycle {
     private let schedule: Schedule
     private let state: State
+    private let index: PlayerIndex
     private let findings: Findings
     private let settings: OGSClient.Settings
     private let interval: Interval
@@ -39,26 +40,27 @@ final class Cycle {
         var expected = 0
     }
 
-    init(_ schedule: Schedule, state: State) throws(Failure) {
+    init(_ schedule: Schedule, state: State, index: PlayerIndex) throws(Failure) {
         self.schedule = schedule
         self.state = state
+        self.index = index
         settings = try OGSClient.Settings(schedule.variables)
         interval = try state.checkInterval(schedule.variables)
         perSecond = try state.requestsPerSecond(schedule.variables)
-        // Check this before the index is changed: a wrong configuration must change nothing.
+        // Check this before any mark is made: a wrong configuration must change nothing.
         _ = try TurnSettings(schedule.variables)
-        let missed = try state.playerIndex().repair { schedule.log.failure($0) }
+        findings = try Findings(schedule.variables, state: state, now: schedule.time)
+        let missed = try index.compare { schedule.log.failure($0) }
         if missed > 0 {
             schedule.log.event(
-                "added missing players to the index", ["players": .integer(Int64(missed))])
+                "added missing players", ["players": .integer(Int64(missed))])
         }
-        findings = try Findings(schedule.variables, state: state, now: schedule.time)
         backOff = try state.backOff()
     }
 
     func run() throws(Failure) -> JSONObject {
         guard backOff?.isActive(at: schedule.time) != true else { return summary }
-        due = try claim()[...]
+        due = index.claim(at: schedule.time, interval: interval)[...]
         count.due = due.count
         let sound = due.count { !$0.hasFailed }
         hasSound = sound > 0
@@ -79,20 +81,23 @@ final class Cycle {
         return summary
     }
 
-    private func claim() throws(Failure) -> [Claim] {
-        try state.playerIndex().locked { () throws(Failure) in
-            findings.records.claim(at: schedule.time, interval: interval)
-        }
-    }
-
     private func nextRequest() throws(Failure) -> OGSClient.Request? {
         // If there are only failures, OGS is down, and further requests are pointless.
         guard !isDown(after: 5) else { return nil }
         while let claim = due.popFirst() {
-            // After a crash a player may have two records. Use only one at a time.
-            guard begun[claim.player] == nil, findings.records.isHeld(claim) else { continue }
-            begun[claim.player] = (claim, try now())
-            return OGSClient.Request(claim.player, entityTag: findings.records.tag(claim.record))
+            do throws(Failure) {
+                guard let mark = try index.begin(claim, at: schedule.time, interval: interval)
+                else {
+                    count.due -= 1
+                    continue
+                }
+                begun[claim.player] = (claim, try now())
+                return OGSClient.Request(claim.player, entityTag: mark.tag)
+            } catch {
+                // One player's mark must not delay the others.
+                count.failed += 1
+                schedule.log.failure(error)
+            }
         }
         return nil
     }
@@ -104,13 +109,25 @@ final class Cycle {
         } catch {
             // One player's document must not delay the others, and says nothing about OGS.
             count.failed += 1
-            if case .later = error.disposition {
-                findings.records.release(claim)
-            } else {
-                findings.records.recordFailure(claim.record, at: schedule.time)
-            }
             schedule.log.failure(error)
+            attempt { () throws(Failure) in
+                if case .later = error.disposition {
+                    try index.release(claim, hasBegun: true)
+                } else {
+                    try recordFailure(claim)
+                }
+            }
         }
+        attempt { () throws(Failure) in try index.end(claim) }
+    }
+
+    /// Runs `body`. One player's mark must not end the cycle.
+    private func attempt(_ body: () throws(Failure) -> Void) {
+        do throws(Failure) { try body() } catch { schedule.log.failure(error) }
+    }
+
+    private func recordFailure(_ claim: Claim) throws(Failure) {
+        try state.watch.update(claim.player) { $0.recordFailure(at: schedule.time) }
     }
 
     private func record(
@@ -120,22 +137,21 @@ final class Cycle {
         case .games(let found, let tag):
             try countAnswer()
             let report = try findings.take(
-                found, entityTag: tag, of: claim.player, record: claim.record, began: began)
+                found, entityTag: tag, of: claim.player, began: began)
             if report == nil { count.unchanged += 1 }
             logReport(report, claim.player, skipped: found.skipped)
         case .unchanged:
             try countAnswer()
             count.unchanged += 1
-            let report = try findings.takeUnchanged(
-                of: claim.player, record: claim.record, began: began)
+            let report = try findings.takeUnchanged(of: claim.player, began: began)
             logReport(report, claim.player, skipped: 0)
         case .unknownPlayer:
-            if findings.records.isKnown(claim.record) { count.lost += 1 }
-            findings.records.recordUnknownPlayer(claim.record, at: schedule.time)
+            if claim.isKnown { count.lost += 1 }
+            try state.watch.update(claim.player) { $0.recordUnknownPlayer(at: schedule.time) }
             logFailure(claim, "Online-Go.com knows no such player")
         case .outage(let reason):
-            if findings.records.isKnown(claim.record) { count.lost += 1 }
-            findings.records.recordFailure(claim.record, at: schedule.time)
+            if claim.isKnown { count.lost += 1 }
+            try recordFailure(claim)
             logFailure(claim, reason)
             if !hasSound || !claim.hasFailed { count.outages += 1 }
             if isDown(after: min(5, count.expected)) {
@@ -143,11 +159,11 @@ final class Cycle {
             }
         case .backOff(let requested):
             count.putOff += 1
-            findings.records.release(claim)
+            try index.release(claim, hasBegun: true)
             try pause(reason: nil, requested: requested)
         case .notLooked:
             count.putOff += 1
-            findings.records.release(claim)
+            try index.release(claim, hasBegun: true)
         }
     }
 
@@ -205,8 +221,10 @@ final class Cycle {
     }
 
     private func releaseRest() {
-        for claim in due { findings.records.release(claim) }
-        for (claim, _) in begun.values { findings.records.release(claim) }
+        attempt { () throws(Failure) in
+            for claim in due { try index.release(claim, hasBegun: false) }
+            for (claim, _) in begun.values { try index.release(claim, hasBegun: true) }
+        }
         count.putOff += due.count
     }
 

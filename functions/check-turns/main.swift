@@ -5,7 +5,7 @@
 //         `file` a line for each push before it
 //   else  exit 100 misconfigured, 111 may work later
 //
-// Simultaneous cycles share the players. OGS_REQUESTS_PER_SECOND applies to all of them together.
+// Of several at once one looks at players: the others wait for it for up to 5 s, and then end.
 
 import Edge
 import Queueing
@@ -18,16 +18,20 @@ run("Looks for players whose turn it is on Online-Go.com, and queues a notificat
     (schedule) throws(Failure) in
     let state = try State(schedule.variables)
     let spools = state.spools
-    let cycle = try Cycle(schedule, state: state)
-    let start = Instant.now
-    let summary = try cycle.run()
-    schedule.log.unknownTimeZones()
-    // Queued notices are sent even if this cannot be recorded.
-    do throws(Failure) {
-        try state.recordCycle(
-            at: schedule.time, isAnswered: cycle.isAnswered, summary: summary,
-            took: Instant.now - start)
-    } catch { schedule.log.failure(error) }
+    let summary = try PlayerIndex.electing(in: state) { (index) throws(Failure) in
+        let cycle = try Cycle(schedule, state: state, index: index)
+        let start = Instant.now
+        let summary = try cycle.run()
+        schedule.log.unknownTimeZones()
+        // Queued notices are sent even if this cannot be recorded.
+        do throws(Failure) {
+            try index.save { schedule.log.failure($0) }
+            try state.recordCycle(
+                at: schedule.time, isAnswered: cycle.isAnswered, summary: summary,
+                took: Instant.now - start)
+        } catch { schedule.log.failure(error) }
+        return summary
+    }
     var fault: Failure?
     if try spools.hasWork(at: schedule.time) {
         // Without any push service the drainer prints the pushes, so wait for it.
@@ -44,5 +48,5 @@ run("Looks for players whose turn it is on Online-Go.com, and queues a notificat
         try spools.sweepSeries(at: schedule.time)
     } catch { schedule.log.failure(error) }
     if let fault { throw fault }
-    return summary
+    return summary ?? [:]
 }

@@ -145,7 +145,7 @@ struct Reasons {
                     """)
             ]
         }
-        guard let record, record.isWatched else {
+        guard let record else {
             return document.hasDevice(for: timeline.state.services)
                 ? [
                     reason(

@@ -45,7 +45,7 @@ struct Timeline {
             try state.looks[player].read()
         }
         let record = try user.player.flatMap { (player) throws(Failure) in
-            try state.playerRecord(of: player, hint: document.record)
+            try state.watch.read(player)?.playerRecord
         }
         let waiting = try waitingInQueues()
         answer["reasons"] = .array(
@@ -94,7 +94,7 @@ struct Timeline {
 
     private func description(of record: PlayerRecord, _ look: Look?) -> JSONObject {
         var members: JSONObject = [
-            "watched": .bool(record.isWatched), "failures": .integer(record.failures),
+            "watched": true, "failures": .integer(record.failures),
             "unknownPlayer": .bool(record.isUnknown),
         ]
         members["at"] = record.looked.map { .string(CalendarDate($0).text) }

@@ -80,6 +80,16 @@ def put(name, value):
     path.write_text(lines)
 
 
+def mark(looked):
+    """The mark of a player who was looked at then: Sources/Store/FORMAT.md."""
+    words = [int.from_bytes(b"TSWMARK1", "little"), 0, looked, 1, 1] + [0] * 10
+    total = 0x9E3779B97F4A7C15
+    for word in words:
+        total = (total ^ word) * 0xFF51AFD7ED558CCD % (1 << 64)
+        total ^= total >> 32
+    return struct.pack("<16Q", *words, total)
+
+
 def day(moment):
     import datetime
     return datetime.datetime.fromtimestamp(moment / 1000, datetime.timezone.utc).strftime("%Y-%m-%d")
@@ -100,9 +110,8 @@ def sound():
         "games": [{"id": 101, "name": "Old friends", "phase": "play", "current_player": PLAYER, "moves": 37, "last_move": NOW - 2 * HOUR}]})
     put("cycle.json", {"version": 1, "completed_at": NOW - 20_000, "cycles": [
         {"at": NOW - 20_000 - 30_000 * (19 - n), "took": 80 + 7 * n, "due": 5, "looked": 5, "unchanged": 4, "notices": n % 2} for n in range(20)]})
-    words = [PLAYER, 1, 0, NOW - 20_000, 1, 1] + [0] * 10
-    (state / "players.index").write_bytes(b"TSPLAYR1" + bytes(120) + struct.pack("<16q", *words))
-    (state / "players.index.lock").write_bytes(b"")
+    put(f"watch/{shard}/{PLAYER}", "")
+    (state / f"watch/{shard}/{PLAYER}").write_bytes(mark(looked=NOW - 20_000))
     days = {}
     number = 0
     for hours in range(24 * 29, -1, -1):

@@ -2,7 +2,6 @@
 
 import json
 import os
-import struct
 import subprocess
 import tempfile
 import time
@@ -127,10 +126,8 @@ class Ground:
         return [push for push in self.simulator.do(do="report")["apns"]["pushes"] if push["accepted"]]
 
     def watched(self):
-        """The players with a record in the index: 128 bytes, which begin with the number and 1."""
-        index = open(f"{self.folders[0]}/players.index", "rb").read()
-        records = [struct.unpack_from("<qq", index, place) for place in range(128, len(index) - 127, 128)]
-        return {player for player, watched in records if watched == 1}
+        """The players with a mark."""
+        return {int(name) for _, _, names in os.walk(f"{self.folders[0]}/watch") for name in names}
 
     def look_and_deliver(self, deliver=True):
         for program in ["check-turns"] + (["deliver"] if deliver else []):

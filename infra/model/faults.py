@@ -69,7 +69,7 @@ for path in glob.glob(state + "/users/*/*.json"):
     with open(path) as file: document = json.load(file)
     document["ledger"] = []
     with open(path, "w") as file: json.dump(document, file)
-    for index in glob.glob(state + "/players.index*"): os.unlink(index)
+    for mark in glob.glob(state + "/watch/*/*"): open(mark, "w").close()
 sys.exit(run())""", [REGISTER, MOVE, LOOK, DELIVER, LOOK, DELIVER]),
     ("turn-untold", "check-turns", 'print(json.dumps({"due": 0}))', [REGISTER, MOVE]),
     ("turn-untold", "deliver", STATE + """

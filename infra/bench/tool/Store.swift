@@ -34,18 +34,21 @@ func commit(in folder: String, count: Int64, user number: Int64) throws(Failure)
     }
 }
 
-/// The documents are written without fsync, and the index is made of them as after a loss.
+/// The documents and marks are written without fsync.
 func makePlayers(in folder: String, count: Int64, lookedSecondsAgo: Int64) throws(Failure) {
     let state = try state(in: folder)
     try write(count, in: folder)
-    let index = try state.playerIndex()
     let looked = Timestamp(
         milliseconds: Timestamp.systemNow.milliseconds - lookedSecondsAgo * 1000)
-    try index.locked { () throws(Failure) in
-        let records = try index.records()
-        for claim in records.claim(at: looked, interval: .seconds(lookedSecondsAgo)) {
-            records.recordUnchanged(claim.record, lookBegan: looked)
+    _ = try PlayerIndex.electing(in: state) { (index) throws(Failure) in
+        _ = try index.compare { _ in }
+        let interval = Interval.seconds(lookedSecondsAgo)
+        for claim in index.claim(at: looked, interval: interval) {
+            _ = try index.begin(claim, at: looked, interval: interval)
+            try state.watch.update(claim.player) { $0.recordUnchanged(lookBegan: looked) }
+            try index.end(claim)
         }
+        try index.save { _ in }
     }
 }
 
