@@ -101,7 +101,7 @@ package final class Job {
 
     /// How many games wait, by its notice; `nil` if it has none.
     var waitingGames: Int64? {
-        if case .turns(let waiting) = notice?.filling { waiting } else { nil }
+        if case .turns(let waiting, _) = notice?.filling { waiting } else { nil }
     }
 
     /// Counts a device that ended without accepting the message.

@@ -89,6 +89,12 @@ package final class Push {
     func redirect(to device: Device) {
         target.merged = device.standsForOthers ? device.ids : []
         let token = delivery.token
+        // It may have been registered anew since, under another id.
+        if token != device.token || delivery.deviceID != device.firstID, let former = self.device,
+            !device.ids.contains(former)
+        {
+            target.merged = device.ids + [former]
+        }
         // Most devices have not changed, and a copy is expensive.
         if delivery.environment != device.environment {
             target.change { $0.environment = device.environment }

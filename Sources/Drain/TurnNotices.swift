@@ -27,7 +27,8 @@ final class TurnNotices: RunPart {
         inHand[user] = id
         switch try filling(of: push.job, turns, of: player) {
         case .nothing(let reason): return .superseded(reason)
-        case .turns(let waiting):
+        case .turns(let waiting, let newest):
+            guard device.notice < newest else { return .superseded("delivered") }
             setBadge(push, of: user, waiting: waiting, on: device)
             return nil
         }
@@ -60,18 +61,20 @@ final class TurnNotices: RunPart {
             }
             // The look is only a cache. Without it the notice stays as it was queued.
             guard let look = try state.looks[player].read() else {
-                return .turns(waiting: job.queuedGames ?? document.turnBadge.waiting)
+                return .turns(
+                    waiting: job.queuedGames ?? document.turnBadge.waiting, newest: .max)
             }
             let judgement = document.judge(
                 look.found, of: player, includingLive: settings.includingLive)
             let games = document.ledger.fill(turns.notice, from: judgement.waiting)
+            let newest = games.compactMap { document.ledger[$0.id]?.first }.max() ?? .max
             let texts = try run.texts().texts(for: document.profile.language)
             let notice = TurnNotice(
                 new: games, badge: judgement.badge, player: player, site: settings.site,
                 environment: settings.environment, texts: texts, now: now)
             guard let notice else { return .nothing("answered") }
             job.load(PushContent(notice), expires: notice.expiration)
-            return .turns(waiting: Int64(judgement.badge))
+            return .turns(waiting: Int64(judgement.badge), newest: newest)
         }
     }
 
@@ -95,7 +98,7 @@ final class TurnNotices: RunPart {
         if badge.waiting > shown, preferences.kinds[Preferences.turn] == .bool(false) {
             return .superseded("unwanted")
         }
-        push.job.notice = (.turns(waiting: badge.waiting), Instant.now)
+        push.job.notice = (.turns(waiting: badge.waiting, newest: .max), Instant.now)
         setBadge(push, of: user, waiting: badge.waiting, on: device)
         return nil
     }

@@ -5,7 +5,7 @@ import Turnstone
 package struct Device: Equatable {
     package internal(set) var token: DeviceToken
     /// ``id``, if it was made from an earlier token.
-    var firstID: String?
+    package internal(set) var firstID: String?
     /// The ids of devices that became one with it when its token replaced theirs. Notifications accepted for
     /// them is for it.
     var formerIDs: [String] = []

@@ -46,10 +46,7 @@ struct Comparison {
         hasSameServices = known.services == state.services.bits
         result.services = state.services.bits
         // A folder may change again within the same tick of its clock, and other machines' clocks may differ.
-        let isLocal = try systemCalls { () throws(SystemError) in
-            try FileSystem(at: state.folder).isLocal
-        }
-        let pause = Interval.seconds(isLocal ? 1 : 61).milliseconds
+        let pause = Interval.seconds(state.isLocal ? 1 : 61).milliseconds
         let settled = Timestamp.systemNow.milliseconds - pause
         for shard in 0..<FolderStamps.count {
             let name = WatchMarks.shard(shard)

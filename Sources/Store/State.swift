@@ -11,6 +11,8 @@ package struct State {
     package let services: PushServiceSet
     /// How many queues each push service has.
     package let shards: Int
+    /// Whether the folder is on a file system of this machine alone.
+    private(set) var isLocal = false
 
     /// The version of the folder's layout that this program knows.
     static let version: Int64 = 2
@@ -37,11 +39,11 @@ package struct State {
 
     var versionPath: String { "\(folder)/version.json" }
 
-    private func checkVersion() throws(Failure) {
+    private mutating func checkVersion() throws(Failure) {
         let path = versionPath
         let known = try version(path)
         if known == nil { try makeFolder() }
-        try checkStorage()
+        isLocal = try checkStorage()
         guard let stated = known else { return try make(path) }
         if stated < Self.version { return try migrate(path) }
         guard stated == Self.version else {

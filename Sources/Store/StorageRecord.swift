@@ -84,14 +84,18 @@ extension State {
     /// Refuses a file system that may belong to several machines, unless `storage-test` has tried it and its
     /// clock is this machine's.
     ///
+    /// - Returns: whether it is this machine's alone.
     /// - Throws: misconfigured; the sentence names the command.
     @export(interface)
-    func checkStorage() throws(Failure) {
+    func checkStorage() throws(Failure) -> Bool {
         let system = try systemCalls(FileSystem(at: folder))
-        guard !system.isLocal else { return }
+        guard !system.isLocal else { return true }
         let mount = try systemCalls(Mount(at: folder))
-        guard !mount.isLocal else { return }
-        guard let fault = try faultOfStorage(mount) else { return try checkClock() }
+        guard !mount.isLocal else { return true }
+        guard let fault = try faultOfStorage(mount) else {
+            try checkClock()
+            return false
+        }
         let several = "storage-test \(folder) SECOND-MOUNT"
         throw Failure(
             .misconfigured,

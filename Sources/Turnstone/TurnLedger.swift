@@ -5,15 +5,19 @@ package struct TurnLedger: Equatable, Sendable {
         package let turn: Turn
         /// The number of the notice for the turn. A player's notices count up from 1.
         package var notice: Int64
+        /// The number of the first notice for it. Newer notices name the turn too while no device has accepted
+        /// one.
+        package let first: Int64
         /// Whether a device has accepted the notice. Until then the turn is queued.
         package var isNotified: Bool
         /// Whether the game was seen not waiting for the player since. The same position with a later move is
         /// then another turn (an undo).
         package var wasAway = false
 
-        package init(turn: Turn, notice: Int64, isNotified: Bool = true) {
+        package init(turn: Turn, notice: Int64, first: Int64? = nil, isNotified: Bool = true) {
             self.turn = turn
             self.notice = notice
+            self.first = first ?? notice
             self.isNotified = isNotified
         }
 
@@ -66,7 +70,9 @@ package struct TurnLedger: Equatable, Sendable {
     /// Adds the turns of a notice that is in the spool, replacing entries of the same games.
     package mutating func queue(_ notice: TurnLedger) {
         for entry in notice.entries {
-            insert(Entry(turn: entry.turn, notice: entry.notice, isNotified: false))
+            insert(
+                Entry(
+                    turn: entry.turn, notice: entry.notice, first: entry.first, isNotified: false))
         }
     }
 
@@ -143,9 +149,9 @@ extension TurnLedger {
         return named
     }
 
-    /// Records that a device has accepted a notice.
+    /// Records that a device has accepted a notice. A newer one may name its turns by now.
     package mutating func markAccepted(_ notice: Int64) {
-        update { if $0.notice == notice { $0.isNotified = true } }
+        update { if $0.first <= notice, notice <= $0.notice { $0.isNotified = true } }
     }
 
     /// Forgets the turns of a notice that reached no device: they are new again.
@@ -172,14 +178,16 @@ extension TurnLedger {
                 moveCount: members["moves"]?.integer.map { Int($0) },
                 lastMove: members["last_move"]?.timestamp)
             var entry = Entry(
-                turn: turn, notice: notice, isNotified: members["queued"]?.bool != true)
+                turn: turn, notice: notice, first: members["first"]?.integer,
+                isNotified: members["queued"]?.bool != true)
             entry.wasAway = members["away"]?.bool == true
             insert(entry)
         }
     }
 
-    /// An array of `{"game", "phase", "moves", "last_move", "notice", "queued", "away"}`. `last_move` is in
-    /// milliseconds since 1970. `moves` and `last_move` are omitted if unknown, the last two if false.
+    /// An array of `{"game", "phase", "moves", "last_move", "notice", "first", "queued", "away"}`. `last_move`
+    /// is in milliseconds since 1970. `moves` and `last_move` are omitted if unknown, `first` if it is
+    /// `notice`, the last two if false.
     package var json: JSONValue {
         .array(
             entries.map { entry in
@@ -189,6 +197,7 @@ extension TurnLedger {
                 if let count = entry.turn.moveCount { members["moves"] = .integer(Int64(count)) }
                 if let moment = entry.turn.lastMove { members["last_move"] = JSONValue(moment) }
                 members["notice"] = .integer(entry.notice)
+                if entry.first != entry.notice { members["first"] = .integer(entry.first) }
                 if !entry.isNotified { members["queued"] = true }
                 if entry.wasAway { members["away"] = true }
                 return .object(members)

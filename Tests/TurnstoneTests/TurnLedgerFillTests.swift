@@ -51,6 +51,20 @@ import Turnstone
         #expect(notices(ledger) == [10: 4, 20: 5, 30: 6, 40: 6, 50: 7])
     }
 
+    @Test("a notice that is accepted after a newer one has taken over its turns has told them")
+    func acceptedLate() throws {
+        var ledger = ledger
+        _ = ledger.fill(6, from: [game(20), game(30), game(40)])
+        let stored = try #require(TurnLedger(ledger.json))
+        #expect(stored == ledger)
+        ledger.markAccepted(5)
+        #expect(ledger[20]?.isNotified == true)
+        #expect(ledger[20]?.first == 5)
+        #expect(ledger[30]?.isNotified == false)
+        ledger.forget(6)
+        #expect(notices(ledger) == [10: 4, 20: 6])
+    }
+
     @Test func aNoticeThatADeviceHasTakenTellsTheSameOnAnother() {
         var ledger = ledger
         ledger.markAccepted(6)
