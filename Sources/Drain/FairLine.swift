@@ -19,15 +19,25 @@ struct FairLine {
         lines[recipient, default: Deque()].append(entry)
     }
 
-    mutating func popFirst() -> PushQueue.Entry? {
-        guard let recipient = turns.popFirst(), let entry = lines[recipient]?.popFirst() else {
-            return nil
+    /// - Parameter mayHave: whether a recipient may have another delivery now. One who may not keeps the turn.
+    mutating func popFirst(
+        where mayHave: (Recipient) -> Bool
+    ) -> PushQueue.Entry? {
+        var waiting: [Recipient] = []
+        defer { for recipient in waiting.reversed() { turns.prepend(recipient) } }
+        while let recipient = turns.popFirst() {
+            guard mayHave(recipient) else {
+                waiting.append(recipient)
+                continue
+            }
+            guard let entry = lines[recipient]?.popFirst() else { continue }
+            if lines[recipient]?.count == 0 {
+                lines[recipient] = nil
+            } else {
+                turns.append(recipient)
+            }
+            return entry
         }
-        if lines[recipient]?.count == 0 {
-            lines[recipient] = nil
-        } else {
-            turns.append(recipient)
-        }
-        return entry
+        return nil
     }
 }

@@ -25,6 +25,15 @@ final class PushQueue {
     /// How many of them came from the backlog.
     private(set) var backlogCount = 0
 
+    /// How many pushes of small notifications the provider has, for each recipient and for all.
+    private var underWay: [Recipient: Int] = [:]
+    private var underWayCount = 0
+
+    /// Once this many pushes of small notifications are under way, each recipient has a share of them. So one
+    /// whose devices answer late, or never, leaves room on the connection to the others.
+    private static let maximumUnshared = 256
+    private static let share = 64
+
     /// Once a recipient has this many deliveries here, further ones go to the backlog.
     private static let maximumPerRecipient = 100
 
@@ -155,9 +164,33 @@ final class PushQueue {
 
     private func popSmall() -> Entry? {
         guard smallCount > 0 else { return nil }
-        for place in urgent.indices { if let entry = urgent[place].popFirst() { return entry } }
-        for place in normal.indices { if let entry = normal[place].popFirst() { return entry } }
+        let mayHave = { (recipient: Recipient) -> Bool in
+            self.underWayCount < Self.maximumUnshared
+                || self.underWay[recipient, default: 0] < Self.share
+        }
+        for place in urgent.indices {
+            if let entry = urgent[place].popFirst(where: mayHave) { return entry }
+        }
+        for place in normal.indices {
+            if let entry = normal[place].popFirst(where: mayHave) { return entry }
+        }
         return nil
+    }
+
+    /// Records that the provider has a push.
+    func didHandOut(_ push: Push) {
+        guard !push.job.lane.isStreamed else { return }
+        underWay[push.job.file.recipient(of: push.original), default: 0] += 1
+        underWayCount += 1
+    }
+
+    /// Records that the provider no longer has a push.
+    func didReturn(_ push: Push) {
+        guard !push.job.lane.isStreamed else { return }
+        let recipient = push.job.file.recipient(of: push.original)
+        let count = underWay[recipient, default: 1] - 1
+        underWay[recipient] = count > 0 ? count : nil
+        underWayCount -= 1
     }
 
     private func drop() { exhausted.append(bulk.remove(at: nextBulk)) }

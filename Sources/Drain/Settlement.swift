@@ -29,6 +29,7 @@ final class Settlement: RunPart {
     func willSend(_ push: Push) {
         intake.log.append(sending: push.delivery, in: push.job.file, at: now)
         order.didHandOut(push)
+        queue.didHandOut(push)
         inFlight += 1
     }
 
@@ -36,6 +37,7 @@ final class Settlement: RunPart {
     func settle(_ push: Push, _ verdict: Verdict) {
         inFlight -= 1
         order.didReturn(push)
+        queue.didReturn(push)
         settle(push, verdict, isSent: true)
     }
 

@@ -134,6 +134,31 @@ import Unix
         #expect(world.spooled().isEmpty)
     }
 
+    @Test("a user whose device never answers leaves room on the connection")
+    func silent() throws {
+        world.variables["DELIVER_LINGER_SECONDS"] = "60"
+        try give(1500, isUrgent: false, isKeyed: false)
+        try world.simulator.perform([
+            "do": "apns-fault", "kind": "stall", "token": .string(token(1)),
+        ])
+        try world.give("bea", devices: 2...2)
+        // It is sent first, and its answer opens the connection for more than one push at a time.
+        _ = try send(("users", ["bea"]), isUrgent: true)
+        let drainer = try world.start("deliver")
+        defer { drainer.send(SIGKILL) }
+        func requests() throws -> Int64 {
+            try world.simulator.report("apns")["requests"]?.integer ?? 0
+        }
+        for _ in 0..<200 where try requests() < 257 { sleep(for: .milliseconds(100)) }
+        try world.give("carl", devices: 3...3)
+        _ = try send(("users", ["carl"]), isUrgent: false)
+        for _ in 0..<200 where try world.acceptedIDs().count < 2 {
+            sleep(for: .milliseconds(100))
+        }
+        #expect(try world.acceptedIDs().count == 2)
+        #expect(try requests() == 258)
+    }
+
     @Test("six thousand small messages are sent in 28 MB")
     func memory() throws {
         try give(many, isUrgent: false, isKeyed: true)

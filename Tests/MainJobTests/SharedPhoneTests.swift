@@ -46,13 +46,17 @@ import Turnstone
     func renewed(isReplacedFirst: Bool) throws {
         let world = try world()
         if !isReplacedFirst { try world.register(token(2), of: 2) }
-        let answer = try world.ask(
-            "push-register", "POST", "/api/push/register", by: 1,
-            [
+        world.variables["JWT_SECRET"] = jwtSecret
+        let replacement: JSONValue = [
+            "method": "POST", "path": "/api/push/register",
+            "headers": ["Authorization": .string(bearer("1"))],
+            "body": [
                 "token": .string(token(2)), "tokenType": "device",
                 "previousToken": .string(token(1)),
-            ])
-        #expect(answer.status == 200)
+            ],
+        ]
+        let ended = try world.start("push-register", replacement).end()
+        #expect(try Answer(event: ended.stdout).status == 200)
         try world.register(token(2), of: 2)
         try world.register(token(2), of: 1)
         for (older, newer) in [("1", "2"), ("2", "1")] {
