@@ -21,10 +21,6 @@ package struct Registration {
     package var system: String?
     /// Whether messages to it are allowed; `nil` leaves the known value.
     package var isEnabled: Bool?
-    /// The ids of the device as the user who registered the token first knows it, the present one first; empty
-    /// if that is this user. Everybody who has a phone knows it by one id, by which the order of its pushes is
-    /// kept.
-    var knownIDs: [String] = []
     /// The device that another user had, if it moves with its id and all that is known of it.
     private(set) var moved: Device?
     /// Whether a killed program has begun to move it.
@@ -65,15 +61,11 @@ package struct Registration {
             || document.devices.contains { $0.token == token || $0.token == previous }
     }
 
-    /// Whether it replaces a device: the one with the previous token, also if only another user of the phone
-    /// has named that; the browser with the same endpoint; or the one of the same Live Activity, because an
-    /// activity has one token at a time.
+    /// Whether it replaces a device: the one with the previous token, the browser with the same endpoint, or
+    /// the one of the same Live Activity, because an activity has one token at a time.
     fileprivate func replaces(_ device: Device) -> Bool {
         guard device.token != token else { return false }
         if device.token == previous { return true }
-        if device.kind == .device, device.ids.contains(where: { knownIDs.contains($0) }) {
-            return true
-        }
         // A browser that renews its keys. The endpoint belongs to one subscription.
         if platform == .web, device.platform == .web, let endpoint = token.endpoint,
             device.token.endpoint.map({ isSame($0, endpoint) }) ?? false
@@ -127,7 +119,6 @@ extension User {
                 after: registration.joined.number, turn: registration.joined.turn)
         }
         if arriving == nil { device.take(registration, at: time) }
-        if let id = registration.knownIDs.first { device.adopt(id, isNew: before == nil) }
         if arriving == nil,
             !device.isDescribed(as: before ?? Device(device.token, registered: time))
         {
@@ -214,16 +205,6 @@ extension Device {
         guard time > registered else { return }
         firstRegistered = created
         registered = time
-    }
-
-    /// Takes the id that others know it by.
-    ///
-    /// - Parameter isNew: whether its own id is not known to anybody yet.
-    fileprivate mutating func adopt(_ id: String, isNew: Bool) {
-        guard id != self.id else { return }
-        let own = isNew ? [] : [self.id]
-        formerIDs = (formerIDs + own).filter { $0 != id }.suffix(8)
-        firstID = id
     }
 
     /// Whether what the routes for profiles change is the same.

@@ -26,42 +26,17 @@ extension Registry {
         let token = registration.token
         let known = try state.tokens[token].read()?.users
         if known?.contains(user) == true,
-            let renewed = try renew(
-                identified(registration, for: user), of: user, asPlayer: true, at: time)
+            let renewed = try renew(registration, of: user, asPlayer: true, at: time)
         {
             return renewed
         }
-        try checkQuota(identified(registration, for: user), for: user, at: time)
+        try checkQuota(registration, for: user, at: time)
         let added = try indexing(user, under: [.token(token)], of: token) { (_) throws(Failure) in
-            // Again, because others may have registered at the same time.
-            try add(identified(registration, for: user), to: user, asPlayer: true, at: time)
+            try add(registration, to: user, asPlayer: true, at: time)
         }
         try finishRemoval(of: added.left, from: user, isReplaced: true)
         if known != nil { try takeOverBadge(of: token, by: user) }
         return added.device
-    }
-
-    /// The registration with the ids by which the first user who registered the token knows the device.
-    private func identified(
-        _ registration: Registration, for user: UserID
-    ) throws(Failure) -> Registration {
-        var registration = registration
-        guard registration.kind == .device else { return registration }
-        for other in try state.tokens[registration.token].read()?.users ?? [] {
-            guard other != user else { break }
-            do throws(Failure) {
-                let devices = try state.users[other].read()?.devices ?? []
-                let device = devices.first { $0.token == registration.token }
-                guard let device else { continue }
-                registration.knownIDs = device.ids
-                break
-            } catch {
-                // Another user's damaged document refuses nobody.
-                guard error.isDocumentSpecific else { throw error }
-                error.recordFile()
-            }
-        }
-        return registration
     }
 
     /// Registers a token for this user alone, as of `time`. Calling it again renews the registration. So does

@@ -40,40 +40,6 @@ import Turnstone
         #expect(try world.acceptedIDs().count == 1)
     }
 
-    @Test(
-        "a phone is one device for its two users, though only one app names the token that it replaces",
-        arguments: [true, false])
-    func renewed(isReplacedFirst: Bool) throws {
-        let world = try world()
-        if !isReplacedFirst { try world.register(token(2), of: 2) }
-        world.variables["JWT_SECRET"] = jwtSecret
-        let replacement: JSONValue = [
-            "method": "POST", "path": "/api/push/register",
-            "headers": ["Authorization": .string(bearer("1"))],
-            "body": [
-                "token": .string(token(2)), "tokenType": "device",
-                "previousToken": .string(token(1)),
-            ],
-        ]
-        let ended = try world.start("push-register", replacement).end()
-        #expect(try Answer(event: ended.stdout).status == 200)
-        try world.register(token(2), of: 2)
-        try world.register(token(2), of: 1)
-        for (older, newer) in [("1", "2"), ("2", "1")] {
-            let before = try world.acceptedIDs().count
-            try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
-            let first = try world.sent(["users": [.string(older)], "title": "Old", "subject": "x"])
-            try world.run("deliver")
-            try world.advance(seconds: 60)
-            _ = try world.sent(["users": [.string(newer)], "title": "New", "subject": "x"])
-            try world.run("deliver")
-            try world.advance(seconds: 2400)
-            try world.run("deliver")
-            #expect(try world.report(first)["counts"] == ["superseded": 1])
-            #expect(try world.acceptedIDs().count == before + 1)
-        }
-    }
-
     /// A message to both users that waits for its moment, which ``goOn(_:)`` lets come.
     private func scheduled(_ world: World, _ audience: JSONObject) throws -> String {
         var body: JSONObject = [
