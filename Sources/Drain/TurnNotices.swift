@@ -28,7 +28,7 @@ final class TurnNotices: RunPart {
         switch try filling(of: push.job, turns, of: player) {
         case .nothing(let reason): return .superseded(reason)
         case .turns(let waiting, let newest):
-            guard device.notice < newest else { return .superseded("delivered") }
+            guard device.notice < newest else { return .superseded("answered") }
             setBadge(push, of: user, waiting: waiting, on: device)
             return nil
         }

@@ -40,6 +40,37 @@ import Turnstone
         #expect(try world.acceptedIDs().count == 1)
     }
 
+    @Test(
+        "an older message does not follow a newer one to a phone that was registered anew in between"
+    )
+    func registeredAnew() throws {
+        let world = try World()
+        world.variables["JWT_SECRET"] = jwtSecret
+        try world.register(token(1), of: 1)
+        let replacement: JSONValue = [
+            "method": "POST", "path": "/api/push/register",
+            "headers": ["Authorization": .string(bearer("1"))],
+            "body": [
+                "token": .string(token(2)), "tokenType": "device",
+                "previousToken": .string(token(1)),
+            ],
+        ]
+        let ended = try world.start("push-register", replacement).end()
+        #expect(try Answer(event: ended.stdout).status == 200)
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
+        let first = try world.sent(["users": ["1"], "title": "Old", "subject": "x"])
+        try world.run("deliver")
+        #expect(try world.ask("register", "DELETE", "/register/\(token(2))", by: 1).status == 200)
+        try world.advance(seconds: 1)
+        try world.register(token(2), of: 1)
+        _ = try world.sent(["users": ["1"], "title": "New", "subject": "x"])
+        try world.run("deliver")
+        try world.advance(seconds: 2400)
+        try world.run("deliver")
+        #expect(try world.report(first)["counts"] == ["superseded": 1])
+        #expect(try world.acceptedIDs().count == 1)
+    }
+
     /// A message to both users that waits for its moment, which ``goOn(_:)`` lets come.
     private func scheduled(_ world: World, _ audience: JSONObject) throws -> String {
         var body: JSONObject = [
