@@ -53,6 +53,11 @@ final class LastDocuments: RunPart {
         return verdict
     }
 
+    /// The ids, other than these, by which users who have the token know its device.
+    func otherIDs(of token: DeviceToken, than known: [String]) throws(Failure) -> [String] {
+        try state.registry.deviceIDs(of: token).filter { !known.contains($0) }
+    }
+
     private func document(of id: UserID) -> StoredDocument<User> {
         if let place, place.user == id { return place.document }
         let document = state.users[id]

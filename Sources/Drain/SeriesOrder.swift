@@ -117,7 +117,7 @@ final class SeriesOrder: RunPart {
     /// Returns a verdict if the device has accepted a newer state of the same thing, or may soon accept one.
     func overtaken(_ push: Push) throws(Failure) -> Verdict? {
         guard let series = push.job.series, let device = push.device else { return nil }
-        let ids = push.receiverIDs
+        let ids = try phoneIDs(of: push, in: series)
         for group in push.job.groups {
             for id in ids {
                 if let newest = group.newest(on: id), newest > series.order {
@@ -125,9 +125,7 @@ final class SeriesOrder: RunPart {
                 }
             }
         }
-        if let receiver = push.receiver, isBringing(newerThan: series, to: receiver) {
-            return .soon
-        }
+        if ids.contains(where: { isBringing(newerThan: series, to: $0) }) { return .soon }
         for (key, group) in zip(series.keys, push.job.groups) {
             for (id, newer) in ids.flatMap({ id in
                 group.ahead(of: series.order, on: id).map { (id, $0) }
@@ -145,6 +143,17 @@ final class SeriesOrder: RunPart {
             }
         }
         return nil
+    }
+
+    /// All ids under which the receiving device appears in receipts. Other users of the phone may know it by
+    /// other ids, which matter, and are looked up, only if there is something newer in the series.
+    private func phoneIDs(of push: Push, in series: Series) throws(Failure) -> [String] {
+        let ids = push.receiverIDs
+        guard let token = push.delivery.token,
+            !bringing.isEmpty
+                || push.job.groups.contains(where: { $0.hasNewer(than: series.order) })
+        else { return ids }
+        return try ids + documents.otherIDs(of: token, than: ids)
     }
 
     /// Whether the push's user does not want a notification now.
@@ -185,10 +194,12 @@ final class SeriesOrder: RunPart {
     /// The state, by the receipts and the spool, of notifications of a series that are newer than a held
     /// message; `nil` if the device has none and expects none.
     func newer(than series: Series, on device: Device) throws(Failure) -> Newer? {
+        let marks = try spool.marks(of: series).filter { $0.order > series.order }
+        guard !marks.isEmpty || !bringing.isEmpty else { return nil }
+        let ids = try device.ids + documents.otherIDs(of: device.token, than: device.ids)
         var pause: Interval?
-        let ids = device.ids
-        if isBringing(newerThan: series, to: device.id) { pause = .seconds(1) }
-        for mark in try spool.marks(of: series) where mark.order > series.order {
+        if ids.contains(where: { isBringing(newerThan: series, to: $0) }) { pause = .seconds(1) }
+        for mark in marks {
             try intake.log.write()
             if try intake.devicesReached(by: mark).contains(where: ids.contains) { return .taken }
             guard let open = try intake.open(mark.id), open.devices.contains(where: ids.contains),

@@ -42,6 +42,8 @@ package final class SeriesGroup<Push> {
     private var open: [UInt64: [Member]] = [:]
     /// By device, the newest notification that it has accepted.
     private var reached: [UInt64: Series.Order] = [:]
+    /// The newest notification that was recorded for any device.
+    private var newestOfAll: Series.Order?
     private var waiting: [UInt64: [Push]] = [:]
     /// The number of pushes that wait.
     package private(set) var waitingCount = 0
@@ -74,6 +76,7 @@ package final class SeriesGroup<Push> {
     ) {
         guard let order = notification.series?.order else { return }
         forget(notification.id)
+        newestOfAll = max(newestOfAll ?? order, order)
         unread.remove(notification.id)
         let member = Member(
             notification, order, Set(devices.map { key($0) }), isInHand: state == nil,
@@ -124,11 +127,17 @@ package final class SeriesGroup<Push> {
     package func recordReached(_ order: Series.Order, on device: String) {
         let key = key(device)
         reached[key] = max(reached[key] ?? order, order)
+        newestOfAll = max(newestOfAll ?? order, order)
     }
 
     /// The newest notification that a device has accepted.
     package func newest(on device: String) -> Series.Order? {
         reached.isEmpty ? nil : reached[key(device)]
+    }
+
+    /// Whether any device has accepted a newer notification, or was yet to get one.
+    package func hasNewer(than order: Series.Order) -> Bool {
+        newestOfAll.map { $0 > order } ?? false
     }
 
     /// Records that a notification has its outcome for a device.

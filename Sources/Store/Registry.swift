@@ -104,6 +104,12 @@ package struct Registry {
         try users(by: .token(token))
     }
 
+    /// All ids by which the users who have the device know it.
+    @export(interface)
+    package func deviceIDs(of token: DeviceToken) throws(Failure) -> [String] {
+        try devices(by: .token(token)).flatMap { $0.device.ids }
+    }
+
     /// The tokens of the Live Activity that the app calls `id`, with their users.
     @export(interface)
     package func devices(ofActivity id: String) throws(Failure) -> [(user: UserID, device: Device)]

@@ -71,6 +71,50 @@ import Turnstone
         #expect(try world.acceptedIDs().count == 1)
     }
 
+    @Test(
+        "an older message does not follow another user's newer one, who knows the phone by another id",
+        arguments: ["1", "2"], [true, false])
+    func otherID(older: String, isHeld: Bool) throws {
+        let world = try world()
+        world.variables["JWT_SECRET"] = jwtSecret
+        let replacement: JSONValue = [
+            "method": "POST", "path": "/api/push/register",
+            "headers": ["Authorization": .string(bearer("1"))],
+            "body": [
+                "token": .string(token(2)), "tokenType": "device",
+                "previousToken": .string(token(1)),
+            ],
+        ]
+        let ended = try world.start("push-register", replacement).end()
+        #expect(try Answer(event: ended.stdout).status == 200)
+        #expect(try world.ask("register", "DELETE", "/register/\(token(1))", by: 2).status == 200)
+        try world.register(token(2), of: 2)
+        let ids = try [1, 2].map {
+            try world.document($0)["devices"]?.array?.first?.object?["id"]
+        }
+        #expect(ids[0] != ids[1])
+        if isHeld {
+            try world.change(older) {
+                $0.preferences.mutedUntil = Timestamp(milliseconds: world.now) + .minutes(30)
+            }
+        } else {
+            try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
+        }
+        let first = try world.sent(["users": [.string(older)], "title": "Old", "subject": "x"])
+        try world.run("deliver")
+        try world.advance(seconds: 60)
+        _ = try world.sent([
+            "users": [.string(older == "1" ? "2" : "1")], "title": "New", "subject": "x",
+        ])
+        try world.run("deliver")
+        for _ in 0..<2 {
+            try world.advance(seconds: 2400)
+            try world.run("deliver")
+        }
+        #expect(try world.report(first)["counts"] == ["superseded": 1])
+        #expect(try world.acceptedIDs().count == 1)
+    }
+
     /// A message to both users that waits for its moment, which ``goOn(_:)`` lets come.
     private func scheduled(_ world: World, _ audience: JSONObject) throws -> String {
         var body: JSONObject = [
