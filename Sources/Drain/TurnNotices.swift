@@ -149,10 +149,11 @@ final class TurnNotices: RunPart {
                 if let waiting = job.waitingGames { document.recordShown(waiting, on: job.reached) }
                 try recordDoubt(of: job, in: &document)
             }
-        } else if job.notification.cargo == .turnBadge, isOver, job.file.count(.expired) > 0,
-            let player = user.player
+        } else if job.notification.cargo == .turnBadge, isOver,
+            job.file.count(.expired) + job.file.count(.refused) > 0, let player = user.player
         {
-            // The clock was ahead, or nothing was sent for a day. The next look makes another correction.
+            // The clock was ahead, nothing was sent for a day, or the service had a fault. The next look makes
+            // another correction, though not within a quarter of an hour.
             try state.users[user].update { (_) throws(Failure) in
                 try state.forgetJudgement(of: player)
             }

@@ -66,6 +66,22 @@ import Turnstone
         try expectCorrection(world, on: 1, "killed: \(isKilled)")
     }
 
+    @Test("a correction that APNs refuses is made again after a quarter of an hour")
+    func refused() throws {
+        let world = try shown()
+        try world.simulator.perform([
+            "do": "apns-fault", "status": 400, "reason": "BadPriority", "count": 1,
+        ])
+        try world.move()
+        try world.cycle()
+        #expect(try world.receipts().last { $0["outcome"] != nil }?["outcome"] == "refused")
+        let count = try world.acceptedIDs().count
+        for _ in 0..<3 { try world.cycle() }
+        #expect(try world.acceptedIDs().count == count, "too soon")
+        try world.advance(seconds: 900)
+        try expectCorrection(world, on: 1, "after a refusal")
+    }
+
     @Test("it is corrected under the token that took another one's place")
     func replacedToken() throws {
         let world = try shown()
