@@ -96,7 +96,8 @@ final class Settlement: RunPart {
             order.recordReached(push)
             if job.isForPlayer, let token = push.delivery.token { job.reached.append(token) }
         case .refused, .gone, .quarantined: job.isRefused = true
-        case .expired, .superseded, .cancelled, .damaged, .held: break
+        case .superseded: if verdict.endsOlder { order.recordReached(push) }
+        case .expired, .cancelled, .damaged, .held: break
         }
         order.settle(push)
     }

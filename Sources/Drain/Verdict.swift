@@ -1,3 +1,4 @@
+import Spool
 import Turnstone
 import Unix
 
@@ -45,6 +46,12 @@ extension Verdict {
     static func superseded(_ reason: String) -> Verdict {
         Verdict(status: nil, reason: reason, meaning: .settled(.superseded))
     }
+
+    /// The device cannot show it. It only ends older messages of its series.
+    static let unsuitable = superseded(Series.unsuitable)
+
+    /// Whether older messages of the push's series end on the device, though it was not sent.
+    var endsOlder: Bool { reason == Series.unsuitable }
 
     /// Whether this verdict counts if another user of the device has the other verdict and neither gets the
     /// push now. A verdict that may still send the push comes first, the sooner the better, then one that

@@ -14,6 +14,9 @@ struct AcceptedMessage {
     let now: Timestamp
     /// The push services that this installation can reach.
     let services: PushServiceSet
+    /// The push services in whose queues older messages of its series wait. Devices that cannot show it get it
+    /// nevertheless: nothing is sent to them, but it ends the older ones.
+    let ending: PushServiceSet
 
     /// The deliveries to a user's devices, or to one of them.
     ///
@@ -57,7 +60,12 @@ struct AcceptedMessage {
 
     /// Whether the message may be pushed to a device.
     func takes(_ device: Device) -> Bool {
-        device.takesMessages(by: services) && message.push.suits(device.platform.service)
+        device.takesMessages(by: services) && concerns(device.platform.service)
+    }
+
+    /// Whether a service's devices can do anything with it, or it ends older messages for them.
+    func concerns(_ service: PushService) -> Bool {
+        message.push.suits(service) || ending.contains(service)
     }
 
     /// Those of a user's devices that the message may go to, by the audience index. Nothing else is known
@@ -83,7 +91,6 @@ struct AcceptedMessage {
 
     func isSkipped(_ device: Device) -> Bool {
         device.isSkipped(by: services)
-            || device.takesMessages(by: services)
-                && !message.push.suits(device.platform.service)
+            || device.takesMessages(by: services) && !concerns(device.platform.service)
     }
 }

@@ -94,13 +94,16 @@ package struct Outbox {
         record.throttle = message.throttle
         record.fingerprint = fingerprint
         record.receipts = try spools.receiptsStart(notBefore: message.sendAfter, at: now).json
+        let order = spools.nextOrder()
+        let series = try series(of: message, audience, order)
         let accepted = AcceptedMessage(
-            message: message, selection: audience.selection, now: now, services: state.services)
+            message: message, selection: audience.selection, now: now, services: state.services,
+            ending: try servicesWithOlder(than: message, series))
         var recipients = try Recipients(audience, accepted, state: state)
         var prepared: PreparedNotification?
         if try recipients.hasNext() {
             prepared = try spools.prepare(
-                try notification(message, id: id, audience), to: &recipients,
+                notification(message, id: id, audience, order, series), to: &recipients,
                 notBefore: message.sendAfter.map { .requested($0) }, since: erasures)
             try prepared?.makeFindable()
         } else if let failure = recipients.missed.first {
@@ -164,31 +167,50 @@ package struct Outbox {
     }
 
     private func notification(
-        _ message: Message, id: String, _ audience: ResolvedAudience
-    ) throws(Failure) -> Notification {
-        let user = audience.onlyUser
+        _ message: Message, id: String, _ audience: ResolvedAudience, _ order: Int64,
+        _ series: Series?
+    ) -> Notification {
         var notification = Notification(
-            id: id, user: user, accepted: now, expires: message.expires, push: message.push)
+            id: id, user: audience.onlyUser, accepted: now, expires: message.expires,
+            push: message.push)
         notification.kind = message.kind
         notification.audience = audience.selection.isOpen ? nil : audience.selection.json
-        let order = spools.nextOrder()
         notification.order = order
+        notification.series = series
         notification.badge = message.badge
         notification.notBefore = message.sendAfter
         notification.delayed = message.delayed
         notification.life = message.life
         notification.throttle = message.throttle
         notification.hasOwnExpiration = message.hasOwnExpiration
-        guard message.subject != nil || message.push.collapseID != nil else { return notification }
+        return notification
+    }
+
+    private func series(
+        of message: Message, _ audience: ResolvedAudience, _ order: Int64
+    ) throws(Failure) -> Series? {
+        guard message.subject != nil || message.push.collapseID != nil else { return nil }
         // If the user shares a device, messages to other users count too.
-        let scope = try user.flatMap { (user) throws(Failure) -> UserID? in
+        let scope = try audience.onlyUser.flatMap { (user) throws(Failure) -> UserID? in
             let document = try state.users[user].read() ?? User()
             return try state.registry.sharesDevice(of: document, user)
                 ? nil : document.formerID ?? user
         }
-        notification.series = message.series(
-            of: scope, now: now, accepted: order)
-        return notification
+        return message.series(of: scope, now: now, accepted: order)
+    }
+
+    /// The push services whose devices cannot show a message, and in whose queues older ones of its series
+    /// wait.
+    private func servicesWithOlder(
+        than message: Message, _ series: Series?
+    ) throws(Failure) -> PushServiceSet {
+        let type = message.push.type
+        guard let series, type == .alert || type == .background else { return PushServiceSet([]) }
+        var found: [PushService] = []
+        for service in PushService.all where !message.push.suits(service) {
+            if try spools.awaits(series, from: service) { found.append(service) }
+        }
+        return PushServiceSet(found)
     }
 }
 

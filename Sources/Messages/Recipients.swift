@@ -120,8 +120,7 @@ struct Recipients: DeliverySource {
             skip(raw.token, raw.service)
             return []
         }
-        let content = message.message.push
-        guard content.suits(raw.service) else {
+        guard message.concerns(raw.service) else {
             skip(raw.token, raw.service)
             return []
         }

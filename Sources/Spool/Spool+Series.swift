@@ -184,8 +184,8 @@ extension Spool {
 }
 
 extension Intake {
-    /// The ids in receipts (``DeviceToken/publicID``) of the devices that a notification has reached or may
-    /// have reached. Call ``ReceiptLog/write()`` first: lines that were only appended are not found.
+    /// The ids in receipts (``DeviceToken/publicID``) of the devices that a notification has reached, may have
+    /// reached, or would have reached if they could show it. Call ``ReceiptLog/write()`` first: lines that were only appended are not found.
     @export(interface)
     package func devicesReached(by mark: SeriesMark) throws(Failure) -> [String] {
         guard let receipts = mark.receipts else { return [] }
@@ -195,7 +195,8 @@ extension Intake {
             let outcome = line["outcome"]?.string
             // Held messages are sent after the notification itself is finished.
             if outcome == Outcome.held.rawValue { isHeld = true }
-            let isReached = outcome == Outcome.accepted.rawValue
+            let isReached =
+                outcome == Outcome.accepted.rawValue || line["reason"] == .string(Series.unsuitable)
             let isInDoubt = outcome != nil && line["in_doubt"]?.bool == true
             if isReached || isInDoubt, let device = line["device_id"]?.string {
                 devices.append(device)

@@ -153,6 +153,51 @@ import Turnstone
         #expect(try world.document(1)["badge"] == 1, "the message reached nobody")
     }
 
+    @Test(
+        "a clear ends a request that waits for a browser, though a browser cannot be sent a clear",
+        arguments: [true, false], [true, false])
+    func clearedForBrowsers(isHeld: Bool, isByName: Bool) throws {
+        let world = try World.withAllServices()
+        try world.registerAllKinds(of: 1)
+        let audience: JSONObject =
+            isByName
+            ? ["users": ["1"]] : ["devices": [.string(try world.browserToken(of: 1))]]
+        if isHeld {
+            try world.change("1") {
+                $0.preferences.mutedUntil = Timestamp(milliseconds: world.now) + .minutes(30)
+            }
+        } else {
+            try world.simulator.perform(["do": "web-fault", "status": 503, "count": 1])
+        }
+        var request = audience
+        request["title"] = "Approve?"
+        request["subject"] = "approval 1"
+        let first = try world.sent(request)
+        try world.run("deliver")
+        try world.advance(seconds: 60)
+        var clear = audience
+        clear["push_type"] = "background"
+        clear["content_available"] = true
+        clear["subject"] = "approval 1"
+        let second = try world.sent(clear)
+        for _ in 0..<3 {
+            try world.run("deliver")
+            try world.advance(seconds: 2400)
+        }
+        #expect(try world.accepted()["web"] == 0)
+        // The other devices' requests were held as well.
+        let replaced = isHeld && isByName ? 3 : 1
+        for (id, reason, count) in [(first, "newer", replaced), (second, "unsuitable", 1)] {
+            let report = try world.report(id)
+            #expect(report["state"] == "done")
+            let devices = report["devices"]?.array?.compactMap(\.object) ?? []
+            #expect(devices.filter { $0["reason"] == .string(reason) }.count == count, "\(report)")
+        }
+        #expect(world.spooled().isEmpty)
+        // Where nothing waits, a browser is skipped.
+        #expect(try world.report(world.sent(clear))["counts"]?.object?["skipped"] == 1)
+    }
+
     @Test func deadDevicesAreRemoved() throws {
         let world = try World.withAllServices()
         let browser = try world.registerAllKinds(of: 1)

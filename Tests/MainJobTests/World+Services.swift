@@ -26,6 +26,15 @@ extension World {
         return browser["id"]?.string ?? ""
     }
 
+    /// The token of a player's browser.
+    func browserToken(of player: Int64) throws -> String {
+        let devices = try document(player)["devices"]?.array?.compactMap(\.object) ?? []
+        guard let token = devices.first(where: { $0["platform"] == "web" })?["token"]?.string else {
+            throw TestFailure("player \(player) has no browser")
+        }
+        return token
+    }
+
     private func registerDevice(_ members: JSONObject, of player: Int64) throws {
         var body = members
         body["user_id"] = .string("\(player)")
