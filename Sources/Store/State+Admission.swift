@@ -67,6 +67,38 @@ extension State {
         }
     }
 
+    /// Counts a registration that makes new documents, and refuses it if the user made too many: each of them
+    /// stays on the disk until a later cycle's clean-up.
+    ///
+    /// - Throws: too many if the user registered more than `NEW_TOKENS_PER_HOUR` tokens, Live Activities and
+    ///   sessions that nobody had registered.
+    @export(interface)
+    package func admit(_ registration: Registration, by user: UserID) throws(Failure) {
+        let perHour = try variables.number("NEW_TOKENS_PER_HOUR", standard: 600, in: 0...1_000_000)
+        guard perHour > 0, try isNew(registration) else { return }
+        let file = "registrations.limit"
+        var pause: Int64 = 0
+        do throws(SystemError) {
+            pause = try count(
+                user.text, in: file, distance: 3_600_000_000 / Int64(perHour), burst: 3600)
+        } catch { UnusableFiles.record("\(folder)/\(file)", error.errno.name) }
+        guard pause == 0 else {
+            throw .refused(
+                .tooMany(seconds: Int(pause)),
+                "too many new devices and Live Activities of this user; try again in \(pause) s")
+        }
+    }
+
+    private func isNew(_ registration: Registration) throws(Failure) -> Bool {
+        for key in IndexKey.all(registration.token, registration.kind) {
+            let path = key.document(in: self).path
+            if try systemCalls({ () throws(SystemError) in try !Files.exists(path) }) {
+                return true
+            }
+        }
+        return false
+    }
+
     /// Counts a request.
     ///
     /// - Parameters:

@@ -82,6 +82,46 @@ import Turnstone
         }
     }
 
+    @Test("a user registers so many new tokens, and any number of known ones")
+    func newTokens() throws {
+        let installation = try Endpoint.installation(
+            environment: ["NEW_TOKENS_PER_HOUR": "3", "DEVICES_PER_USER": "2"])
+        func status(_ number: Int, user: String, activity: String? = nil) throws -> Int {
+            let token = String(repeating: "0", count: 60) + String(1000 + number)
+            var body: JSONObject = ["token": .string(token), "tokenType": "device"]
+            if let activity {
+                body["tokenType"] = "live_activity"
+                body["activityId"] = .string(activity)
+            } else if number > 1 {
+                let previous = String(repeating: "0", count: 60) + String(999 + number)
+                body["previousToken"] = .string(previous)
+            }
+            let event: JSONObject = [
+                "method": "POST", "path": "/api/push/register",
+                "headers": ["Authorization": .string("Bearer \(Self.token(of: user))")],
+                "body": .object(body),
+            ]
+            let ended = try Programs.run(
+                "push-register",
+                stdin: String(decoding: JSON.text(.object(event)), as: UTF8.self),
+                environment: installation.environment)
+            let answer = try Answer(event: ended.stdout)
+            if answer.status == 429 {
+                let pause = try #require(answer.headers["retry-after"].flatMap(Int.init))
+                #expect((1...1200).contains(pause))
+            }
+            return answer.status
+        }
+        #expect(try status(1, user: "ann") == 200)
+        #expect(try status(2, user: "ann") == 200)
+        for _ in 0..<3 { #expect(try status(2, user: "ann") == 200) }
+        #expect(try status(3, user: "ann", activity: "game") == 200)
+        #expect(try status(4, user: "ann") == 429)
+        #expect(try status(5, user: "ann", activity: "another") == 429)
+        #expect(try status(2, user: "ann") == 200)
+        #expect(try status(6, user: "bob") == 200)
+    }
+
     @Test("of 64 requests at once no more pass than may")
     func crowd() throws {
         let installation = try Endpoint.installation(

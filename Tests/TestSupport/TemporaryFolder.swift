@@ -48,7 +48,7 @@ package final class TemporaryFolder: Sendable {
         for case let name as String in FileManager.default.enumerator(atPath: path) ?? .init() {
             var isFolder: ObjCBool = false
             guard FileManager.default.fileExists(atPath: "\(path)/\(name)", isDirectory: &isFolder),
-                !isFolder.boolValue, name != "requests.limit"
+                !isFolder.boolValue, !["requests.limit", "registrations.limit"].contains(name)
             else { continue }
             files[name] = read(name) ?? []
         }

@@ -8,7 +8,8 @@
 //         DELETE: the path has the token or the id
 //   out   200 {"status": "registered", "id"} or {"status": "unregistered"}
 //   else  400 malformed, 401 unknown key, 403 another user's key, 404 not this player's device,
-//         409 the player has as many devices as allowed, 422 an unknown push service, 503 the store is busy
+//         409 the player has as many devices as allowed, 422 an unknown push service, 429 too many requests or
+//         new devices, 503 the store is busy
 
 import Edge
 import Store
@@ -25,6 +26,7 @@ serve(
         guard player == caller else {
             throw .refused(.forbidden, "this key belongs to another user")
         }
+        try state.admit(registration, by: UserID(player))
         let device = try state.registry.bind(registration, to: player, at: request.time)
         Log().registered(registration.token, of: UserID(player))
         return .ok(["status": "registered", "id": .string(device.id)])

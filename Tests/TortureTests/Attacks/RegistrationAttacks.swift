@@ -10,7 +10,8 @@ extension Attacks {
         @Test(
             "a user has so many devices, Live Activities and keys and no more", arguments: Door.all)
         func quotas(door: Door) throws {
-            let installation = try Installation(door, ["CALLER_REQUESTS_PER_MINUTE": "0"])
+            let installation = try Installation(
+                door, ["CALLER_REQUESTS_PER_MINUTE": "0", "NEW_TOKENS_PER_HOUR": "0"])
             // By events all of them; through nginx what shows that it is the same.
             let isAll = Length.isLong && door == .events
             let counts = isAll ? (3001, 100, 100) : (55, 25, 25)

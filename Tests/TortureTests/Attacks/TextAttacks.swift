@@ -15,7 +15,8 @@ extension Attacks {
         @Test("no number in a body or a token ends a program", arguments: Door.all)
         func numberLimits(door: Door) throws {
             let row = AttackRow("numbers at the limits in bodies and tokens", through: door)
-            let installation = try Installation(door, ["CALLER_REQUESTS_PER_MINUTE": "0"])
+            let installation = try Installation(
+                door, ["CALLER_REQUESTS_PER_MINUTE": "0", "NEW_TOKENS_PER_HOUR": "0"])
             try installation.register(tokens(1...1)[0], of: "ann")
             try installation.registerActivity(tokens(1...1, "a")[0], "a", session: "s", of: "ann")
             var asked = 0
@@ -120,7 +121,8 @@ extension Attacks {
         func forgedLines(door: Door) throws {
             let row = AttackRow(
                 "names and texts with line ends and escape sequences", through: door)
-            let installation = try Installation(door, ["CALLER_REQUESTS_PER_MINUTE": "0"])
+            let installation = try Installation(
+                door, ["CALLER_REQUESTS_PER_MINUTE": "0", "NEW_TOKENS_PER_HOUR": "0"])
             let forged = "register: registered user=\"eve\""
             let text = "x\n\(forged) \u{1b}[2J\u{9b}2J\r\(forged)\u{2028}\u{85}\(forged)"
             let texts = [text, "\u{1b}]0;x\u{7}\n\(forged)", "\r\n\(forged)\r\n"]
