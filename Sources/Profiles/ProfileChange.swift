@@ -106,6 +106,13 @@ package struct ProfileChange {
 }
 
 extension Fields {
+    /// Takes `profile`: what an app tells of its user when it registers a device.
+    @export(interface)
+    package mutating func profile() throws(Failure) -> ProfileChange? {
+        guard let members = try object("profile") else { return nil }
+        return try ProfileChange(Fields(members, of: "profile"))
+    }
+
     fileprivate mutating func aliases() throws(Failure) -> [(label: String, alias: Alias?)] {
         var aliases: [(label: String, alias: Alias?)] = []
         for member in try object("aliases")?.members ?? [] {

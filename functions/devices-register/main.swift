@@ -1,14 +1,17 @@
 // POST /api/devices/register: registers a device for the caller alone.
 //
-//   in    a JSON Web Token, {"deviceToken", "platform": "ios" or "android", "deviceName"?, "appVersion"?};
-//         with "platform": "web", "subscription" instead of the token
+//   in    a JSON Web Token, {"deviceToken", "platform": "ios" or "android", "deviceName"?, "appVersion"?,
+//         "model"?, "os"?, "profile"?: as for PATCH /api/profile}; with "platform": "web", "subscription"
+//         instead of the token
 //   out   200 {"success": true, "message",
 //         "data": {"id", "platform", "deviceName", "createdAt", "updatedAt"}}
 //   else  400 malformed, 401 unknown caller, 403 by cookie from another site, 409 the user has
-//         as many devices as allowed, 422 an unknown push service, 503 the store is busy
+//         as many devices as allowed, 422 an unknown push service, 429 too many requests or new devices, 503 the
+//         store is busy
 
 import Callers
 import Edge
+import Profiles
 import Store
 import Turnstone
 
@@ -17,9 +20,12 @@ serve(
         let caller = try request.user()
         var fields = try request.fields()
         let registration = try registration(&fields, request.variables)
-        let device = try State(request.variables, admitting: caller).registry.claim(
-            registration, for: caller, at: request.time)
+        let profile = try fields.profile()
+        let state = try State(request.variables, admitting: caller)
+        try state.admit(registration, by: caller)
+        let device = try state.registry.claim(registration, for: caller, at: request.time)
         Log().registered(registration.token, of: caller)
+        if let profile { _ = try state.change(caller, by: profile, as: request) }
         return .ok([
             "success": true, "message": "Device token registered successfully",
             "data": device.listing,
@@ -48,6 +54,8 @@ func registration(
     registration.platform = platform
     registration.name = try fields.optionalText("deviceName", atMost: 256)
     registration.appVersion = try fields.optionalText("appVersion", atMost: 256)
+    registration.model = try fields.optionalText("model", atMost: 128)
+    registration.system = try fields.optionalText("os", atMost: 128)
     return registration
 }
 

@@ -1,7 +1,7 @@
 // GET /api/profile: what is known of the caller, by which the backend chooses the recipients of messages.
 // PATCH /api/profile: changes the members that the request names; null removes.
 //
-//   in    a JSON Web Token
+//   in    a JSON Web Token, or a player's API key
 //         PATCH {"aliases"?: {LABEL: ID}, "tags"?: {NAME: text or number}, "language"?, "timeZone"?,
 //         "country"?, "firstSession"?, "lastSession"?, "sessionCount"?, "session"?: true, "devices"?: {ID:
 //         {"appVersion"?, "model"?, "os"?, "enabled"?}}}, If-Match?
@@ -19,21 +19,15 @@ import Turnstone
 serve(
     Route("GET", "/api/profile") { (request) throws(Failure) in
         let state = try State(request.variables)
-        let user = try caller(request, state)
+        let user = try state.caller(of: request)
         return answer(try state.users[user].read() ?? User())
     },
     Route("PATCH", "/api/profile") { (request) throws(Failure) in
         let state = try State(request.variables)
-        let user = try caller(request, state)
+        let user = try state.caller(of: request)
         let change = try ProfileChange(request.fields())
         return answer(try state.change(user, by: change, as: request))
     })
-
-func caller(_ request: Request, _ state: State) throws(Failure) -> UserID {
-    let user = try request.user()
-    try state.admit(user)
-    return user
-}
 
 func answer(_ document: User) -> Response {
     var profile = document.profile.listing.object ?? [:]

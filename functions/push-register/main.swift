@@ -1,16 +1,18 @@
 // POST /api/push/register: registers a token of a device or a Live Activity for the caller alone.
 //
 //   in    a JSON Web Token, {"token", "tokenType": "device", "live_activity" or "live_activity_start",
-//         "platform"?, "environment"?, "previousToken"?}; a live_activity has "activityId" or "sessionId" or
-//         both, a live_activity_start "attributesType"; with "platform": "web", "subscription" and
-//         "previousSubscription"? instead of the tokens
+//         "platform"?, "environment"?, "previousToken"?, "appVersion"?, "model"?, "os"?, "profile"?: as for
+//         PATCH /api/profile}; a live_activity has "activityId" or "sessionId" or both, a live_activity_start
+//         "attributesType"; with "platform": "web", "subscription" and "previousSubscription"? instead of the
+//         tokens
 //   out   200 {"success": true, "id"}
 //   else  400 malformed, 401 unknown caller, 403 by cookie from another site, 409 the user has as many
-//         tokens as allowed, or the activityId is another user's, 422 an unknown push service, 503 the store
-//         is busy
+//         tokens as allowed, or the activityId is another user's, 422 an unknown push service, 429 too many
+//         requests or new tokens, 503 the store is busy
 
 import Callers
 import Edge
+import Profiles
 import Queueing
 import Spool
 import Store
@@ -21,12 +23,15 @@ serve(
         let caller = try request.user()
         var fields = try request.fields()
         let registration = try registration(&fields, request.variables)
+        let profile = try fields.profile()
         let state = try State(request.variables, admitting: caller)
+        try state.admit(registration, by: caller)
         let spools = state.spools
         let device = try state.registry.claim(registration, for: caller, at: request.time) {
             (carrier, device) throws(Failure) in try spools.isMissed(carrier, by: device.ids)
         }
         Log().registered(registration.token, of: caller)
+        if let profile { _ = try state.change(caller, by: profile, as: request) }
         return .ok(["success": true, "id": .string(device.id)])
     })
 
@@ -44,6 +49,9 @@ func registration(
     registration.platform = platform
     registration.environment = try fields.environment(on: platform)
     registration.previous = try previous(&fields, on: platform)
+    registration.appVersion = try fields.optionalText("appVersion", atMost: 256)
+    registration.model = try fields.optionalText("model", atMost: 128)
+    registration.system = try fields.optionalText("os", atMost: 128)
     return registration
 }
 
