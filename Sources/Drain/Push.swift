@@ -120,7 +120,7 @@ package final class Push {
     }
 
     /// The language of its text, if the message has texts in several.
-    var language: LanguageTag? {
+    package var language: LanguageTag? {
         own == nil ? variant?.language ?? job.language : nil
     }
 

@@ -3,8 +3,12 @@ import Turnstone
 extension WebNotification {
     /// The members of a notification that shows what a push shows on a phone.
     ///
-    /// - Parameter home: where a click leads if the payload does not say.
-    static func members(of content: PushContent, badge: Int64?, home: String) -> JSONObject {
+    /// - Parameters:
+    ///   - language: the language of its text, if it is known.
+    ///   - home: where a click leads if the payload does not say.
+    static func members(
+        of content: PushContent, badge: Int64?, in language: LanguageTag?, home: String
+    ) -> JSONObject {
         let payload = content.payload
         let alert = payload.aps["alert"]
         let title = alert?.object?["title"]?.string
@@ -17,7 +21,10 @@ extension WebNotification {
             members["title"] = .string(texts.removeFirst())
         }
         if !texts.isEmpty { members["body"] = .string(texts.joined(separator: "\n")) }
-        members["navigate"] = .string(address(in: payload) ?? home)
+        members["lang"] = language.map { .string($0.text) }
+        members["navigate"] = .string(address(in: payload, ["web_url", "url"]) ?? home)
+        let image = address(in: payload, ["image"])
+        members["image"] = image.map { .string($0) }
         members["tag"] = content.collapseID.map { .string($0) }
         members["app_badge"] = (badge ?? payload.badge).map { .integer(max(0, $0)) }
         // Without a sound, or as a passive alert, it is silent on a phone, too.
@@ -25,6 +32,7 @@ extension WebNotification {
         if isPassive || payload.aps["sound"] == nil { members["silent"] = true }
         var data = payload.members
         data["aps"] = nil
+        if image != nil { data["image"] = nil }
         if !data.members.isEmpty { members["data"] = .object(data) }
         return members
     }
@@ -34,8 +42,8 @@ extension WebNotification {
         return text
     }
 
-    private static func address(in payload: Payload) -> String? {
-        for name in ["web_url", "url"] {
+    private static func address(in payload: Payload, _ names: [String]) -> String? {
+        for name in names {
             if let text = payload[name]?.string, isSecureURL(text) { return text }
         }
         return nil

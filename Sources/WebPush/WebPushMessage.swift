@@ -12,7 +12,7 @@ package struct WebPushMessage: Equatable, Sendable {
     /// Whether the text was cut to make the message fit.
     package let isShortened: Bool
 
-    /// The cause of the failure of ``init(_:badge:overrides:home:limit:)`` for a push that shows nothing.
+    /// The cause of the failure of ``init(_:badge:in:overrides:home:limit:)`` for a push that shows nothing.
     package static let notShown = "NotShown"
 
     /// Translates a push. `subtitle` and `body` of the alert become the body; without a title, the first text
@@ -20,6 +20,7 @@ package struct WebPushMessage: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - badge: the device's own badge; `nil` for the payload's.
+    ///   - language: the language of its text, if it is known.
     ///   - overrides: the object `web` of the request: members of the notification that replace ours.
     ///   - home: where a click leads if neither `web_url` nor `url` in the payload is an absolute https URL.
     ///   - limit: the largest number of bytes.
@@ -27,10 +28,11 @@ package struct WebPushMessage: Equatable, Sendable {
     ///   must not be sent to any browser, which would take the user's permission back, and the subscription
     ///   stays. The cause is `PayloadTooLarge` if the message does not fit without its text either.
     package init(
-        _ content: PushContent, badge: Int64? = nil, overrides: JSONObject? = nil, home: String,
-        limit: Int = MessageEncryption.messageLimit
+        _ content: PushContent, badge: Int64? = nil, in language: LanguageTag? = nil,
+        overrides: JSONObject? = nil, home: String, limit: Int = MessageEncryption.messageLimit
     ) throws(Failure) {
-        var notification = WebNotification.members(of: content, badge: badge, home: home)
+        var notification = WebNotification.members(
+            of: content, badge: badge, in: language, home: home)
         if let overrides {
             try WebNotification.check(overrides)
             for member in overrides.members {

@@ -212,6 +212,42 @@ import Turnstone
         #expect(try world.document(1)["devices"]?.array?.count == 1)
     }
 
+    @Test(
+        "devices that are all gone alike stay until the service has accepted a push",
+        arguments: ["fcm", "web"])
+    func allGone(service: String) throws {
+        let world = try World.withAllServices()
+        let platform = service == "fcm" ? "android" : "web"
+        for player in Int64(1)...20 {
+            let browser = try world.registerAllKinds(of: player, Int(player))
+            try world.simulator.perform(
+                service == "web"
+                    ? ["do": "web-gone", "id": .string(browser)]
+                    : [
+                        "do": "fcm-token", "token": .string("\(World.androidToken)\(player)"),
+                        "is": "gone",
+                    ])
+        }
+        func left() throws -> Int {
+            try (Int64(1)...20).count { player in
+                let devices = try world.document(player)["devices"]?.array ?? []
+                return devices.contains { $0.object?["platform"] == .string(platform) }
+            }
+        }
+        let users = (1...20).map { JSONValue.string("\($0)") }
+        let id = try world.sent(["users": .array(users), "title": "Lunch"])
+        try world.run("deliver")
+        #expect(try world.report(id)["counts"] == ["accepted": 40, "gone": 20])
+        #expect(try left() == 20)
+        // Another user's device shows that the settings are right.
+        try world.registerAllKinds(of: 21, 21)
+        _ = try world.sent(["users": ["21"], "title": "Lunch"])
+        try world.run("deliver")
+        _ = try world.sent(["users": .array(users), "title": "Dinner"])
+        try world.run("deliver")
+        #expect(try left() == 0)
+    }
+
     @Test func aLostAnswerRepeatsAMessageThatReplacesTheFirst() throws {
         let world = try World.withAllServices()
         try world.registerAllKinds(of: 1)

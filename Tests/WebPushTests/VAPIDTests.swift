@@ -95,6 +95,27 @@ import WebPushCredentials
         #expect((second.header == first.header) == isKept)
     }
 
+    @Test("a hundred at once make one key, and one token for each push service")
+    func atOnceOneToken() async throws {
+        let folder = folder.path
+        let moment = now
+        let headers = try await atOnce(100) { number in
+            var variables = try WebPushSettingsTests.variables([
+                "VAPID_SUBJECT": "mailto:push@example.org"
+            ])
+            variables.offer("TURNSTONE_STATE", folder)
+            let settings = try #require(try WebPushSettings(variables))
+            let state = try State(variables)
+            return try state.vapidToken(
+                settings, key: state.vapidKey(settings),
+                origin: "https://push\(number % 3).example.net", rejected: nil, now: moment
+            ).header
+        }
+        #expect(Set(headers).count == 3)
+        let keys = headers.compactMap { $0.split(separator: " ").last }
+        #expect(Set(keys).count == 1)
+    }
+
     @Test func anotherOriginSubjectOrKeyHasAnotherToken() throws {
         let (state, settings) = (try state(), try settings())
         let key = try state.vapidKey(settings)

@@ -93,6 +93,25 @@ import Turnstone
         #expect(shown["navigate"]?.string == navigate)
     }
 
+    @Test("a picture must be at a secure address, and is not sent twice")
+    func picture() throws {
+        for (address, isShown) in [("https://a.b/c.png", true), ("http://a.b/c.png", false)] {
+            let data: JSONObject = ["image": .string(address)]
+            let shown = try notification(
+                WebPushMessage(content(["alert": "x"], data: data), home: home))
+            #expect(shown["image"]?.string == (isShown ? address : nil))
+            #expect(shown["data"] == (isShown ? nil : .object(data)))
+        }
+    }
+
+    @Test func theLanguageOfTheTextIsNamed() throws {
+        let push = content(["alert": "x"])
+        #expect(try notification(WebPushMessage(push, home: home))["lang"] == nil)
+        let tag = try #require(LanguageTag("pt-BR"))
+        let shown = try notification(WebPushMessage(push, in: tag, home: home))
+        #expect(shown["lang"] == "pt-BR")
+    }
+
     @Test(arguments: [
         ("passive" as String?, 10, Urgency.low), ("active", 5, .normal),
         ("time-sensitive", 5, .high), ("critical", 1, .high), (nil, 10, .normal), (nil, 5, .low),

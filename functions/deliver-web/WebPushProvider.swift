@@ -70,7 +70,7 @@ final class WebPushProvider: GatewayProvider {
     private func message(of push: Push) throws(Failure) -> WebPushMessage {
         try push.encoded { () throws(Failure) in
             try WebPushMessage(
-                push.content, badge: push.delivery.badge.map { Int64($0) },
+                push.content, badge: push.delivery.badge.map { Int64($0) }, in: push.language,
                 overrides: push.content.overrides.web, home: configured.home)
         }
     }
