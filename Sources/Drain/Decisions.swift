@@ -94,10 +94,10 @@ final class Decisions: RunPart {
             return .early(moment - now)
         }
         let verdict = try chooseUser(push)
-        if verdict == nil {
+        if verdict == nil || verdict?.heldFor != nil {
             guard push.job.notification.push.suits(spool.service) else { return .unsuitable }
-            try translate(push)
         }
+        if verdict == nil { try translate(push) }
         guard let user = try documents.user(of: push), push.job.notification.isMessage else {
             return verdict
         }

@@ -53,9 +53,21 @@ final class LastDocuments: RunPart {
         return verdict
     }
 
-    /// The ids, other than these, by which users who have the token know its device.
+    /// The ids, other than these, by which users who have the token know its device. A document that cannot
+    /// be used names none: it must not hold up this user's messages.
     func otherIDs(of token: DeviceToken, than known: [String]) throws(Failure) -> [String] {
-        try state.registry.deviceIDs(of: token).filter { !known.contains($0) }
+        do throws(Failure) {
+            return try state.registry.deviceIDs(of: token).filter { !known.contains($0) }
+        } catch {
+            guard error.isDocumentSpecific else { throw error }
+            error.recordFile()
+            return []
+        }
+    }
+
+    /// All ids by which a device is known, first the user's own.
+    func phoneIDs(of device: Device) throws(Failure) -> [String] {
+        try device.ids + otherIDs(of: device.token, than: device.ids)
     }
 
     private func document(of id: UserID) -> StoredDocument<User> {

@@ -43,7 +43,7 @@ final class Releases: RunPart {
         }
         guard !messages.isEmpty else { return .superseded("released") }
         // Two releases to one device could arrive in any order.
-        guard !order.isBringing(to: device) else { return .soon }
+        guard try !order.isBringing(toAnyOf: documents.phoneIDs(of: device)) else { return .soon }
         if let verdict = try keepBack(some: &messages, of: push, device, user, document) {
             return verdict
         }
@@ -166,6 +166,9 @@ final class Releases: RunPart {
             ? [] : Set(try spool.missing(among: messages.map { $0.id }))
         var fates: [Fate] = []
         var kept: [Series] = []
+        let ids =
+            messages.contains { $0.notification.series != nil }
+            ? try documents.phoneIDs(of: device) : []
         // Those that have been replaced by messages outside of this release.
         var taken: [Series] = []
         for message in messages.reversed() {
@@ -200,7 +203,7 @@ final class Releases: RunPart {
                     kept.contains { $0.replaces(series) }
                     || taken.contains { $0.keys == series.keys }
                 // To ask takes long, and of hundreds of one series only the newest has to.
-                let newer = isReplaced ? .taken : try order.newer(than: series, on: device)
+                let newer = isReplaced ? .taken : try order.newer(than: series, onAnyOf: ids)
                 if case .taken = newer {
                     fate = Fate(outcome: .superseded, reason: "newer")
                     if !isReplaced { taken.append(series) }

@@ -117,7 +117,22 @@ final class SeriesOrder: RunPart {
     /// Returns a verdict if the device has accepted a newer state of the same thing, or may soon accept one.
     func overtaken(_ push: Push) throws(Failure) -> Verdict? {
         guard let series = push.job.series, let device = push.device else { return nil }
-        let ids = try phoneIDs(of: push, in: series)
+        let ids = push.receiverIDs
+        if let verdict = try overtaken(push, series, on: ids, device) { return verdict }
+        // Other users of the phone may know it by other ids. To look for them takes longer, so that is done
+        // only if there is something newer.
+        guard let token = push.delivery.token,
+            isBringing(newerThan: series)
+                || push.job.groups.contains(where: { $0.hasNewer(than: series.order) })
+        else { return nil }
+        let others = try documents.otherIDs(of: token, than: ids)
+        return others.isEmpty ? nil : try overtaken(push, series, on: others, device)
+    }
+
+    /// - Parameter ids: some of the ids under which the receiving device appears in receipts.
+    private func overtaken(
+        _ push: Push, _ series: Series, on ids: [String], _ device: String
+    ) throws(Failure) -> Verdict? {
         for group in push.job.groups {
             for id in ids {
                 if let newest = group.newest(on: id), newest > series.order {
@@ -145,30 +160,29 @@ final class SeriesOrder: RunPart {
         return nil
     }
 
-    /// All ids under which the receiving device appears in receipts. Other users of the phone may know it by
-    /// other ids, which matter, and are looked up, only if there is something newer in the series.
-    private func phoneIDs(of push: Push, in series: Series) throws(Failure) -> [String] {
-        let ids = push.receiverIDs
-        guard let token = push.delivery.token,
-            !bringing.isEmpty
-                || push.job.groups.contains(where: { $0.hasNewer(than: series.order) })
-        else { return ids }
-        return try ids + documents.otherIDs(of: token, than: ids)
-    }
-
-    /// Whether the push's user does not want a notification now.
+    /// Whether the user of a newer notification, who may be another one than the push's, does not want it now.
     private func isHeldBack(_ notification: Notification, from push: Push) throws(Failure) -> Bool {
-        guard let user = try documents.user(of: push) else { return false }
+        let known =
+            if let other = notification.user {
+                try documents.present(other)
+            } else {
+                try documents.user(of: push)
+            }
+        guard let user = known else { return false }
         return try documents.passage(of: notification, by: documents.user(user)) != .free
     }
 
     // MARK: Releases
 
-    /// Whether a release is under way to a device.
-    func isBringing(to device: Device) -> Bool { bringing[device.id] != nil }
+    /// Whether a release is under way to a device that has one of these ids.
+    func isBringing(toAnyOf ids: [String]) -> Bool { ids.contains { bringing[$0] != nil } }
 
     private func isBringing(newerThan series: Series, to device: String) -> Bool {
         bringing[device]?.contains { $0.replaces(series) } == true
+    }
+
+    private func isBringing(newerThan series: Series) -> Bool {
+        bringing.values.contains { $0.contains { $0.replaces(series) } }
     }
 
     /// Records what a release brings while it is under way.
@@ -193,10 +207,10 @@ final class SeriesOrder: RunPart {
 
     /// The state, by the receipts and the spool, of notifications of a series that are newer than a held
     /// message; `nil` if the device has none and expects none.
-    func newer(than series: Series, on device: Device) throws(Failure) -> Newer? {
+    ///
+    /// - Parameter ids: all ids of the device: ``LastDocuments/phoneIDs(of:)``.
+    func newer(than series: Series, onAnyOf ids: [String]) throws(Failure) -> Newer? {
         let marks = try spool.marks(of: series).filter { $0.order > series.order }
-        guard !marks.isEmpty || !bringing.isEmpty else { return nil }
-        let ids = try device.ids + documents.otherIDs(of: device.token, than: device.ids)
         var pause: Interval?
         if ids.contains(where: { isBringing(newerThan: series, to: $0) }) { pause = .seconds(1) }
         for mark in marks {

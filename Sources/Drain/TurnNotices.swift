@@ -144,21 +144,26 @@ final class TurnNotices: RunPart {
         guard let user = job.notification.user else { return }
         if let turns = job.notification.turns {
             try recordNotice(turns, of: job, isOver: isOver)
-        } else if job.notification.cargo == .turnBadge, job.changesIcons {
-            try state.users[user].update { (document) throws(Failure) in
+        } else if job.notification.cargo == .turnBadge {
+            try recordCorrection(job, of: user, isOver: isOver)
+        }
+        try recordOthers(of: job)
+    }
+
+    private func recordCorrection(
+        _ job: Job, of user: UserID, isOver: Bool
+    ) throws(Failure) {
+        // The clock was ahead, nothing was sent for a day, or the service had a fault. The next look makes
+        // another correction, though not within a quarter of an hour.
+        let isMissed = isOver && job.file.count(.expired) + job.file.count(.refused) > 0
+        guard job.changesIcons || isMissed else { return }
+        try state.users[user].update { (document) throws(Failure) in
+            if job.changesIcons {
                 if let waiting = job.waitingGames { document.recordShown(waiting, on: job.reached) }
                 try recordDoubt(of: job, in: &document)
             }
-        } else if job.notification.cargo == .turnBadge, isOver,
-            job.file.count(.expired) + job.file.count(.refused) > 0, let player = user.player
-        {
-            // The clock was ahead, nothing was sent for a day, or the service had a fault. The next look makes
-            // another correction, though not within a quarter of an hour.
-            try state.users[user].update { (_) throws(Failure) in
-                try state.forgetJudgement(of: player)
-            }
+            if isMissed, let player = user.player { try state.forgetJudgement(of: player) }
         }
-        try recordOthers(of: job)
     }
 
     /// Records the turns as notified if a device accepted the notice. Otherwise they are new again, and the

@@ -17,7 +17,7 @@ extension Examination {
             linger, queue, apns, fcm, webPush, drainers, ogsCertificates, ogsAddress, ogsContact,
             ogsPace,
             turns, turnTexts, interval,
-            webTokens, serverKeys, origins, templates, quotas, requestLimit, signup, logFormat,
+            webTokens, serverKeys, origins, templates, quotas, requestLimits, signup, logFormat,
         ] {
             do throws(Failure) { try check() } catch {
                 // Two checks may read the same variable.
@@ -64,7 +64,10 @@ extension Examination {
 
     private func quotas() throws(Failure) { _ = try state.quotas() }
 
-    private func requestLimit() throws(Failure) { _ = try state.callerRequestsPerMinute() }
+    private func requestLimits() throws(Failure) {
+        _ = try state.callerRequestsPerMinute()
+        _ = try state.newTokensPerHour()
+    }
 
     private func signup() throws(Failure) { _ = try variables.allowsSignup() }
 

@@ -14,9 +14,9 @@ struct AcceptedMessage {
     let now: Timestamp
     /// The push services that this installation can reach.
     let services: PushServiceSet
-    /// The push services in whose queues older messages of its series wait. Devices that cannot show it get it
-    /// nevertheless: nothing is sent to them, but it ends the older ones.
-    let ending: PushServiceSet
+    /// Whether it may replace messages that wait for browsers, though browsers cannot show it. They get a
+    /// delivery that is never sent and ends the older ones.
+    let endsOlderInBrowsers: Bool
 
     /// The deliveries to a user's devices, or to one of them.
     ///
@@ -58,14 +58,14 @@ struct AcceptedMessage {
             message.refusableKind, at: message.sendAfter ?? now, WallClock.minute) == .closed
     }
 
-    /// Whether the message may be pushed to a device.
+    /// Whether a device gets a delivery.
     func takes(_ device: Device) -> Bool {
         device.takesMessages(by: services) && concerns(device.platform.service)
     }
 
     /// Whether a service's devices can do anything with it, or it ends older messages for them.
     func concerns(_ service: PushService) -> Bool {
-        message.push.suits(service) || ending.contains(service)
+        message.push.suits(service) || service == .web && endsOlderInBrowsers
     }
 
     /// Those of a user's devices that the message may go to, by the audience index. Nothing else is known

@@ -94,16 +94,14 @@ package struct Outbox {
         record.throttle = message.throttle
         record.fingerprint = fingerprint
         record.receipts = try spools.receiptsStart(notBefore: message.sendAfter, at: now).json
-        let order = spools.nextOrder()
-        let series = try series(of: message, audience, order)
         let accepted = AcceptedMessage(
             message: message, selection: audience.selection, now: now, services: state.services,
-            ending: try servicesWithOlder(than: message, series))
+            endsOlderInBrowsers: try endsOlderInBrowsers(message, audience))
         var recipients = try Recipients(audience, accepted, state: state)
         var prepared: PreparedNotification?
         if try recipients.hasNext() {
             prepared = try spools.prepare(
-                notification(message, id: id, audience, order, series), to: &recipients,
+                try notification(message, id: id, audience), to: &recipients,
                 notBefore: message.sendAfter.map { .requested($0) }, since: erasures)
             try prepared?.makeFindable()
         } else if let failure = recipients.missed.first {
@@ -167,27 +165,27 @@ package struct Outbox {
     }
 
     private func notification(
-        _ message: Message, id: String, _ audience: ResolvedAudience, _ order: Int64,
-        _ series: Series?
-    ) -> Notification {
+        _ message: Message, id: String, _ audience: ResolvedAudience
+    ) throws(Failure) -> Notification {
         var notification = Notification(
             id: id, user: audience.onlyUser, accepted: now, expires: message.expires,
             push: message.push)
         notification.kind = message.kind
         notification.audience = audience.selection.isOpen ? nil : audience.selection.json
+        let order = spools.nextOrder()
         notification.order = order
-        notification.series = series
         notification.badge = message.badge
         notification.notBefore = message.sendAfter
         notification.delayed = message.delayed
         notification.life = message.life
         notification.throttle = message.throttle
         notification.hasOwnExpiration = message.hasOwnExpiration
+        notification.series = try series(of: message, audience, accepted: order)
         return notification
     }
 
     private func series(
-        of message: Message, _ audience: ResolvedAudience, _ order: Int64
+        of message: Message, _ audience: ResolvedAudience, accepted order: Int64
     ) throws(Failure) -> Series? {
         guard message.subject != nil || message.push.collapseID != nil else { return nil }
         // If the user shares a device, messages to other users count too.
@@ -199,18 +197,24 @@ package struct Outbox {
         return message.series(of: scope, now: now, accepted: order)
     }
 
-    /// The push services whose devices cannot show a message, and in whose queues older ones of its series
-    /// wait.
-    private func servicesWithOlder(
-        than message: Message, _ series: Series?
-    ) throws(Failure) -> PushServiceSet {
+    /// Whether a message that browsers cannot show may replace some that wait for browsers. For a message that
+    /// is sent later, these may still be to come.
+    private func endsOlderInBrowsers(
+        _ message: Message, _ audience: ResolvedAudience
+    ) throws(Failure) -> Bool {
         let type = message.push.type
-        guard let series, type == .alert || type == .background else { return PushServiceSet([]) }
-        var found: [PushService] = []
-        for service in PushService.all where !message.push.suits(service) {
-            if try spools.awaits(series, from: service) { found.append(service) }
+        guard type == .alert || type == .background, !message.push.suits(.web),
+            message.subject != nil || message.push.collapseID != nil
+        else { return false }
+        if message.sendAfter != nil || message.delayed != nil { return true }
+        do throws(Failure) {
+            guard let series = try series(of: message, audience, accepted: 0) else { return false }
+            return try spools.mayReplace(series, on: .web)
+        } catch {
+            // The recipients tell about a user's document that cannot be used.
+            guard error.isDocumentSpecific else { throw error }
+            return false
         }
-        return PushServiceSet(found)
     }
 }
 

@@ -12,9 +12,9 @@ struct DeviceChange {
     private let isEnabled: Bool?
 
     /// - Parameter members: the members to change. `null` removes a member; a missing one stays.
-    init(_ id: String, _ members: JSONObject) throws(Failure) {
+    init(_ id: String, _ members: Fields) throws(Failure) {
         self.id = id
-        var fields = Fields(members, of: "devices.\(id)")
+        var fields = members
         appVersion = try fields.textSetting("appVersion")
         model = try fields.textSetting("model")
         system = try fields.textSetting("os")

@@ -52,9 +52,11 @@ package struct ProfileChange {
         var devices: [DeviceChange] = []
         for member in try fields.object("devices")?.members ?? [] {
             guard let members = member.value.object else {
-                throw .malformed("devices.\(member.name) must be an object")
+                throw .malformed("\(fields.path(of: "devices.\(member.name)")) must be an object")
             }
-            devices.append(try DeviceChange(member.name, members))
+            devices.append(
+                try DeviceChange(
+                    member.name, Fields(members, of: fields.path(of: "devices.\(member.name)"))))
         }
         self.devices = devices
         try fields.finish()
@@ -124,10 +126,11 @@ extension Fields {
                 continue
             }
             guard let id = member.value.string else {
-                throw .malformed("aliases.\(member.name) must be a string")
+                throw .malformed("\(path(of: "aliases.\(member.name)")) must be a string")
             }
             guard let alias = Alias(member.name, id) else {
-                throw .unacceptable("aliases.\(member.name) must have 1 to 128 bytes without NUL")
+                throw .unacceptable(
+                    "\(path(of: "aliases.\(member.name)")) must have 1 to 128 bytes without NUL")
             }
             aliases.append((member.name, alias))
         }
@@ -146,11 +149,13 @@ extension Fields {
             case .null, .integer: length = 0
             case .string(let text): length = text.utf8.count
             case .number(let number): length = number.text.utf8.count
-            default: throw .malformed("tags.\(tag.name) must be a string or a number")
+            default:
+                throw .malformed("\(path(of: "tags.\(tag.name)")) must be a string or a number")
             }
             guard length <= Profile.longestTagValue else {
                 throw .unacceptable(
-                    "tags.\(tag.name) must have at most \(Profile.longestTagValue) bytes")
+                    "\(path(of: "tags.\(tag.name)")) must have at most \(Profile.longestTagValue) bytes"
+                )
             }
         }
         return tags
@@ -163,7 +168,7 @@ extension Fields {
         }
         guard let count = try integer("sessionCount") else { return nil }
         guard (0...1_000_000_000).contains(count) else {
-            throw .unacceptable("sessionCount must be 0 to 1000000000")
+            throw .unacceptable("\(path(of: "sessionCount")) must be 0 to 1000000000")
         }
         return count
     }

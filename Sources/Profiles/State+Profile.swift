@@ -13,11 +13,25 @@ extension State {
     package func change(
         _ user: UserID, by change: ProfileChange, as request: Request
     ) throws(Failure) -> User {
+        try self.change(user, by: change, at: request.time) { (revision) throws(Failure) in
+            try request.checkMatch(
+                revision, else: "the profile has changed since; read it again")
+        }
+    }
+
+    /// Changes what is known of a user.
+    ///
+    /// - Parameter check: throws if the profile must not be changed in this revision.
+    @export(interface)
+    @discardableResult
+    package func change(
+        _ user: UserID, by change: ProfileChange, at now: Timestamp,
+        unless check: (_ revision: Int64) throws(Failure) -> Void = { (_) throws(Failure) in }
+    ) throws(Failure) -> User {
         let document = try aliases.update(user, claiming: change.claimed) {
             (document) throws(Failure) in
-            try request.checkMatch(
-                document.profile.revision, else: "the profile has changed since; read it again")
-            try change.apply(to: &document, at: request.time)
+            try check(document.profile.revision)
+            try change.apply(to: &document, at: now)
             return document
         }
         // A player whose only device was disabled is looked at again once it is enabled.

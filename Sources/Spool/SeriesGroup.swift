@@ -42,7 +42,7 @@ package final class SeriesGroup<Push> {
     private var open: [UInt64: [Member]] = [:]
     /// By device, the newest notification that it has accepted.
     private var reached: [UInt64: Series.Order] = [:]
-    /// The newest notification that was recorded for any device.
+    /// The newest notification that was recorded for any device; an upper bound, because it never falls.
     private var newestOfAll: Series.Order?
     private var waiting: [UInt64: [Push]] = [:]
     /// The number of pushes that wait.
@@ -76,7 +76,8 @@ package final class SeriesGroup<Push> {
     ) {
         guard let order = notification.series?.order else { return }
         forget(notification.id)
-        newestOfAll = max(newestOfAll ?? order, order)
+        // One that its sender wants later replaces nothing before it is in hand.
+        if state?.isScheduled != true { newestOfAll = max(newestOfAll ?? order, order) }
         unread.remove(notification.id)
         let member = Member(
             notification, order, Set(devices.map { key($0) }), isInHand: state == nil,
@@ -135,7 +136,7 @@ package final class SeriesGroup<Push> {
         reached.isEmpty ? nil : reached[key(device)]
     }
 
-    /// Whether any device has accepted a newer notification, or was yet to get one.
+    /// Whether any device may have accepted a newer notification, or have yet to get one.
     package func hasNewer(than order: Series.Order) -> Bool {
         newestOfAll.map { $0 > order } ?? false
     }

@@ -73,6 +73,14 @@ extension Spool {
         return marks
     }
 
+    /// Whether a notification that is accepted now may replace one that waits here.
+    ///
+    /// - Parameter series: the notification's. A mark of the series is of one that waits, or that a crash has
+    ///   left.
+    func mayReplace(_ series: Series) throws(Failure) -> Bool {
+        try marks(of: series).contains { !$0.isScheduled || $0.order < series.order }
+    }
+
     private func marks(of key: String, _ scope: String) throws(Failure) -> [SeriesMark] {
         let folder = folder(key, scope)
         return try names(in: folder).compactMap {
@@ -185,7 +193,8 @@ extension Spool {
 
 extension Intake {
     /// The ids in receipts (``DeviceToken/publicID``) of the devices that a notification has reached, may have
-    /// reached, or would have reached if they could show it. Call ``ReceiptLog/write()`` first: lines that were only appended are not found.
+    /// reached, or would have reached if they could show it. Call ``ReceiptLog/write()`` first: lines that
+    /// were only appended are not found.
     @export(interface)
     package func devicesReached(by mark: SeriesMark) throws(Failure) -> [String] {
         guard let receipts = mark.receipts else { return [] }
@@ -196,7 +205,9 @@ extension Intake {
             // Held messages are sent after the notification itself is finished.
             if outcome == Outcome.held.rawValue { isHeld = true }
             let isReached =
-                outcome == Outcome.accepted.rawValue || line["reason"] == .string(Series.unsuitable)
+                outcome == Outcome.accepted.rawValue
+                || outcome == Outcome.superseded.rawValue
+                    && line["reason"]?.string == Series.unsuitable
             let isInDoubt = outcome != nil && line["in_doubt"]?.bool == true
             if isReached || isInDoubt, let device = line["device_id"]?.string {
                 devices.append(device)

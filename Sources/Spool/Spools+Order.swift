@@ -4,14 +4,6 @@ import Unix
 extension Spools {
     private var orderPath: String { "\(folder)/order.lock" }
 
-    /// Whether an older notification of a series waits in a service's queues.
-    package func awaits(_ series: Series, from service: PushService) throws(Failure) -> Bool {
-        for spool in try all() where spool.service == service {
-            if try !spool.marks(of: series).isEmpty { return true }
-        }
-        return false
-    }
-
     /// A number for a message that is accepted now, larger than that of every message accepted before: the
     /// nanoseconds since 1970 by the system's clock, or the next number after the last one if the clock was
     /// set back.

@@ -54,6 +54,16 @@ package struct Spools {
             .map { spool($0) }
     }
 
+    /// Whether a notification that is accepted now may replace one in a service's queues.
+    package func mayReplace(
+        _ series: Series, on service: PushService
+    ) throws(Failure) -> Bool {
+        for spool in try all() where spool.service == service {
+            if try spool.mayReplace(series) { return true }
+        }
+        return false
+    }
+
     /// The first result that is not `nil`.
     private func first<Result>(
         _ find: (Spool) throws(Failure) -> Result?

@@ -88,12 +88,19 @@ package struct Registry {
         }
     }
 
-    /// Whether any of a user's devices also belongs to another user.
+    /// Whether any of a user's devices also belongs to another user, or may: an index that cannot be used does
+    /// not say.
     @export(interface)
     package func sharesDevice(of document: User, _ user: UserID) throws(Failure) -> Bool {
         for device in document.devices {
-            let holders = try state.tokens[device.token].read()?.users ?? []
-            if holders.contains(where: { $0 != user }) { return true }
+            do throws(Failure) {
+                let holders = try state.tokens[device.token].read()?.users ?? []
+                if holders.contains(where: { $0 != user }) { return true }
+            } catch {
+                guard error.isDocumentSpecific else { throw error }
+                error.recordFile()
+                return true
+            }
         }
         return false
     }
@@ -104,7 +111,8 @@ package struct Registry {
         try users(by: .token(token))
     }
 
-    /// All ids by which the users who have the device know it.
+    /// All ids by which the users who have the device know it. A user whose document cannot be used is left
+    /// out.
     @export(interface)
     package func deviceIDs(of token: DeviceToken) throws(Failure) -> [String] {
         try devices(by: .token(token)).flatMap { $0.device.ids }

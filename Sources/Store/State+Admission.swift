@@ -22,6 +22,11 @@ extension State {
         try variables.number("CALLER_REQUESTS_PER_MINUTE", standard: 600, in: 0...60_000_000)
     }
 
+    /// `NEW_TOKENS_PER_HOUR`; 0 if registrations are not counted.
+    package func newTokensPerHour() throws(Failure) -> Int {
+        try variables.number("NEW_TOKENS_PER_HOUR", standard: 600, in: 0...1_000_000)
+    }
+
     /// The state for a user's request, which is counted.
     @export(interface)
     package init(_ variables: Variables, admitting caller: UserID) throws(Failure) {
@@ -70,11 +75,13 @@ extension State {
     /// Counts a registration that makes new documents, and refuses it if the user made too many: each of them
     /// stays on the disk until a later cycle's clean-up.
     ///
-    /// - Throws: too many if the user registered more than `NEW_TOKENS_PER_HOUR` tokens, Live Activities and
-    ///   sessions that nobody had registered.
+    /// A backend's registrations, by OneSignal's routes, are not counted: it has the server key.
+    ///
+    /// - Throws: too many if the user has made more than `NEW_TOKENS_PER_HOUR` registrations with a token, Live
+    ///   Activity or session that nobody had registered. The request passes if the file cannot be used.
     @export(interface)
     package func admit(_ registration: Registration, by user: UserID) throws(Failure) {
-        let perHour = try variables.number("NEW_TOKENS_PER_HOUR", standard: 600, in: 0...1_000_000)
+        let perHour = try newTokensPerHour()
         guard perHour > 0, try isNew(registration) else { return }
         let file = "registrations.limit"
         var pause: Int64 = 0

@@ -82,6 +82,29 @@ import Turnstone
         try expectCorrection(world, on: 1, "after a refusal")
     }
 
+    @Test("a correction that one of two phones refuses is made again for that phone")
+    func refusedByOne() throws {
+        let world = try World()
+        try world.beginGame()
+        for number in 1...2 { try world.register(token(number), of: 1) }
+        try world.cycle()
+        try world.move()
+        try world.cycle()
+        #expect(try world.acceptedIDs().count == 2)
+        try world.simulator.perform([
+            "do": "apns-fault", "status": 400, "reason": "BadPriority", "count": 1,
+        ])
+        try world.move()
+        try world.cycle()
+        try world.advance(seconds: 900)
+        for _ in 0..<3 { try world.cycle() }
+        let shown = try world.simulator.pushes().filter { $0["accepted"] == true }.filter {
+            $0["payload"] == ["aps": ["badge": 0]]
+        }
+        #expect(Set(shown.compactMap { $0["token"]?.string }) == [token(1), token(2)])
+        #expect(shown.count == 2)
+    }
+
     @Test("it is corrected under the token that took another one's place")
     func replacedToken() throws {
         let world = try shown()

@@ -198,6 +198,46 @@ import Turnstone
         #expect(try world.report(world.sent(clear))["counts"]?.object?["skipped"] == 1)
     }
 
+    @Test(
+        "an alert without a text for browsers ends a request there at once, though the user is muted"
+    )
+    func endedForMutedBrowsers() throws {
+        let world = try World.withAllServices()
+        try world.registerAllKinds(of: 1)
+        let end = Timestamp(milliseconds: world.now) + .minutes(30)
+        try world.change("1") { $0.preferences.mutedUntil = end }
+        let browser = JSONValue.string(try world.browserToken(of: 1))
+        let first = try world.sent(["devices": [browser], "title": "Approve?", "subject": "a"])
+        try world.run("deliver")
+        let second = try world.sent(["devices": [browser], "loc_key": "DONE", "subject": "a"])
+        try world.run("deliver")
+        #expect(try world.report(second)["counts"] == ["superseded": 1])
+        try world.advance(seconds: 2400)
+        try world.run("deliver")
+        #expect(try world.report(first)["counts"] == ["superseded": 1])
+        #expect(try world.accepted()["web"] == 0)
+    }
+
+    @Test("a clear that is sent later ends a request that was accepted after it")
+    func clearedLater() throws {
+        let world = try World.withAllServices()
+        try world.registerAllKinds(of: 1)
+        let browser = JSONValue.string(try world.browserToken(of: 1))
+        _ = try world.sent([
+            "devices": [browser], "push_type": "background", "content_available": true,
+            "collapse_id": "a", "send_after": .integer(world.now / 1000 + 300),
+        ])
+        try world.advance(seconds: 60)
+        try world.simulator.perform(["do": "web-fault", "status": 503, "count": 1])
+        let request = try world.sent(["devices": [browser], "title": "Old", "collapse_id": "a"])
+        for _ in 0..<3 {
+            try world.run("deliver")
+            try world.advance(seconds: 1200)
+        }
+        #expect(try world.report(request)["counts"] == ["superseded": 1])
+        #expect(try world.accepted()["web"] == 0)
+    }
+
     @Test func deadDevicesAreRemoved() throws {
         let world = try World.withAllServices()
         let browser = try world.registerAllKinds(of: 1)

@@ -45,18 +45,8 @@ import Turnstone
     )
     func registeredAnew() throws {
         let world = try World()
-        world.variables["JWT_SECRET"] = jwtSecret
         try world.register(token(1), of: 1)
-        let replacement: JSONValue = [
-            "method": "POST", "path": "/api/push/register",
-            "headers": ["Authorization": .string(bearer("1"))],
-            "body": [
-                "token": .string(token(2)), "tokenType": "device",
-                "previousToken": .string(token(1)),
-            ],
-        ]
-        let ended = try world.start("push-register", replacement).end()
-        #expect(try Answer(event: ended.stdout).status == 200)
+        try replaceToken(world)
         try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
         let first = try world.sent(["users": ["1"], "title": "Old", "subject": "x"])
         try world.run("deliver")
@@ -71,12 +61,10 @@ import Turnstone
         #expect(try world.acceptedIDs().count == 1)
     }
 
-    @Test(
-        "an older message does not follow another user's newer one, who knows the phone by another id",
-        arguments: ["1", "2"], [true, false])
-    func otherID(older: String, isHeld: Bool) throws {
-        let world = try world()
-        world.variables["JWT_SECRET"] = jwtSecret
+    /// Gives player 1's phone its second token.
+    private func replaceToken(_ world: World) throws {
+        var variables = world
+        variables.variables["JWT_SECRET"] = jwtSecret
         let replacement: JSONValue = [
             "method": "POST", "path": "/api/push/register",
             "headers": ["Authorization": .string(bearer("1"))],
@@ -85,14 +73,50 @@ import Turnstone
                 "previousToken": .string(token(1)),
             ],
         ]
-        let ended = try world.start("push-register", replacement).end()
+        let ended = try variables.start("push-register", replacement).end()
         #expect(try Answer(event: ended.stdout).status == 200)
+    }
+
+    /// Lets both players know their phone by its second token, each by another id.
+    private func giveTwoIDs(_ world: World) throws {
+        try replaceToken(world)
         #expect(try world.ask("register", "DELETE", "/register/\(token(1))", by: 2).status == 200)
         try world.register(token(2), of: 2)
         let ids = try [1, 2].map {
             try world.document($0)["devices"]?.array?.first?.object?["id"]
         }
         #expect(ids[0] != ids[1])
+    }
+
+    @Test("an index that cannot be read holds up nobody's messages, held or not")
+    func damagedIndex() throws {
+        let world = try world()
+        try giveTwoIDs(world)
+        let index = world.state.files().keys.filter { $0.hasPrefix("tokens/") }
+        for name in index { try world.state.write("{", to: name) }
+        let end = Timestamp(milliseconds: world.now) + .minutes(30)
+        try world.change("1") { $0.preferences.mutedUntil = end }
+        for number in 1...2 {
+            _ = try world.sent([
+                "users": ["1"], "title": .string("Held \(number)"), "subject": "x",
+            ])
+            try world.run("deliver")
+        }
+        _ = try world.sent(["users": ["1"], "title": "Other", "subject": "y"])
+        try world.run("deliver")
+        for _ in 0..<2 {
+            try world.advance(seconds: 2400)
+            try world.run("deliver")
+        }
+        #expect(try world.acceptedIDs().count == 1)
+    }
+
+    @Test(
+        "an older message does not follow another user's newer one, who knows the phone by another id",
+        arguments: ["1", "2"], [true, false])
+    func otherID(older: String, isHeld: Bool) throws {
+        let world = try world()
+        try giveTwoIDs(world)
         if isHeld {
             try world.change(older) {
                 $0.preferences.mutedUntil = Timestamp(milliseconds: world.now) + .minutes(30)

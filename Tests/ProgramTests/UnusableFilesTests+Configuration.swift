@@ -39,6 +39,7 @@ extension UnusableFilesTests {
             ("CHECK_INTERVAL_SECONDS", "0"), ("NOTIFY_LIVE_GAMES", "sometimes"),
             ("TURNSTONE_DELIVER", "never"),
             ("ALLOWED_ORIGINS", "example.org"), ("DEVICES_PER_USER", "no"),
+            ("NEW_TOKENS_PER_HOUR", "no"),
             ("ACTIVITIES_PER_USER", "-1"), ("LISTENERS_PER_SESSION", "1.5"),
             ("KEYS_PER_USER", "many"),
         ])

@@ -25,7 +25,7 @@ serve(
         try state.admit(registration, by: caller)
         let device = try state.registry.claim(registration, for: caller, at: request.time)
         Log().registered(registration.token, of: caller)
-        if let profile { _ = try state.change(caller, by: profile, as: request) }
+        if let profile { try state.change(caller, by: profile, at: request.time) }
         return .ok([
             "success": true, "message": "Device token registered successfully",
             "data": device.listing,

@@ -7,7 +7,7 @@
 //         {"appVersion"?, "model"?, "os"?, "enabled"?}}}, If-Match?
 //   out   200 {"success": true, "profile": {"aliases", "tags", …, "devices": […]}}, ETag
 //   else  400 malformed or unknown member, 401 unknown caller, 403 a page of another site, 409 another user
-//         has the alias, 412 changed since If-Match, 422 a value is not allowed, 503 busy
+//         has the alias, 412 changed since If-Match, 422 a value is not allowed, 429 too many requests, 503 busy
 
 import Callers
 import Documents

@@ -31,7 +31,7 @@ serve(
             (carrier, device) throws(Failure) in try spools.isMissed(carrier, by: device.ids)
         }
         Log().registered(registration.token, of: caller)
-        if let profile { _ = try state.change(caller, by: profile, as: request) }
+        if let profile { try state.change(caller, by: profile, at: request.time) }
         return .ok(["success": true, "id": .string(device.id)])
     })
 

@@ -63,7 +63,7 @@ class Ground:
             "PATH": os.environ["PATH"], "TURNSTONE_CONFIG": self.configuration, "TURNSTONE_STATE": self.folders[host],
             "TURNSTONE_NOW": str(self.now), "TURNSTONE_DELIVER": "external", "MASTER_API_KEY": "master",
             "TURNSTONE_SERVER_KEY": "s" * 32, "OGS_REQUESTS_PER_SECOND": "100000", "DELIVER_LINGER_SECONDS": "0",
-            "CALLER_REQUESTS_PER_MINUTE": "0", **self.simulator.variables, **more}
+            "CALLER_REQUESTS_PER_MINUTE": "0", "NEW_TOKENS_PER_HOUR": "0", **self.simulator.variables, **more}
 
     def start(self, host, program, event=None, **more):
         process = subprocess.Popen(
