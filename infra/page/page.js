@@ -21,162 +21,162 @@ putErrors(failureText)
 let client = null
 
 async function showBrowser() {
-    const on = await isOn()
-    const reason = obstacle()
-    the("browser-state").textContent = text(on ? "browser.on" : reason ? `browser.${reason}` : "browser.off")
-    const focused = document.activeElement
-    the("turn-on").hidden = on || reason !== null
-    the("turn-off").hidden = the("test").hidden = !on
-    // A hidden button loses the keyboard's focus: its counterpart takes it.
-    if (focused === the("turn-on") && on) the("turn-off").focus()
-    if (focused === the("turn-off") && !on) the("turn-on").focus()
+  const on = await isOn()
+  const reason = obstacle()
+  the("browser-state").textContent = text(on ? "browser.on" : reason ? `browser.${reason}` : "browser.off")
+  const focused = document.activeElement
+  the("turn-on").hidden = on || reason !== null
+  the("turn-off").hidden = the("test").hidden = !on
+  // A hidden button loses the keyboard's focus: its counterpart takes it.
+  if (focused === the("turn-on") && on) the("turn-off").focus()
+  if (focused === the("turn-off") && !on) the("turn-on").focus()
 }
 
 /// How many looks began. An answer that comes after a later look began tells of the past, and shows nothing.
 let looks = 0
 
 async function look() {
-    looks += 1
-    const own = looks
-    const found = await client.diagnostics().catch(failure => ({failure}))
-    if (own !== looks) return
-    if (found.failure) {
-        tell("", failureText(found.failure))
-        the("problem").dataset.of = "look"
-    } else {
-        showGames(found)
-        if (the("problem").dataset.of === "look") tell(the("status").textContent)
-        delete the("problem").dataset.of
-    }
+  looks += 1
+  const own = looks
+  const found = await client.diagnostics().catch(failure => ({failure}))
+  if (own !== looks) return
+  if (found.failure) {
+    tell("", failureText(found.failure))
+    the("problem").dataset.of = "look"
+  } else {
+    showGames(found)
+    if (the("problem").dataset.of === "look") tell(the("status").textContent)
+    delete the("problem").dataset.of
+  }
 }
 
 async function listDevices() {
-    const asking = client
-    const [devices, own] = await Promise.all([asking.devices(), registration()])
-    if (asking === client) showDevices(devices, own?.id, remove)
+  const asking = client
+  const [devices, own] = await Promise.all([asking.devices(), registration()])
+  if (asking === client) showDevices(devices, own?.id, remove)
 }
 
 const remove = (button, id) => run(button, async () => {
-    const isOwn = (await registration())?.id === id
-    await (isOwn ? turnOff(client) : client.unregister(id))
-    await Promise.all([showBrowser(), listDevices()])
-    the("main").focus()
-    return text(isOwn ? "browser.off" : "devices.removed")
+  const isOwn = (await registration())?.id === id
+  await (isOwn ? turnOff(client) : client.unregister(id))
+  await Promise.all([showBrowser(), listDevices()])
+  the("main").focus()
+  return text(isOwn ? "browser.off" : "devices.removed")
 })
 
 /// Sends a real push to this browser, and answers what its receipt says.
 async function test() {
-    const asking = client
-    const id = await asking.sendTest((await registration())?.id, language)
-    tell(text("browser.testSent"))
-    for (let look = 0; look < testLooks && asking === client; look += 1) {
-        await new Promise(done => setTimeout(done, testPause))
-        const found = (await asking.notifications()).notifications.find(entry => entry.id === id)
-        if (!found || found.outcome === "waiting") continue
-        await showHistory(asking)
-        return text("browser.tested", {outcome: outcomeText(found)})
-    }
-    return text("browser.testLate")
+  const asking = client
+  const id = await asking.sendTest((await registration())?.id, language)
+  tell(text("browser.testSent"))
+  for (let look = 0; look < testLooks && asking === client; look += 1) {
+    await new Promise(done => setTimeout(done, testPause))
+    const found = (await asking.notifications()).notifications.find(entry => entry.id === id)
+    if (!found || found.outcome === "waiting") continue
+    await showHistory(asking)
+    return text("browser.tested", {outcome: outcomeText(found)})
+  }
+  return text("browser.testLate")
 }
 
 async function show() {
-    const kept = account()
-    client = kept ? new Client(kept) : null
-    forgetPreferences()
-    forgetHistory()
-    the("signed-in").hidden = client === null
-    the("signed-out").hidden = client !== null
-    the("who").textContent = client ? text("who", {player: kept.player}) : ""
-    if (client === null) {
-        looks += 1  // what is under way is nobody's any more
-        return
-    }
-    const renewal = async () => {
-        await renew(client)
-        await Promise.all([showBrowser(), listDevices()])
-    }
-    const parts = await Promise.allSettled([look(), showPreferences(client), showHistory(client), showBrowser().then(renewal)])
-    const failed = parts.find(part => part.status === "rejected")
-    if (failed && the("problem").textContent === "") tell("", failureText(failed.reason))
+  const kept = account()
+  client = kept ? new Client(kept) : null
+  forgetPreferences()
+  forgetHistory()
+  the("signed-in").hidden = client === null
+  the("signed-out").hidden = client !== null
+  the("who").textContent = client ? text("who", {player: kept.player}) : ""
+  if (client === null) {
+    looks += 1  // what is under way is nobody's any more
+    return
+  }
+  const renewal = async () => {
+    await renew(client)
+    await Promise.all([showBrowser(), listDevices()])
+  }
+  const parts = await Promise.allSettled([look(), showPreferences(client), showHistory(client), showBrowser().then(renewal)])
+  const failed = parts.find(part => part.status === "rejected")
+  if (failed && the("problem").textContent === "") tell("", failureText(failed.reason))
 }
 
 /// Takes the account of a sign-in link. Whoever made the link learns nothing, but the pushes would be theirs:
 /// so a browser that is signed in asks first. A key that is not the player's changes nothing.
 async function signIn() {
-    const found = accountInAddress()
-    if (found === undefined) tell("", text("badLink"))
-    if (!found) return
-    const former = account()
-    if (former && former.player !== found.player) {
-        if (!confirm(text("switch", {from: former.player, to: found.player}))) return
-        await turnOff(new Client(former)).catch(() => {})
-    } else if (former && former.key !== found.key) {
-        try {
-            await new Client(found).diagnostics()
-        } catch (error) {
-            if ([401, 403].includes(error.status)) return tell("", text("badLink"))
-        }
-    }
+  const found = accountInAddress()
+  if (found === undefined) tell("", text("badLink"))
+  if (!found) return
+  const former = account()
+  if (former && former.player !== found.player) {
+    if (!confirm(text("switch", {from: former.player, to: found.player}))) return
+    await turnOff(new Client(former)).catch(() => {})
+  } else if (former && former.key !== found.key) {
     try {
-        keepAccount(found)
-    } catch {
-        tell("", text("noStorage"))
+      await new Client(found).diagnostics()
+    } catch (error) {
+      if ([401, 403].includes(error.status)) return tell("", text("badLink"))
     }
+  }
+  try {
+    keepAccount(found)
+  } catch {
+    tell("", text("noStorage"))
+  }
 }
 
 async function signOut() {
-    const failure = await turnOff(client).catch(failure => failure)
-    await forgetRegistration()
-    forgetAccount()
-    await show()
-    tell(text("signedOut.done"), failure ? text("signedOut.left", {why: failureText(failure)}) : "")
-    the("main").focus()
+  const failure = await turnOff(client).catch(failure => failure)
+  await forgetRegistration()
+  forgetAccount()
+  await show()
+  tell(text("signedOut.done"), failure ? text("signedOut.left", {why: failureText(failure)}) : "")
+  the("main").focus()
 }
 
 async function start() {
+  await loadTexts()
+  the("language").replaceChildren(...Object.entries(languages).map(([value, name]) =>
+    make("option", {value, textContent: name, lang: value, selected: value === language})))
+  the("language").addEventListener("change", async () => {
+    want(the("language").value)
     await loadTexts()
-    the("language").replaceChildren(...Object.entries(languages).map(([value, name]) =>
-        make("option", {value, textContent: name, lang: value, selected: value === language})))
-    the("language").addEventListener("change", async () => {
-        want(the("language").value)
-        await loadTexts()
-        tell("")
-        await show()
-    })
-    onClick("turn-on", async () => {
-        const done = turnOn(client)
-        tell(text("browser.asking"))
-        await done
-        await Promise.all([showBrowser(), listDevices(), look()])
-        return text("browser.on")
-    })
-    onClick("turn-off", async () => {
-        await turnOff(client).finally(showBrowser)
-        await listDevices()
-        return text("browser.off")
-    })
-    onClick("test", test)
-    onClick("history-more", () => showHistory(client, true))
-    onClick("sign-out", signOut)
-    preparePreferences(() => client)
-    addEventListener("hashchange", async () => {
-        await signIn()
-        await show()
-    })
-    const refresh = () => {
-        if (!client || document.hidden) return
-        look()
-        if (!knowsPreferences()) showPreferences(client).catch(() => {})
-    }
-    navigator.serviceWorker?.addEventListener("message", () => {
-        if (!client) return
-        look()
-        showHistory(client).catch(() => {})
-    })
-    document.addEventListener("visibilitychange", refresh)
-    setInterval(refresh, lookEvery)
+    tell("")
+    await show()
+  })
+  onClick("turn-on", async () => {
+    const done = turnOn(client)
+    tell(text("browser.asking"))
+    await done
+    await Promise.all([showBrowser(), listDevices(), look()])
+    return text("browser.on")
+  })
+  onClick("turn-off", async () => {
+    await turnOff(client).finally(showBrowser)
+    await listDevices()
+    return text("browser.off")
+  })
+  onClick("test", test)
+  onClick("history-more", () => showHistory(client, true))
+  onClick("sign-out", signOut)
+  preparePreferences(() => client)
+  addEventListener("hashchange", async () => {
     await signIn()
-    await Promise.all([show(), prepare().catch(() => {})])
+    await show()
+  })
+  const refresh = () => {
+    if (!client || document.hidden) return
+    look()
+    if (!knowsPreferences()) showPreferences(client).catch(() => {})
+  }
+  navigator.serviceWorker?.addEventListener("message", () => {
+    if (!client) return
+    look()
+    showHistory(client).catch(() => {})
+  })
+  document.addEventListener("visibilitychange", refresh)
+  setInterval(refresh, lookEvery)
+  await signIn()
+  await Promise.all([show(), prepare().catch(() => {})])
 }
 
 start()
