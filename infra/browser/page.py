@@ -168,7 +168,7 @@ with sync_playwright() as playwright:
             window.pushFails = "hangs"
         }""")
         page.click("#turn-on")
-        until(lambda: "Asking" in text("#status"), text("#status"))
+        until(lambda: "Waiting for the push service" in text("#status"), text("#status"))
         until(lambda: "could not reach its push service" in text("#problem"), "no answer is no problem")
         page.reload()
         page.locator("#turn-on").wait_for()
@@ -434,7 +434,7 @@ with sync_playwright() as playwright:
     def _():
         page.locator("#quiet").check()
         expect(page.input_value("#quiet-zone") == "Europe/Berlin", "another time zone than the browser's")
-        page.click("#preferences button[type=submit]")
+        page.click("#preferences button")
         until(lambda: "saved" in text("#status"), text("#problem"))
         page.click("#mute-hour")
         until(lambda: "Muted until" in text("#mute-state"), text("#problem"))
@@ -446,7 +446,7 @@ with sync_playwright() as playwright:
     @step("a wrong time zone is refused in words")
     def _():
         page.fill("#quiet-zone", "Europe/Nowhere")
-        page.click("#preferences button[type=submit]")
+        page.click("#preferences button")
         until(lambda: "refused" in text("#problem"), text("#problem"))
 
     @step("preferences that changed elsewhere are shown instead")
@@ -456,7 +456,7 @@ with sync_playwright() as playwright:
         request = urllib.request.Request(f"{home}api/preferences", b'{"kinds": {"comment": false}}',
                                          {"X-API-Key": key, "Content-Type": "application/json"}, method="PUT")
         urllib.request.urlopen(request, timeout=10).close()
-        page.click("#preferences button[type=submit]")
+        page.click("#preferences button")
         until(lambda: "changed elsewhere" in text("#problem"), text("#problem"))
         expect(not page.locator("#quiet").is_checked() and "comment" in text("#kinds"), "not what is stored")
 

@@ -3,15 +3,17 @@
 import {forgetRegistration, keepRegistration, registration} from "./account.js"
 import {Obstacle, text} from "./texts.js"
 
-/// Why this browser cannot show pushes, or null.
+/// iPhones and iPads. An iPad may call itself a Mac, which has no touch screen.
+const isApple = /iPhone|iPad|iPod/.test(navigator.userAgent) || (/Mac/.test(navigator.platform) && navigator.maxTouchPoints > 1)
+
+/// Why this browser cannot show pushes: the name of a text, or null.
 export function obstacle() {
-  if (!window.isSecureContext) return "insecure"
-  const isApple = /iPhone|iPad|iPod/.test(navigator.userAgent) || (/Mac/.test(navigator.platform) && navigator.maxTouchPoints > 1)
-  if (isApple && !navigator.standalone && !("PushManager" in window)) return "homeScreen"
+  if (!window.isSecureContext) return "browser.insecure"
+  if (isApple && !navigator.standalone && !("PushManager" in window)) return "browser.homeScreen"
   // Firefox hides service workers in private windows.
-  if (!("serviceWorker" in navigator)) return "private"
-  if (!("PushManager" in window) || !("Notification" in window)) return "unsupported"
-  if (Notification.permission === "denied") return "denied"
+  if (!("serviceWorker" in navigator)) return "browser.private"
+  if (!("PushManager" in window) || !("Notification" in window)) return "browser.unsupported"
+  if (Notification.permission === "denied") return "browser.denied"
   return null
 }
 
@@ -19,7 +21,7 @@ async function worker() {
   try {
     await navigator.serviceWorker.register("worker.js", {updateViaCache: "none"})
   } catch (error) {
-    throw new Obstacle(error.name === "SecurityError" ? "private" : "unsupported")
+    throw new Obstacle(`browser.${error.name === "SecurityError" ? "private" : "unsupported"}`)
   }
   return navigator.serviceWorker.ready
 }
@@ -36,7 +38,7 @@ export async function turnOn(client) {
   const reason = obstacle()
   if (reason) throw new Obstacle(reason)
   const permission = await Notification.requestPermission()
-  if (permission !== "granted") throw new Obstacle(permission === "denied" ? "denied" : "dismissed")
+  if (permission !== "granted") throw new Obstacle(`browser.${permission === "denied" ? "denied" : "dismissed"}`)
   await inTurn(() => subscribe(client))
 }
 
@@ -51,7 +53,7 @@ async function subscribe(client) {
   try {
     key = await client.pushKey()
   } catch (failure) {
-    if (failure.status === 404) throw new Obstacle("serverOff")
+    if (failure.status === 404) throw new Obstacle("browser.serverOff")
     throw failure
   }
   const {pushManager} = await worker()
@@ -65,11 +67,11 @@ async function subscribe(client) {
     subscription ??= await inTime(pushManager.subscribe({userVisibleOnly: true, applicationServerKey: key}))
   } catch (error) {
     // AbortError: the browser could not reach its push service, or has none.
-    throw new Obstacle(error.name === "NotAllowedError" ? "denied" : error.name === "AbortError" ? "noService" : "unsupported")
+    throw new Obstacle(`browser.${{NotAllowedError: "denied", AbortError: "noService"}[error.name] ?? "unsupported"}`)
   }
   const earlier = await registration()
   const id = await client.register(subscription, browserName())
-  await keepRegistration({id, ...client.account, title: "Turnstone", body: text("push.body")})
+  await keepRegistration({...client.account, id, title: "Turnstone", body: text("push.body")})
   // A renewal has the same id. Another id names a subscription that this browser no longer has.
   if (earlier && earlier.id !== id && earlier.player === client.account.player) await client.unregister(earlier.id)
 }
@@ -106,4 +108,14 @@ export async function prepare() {
 
 function base64url(bytes) {
   return btoa(String.fromCharCode(...new Uint8Array(bytes))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")
+}
+
+/// Copies a text, or shows it to be copied. Answers what to tell the player.
+export async function copy(value) {
+  try {
+    await navigator.clipboard.writeText(value)
+    return text("copy.done")
+  } catch {
+    prompt(text("copy.failed"), value)
+  }
 }

@@ -39,3 +39,27 @@ export async function run(button, work) {
 
 /// Runs work at each press of a button.
 export const onClick = (id, work) => the(id).addEventListener("click", event => run(event.target, work))
+
+/// Runs work each time a form is sent.
+export const onSubmit = (form, work) => form.addEventListener("submit", event => {
+  event.preventDefault()
+  run(event.submitter, work)
+})
+
+/// Makes a button that runs work.
+export function button(label, work, properties) {
+  const made = make("button", {textContent: label, ...properties})
+  made.addEventListener("click", () => run(made, work))
+  return made
+}
+
+/// Makes a function that asks, and then shows the answer unless it was called again, or cancelled, meanwhile.
+export function latest(ask, show) {
+  let calls = 0
+  const call = async (...values) => {
+    const own = ++calls
+    const answer = await ask(...values)
+    if (own === calls) show(answer, ...values)
+  }
+  return Object.assign(call, {cancel: () => { calls += 1 }})
+}

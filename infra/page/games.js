@@ -6,8 +6,8 @@ import {ago, inTime, text} from "./texts.js"
 
 const gamesHome = "https://online-go.com/game/"
 
-export function showGames(diagnostics) {
-  const games = [...diagnostics.monitored_games].sort((one, other) => one.last_move_timestamp - other.last_move_timestamp)
+export function showGames({monitored_games}) {
+  const games = [...monitored_games].sort((one, other) => one.last_move_timestamp - other.last_move_timestamp)
   const waiting = games.filter(game => game.is_your_turn)
   const others = games.filter(game => !game.is_your_turn).reverse()
   fill("waiting", waiting)

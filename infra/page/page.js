@@ -1,13 +1,13 @@
 // The player's page: signs in by the link, shows the parts, and says what went wrong.
 
-import {account, accountInAddress, forgetAccount, forgetRegistration, keepAccount, registration} from "./account.js"
+import {account, accountIn, forgetAccount, forgetRegistration, keepAccount, registration} from "./account.js"
 import {isOn, obstacle, prepare, renew, turnOff, turnOn} from "./browser.js"
 import {showDevices} from "./devices.js"
-import {make, onClick, putErrors, run, tell, the} from "./elements.js"
+import {latest, make, onClick, putErrors, tell, the} from "./elements.js"
 import {showGames} from "./games.js"
 import {forgetHistory, outcomeText, showHistory} from "./history.js"
 import {forgetPreferences, knowsPreferences, preparePreferences, showPreferences} from "./preferences.js"
-import {failureText, language, languages, loadTexts, text, want} from "./texts.js"
+import {failureText, language, languages, showTexts, text, want} from "./texts.js"
 import {Client} from "./turnstone.js"
 
 /// How often a visible page looks at the games. The server asks Online-Go.com as often.
@@ -23,7 +23,7 @@ let client = null
 async function showBrowser() {
   const on = await isOn()
   const reason = obstacle()
-  the("browser-state").textContent = text(on ? "browser.on" : reason ? `browser.${reason}` : "browser.off")
+  the("browser-state").textContent = text(on ? "browser.on" : reason ?? "browser.off")
   const focused = document.activeElement
   the("turn-on").hidden = on || reason !== null
   the("turn-off").hidden = the("test").hidden = !on
@@ -32,14 +32,7 @@ async function showBrowser() {
   if (focused === the("turn-off") && !on) the("turn-on").focus()
 }
 
-/// How many looks began. An answer that comes after a later look began tells of the past, and shows nothing.
-let looks = 0
-
-async function look() {
-  looks += 1
-  const own = looks
-  const found = await client.diagnostics().catch(failure => ({failure}))
-  if (own !== looks) return
+const look = latest(() => client.diagnostics().catch(failure => ({failure})), found => {
   if (found.failure) {
     tell("", failureText(found.failure))
     the("problem").dataset.of = "look"
@@ -48,7 +41,7 @@ async function look() {
     if (the("problem").dataset.of === "look") tell(the("status").textContent)
     delete the("problem").dataset.of
   }
-}
+})
 
 async function listDevices() {
   const asking = client
@@ -56,19 +49,19 @@ async function listDevices() {
   if (asking === client) showDevices(devices, own?.id, remove)
 }
 
-const remove = (button, id) => run(button, async () => {
+async function remove(id) {
   const isOwn = (await registration())?.id === id
   await (isOwn ? turnOff(client) : client.unregister(id))
   await Promise.all([showBrowser(), listDevices()])
   the("main").focus()
   return text(isOwn ? "browser.off" : "devices.removed")
-})
+}
 
 /// Sends a real push to this browser, and answers what its receipt says.
 async function test() {
   const asking = client
   const id = await asking.sendTest((await registration())?.id, language)
-  tell(text("browser.testSent"))
+  tell(text("browser.waiting"))
   for (let look = 0; look < testLooks && asking === client; look += 1) {
     await new Promise(done => setTimeout(done, testPause))
     const found = (await asking.notifications()).notifications.find(entry => entry.id === id)
@@ -88,7 +81,10 @@ async function show() {
   the("signed-out").hidden = client !== null
   the("who").textContent = client ? text("who", {player: kept.player}) : ""
   if (client === null) {
-    looks += 1  // what is under way is nobody's any more
+    look.cancel()
+    document.title = "Turnstone"
+    // Where the server does not answer, the link is the way.
+    import("./signup/signup.js").then(({showSignup}) => showSignup()).catch(() => {})
     return
   }
   const renewal = async () => {
@@ -102,10 +98,9 @@ async function show() {
 
 /// Takes the account of a sign-in link. Whoever made the link learns nothing, but the pushes would be theirs:
 /// so a browser that is signed in asks first. A key that is not the player's changes nothing.
-async function signIn() {
-  const found = accountInAddress()
-  if (found === undefined) tell("", text("badLink"))
-  if (!found) return
+async function signIn(link) {
+  const found = accountIn(link)
+  if (!found) return tell("", text("badLink"))
   const former = account()
   if (former && former.player !== found.player) {
     if (!confirm(text("switch", {from: former.player, to: found.player}))) return
@@ -124,6 +119,14 @@ async function signIn() {
   }
 }
 
+/// Takes the link out of the address, and out of the history's entry.
+async function signInByAddress() {
+  const link = location.hash
+  if (!new URLSearchParams(link.slice(1)).has("key")) return
+  history.replaceState(null, "", location.pathname + location.search)
+  await signIn(link)
+}
+
 async function signOut() {
   const failure = await turnOff(client).catch(failure => failure)
   await forgetRegistration()
@@ -134,18 +137,18 @@ async function signOut() {
 }
 
 async function start() {
-  await loadTexts()
+  showTexts()
   the("language").replaceChildren(...Object.entries(languages).map(([value, name]) =>
     make("option", {value, textContent: name, lang: value, selected: value === language})))
   the("language").addEventListener("change", async () => {
     want(the("language").value)
-    await loadTexts()
+    showTexts()
     tell("")
     await show()
   })
   onClick("turn-on", async () => {
     const done = turnOn(client)
-    tell(text("browser.asking"))
+    tell(text("browser.waiting"))
     await done
     await Promise.all([showBrowser(), listDevices(), look()])
     return text("browser.on")
@@ -160,7 +163,7 @@ async function start() {
   onClick("sign-out", signOut)
   preparePreferences(() => client)
   addEventListener("hashchange", async () => {
-    await signIn()
+    await signInByAddress()
     await show()
   })
   const refresh = () => {
@@ -175,7 +178,7 @@ async function start() {
   })
   document.addEventListener("visibilitychange", refresh)
   setInterval(refresh, lookEvery)
-  await signIn()
+  await signInByAddress()
   await Promise.all([show(), prepare().catch(() => {})])
 }
 

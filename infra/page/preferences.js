@@ -1,25 +1,21 @@
 // Which notifications the player wants, and when.
 
-import {make, onClick, run, the} from "./elements.js"
+import {latest, make, onClick, onSubmit, the} from "./elements.js"
 import {moment, text} from "./texts.js"
 
 let current = null
-let asked = 0
 
-/// Shows what is stored. What is asked for later, or forgotten meanwhile, is not shown.
-export async function showPreferences(client) {
-  const own = ++asked
-  const found = await client.preferences()
-  if (own !== asked) return
+/// Shows what is stored.
+export const showPreferences = latest(client => client.preferences(), found => {
   current = found
   showForm()
   showMute()
   the("wanted").inert = false
-}
+})
 
 /// Nothing can be changed until preferences are shown again: it would be lost when they are.
 export function forgetPreferences() {
-  asked += 1
+  showPreferences.cancel()
   current = null
   the("wanted").inert = true
 }
@@ -40,13 +36,10 @@ async function save(client, changes) {
 export function preparePreferences(client) {
   the("zones").replaceChildren(...(Intl.supportedValuesOf?.("timeZone") ?? []).map(value => make("option", {value})))
   the("quiet").addEventListener("change", enableTimes)
-  the("preferences").addEventListener("submit", event => {
-    event.preventDefault()
-    run(event.submitter, async () => {
-      await save(client(), {kinds: chosenKinds(), quietHours: chosenTimes()})
-      showForm()
-      return text("preferences.saved")
-    })
+  onSubmit(the("preferences"), async () => {
+    await save(client(), {kinds: chosenKinds(), quietHours: chosenTimes()})
+    showForm()
+    return text("preferences.saved")
   })
   const mute = (id, until) => onClick(id, async () => {
     await save(client(), {mutedUntil: until()?.toISOString().replace(/\.\d+Z$/, "Z") ?? null})

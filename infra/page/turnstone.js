@@ -1,5 +1,7 @@
-// A client of the routes that a player's API key may use. It is relative to the page, so it works below a
-// prefix too.
+// A client of the routes that a player's API key may use.
+
+/// Routes are beside this file, so it works below a prefix too.
+const home = new URL(".", import.meta.url)
 
 /// A request that was refused (`status`), or that got no answer (`status` 0).
 export class Failure extends Error {
@@ -10,22 +12,27 @@ export class Failure extends Error {
   }
 }
 
+/// Answers {body, etag}. Throws Failure.
+export async function ask(method, path, body, headers = {}) {
+  const response = await fetch(new URL(path, home), {
+    method, headers: {"Content-Type": "application/json", ...headers},
+    body: body && JSON.stringify(body), cache: "no-store", credentials: "omit",
+  }).catch(() => { throw new Failure(0, "") })
+  // An answer of something in between has no JSON. Its status says enough.
+  const answer = await response.json().catch(() => ({}))
+  if (!response.ok) throw new Failure(response.status, String(answer?.error ?? ""), response.headers.get("Retry-After"))
+  return {body: answer, etag: response.headers.get("ETag")}
+}
+
 export class Client {
   /// account: {key, player}: an API key and the number of the player to whom it belongs.
   constructor(account) {
     this.account = account
   }
 
-  /// Answers {body, etag}. Throws Failure.
-  async ask(method, path, body, headers = {}) {
-    const response = await fetch(path, {
-      method, headers: {"X-API-Key": this.account.key, "Content-Type": "application/json", ...headers},
-      body: body && JSON.stringify(body), cache: "no-store", credentials: "omit",
-    }).catch(() => { throw new Failure(0, "") })
-    // An answer of something in between has no JSON. Its status says enough.
-    const answer = await response.json().catch(() => ({}))
-    if (!response.ok) throw new Failure(response.status, String(answer?.error ?? ""), response.headers.get("Retry-After"))
-    return {body: answer, etag: response.headers.get("ETag")}
+  /// As the function `ask`, with the key.
+  ask(method, path, body, headers) {
+    return ask(method, path, body, {"X-API-Key": this.account.key, ...headers})
   }
 
   /// The player's games, each with `opponent`, `expiration` and `board`.
@@ -73,8 +80,13 @@ export class Client {
   }
 
   /// Removes a device. One that is not there is fine.
-  async unregister(id) {
-    await this.ask("DELETE", `register/${encodeURIComponent(id)}`).catch(failure => {
+  unregister(id) {
+    return this.remove(`register/${encodeURIComponent(id)}`)
+  }
+
+  /// Deletes what a path names, if it is there.
+  async remove(path) {
+    await this.ask("DELETE", path).catch(failure => {
       if (failure.status !== 404) throw failure
     })
   }

@@ -2,10 +2,9 @@
 // changed, and keeps the page's files for a start without a network. It is a classic script because not all
 // browsers that can show pushes run modules as service workers.
 
-const shell = "shell-3"
+const shell = "shell-4"
 const files = ["./", "style.css", "app.webmanifest", "icon.svg", "icon-192.png", "page.js", "turnstone.js", "account.js", "texts.js",
-  "browser.js", "elements.js", "games.js", "board.js", "devices.js", "history.js", "preferences.js", "text-en.json", "text-de.json", "text-fr.json",
-  "text-ja.json", "text-ko.json", "text-zh-hans.json"].map(name => new URL(name, self.registration.scope).href)
+  "phrases.js", "browser.js", "elements.js", "games.js", "board.js", "devices.js", "history.js", "preferences.js"].map(name => new URL(name, self.registration.scope).href)
 const recordAddress = new URL("registration", self.registration.scope).href
 
 self.addEventListener("install", event => {
@@ -58,28 +57,15 @@ async function read(data) {
   return {title: kept?.title ?? "Turnstone", body: kept?.body ?? ""}
 }
 
-const text = value => typeof value === "string" ? value : undefined
-
-function options(found) {
-  const actions = Array.isArray(found.actions) ? found.actions.filter(one => text(one?.action) && text(one?.title)) : []
-  return {
-    body: text(found.body), tag: text(found.tag), lang: text(found.lang), icon: text(found.icon) ?? "icon-192.png",
-    image: text(found.image), badge: text(found.badge), silent: found.silent === true || undefined,
-    renotify: found.renotify === true && Boolean(text(found.tag)), requireInteraction: found.requireInteraction === true,
-    timestamp: Number.isInteger(found.timestamp) ? found.timestamp : undefined,
-    actions: actions.map(({action, title, icon}) => ({action, title, icon: text(icon)})),
-    data: {navigate: text(found.navigate), actions: actions.map(({action, navigate}) => ({action, navigate})), data: found.data},
-  }
-}
+const options = found => ({icon: "icon-192.png", ...found, data: {navigate: found.navigate, actions: found.actions}})
 
 self.addEventListener("push", event => {
   event.waitUntil((async () => {
     const found = await read(event.data)
-    try {
-      await self.registration.showNotification(found.title, options(found))
-    } catch {
-      await self.registration.showNotification(found.title, {body: text(found.body)})
-    }
+    const all = options(found)
+    // Browsers refuse malformed options. The text and the address are worth more.
+    await self.registration.showNotification(found.title, all)
+      .catch(() => self.registration.showNotification(found.title, {body: String(found.body ?? ""), data: all.data}))
     const badge = found.app_badge
     if (Number.isInteger(badge) && badge >= 0) await navigator.setAppBadge?.(badge).catch(() => {})
     for (const page of await self.clients.matchAll()) page.postMessage("pushed")
@@ -88,6 +74,7 @@ self.addEventListener("push", event => {
 
 /// Only web addresses are opened; anything else opens the page.
 function target(address) {
+  if (typeof address !== "string") return self.registration.scope
   try {
     const url = new URL(address, self.registration.scope)
     if (url.protocol === "https:" || url.origin === self.location.origin) return url.href
@@ -100,8 +87,8 @@ function target(address) {
 self.addEventListener("notificationclick", event => {
   event.notification.close()
   const kept = event.notification.data ?? {}
-  const chosen = kept.actions?.find(one => one.action === event.action)?.navigate
-  const address = target(chosen ?? kept.navigate ?? self.registration.scope)
+  const chosen = Array.isArray(kept.actions) ? kept.actions.find(one => one?.action === event.action)?.navigate : null
+  const address = target(chosen ?? kept.navigate)
   event.waitUntil((async () => {
     // A browser shows a worker only the tabs of its own origin: those of other sites are opened anew.
     const pages = await self.clients.matchAll({type: "window", includeUncontrolled: true})
