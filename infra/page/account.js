@@ -3,7 +3,7 @@
 
 const recordAddress = new URL("registration", document.baseURI).href
 
-/// {key, player}, or null.
+/// {key, player, isOwn}, or null. isOwn: this browser got the key by a signup, so no other one has it.
 export function account() {
   try {
     return valid(JSON.parse(localStorage.getItem("account")))
@@ -20,7 +20,7 @@ export const forgetAccount = () => localStorage.removeItem("account")
 /// The account that a sign-in link names, or null.
 export function accountIn(link) {
   const found = new URLSearchParams(link.trim().split("#").at(-1))
-  return valid({key: found.get("key"), player: found.get("player")})
+  return valid({key: found.get("key"), player: found.get("player"), isOwn: found.has("own")})
 }
 
 const valid = found => /^[0-9a-f]{64}$/.test(found?.key) && /^[1-9][0-9]{0,18}$/.test(found?.player) ? found : null

@@ -80,6 +80,7 @@ async function show() {
   the("signed-in").hidden = client === null
   the("signed-out").hidden = client !== null
   the("who").textContent = client ? text("who", {player: kept.player}) : ""
+  the("revoke").checked = kept?.isOwn === true
   if (client === null) {
     look.cancel()
     document.title = "Turnstone"
@@ -104,7 +105,7 @@ async function signIn(link) {
   const former = account()
   if (former && former.player !== found.player) {
     if (!confirm(text("switch", {from: former.player, to: found.player}))) return
-    await turnOff(new Client(former)).catch(() => {})
+    await leave(new Client(former), former.isOwn)
   } else if (former && former.key !== found.key) {
     try {
       await new Client(found).diagnostics()
@@ -127,8 +128,12 @@ async function signInByAddress() {
   await signIn(link)
 }
 
+/// Takes this browser, and the key if it is to be revoked, from the server. Answers a failure, if there is one.
+const leave = (client, isRevoked) =>
+  turnOff(client).then(() => isRevoked ? client.revokeKey() : undefined).catch(failure => failure)
+
 async function signOut() {
-  const failure = await turnOff(client).catch(failure => failure)
+  const failure = await leave(client, the("revoke").checked)
   await forgetRegistration()
   forgetAccount()
   await show()

@@ -24,6 +24,14 @@ Se déconnecter de ce navigateur
 이 브라우저에서 로그아웃
 在此浏览器中退出登录
 
+revoke
+Revoke the key, too: its link then works in no browser
+Auch den Schlüssel sperren: Der Link gilt dann in keinem Browser mehr
+Révoquer aussi la clé : le lien ne marchera plus nulle part
+キーも無効にする (リンクはどのブラウザでも使えなくなります)
+키도 폐기하기 (링크는 어느 브라우저에서도 쓸 수 없습니다)
+同时撤销密钥：链接在任何浏览器中都将失效
+
 badLink
 This sign-in link is incomplete. Copy the whole link, or ask for a new one.
 Dieser Anmeldelink ist unvollständig. Kopiere den ganzen Link oder bitte um einen neuen.
@@ -97,12 +105,12 @@ Vous êtes déconnecté. Ce navigateur a oublié votre clé.
 您已退出登录。此浏览器已删除您的密钥。
 
 signedOut.left
-The server could not be told to remove this browser: {why}
-Dem Server konnte nicht gesagt werden, dass er diesen Browser entfernen soll: {why}
-Impossible de demander au serveur de retirer ce navigateur : {why}
-このブラウザの登録をサーバーから削除できませんでした: {why}
-서버에서 이 브라우저의 등록을 지우지 못했습니다: {why}
-无法让服务器移除此浏览器：{why}
+The server could not be told: {why}
+Dem Server konnte das nicht gesagt werden: {why}
+Impossible d’en informer le serveur : {why}
+サーバーに伝えられませんでした: {why}
+서버에 알리지 못했습니다: {why}
+无法通知服务器：{why}
 
 games.title
 Games

@@ -84,6 +84,14 @@ export class Client {
     return this.remove(`register/${encodeURIComponent(id)}`)
   }
 
+  /// Revokes the account's own key, in all places that use it.
+  async revokeKey() {
+    // A key's id is the beginning of its SHA-256.
+    const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(this.account.key)))
+    const id = Array.from(digest.slice(0, 8), byte => byte.toString(16).padStart(2, "0")).join("")
+    await this.remove(`api-keys/${id}`)
+  }
+
   /// Deletes what a path names, if it is there.
   async remove(path) {
     await this.ask("DELETE", path).catch(failure => {

@@ -45,7 +45,7 @@ function lead(site, {code, token, username}) {
   const confirm = async () => {
     const {api_key, user_id} = await send("signup/confirm", {username, token})
     draw = null
-    location.hash = `key=${api_key}&player=${user_id}`
+    location.hash = `key=${api_key}&player=${user_id}&own`
   }
   the("signup").replaceChildren(title(),
     make("ol", {},
