@@ -23,6 +23,9 @@ export function accountIn(link) {
   return valid({key: found.get("key"), player: found.get("player"), isOwn: found.has("own")})
 }
 
+/// As infra/invite writes it.
+export const linkOf = ({key, player}) => `${location.origin}${location.pathname}#key=${key}&player=${player}`
+
 const valid = found => /^[0-9a-f]{64}$/.test(found?.key) && /^[1-9][0-9]{0,18}$/.test(found?.player) ? found : null
 
 /// This browser's registration: {id, key, player, title, body}, or null. The texts are for a push that cannot be

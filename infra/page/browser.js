@@ -4,7 +4,7 @@ import {forgetRegistration, keepRegistration, registration} from "./account.js"
 import {Obstacle, text} from "./texts.js"
 
 /// iPhones and iPads. An iPad may call itself a Mac, which has no touch screen.
-const isApple = /iPhone|iPad|iPod/.test(navigator.userAgent) || (/Mac/.test(navigator.platform) && navigator.maxTouchPoints > 1)
+export const isApple = /iPhone|iPad|iPod/.test(navigator.userAgent) || (/Mac/.test(navigator.platform) && navigator.maxTouchPoints > 1)
 
 /// Why this browser cannot show pushes: the name of a text, or null.
 export function obstacle() {

@@ -1,9 +1,9 @@
 // The player's page: signs in by the link, shows the parts, and says what went wrong.
 
-import {account, accountIn, forgetAccount, forgetRegistration, keepAccount, registration} from "./account.js"
-import {isOn, obstacle, prepare, renew, turnOff, turnOn} from "./browser.js"
+import {account, accountIn, forgetAccount, forgetRegistration, keepAccount, linkOf, registration} from "./account.js"
+import {copy, isApple, isOn, obstacle, prepare, renew, turnOff, turnOn} from "./browser.js"
 import {showDevices} from "./devices.js"
-import {latest, make, onClick, putErrors, tell, the} from "./elements.js"
+import {latest, make, onClick, onSubmit, putErrors, tell, the} from "./elements.js"
 import {showGames} from "./games.js"
 import {forgetHistory, outcomeText, showHistory} from "./history.js"
 import {forgetPreferences, knowsPreferences, preparePreferences, showPreferences} from "./preferences.js"
@@ -27,6 +27,7 @@ async function showBrowser() {
   const focused = document.activeElement
   the("turn-on").hidden = on || reason !== null
   the("turn-off").hidden = the("test").hidden = !on
+  the("copy-link").hidden = reason !== "browser.homeScreen"
   // A hidden button loses the keyboard's focus: its counterpart takes it.
   if (focused === the("turn-on") && on) the("turn-off").focus()
   if (focused === the("turn-off") && !on) the("turn-on").focus()
@@ -143,6 +144,7 @@ async function signOut() {
 
 async function start() {
   showTexts()
+  the("home-screen").hidden = !isApple
   the("language").replaceChildren(...Object.entries(languages).map(([value, name]) =>
     make("option", {value, textContent: name, lang: value, selected: value === language})))
   the("language").addEventListener("change", async () => {
@@ -165,7 +167,21 @@ async function start() {
   })
   onClick("test", test)
   onClick("history-more", () => showHistory(client, true))
+  onClick("copy-link", () => {
+    keepAccount({...account(), isOwn: false})
+    the("revoke").checked = false
+    return copy(linkOf(client.account))
+  })
   onClick("sign-out", signOut)
+  onSubmit(the("sign-in"), async () => {
+    await signIn(the("link").value)
+    const shown = show()
+    if (client) {
+      the("sign-in").reset()
+      the("main").focus()
+    }
+    await shown
+  })
   preparePreferences(() => client)
   addEventListener("hashchange", async () => {
     await signInByAddress()

@@ -89,12 +89,20 @@ Connexion
 登录
 
 signedOut.text
-Open the sign-in link that the operator of this server gave you. The link is kept in this browser only.
-Öffne den Anmeldelink, den du vom Betreiber dieses Servers bekommen hast. Er wird nur in diesem Browser gespeichert.
-Ouvrez le lien de connexion que l’opérateur de ce serveur vous a donné. Il n’est conservé que dans ce navigateur.
-このサーバーの運営者からもらったサインインリンクを開いてください。リンクの情報はこのブラウザだけに保存されます。
-이 서버의 운영자에게 받은 로그인 링크를 여세요. 링크 정보는 이 브라우저에만 저장됩니다.
-请打开此服务器的运营者给您的登录链接。链接信息只保存在此浏览器中。
+Open the sign-in link from the operator of this server, or paste it here. Only this browser keeps it.
+Öffne den Anmeldelink vom Betreiber dieses Servers oder füge ihn hier ein. Nur dieser Browser speichert ihn.
+Ouvrez le lien de connexion de l’opérateur de ce serveur, ou collez-le ici. Seul ce navigateur le conserve.
+運営者からもらったサインインリンクを開くか、ここに貼り付けてください。このブラウザだけに保存されます。
+운영자에게 받은 로그인 링크를 열거나 여기에 붙여 넣으세요. 이 브라우저에만 저장됩니다.
+请打开运营者给您的登录链接，或粘贴到这里。它只保存在此浏览器中。
+
+signedOut.link
+Sign-in link
+Anmeldelink
+Lien de connexion
+サインインリンク
+로그인 링크
+登录链接
 
 signedOut.done
 You are signed out. This browser has forgotten your key.
@@ -265,12 +273,12 @@ Les notifications exigent une adresse en https://.
 通知需要 https:// 地址。
 
 browser.homeScreen
-On iPhone and iPad, notifications need this page on the home screen. Tap Share, then Add to Home Screen, and open it from there.
-Auf iPhone und iPad muss diese Seite dafür auf dem Home-Bildschirm sein. Tippe auf Teilen, dann auf „Zum Home-Bildschirm“, und öffne sie von dort.
-Sur iPhone et iPad, cette page doit être sur l’écran d’accueil. Touchez Partager, puis « Sur l’écran d’accueil », et ouvrez-la de là.
-iPhone と iPad では、このページをホーム画面に追加する必要があります。「共有」から「ホーム画面に追加」を選び、そこから開いてください。
-iPhone과 iPad에서는 이 페이지를 홈 화면에 추가해야 합니다. 공유를 누르고 ‘홈 화면에 추가’를 선택한 뒤 거기에서 여세요.
-在 iPhone 和 iPad 上，需要先把此页面添加到主屏幕。点按“共享”，选择“添加到主屏幕”，再从那里打开。
+On iPhone and iPad, notifications need this page on the home screen. Copy your sign-in link, tap Share, then Add to Home Screen. Open Turnstone there and paste the link.
+Auf iPhone und iPad muss diese Seite auf dem Home-Bildschirm sein. Kopiere deinen Anmeldelink, tippe auf Teilen, dann „Zum Home-Bildschirm“. Öffne Turnstone dort und füge den Link ein.
+Sur iPhone et iPad, cette page doit être sur l’écran d’accueil. Copiez votre lien de connexion, touchez Partager, puis « Sur l’écran d’accueil ». Ouvrez-y Turnstone et collez le lien.
+iPhone と iPad では、このページをホーム画面に追加します。サインインリンクをコピーし、「共有」から「ホーム画面に追加」を選び、そこから開いてリンクを貼り付けてください。
+iPhone과 iPad에서는 이 페이지를 홈 화면에 추가하세요. 로그인 링크를 복사하고 공유에서 ‘홈 화면에 추가’를 선택한 뒤, 거기에서 열고 링크를 붙여 넣으세요.
+在 iPhone 和 iPad 上，需要把此页面添加到主屏幕：复制登录链接，点按“共享”，选择“添加到主屏幕”，再从那里打开并粘贴链接。
 
 browser.private
 This looks like a private window. Notifications work in a normal window.
