@@ -17,6 +17,8 @@ export function showGames({monitored_games, site = "https://online-go.com"}) {
   the("games-note").textContent = notes.join(" ")
   performance.mark("games-shown")
   document.title = waiting.length > 0 ? `(${waiting.length}) Turnstone` : "Turnstone"
+  // Pushes only raise the number. It falls here, once moves were made.
+  navigator.setAppBadge?.(waiting.length).catch(() => {})
 }
 
 function fill(id, games, site) {
