@@ -143,6 +143,8 @@ let routes = [
     ProgramRoute(page: "/phrases.js"),
     ProgramRoute(page: "/preferences.js"),
     ProgramRoute(page: "/reference/"),
+    ProgramRoute(page: "/reference/client.html"),
+    ProgramRoute(page: "/reference/client.js"),
     ProgramRoute(page: "/reference/reference.css"),
     ProgramRoute(page: "/reference/reference.js"),
     ProgramRoute(page: "/signup/signup.js"),

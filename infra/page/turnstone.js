@@ -1,20 +1,25 @@
-// A client of the routes that a player's API key may use.
+// The web client of Turnstone: the routes that a player's API key may use. It needs no other file.
+// reference/client.html shows what it answers, with examples.
 
-/// Routes are beside this file, so it works below a prefix too.
-const home = new URL(".", import.meta.url)
+/// Its first number grows if a caller must change, the second if something is new, the third if something is mended.
+export const version = "1.0.0"
 
-/// A request that was refused (`status`), or that got no answer (`status` 0).
+/// An installation's routes are beside its copy of this file, also below a prefix.
+const home = new URL(".", import.meta.url).href
+
+/// A request that was refused, or got no answer.
 export class Failure extends Error {
-  constructor(status, sentence, retryAfter) {
-    super(sentence)
-    this.status = status
-    this.retryAfter = retryAfter
+  /// status: the answer's, 0 without an answer. message: the server's own sentence, or "".
+  /// retryAfter: after how many seconds to try again, as the server says it: a text or null.
+  constructor(status, message, retryAfter = null) {
+    super(message)
+    Object.assign(this, {status, retryAfter})
   }
 }
 
-/// Answers {body, etag}. Throws Failure.
-export async function ask(method, path, body, headers = {}) {
-  const response = await fetch(new URL(path, home), {
+/// Asks any route: {body: what its JSON says, etag: text or null}. Throws Failure, as everything below does.
+export async function ask(method, path, body, headers = {}, base = home) {
+  const response = await fetch(new URL(path, base), {
     method, headers: {"Content-Type": "application/json", ...headers},
     body: body && JSON.stringify(body), cache: "no-store", credentials: "omit",
   }).catch(() => { throw new Failure(0, "") })
@@ -25,17 +30,18 @@ export async function ask(method, path, body, headers = {}) {
 }
 
 export class Client {
-  /// account: {key, player}: an API key and the number of the player to whom it belongs.
-  constructor(account) {
-    this.account = account
+  /// account: {key, player}: an API key (64 hex digits) and the number of the player to whom it belongs, as a text.
+  /// base: where the installation is, with a slash at the end.
+  constructor(account, base = home) {
+    Object.assign(this, {account, base})
   }
 
   /// As the function `ask`, with the key.
   ask(method, path, body, headers) {
-    return ask(method, path, body, {"X-API-Key": this.account.key, ...headers})
+    return ask(method, path, body, {"X-API-Key": this.account.key, ...headers}, this.base)
   }
 
-  /// The player's games, each with `opponent`, `expiration` and `board`.
+  /// The player's games, each with `opponent`, `expiration` and `board`: GET /diagnostics/{user_id}.
   async diagnostics() {
     return (await this.ask("GET", `diagnostics/${this.account.player}?details=true`)).body
   }
@@ -50,29 +56,30 @@ export class Client {
     return (await this.ask("GET", `api/notifications?limit=${limit}${after ? `&after=${encodeURIComponent(after)}` : ""}`)).body
   }
 
-  /// Sends a notification to one of the player's devices now, and answers its id.
+  /// Sends a notification to one of the player's devices now, or to all, and answers its id. 409: there is none.
   async sendTest(device, language) {
     return (await this.ask("POST", "api/notifications/test", {device, language})).body.id
   }
 
-  /// Answers {preferences, etag}.
+  /// Answers {preferences: {kinds, mutedUntil, quietHours}, etag}.
   async preferences() {
     const {body, etag} = await this.ask("GET", "api/preferences")
     return {preferences: body.preferences, etag}
   }
 
-  /// Replaces the preferences, unless they have changed since `etag` (Failure with status 412).
+  /// Replaces all preferences, and answers as `preferences` does. 412: they have changed since `etag`. 422: a time
+  /// or a time zone does not exist.
   async setPreferences(preferences, etag) {
     const answer = await this.ask("PUT", "api/preferences", preferences, etag ? {"If-Match": etag} : {})
     return {preferences: answer.body.preferences, etag: answer.etag}
   }
 
-  /// The key with which a browser subscribes.
+  /// The key with which a browser subscribes: base64url. 404: the server sends nothing to browsers.
   async pushKey() {
     return (await this.ask("GET", "api/push/config")).body.vapid_public_key
   }
 
-  /// Registers this browser's subscription, and answers its id. name: what lists call it.
+  /// Registers a PushSubscription and answers its id. name: what lists call it. 409: there are too many devices.
   async register(subscription, name) {
     const {body} = await this.ask("POST", "register",
       {user_id: this.account.player, platform: "web", subscription: subscription.toJSON(), device_name: name})
