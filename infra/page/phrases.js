@@ -816,14 +816,6 @@ Enregistrez le profil.
 프로필을 저장하세요.
 保存个人资料。
 
-signup.come
-Come back and press the button.
-Komm zurück und drücke den Knopf.
-Revenez ici et appuyez sur le bouton.
-このページに戻り、ボタンを押してください。
-이 페이지로 돌아와 버튼을 누르세요.
-回到本页并按下按钮。
-
 signup.warning
 Use only a code that you asked for on this page: a code that somebody sends you would let that person in. Remove it from the profile afterwards.
 Verwende nur einen Code, den du auf dieser Seite angefordert hast: Einer, den dir jemand schickt, würde diese Person hineinlassen. Entferne ihn danach aus dem Profil.

@@ -52,8 +52,7 @@ function lead(site, {code, token, username}) {
       make("li", {}, text("signup.put", {name: username}), " ", make("code", {textContent: code, id: "signup-code"}), " ",
         button(text("copy.copy"), () => copy(code), {className: "quiet"})),
       make("li", {}, text("signup.save"), " ",
-        make("a", {href: site, target: "_blank", rel: "noopener", textContent: "Online-Go.com"})),
-      make("li", {}, text("signup.come"))),
+        make("a", {href: site, target: "_blank", rel: "noopener", textContent: "Online-Go.com"}))),
     make("p", {className: "small", textContent: text("signup.warning")}),
     make("p", {}, button(text("signup.confirm"), confirm), button(text("signup.again"), () => begin(site), {className: "quiet"})))
   the("signup").firstChild.focus()
