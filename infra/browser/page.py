@@ -522,14 +522,18 @@ with sync_playwright() as playwright:
         until(lambda: "changed elsewhere" in text("#problem"), text("#problem"))
         expect(not page.locator("#quiet").is_checked() and "comment" in text("#kinds"), "not what is stored")
 
-    @step("each language is shown")
+    @step("each language is shown, and becomes that of the notices")
     def _():
+        asked_for = []
+        page.on("request", lambda request: asked_for.append(request.post_data_json["language"]) if request.method == "PATCH" else None)
         for language in ["de", "fr", "ja", "ko", "zh-Hans", "en"]:
             page.select_option("#language", language)
             until(lambda: page.evaluate("document.documentElement.lang") == language, language)
             # The devices come last, once the subscription was renewed.
             until(lambda: page.evaluate("""async () => (await import("./texts.js")).text("devices.remove")""") == text("#devices button"), text("#devices"))
             expect("undefined" not in text("body") and "{" not in text("body"), text("body"))
+            expect(asked_for[-1:] == [language], asked_for)
+            expect(text("#problem") == "", text("#problem"))
             picture(f"language-{language}")
 
     @step("the page opens offline, and says so")
@@ -708,7 +712,7 @@ with sync_playwright() as playwright:
     @step("the web client's examples run as they are shown")
     def _():
         page.goto(f"{home}reference/client.html")
-        until(lambda: text("#version") == "1.0.0", text("#version"))
+        until(lambda: text("#version") == "1.1.0", text("#version"))
         page.fill("#link", link)
         wanted = ["A quiet game", "stand-in|browser|Chrome|web|\\[\\]", "accepted", "mutedUntil\": \"20", "mutedUntil\": null", "404: "]
         for number, words in enumerate(wanted):

@@ -151,13 +151,13 @@ async function start() {
     want(the("language").value)
     showTexts()
     tell("")
-    await show()
+    await Promise.all([show(), client?.setLanguage(language)]).catch(failure => tell("", failureText(failure)))
   })
   onClick("turn-on", async () => {
     const done = turnOn(client)
     tell(text("browser.waiting"))
     await done
-    await Promise.all([showBrowser(), listDevices(), look()])
+    await Promise.all([showBrowser(), listDevices(), look(), client.setLanguage(language)])
     return text("browser.on")
   })
   onClick("turn-off", async () => {

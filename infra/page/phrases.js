@@ -1,12 +1,12 @@
 // The texts of the page: a name, and the text in each language in the order of `languages` in texts.js.
 
 export default `language
-Language
-Sprache
-Langue
-言語
-언어
-语言
+Language, of notifications too
+Sprache, auch der Benachrichtigungen
+Langue, des notifications aussi
+言語 (通知も)
+언어 (알림 포함)
+语言（包括通知）
 
 who
 Player {player}

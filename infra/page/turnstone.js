@@ -2,7 +2,7 @@
 // reference/client.html shows what it answers, with examples.
 
 /// Its first number grows if a caller must change, the second if something is new, the third if something is mended.
-export const version = "1.0.0"
+export const version = "1.1.0"
 
 /// An installation's routes are beside its copy of this file, also below a prefix.
 const home = new URL(".", import.meta.url).href
@@ -72,6 +72,11 @@ export class Client {
   async setPreferences(preferences, etag) {
     const answer = await this.ask("PUT", "api/preferences", preferences, etag ? {"If-Match": etag} : {})
     return {preferences: answer.body.preferences, etag: answer.etag}
+  }
+
+  /// Sets the language of turn notices, such as `de` or `zh-Hans`.
+  async setLanguage(language) {
+    await this.ask("PATCH", "api/profile", {language})
   }
 
   /// The key with which a browser subscribes: base64url. 404: the server sends nothing to browsers.
