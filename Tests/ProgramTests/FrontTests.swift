@@ -105,7 +105,7 @@ import Turnstone
         let wanted = "\(headers)\(more)".matches(of: /add_header (\S+) (?:"([^"]+)"|([^";]+));/)
             .map { ("\($0.output.1)", "\($0.output.2 ?? $0.output.3 ?? "")") }
         #expect(wanted.count == 6)
-        #expect(Self.pageFiles.count > 40)
+        #expect(Self.pageFiles.count > 30)
         let here = try Installation()
         var environment = here.environment
         environment["TURNSTONE_PAGE"] = "\(root)/page"

@@ -35,5 +35,10 @@ class Chromium:
             self.page.screenshot(path=str(self.pictures / f"{name}.png"), full_page=True)
 
     def accessible(self, name):
-        found = Axe().run(self.page).response["violations"]
-        expect(not found, f"axe-core, {name}: " + "; ".join(f"{one['id']} at {one['nodes'][0]['target']}" for one in found))
+        """Expects that axe-core finds nothing, in light and dark colours."""
+        is_dark = self.page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
+        for scheme in ("light", "dark"):
+            self.page.emulate_media(color_scheme=scheme)
+            found = Axe().run(self.page).response["violations"]
+            expect(not found, f"axe-core, {name}, {scheme}: " + "; ".join(f"{one['id']} at {one['nodes'][0]['target']}" for one in found))
+        self.page.emulate_media(color_scheme="dark" if is_dark else "light")

@@ -1,8 +1,9 @@
 """Lets a headless Firefox subscribe, get a push of `deliver` and show it, for infra/checks/browser --firefox.
 
-    firefox.py FIREFOX LINK SERVED FOLDER
+    firefox.py FIREFOX LINK SERVED FOLDER STARTED
 
-LINK signs in at the page that infra/serve --demo serves; SERVED is that script's folder. Nothing of the browser is
+LINK signs in at the page that infra/serve --demo serves; SERVED is that script's folder. STARTED is when it was
+started, in seconds since 1970. Nothing of the browser is
 replaced: its own push client speaks to a push service on this machine (autopush.py), and its service worker shows what
 comes. FOLDER gets the browser's profile.
 """
@@ -19,6 +20,7 @@ from steps import expect, step
 
 firefox, link = sys.argv[1:3]
 served, folder = map(pathlib.Path, sys.argv[3:5])
+started = float(sys.argv[5])
 
 
 def until(find, why, seconds=60):
@@ -145,6 +147,7 @@ try:
                 .map(one => ({title: one.title, body: one.body, tag: one.tag}))"""),
             lambda: f"nothing is shown; acknowledged: {service.acknowledged}; pushed: {service.pushes}", 120)
         expect(shown[0]["title"] == "Your turn in Go!" and "A quiet game" in shown[0]["body"] and shown[0]["tag"], shown)
+        print(f"# Firefox: the first push was shown {time.time() - started:.0f} s after infra/serve --demo was started with built programs", flush=True)
         version = service.pushes[0]["version"]
         # 100: decrypted, and handed to the service worker.
         until(lambda: service.acknowledged.get(version) == 100, lambda: service.acknowledged)

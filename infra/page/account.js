@@ -3,53 +3,46 @@
 
 const recordAddress = new URL("registration", document.baseURI).href
 
-/// {key, player}, or null.
+/// {key, player, isOwn}, or null. isOwn: this browser got the key by a signup, so no other one has it.
 export function account() {
-    try {
-        const kept = JSON.parse(localStorage.getItem("account"))
-        return isAccount(kept) ? kept : null
-    } catch {
-        return null
-    }
+  try {
+    return valid(JSON.parse(localStorage.getItem("account")))
+  } catch {
+    return null
+  }
 }
 
 /// Throws if the browser keeps nothing for this page.
-export function keepAccount({key, player}) {
-    localStorage.setItem("account", JSON.stringify({key, player}))
+export const keepAccount = account => localStorage.setItem("account", JSON.stringify(account))
+
+export const forgetAccount = () => localStorage.removeItem("account")
+
+/// The account that a sign-in link names, or null.
+export function accountIn(link) {
+  const found = new URLSearchParams(link.trim().split("#").at(-1))
+  return valid({key: found.get("key"), player: found.get("player"), isOwn: found.has("own")})
 }
 
-export function forgetAccount() {
-    localStorage.removeItem("account")
-}
+/// As infra/invite writes it.
+export const linkOf = ({key, player}) => `${location.origin}${location.pathname}#key=${key}&player=${player}`
 
-/// Reads `#key=…&player=…`, and takes it out of the address and the history's entry.
-export function accountInAddress() {
-    const found = new URLSearchParams(location.hash.slice(1))
-    if (!found.has("key")) return null
-    history.replaceState(null, "", location.pathname + location.search)
-    const read = {key: found.get("key"), player: found.get("player")}
-    return isAccount(read) ? read : undefined
-}
-
-function isAccount(value) {
-    return /^[0-9a-f]{64}$/.test(value?.key) && /^[1-9][0-9]{0,18}$/.test(value?.player)
-}
+const valid = found => /^[0-9a-f]{64}$/.test(found?.key) && /^[1-9][0-9]{0,18}$/.test(found?.player) ? found : null
 
 /// This browser's registration: {id, key, player, title, body}, or null. The texts are for a push that cannot be
 /// read.
 export async function registration() {
-    try {
-        const kept = await (await caches.open("account")).match(recordAddress)
-        return kept ? await kept.json() : null
-    } catch {
-        return null
-    }
+  try {
+    const kept = await (await caches.open("account")).match(recordAddress)
+    return kept ? await kept.json() : null
+  } catch {
+    return null
+  }
 }
 
 export async function keepRegistration(record) {
-    await (await caches.open("account")).put(recordAddress, new Response(JSON.stringify(record)))
+  await (await caches.open("account")).put(recordAddress, new Response(JSON.stringify(record)))
 }
 
 export async function forgetRegistration() {
-    if ("caches" in window) await caches.delete("account")
+  if ("caches" in window) await caches.delete("account")
 }

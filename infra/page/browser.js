@@ -3,41 +3,43 @@
 import {forgetRegistration, keepRegistration, registration} from "./account.js"
 import {Obstacle, text} from "./texts.js"
 
-/// Why this browser cannot show pushes, or null.
+/// iPhones and iPads. An iPad may call itself a Mac, which has no touch screen.
+export const isApple = /iPhone|iPad|iPod/.test(navigator.userAgent) || (/Mac/.test(navigator.platform) && navigator.maxTouchPoints > 1)
+
+/// Why this browser cannot show pushes: the name of a text, or null.
 export function obstacle() {
-    if (!window.isSecureContext) return "insecure"
-    const isApple = /iPhone|iPad|iPod/.test(navigator.userAgent) || (/Mac/.test(navigator.platform) && navigator.maxTouchPoints > 1)
-    if (isApple && !navigator.standalone && !("PushManager" in window)) return "homeScreen"
-    // Firefox hides service workers in private windows.
-    if (!("serviceWorker" in navigator)) return "private"
-    if (!("PushManager" in window) || !("Notification" in window)) return "unsupported"
-    if (Notification.permission === "denied") return "denied"
-    return null
+  if (!window.isSecureContext) return "browser.insecure"
+  if (isApple && !navigator.standalone && !("PushManager" in window)) return "browser.homeScreen"
+  // Firefox hides service workers in private windows.
+  if (!("serviceWorker" in navigator)) return "browser.private"
+  if (!("PushManager" in window) || !("Notification" in window)) return "browser.unsupported"
+  if (Notification.permission === "denied") return "browser.denied"
+  return null
 }
 
 async function worker() {
-    try {
-        await navigator.serviceWorker.register("worker.js", {updateViaCache: "none"})
-    } catch (error) {
-        throw new Obstacle(error.name === "SecurityError" ? "private" : "unsupported")
-    }
-    return navigator.serviceWorker.ready
+  try {
+    await navigator.serviceWorker.register("worker.js", {updateViaCache: "none"})
+  } catch (error) {
+    throw new Obstacle(`browser.${error.name === "SecurityError" ? "private" : "unsupported"}`)
+  }
+  return navigator.serviceWorker.ready
 }
 
 /// Whether notifications are on: the browser has a subscription, and it is registered.
 export async function isOn() {
-    if (obstacle() !== null) return false
-    const found = await navigator.serviceWorker.getRegistration()
-    return Boolean(await found?.pushManager.getSubscription()) && (await registration()) !== null
+  if (obstacle() !== null) return false
+  const found = await navigator.serviceWorker.getRegistration()
+  return Boolean(await found?.pushManager.getSubscription()) && (await registration()) !== null
 }
 
 /// Asks for permission, so it must be called first thing in a click.
 export async function turnOn(client) {
-    const reason = obstacle()
-    if (reason) throw new Obstacle(reason)
-    const permission = await Notification.requestPermission()
-    if (permission !== "granted") throw new Obstacle(permission === "denied" ? "denied" : "dismissed")
-    await inTurn(() => subscribe(client))
+  const reason = obstacle()
+  if (reason) throw new Obstacle(reason)
+  const permission = await Notification.requestPermission()
+  if (permission !== "granted") throw new Obstacle(`browser.${permission === "denied" ? "denied" : "dismissed"}`)
+  await inTurn(() => subscribe(client))
 }
 
 /// Registers again, at each start of the page.
@@ -47,63 +49,73 @@ export const renew = client => inTurn(async () => { if (await isOn()) await subs
 const inTurn = work => navigator.locks ? navigator.locks.request("subscription", work) : work()
 
 async function subscribe(client) {
-    let key
-    try {
-        key = await client.pushKey()
-    } catch (failure) {
-        if (failure.status === 404) throw new Obstacle("serverOff")
-        throw failure
-    }
-    const {pushManager} = await worker()
-    let subscription = await pushManager.getSubscription()
-    const former = subscription?.options?.applicationServerKey
-    if (former && base64url(former) !== key) {
-        await subscription.unsubscribe()
-        subscription = null
-    }
-    try {
-        subscription ??= await inTime(pushManager.subscribe({userVisibleOnly: true, applicationServerKey: key}))
-    } catch (error) {
-        // AbortError: the browser could not reach its push service, or has none.
-        throw new Obstacle(error.name === "NotAllowedError" ? "denied" : error.name === "AbortError" ? "noService" : "unsupported")
-    }
-    const earlier = await registration()
-    const id = await client.register(subscription, browserName())
-    await keepRegistration({id, ...client.account, title: "Turnstone", body: text("push.body")})
-    // A renewal has the same id. Another id names a subscription that this browser no longer has.
-    if (earlier && earlier.id !== id && earlier.player === client.account.player) await client.unregister(earlier.id)
+  let key
+  try {
+    key = await client.pushKey()
+  } catch (failure) {
+    if (failure.status === 404) throw new Obstacle("browser.serverOff")
+    throw failure
+  }
+  const {pushManager} = await worker()
+  let subscription = await pushManager.getSubscription()
+  const former = subscription?.options?.applicationServerKey
+  if (former && base64url(former) !== key) {
+    await subscription.unsubscribe()
+    subscription = null
+  }
+  try {
+    subscription ??= await inTime(pushManager.subscribe({userVisibleOnly: true, applicationServerKey: key}))
+  } catch (error) {
+    // AbortError: the browser could not reach its push service, or has none.
+    throw new Obstacle(`browser.${{NotAllowedError: "denied", AbortError: "noService"}[error.name] ?? "unsupported"}`)
+  }
+  const earlier = await registration()
+  const id = await client.register(subscription, browserName())
+  await keepRegistration({...client.account, id, title: "Turnstone", body: text("push.body")})
+  // A renewal has the same id. Another id names a subscription that this browser no longer has.
+  if (earlier && earlier.id !== id && earlier.player === client.account.player) await client.unregister(earlier.id)
 }
 
 /// Such as "Firefox, Linux". Newer browsers name older ones too, so the order matters.
 function browserName() {
-    const find = names => names.find(([part]) => navigator.userAgent.includes(part))?.at(-1)
-    return [find([["Edg", "Edge"], ["OPR", "Opera"], ["Firefox"], ["Chrome"], ["Safari"]]),
-        find([["Android"], ["iPhone"], ["iPad"], ["Windows"], ["Mac OS"], ["CrOS", "ChromeOS"], ["Linux"]])].filter(Boolean).join(", ")
+  const find = names => names.find(([part]) => navigator.userAgent.includes(part))?.at(-1)
+  return [find([["Edg", "Edge"], ["OPR", "Opera"], ["Firefox"], ["Chrome"], ["Safari"]]),
+    find([["Android"], ["iPhone"], ["iPad"], ["Windows"], ["Mac OS"], ["CrOS", "ChromeOS"], ["Linux"]])].filter(Boolean).join(", ")
 }
 
 /// Chromium may wait for its push service for minutes. A subscription that comes later is used the next time.
 function inTime(promise) {
-    const late = new Promise((_, reject) => setTimeout(() => reject(new DOMException("no answer", "AbortError")), 20_000))
-    return Promise.race([promise, late])
+  const late = new Promise((_, reject) => setTimeout(() => reject(new DOMException("no answer", "AbortError")), 20_000))
+  return Promise.race([promise, late])
 }
 
 /// Removes the registration and the subscription. The browser forgets its own even if the server cannot be
 /// reached: the push service then tells the server that it is gone.
 export const turnOff = client => inTurn(async () => {
-    const record = await registration()
-    const found = "serviceWorker" in navigator ? await navigator.serviceWorker.getRegistration() : undefined
-    const subscription = await found?.pushManager?.getSubscription()
-    await subscription?.unsubscribe()
-    await forgetRegistration()
-    await navigator.clearAppBadge?.().catch(() => {})
-    if (record) await client.unregister(record.id)
+  const record = await registration()
+  const found = "serviceWorker" in navigator ? await navigator.serviceWorker.getRegistration() : undefined
+  const subscription = await found?.pushManager?.getSubscription()
+  await subscription?.unsubscribe()
+  await forgetRegistration()
+  await navigator.clearAppBadge?.().catch(() => {})
+  if (record) await client.unregister(record.id)
 })
 
 /// Starts the service worker without subscribing, so that the page opens offline.
 export async function prepare() {
-    if (window.isSecureContext && "serviceWorker" in navigator) await worker()
+  if (window.isSecureContext && "serviceWorker" in navigator) await worker()
 }
 
 function base64url(bytes) {
-    return btoa(String.fromCharCode(...new Uint8Array(bytes))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")
+  return btoa(String.fromCharCode(...new Uint8Array(bytes))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")
+}
+
+/// Copies a text, or shows it to be copied. Answers what to tell the player.
+export async function copy(value) {
+  try {
+    await navigator.clipboard.writeText(value)
+    return text("copy.done")
+  } catch {
+    prompt(text("copy.failed"), value)
+  }
 }

@@ -5,15 +5,15 @@ export const the = id => document.getElementById(id)
 
 /// Makes an element. Text is always text, never markup.
 export function make(name, properties = {}, ...children) {
-    const element = Object.assign(document.createElement(name), properties)
-    element.append(...children)
-    return element
+  const element = Object.assign(document.createElement(name), properties)
+  element.append(...children)
+  return element
 }
 
 /// Shows how something went, or what the problem is.
 export function tell(status, problem = "") {
-    the("status").textContent = status
-    the("problem").textContent = problem
+  the("status").textContent = status
+  the("problem").textContent = problem
 }
 
 let words = error => error.message
@@ -24,18 +24,42 @@ export const putErrors = own => { words = own }
 /// Runs a button's work, and shows the text it answers, if any, or its error in words. Meanwhile further presses
 /// do nothing; a button that is really disabled would lose the keyboard's focus.
 export async function run(button, work) {
-    if (button.ariaDisabled === "true") return
-    tell("")
-    button.ariaDisabled = "true"
-    try {
-        const done = await work()
-        if (done !== undefined) tell(done)
-    } catch (error) {
-        tell("", words(error))
-    } finally {
-        button.ariaDisabled = null
-    }
+  if (button.ariaDisabled === "true") return
+  tell("")
+  button.ariaDisabled = "true"
+  try {
+    const done = await work()
+    if (done !== undefined) tell(done)
+  } catch (error) {
+    tell("", words(error))
+  } finally {
+    button.ariaDisabled = null
+  }
 }
 
 /// Runs work at each press of a button.
 export const onClick = (id, work) => the(id).addEventListener("click", event => run(event.target, work))
+
+/// Runs work each time a form is sent.
+export const onSubmit = (form, work) => form.addEventListener("submit", event => {
+  event.preventDefault()
+  run(event.submitter, work)
+})
+
+/// Makes a button that runs work.
+export function button(label, work, properties) {
+  const made = make("button", {textContent: label, ...properties})
+  made.addEventListener("click", () => run(made, work))
+  return made
+}
+
+/// Makes a function that asks, and then shows the answer unless it was called again, or cancelled, meanwhile.
+export function latest(ask, show) {
+  let calls = 0
+  const call = async (...values) => {
+    const own = ++calls
+    const answer = await ask(...values)
+    if (own === calls) show(answer, ...values)
+  }
+  return Object.assign(call, {cancel: () => { calls += 1 }})
+}

@@ -1,13 +1,13 @@
 // The player's page: signs in by the link, shows the parts, and says what went wrong.
 
-import {account, accountInAddress, forgetAccount, forgetRegistration, keepAccount, registration} from "./account.js"
-import {isOn, obstacle, prepare, renew, turnOff, turnOn} from "./browser.js"
+import {account, accountIn, forgetAccount, forgetRegistration, keepAccount, linkOf, registration} from "./account.js"
+import {copy, isApple, isOn, obstacle, prepare, renew, turnOff, turnOn} from "./browser.js"
 import {showDevices} from "./devices.js"
-import {make, onClick, putErrors, run, tell, the} from "./elements.js"
+import {latest, make, onClick, onSubmit, putErrors, tell, the} from "./elements.js"
 import {showGames} from "./games.js"
 import {forgetHistory, outcomeText, showHistory} from "./history.js"
 import {forgetPreferences, knowsPreferences, preparePreferences, showPreferences} from "./preferences.js"
-import {failureText, language, languages, loadTexts, text, want} from "./texts.js"
+import {failureText, language, languages, showTexts, text, want} from "./texts.js"
 import {Client} from "./turnstone.js"
 
 /// How often a visible page looks at the games. The server asks Online-Go.com as often.
@@ -21,162 +21,186 @@ putErrors(failureText)
 let client = null
 
 async function showBrowser() {
-    const on = await isOn()
-    const reason = obstacle()
-    the("browser-state").textContent = text(on ? "browser.on" : reason ? `browser.${reason}` : "browser.off")
-    const focused = document.activeElement
-    the("turn-on").hidden = on || reason !== null
-    the("turn-off").hidden = the("test").hidden = !on
-    // A hidden button loses the keyboard's focus: its counterpart takes it.
-    if (focused === the("turn-on") && on) the("turn-off").focus()
-    if (focused === the("turn-off") && !on) the("turn-on").focus()
+  const on = await isOn()
+  const reason = obstacle()
+  the("browser-state").textContent = text(on ? "browser.on" : reason ?? "browser.off")
+  const focused = document.activeElement
+  the("turn-on").hidden = on || reason !== null
+  the("turn-off").hidden = the("test").hidden = !on
+  the("copy-link").hidden = reason !== "browser.homeScreen"
+  // A hidden button loses the keyboard's focus: its counterpart takes it.
+  if (focused === the("turn-on") && on) the("turn-off").focus()
+  if (focused === the("turn-off") && !on) the("turn-on").focus()
 }
 
-/// How many looks began. An answer that comes after a later look began tells of the past, and shows nothing.
-let looks = 0
-
-async function look() {
-    looks += 1
-    const own = looks
-    const found = await client.diagnostics().catch(failure => ({failure}))
-    if (own !== looks) return
-    if (found.failure) {
-        tell("", failureText(found.failure))
-        the("problem").dataset.of = "look"
-    } else {
-        showGames(found)
-        if (the("problem").dataset.of === "look") tell(the("status").textContent)
-        delete the("problem").dataset.of
-    }
-}
+const look = latest(() => client.diagnostics().catch(failure => ({failure})), found => {
+  if (found.failure) {
+    tell("", failureText(found.failure))
+    the("problem").dataset.of = "look"
+  } else {
+    showGames(found)
+    if (the("problem").dataset.of === "look") tell(the("status").textContent)
+    delete the("problem").dataset.of
+  }
+})
 
 async function listDevices() {
-    const asking = client
-    const [devices, own] = await Promise.all([asking.devices(), registration()])
-    if (asking === client) showDevices(devices, own?.id, remove)
+  const asking = client
+  const [devices, own] = await Promise.all([asking.devices(), registration()])
+  if (asking === client) showDevices(devices, own?.id, remove)
 }
 
-const remove = (button, id) => run(button, async () => {
-    const isOwn = (await registration())?.id === id
-    await (isOwn ? turnOff(client) : client.unregister(id))
-    await Promise.all([showBrowser(), listDevices()])
-    the("main").focus()
-    return text(isOwn ? "browser.off" : "devices.removed")
-})
+async function remove(id) {
+  const isOwn = (await registration())?.id === id
+  await (isOwn ? turnOff(client) : client.unregister(id))
+  await Promise.all([showBrowser(), listDevices()])
+  the("main").focus()
+  return text(isOwn ? "browser.off" : "devices.removed")
+}
 
 /// Sends a real push to this browser, and answers what its receipt says.
 async function test() {
-    const asking = client
-    const id = await asking.sendTest((await registration())?.id, language)
-    tell(text("browser.testSent"))
-    for (let look = 0; look < testLooks && asking === client; look += 1) {
-        await new Promise(done => setTimeout(done, testPause))
-        const found = (await asking.notifications()).notifications.find(entry => entry.id === id)
-        if (!found || found.outcome === "waiting") continue
-        await showHistory(asking)
-        return text("browser.tested", {outcome: outcomeText(found)})
-    }
-    return text("browser.testLate")
+  const asking = client
+  const id = await asking.sendTest((await registration())?.id, language)
+  tell(text("browser.waiting"))
+  for (let look = 0; look < testLooks && asking === client; look += 1) {
+    await new Promise(done => setTimeout(done, testPause))
+    const found = (await asking.notifications()).notifications.find(entry => entry.id === id)
+    if (!found || found.outcome === "waiting") continue
+    await showHistory(asking)
+    return text("browser.tested", {outcome: outcomeText(found)})
+  }
+  return text("browser.testLate")
 }
 
 async function show() {
-    const kept = account()
-    client = kept ? new Client(kept) : null
-    forgetPreferences()
-    forgetHistory()
-    the("signed-in").hidden = client === null
-    the("signed-out").hidden = client !== null
-    the("who").textContent = client ? text("who", {player: kept.player}) : ""
-    if (client === null) {
-        looks += 1  // what is under way is nobody's any more
-        return
-    }
-    const renewal = async () => {
-        await renew(client)
-        await Promise.all([showBrowser(), listDevices()])
-    }
-    const parts = await Promise.allSettled([look(), showPreferences(client), showHistory(client), showBrowser().then(renewal)])
-    const failed = parts.find(part => part.status === "rejected")
-    if (failed && the("problem").textContent === "") tell("", failureText(failed.reason))
+  const kept = account()
+  client = kept ? new Client(kept) : null
+  forgetPreferences()
+  forgetHistory()
+  the("signed-in").hidden = client === null
+  the("signed-out").hidden = client !== null
+  the("who").textContent = client ? text("who", {player: kept.player}) : ""
+  the("revoke").checked = kept?.isOwn === true
+  if (client === null) {
+    look.cancel()
+    document.title = "Turnstone"
+    // Where the server does not answer, the link is the way.
+    import("./signup/signup.js").then(({showSignup}) => showSignup()).catch(() => {})
+    return
+  }
+  const renewal = async () => {
+    await renew(client)
+    await Promise.all([showBrowser(), listDevices()])
+  }
+  const parts = await Promise.allSettled([look(), showPreferences(client), showHistory(client), showBrowser().then(renewal)])
+  const failed = parts.find(part => part.status === "rejected")
+  if (failed && the("problem").textContent === "") tell("", failureText(failed.reason))
 }
 
 /// Takes the account of a sign-in link. Whoever made the link learns nothing, but the pushes would be theirs:
 /// so a browser that is signed in asks first. A key that is not the player's changes nothing.
-async function signIn() {
-    const found = accountInAddress()
-    if (found === undefined) tell("", text("badLink"))
-    if (!found) return
-    const former = account()
-    if (former && former.player !== found.player) {
-        if (!confirm(text("switch", {from: former.player, to: found.player}))) return
-        await turnOff(new Client(former)).catch(() => {})
-    } else if (former && former.key !== found.key) {
-        try {
-            await new Client(found).diagnostics()
-        } catch (error) {
-            if ([401, 403].includes(error.status)) return tell("", text("badLink"))
-        }
-    }
+async function signIn(link) {
+  const found = accountIn(link)
+  if (!found) return tell("", text("badLink"))
+  const former = account()
+  if (former && former.player !== found.player) {
+    if (!confirm(text("switch", {from: former.player, to: found.player}))) return
+    await leave(new Client(former), former.isOwn)
+  } else if (former && former.key !== found.key) {
     try {
-        keepAccount(found)
-    } catch {
-        tell("", text("noStorage"))
+      await new Client(found).diagnostics()
+    } catch (error) {
+      if ([401, 403].includes(error.status)) return tell("", text("badLink"))
     }
+  }
+  try {
+    keepAccount(found)
+  } catch {
+    tell("", text("noStorage"))
+  }
 }
 
+/// Takes the link out of the address, and out of the history's entry.
+async function signInByAddress() {
+  const link = location.hash
+  if (!new URLSearchParams(link.slice(1)).has("key")) return
+  history.replaceState(null, "", location.pathname + location.search)
+  await signIn(link)
+}
+
+/// Takes this browser, and the key if it is to be revoked, from the server. Answers a failure, if there is one.
+const leave = (client, isRevoked) =>
+  turnOff(client).then(() => isRevoked ? client.revokeKey() : undefined).catch(failure => failure)
+
 async function signOut() {
-    const failure = await turnOff(client).catch(failure => failure)
-    await forgetRegistration()
-    forgetAccount()
-    await show()
-    tell(text("signedOut.done"), failure ? text("signedOut.left", {why: failureText(failure)}) : "")
-    the("main").focus()
+  const failure = await leave(client, the("revoke").checked)
+  await forgetRegistration()
+  forgetAccount()
+  await show()
+  tell(text("signedOut.done"), failure ? text("signedOut.left", {why: failureText(failure)}) : "")
+  the("main").focus()
 }
 
 async function start() {
-    await loadTexts()
-    the("language").replaceChildren(...Object.entries(languages).map(([value, name]) =>
-        make("option", {value, textContent: name, lang: value, selected: value === language})))
-    the("language").addEventListener("change", async () => {
-        want(the("language").value)
-        await loadTexts()
-        tell("")
-        await show()
-    })
-    onClick("turn-on", async () => {
-        const done = turnOn(client)
-        tell(text("browser.asking"))
-        await done
-        await Promise.all([showBrowser(), listDevices(), look()])
-        return text("browser.on")
-    })
-    onClick("turn-off", async () => {
-        await turnOff(client).finally(showBrowser)
-        await listDevices()
-        return text("browser.off")
-    })
-    onClick("test", test)
-    onClick("history-more", () => showHistory(client, true))
-    onClick("sign-out", signOut)
-    preparePreferences(() => client)
-    addEventListener("hashchange", async () => {
-        await signIn()
-        await show()
-    })
-    const refresh = () => {
-        if (!client || document.hidden) return
-        look()
-        if (!knowsPreferences()) showPreferences(client).catch(() => {})
+  showTexts()
+  the("home-screen").hidden = !isApple
+  the("language").replaceChildren(...Object.entries(languages).map(([value, name]) =>
+    make("option", {value, textContent: name, lang: value, selected: value === language})))
+  the("language").addEventListener("change", async () => {
+    want(the("language").value)
+    showTexts()
+    tell("")
+    await Promise.all([show(), client?.setLanguage(language)]).catch(failure => tell("", failureText(failure)))
+  })
+  onClick("turn-on", async () => {
+    const done = turnOn(client)
+    tell(text("browser.waiting"))
+    await done
+    await Promise.all([showBrowser(), listDevices(), look(), client.setLanguage(language)])
+    return text("browser.on")
+  })
+  onClick("turn-off", async () => {
+    await turnOff(client).finally(showBrowser)
+    await listDevices()
+    return text("browser.off")
+  })
+  onClick("test", test)
+  onClick("history-more", () => showHistory(client, true))
+  onClick("copy-link", () => {
+    keepAccount({...account(), isOwn: false})
+    the("revoke").checked = false
+    return copy(linkOf(client.account))
+  })
+  onClick("sign-out", signOut)
+  onSubmit(the("sign-in"), async () => {
+    await signIn(the("link").value)
+    const shown = show()
+    if (client) {
+      the("sign-in").reset()
+      the("main").focus()
     }
-    navigator.serviceWorker?.addEventListener("message", () => {
-        if (!client) return
-        look()
-        showHistory(client).catch(() => {})
-    })
-    document.addEventListener("visibilitychange", refresh)
-    setInterval(refresh, lookEvery)
-    await signIn()
-    await Promise.all([show(), prepare().catch(() => {})])
+    await shown
+  })
+  preparePreferences(() => client)
+  addEventListener("hashchange", async () => {
+    await signInByAddress()
+    await show()
+  })
+  const refresh = () => {
+    if (!client || document.hidden) return
+    look()
+    if (!knowsPreferences()) showPreferences(client).catch(() => {})
+  }
+  navigator.serviceWorker?.addEventListener("message", () => {
+    if (!client) return
+    look()
+    showHistory(client).catch(() => {})
+  })
+  document.addEventListener("visibilitychange", refresh)
+  setInterval(refresh, lookEvery)
+  await signInByAddress()
+  await Promise.all([show(), prepare().catch(() => {})])
 }
 
 start()

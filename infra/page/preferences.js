@@ -1,108 +1,101 @@
 // Which notifications the player wants, and when.
 
-import {make, onClick, run, the} from "./elements.js"
+import {latest, make, onClick, onSubmit, the} from "./elements.js"
 import {moment, text} from "./texts.js"
 
 let current = null
-let asked = 0
 
-/// Shows what is stored. What is asked for later, or forgotten meanwhile, is not shown.
-export async function showPreferences(client) {
-    const own = ++asked
-    const found = await client.preferences()
-    if (own !== asked) return
-    current = found
-    showForm()
-    showMute()
-    the("wanted").inert = false
-}
+/// Shows what is stored.
+export const showPreferences = latest(client => client.preferences(), found => {
+  current = found
+  showForm()
+  showMute()
+  the("wanted").inert = false
+})
 
 /// Nothing can be changed until preferences are shown again: it would be lost when they are.
 export function forgetPreferences() {
-    asked += 1
-    current = null
-    the("wanted").inert = true
+  showPreferences.cancel()
+  current = null
+  the("wanted").inert = true
 }
 
 export const knowsPreferences = () => current !== null
 
 /// Answers once saved. Throws Failure; with status 412 everything shows what is stored now.
 async function save(client, changes) {
-    try {
-        current = await client.setPreferences({...current.preferences, ...changes}, current.etag)
-    } catch (failure) {
-        if (failure.status === 412) await showPreferences(client)
-        throw failure
-    }
+  try {
+    current = await client.setPreferences({...current.preferences, ...changes}, current.etag)
+  } catch (failure) {
+    if (failure.status === 412) await showPreferences(client)
+    throw failure
+  }
 }
 
 /// client: a function that gives the client.
 export function preparePreferences(client) {
-    the("zones").replaceChildren(...(Intl.supportedValuesOf?.("timeZone") ?? []).map(value => make("option", {value})))
-    the("quiet").addEventListener("change", enableTimes)
-    the("preferences").addEventListener("submit", event => {
-        event.preventDefault()
-        run(event.submitter, async () => {
-            await save(client(), {kinds: chosenKinds(), quietHours: chosenTimes()})
-            showForm()
-            return text("preferences.saved")
-        })
-    })
-    const mute = (id, until) => onClick(id, async () => {
-        await save(client(), {mutedUntil: until()?.toISOString().replace(/\.\d+Z$/, "Z") ?? null})
-        showMute()  // what is being changed in the form stays
-        return the("mute-state").textContent
-    })
-    mute("mute-hour", () => new Date(Date.now() + 3600_000))
-    mute("mute-morning", morning)
-    mute("unmute", () => null)
+  the("zones").replaceChildren(...(Intl.supportedValuesOf?.("timeZone") ?? []).map(value => make("option", {value})))
+  the("quiet").addEventListener("change", enableTimes)
+  onSubmit(the("preferences"), async () => {
+    await save(client(), {kinds: chosenKinds(), quietHours: chosenTimes()})
+    showForm()
+    return text("preferences.saved")
+  })
+  const mute = (id, until) => onClick(id, async () => {
+    await save(client(), {mutedUntil: until()?.toISOString().replace(/\.\d+Z$/, "Z") ?? null})
+    showMute()  // what is being changed in the form stays
+    return the("mute-state").textContent
+  })
+  mute("mute-hour", () => new Date(Date.now() + 3600_000))
+  mute("mute-morning", morning)
+  mute("unmute", () => null)
 }
 
 /// The next seven o'clock here.
 function morning() {
-    const date = new Date()
-    date.setHours(7, 0, 0, 0)
-    if (date <= new Date()) date.setDate(date.getDate() + 1)
-    return date
+  const date = new Date()
+  date.setHours(7, 0, 0, 0)
+  if (date <= new Date()) date.setDate(date.getDate() + 1)
+  return date
 }
 
 function showForm() {
-    const {kinds = {}, quietHours} = current.preferences
-    the("kinds").replaceChildren(...["turn", ...Object.keys(kinds).filter(kind => kind !== "turn").sort()].map(kind => {
-        const box = make("input", {type: "checkbox", name: kind, checked: kinds[kind] !== false})
-        return make("p", {}, make("label", {}, box, " ", kind === "turn" ? text("preferences.turn") : kind))
-    }))
-    the("quiet").checked = Boolean(quietHours)
-    the("quiet-from").value = quietHours?.from ?? "22:00"
-    the("quiet-to").value = quietHours?.to ?? "07:00"
-    the("quiet-zone").value = quietHours?.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone
-    enableTimes()
+  const {kinds = {}, quietHours} = current.preferences
+  the("kinds").replaceChildren(...["turn", ...Object.keys(kinds).filter(kind => kind !== "turn").sort()].map(kind => {
+    const box = make("input", {type: "checkbox", name: kind, checked: kinds[kind] !== false})
+    return make("p", {}, make("label", {}, box, " ", kind === "turn" ? text("preferences.turn") : kind))
+  }))
+  the("quiet").checked = Boolean(quietHours)
+  the("quiet-from").value = quietHours?.from ?? "22:00"
+  the("quiet-to").value = quietHours?.to ?? "07:00"
+  the("quiet-zone").value = quietHours?.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone
+  enableTimes()
 }
 
 function showMute() {
-    const {mutedUntil} = current.preferences
-    const until = mutedUntil ? new Date(mutedUntil) : null
-    const isMuted = until !== null && until > new Date()
-    the("mute-state").textContent = isMuted ? text("preferences.muted", {until: moment(until)}) : ""
-    // A hidden button loses the keyboard's focus.
-    if (!isMuted && document.activeElement === the("unmute")) the("mute-hour").focus()
-    the("unmute").hidden = !isMuted
+  const {mutedUntil} = current.preferences
+  const until = mutedUntil ? new Date(mutedUntil) : null
+  const isMuted = until !== null && until > new Date()
+  the("mute-state").textContent = isMuted ? text("preferences.muted", {until: moment(until)}) : ""
+  // A hidden button loses the keyboard's focus.
+  if (!isMuted && document.activeElement === the("unmute")) the("mute-hour").focus()
+  the("unmute").hidden = !isMuted
 }
 
 function enableTimes() {
-    for (const id of ["quiet-from", "quiet-to", "quiet-zone"]) the(id).disabled = !the("quiet").checked
+  for (const id of ["quiet-from", "quiet-to", "quiet-zone"]) the(id).disabled = !the("quiet").checked
 }
 
 /// Kinds that are not listed are wanted, but one that was listed stays in the list.
 function chosenKinds() {
-    const kinds = {...current.preferences.kinds}
-    for (const box of the("kinds").querySelectorAll("input")) {
-        if (!box.checked || box.name in kinds) kinds[box.name] = box.checked
-    }
-    return kinds
+  const kinds = {...current.preferences.kinds}
+  for (const box of the("kinds").querySelectorAll("input")) {
+    if (!box.checked || box.name in kinds) kinds[box.name] = box.checked
+  }
+  return kinds
 }
 
 function chosenTimes() {
-    if (!the("quiet").checked) return null
-    return {from: the("quiet-from").value, to: the("quiet-to").value, timeZone: the("quiet-zone").value}
+  if (!the("quiet").checked) return null
+  return {from: the("quiet-from").value, to: the("quiet-to").value, timeZone: the("quiet-zone").value}
 }

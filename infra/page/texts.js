@@ -1,48 +1,51 @@
-// The page's texts: one file for each language, NAME.json.
+// The page's texts in the player's language.
+
+import phrases from "./phrases.js"
 
 export const languages = {en: "English", de: "Deutsch", fr: "Français", ja: "日本語", ko: "한국어", "zh-Hans": "简体中文"}
 
-let texts = {}
+const table = new Map(phrases.trim().split("\n\n").map(block => block.split("\n")).map(([name, ...texts]) => [name, texts]))
+
 export let language = "en"
 
 /// Sets the language from now on, or for this visit only if the browser keeps nothing.
 export function want(name) {
-    wanted = name
-    try {
-        localStorage.setItem("language", name)
-    } catch {
-        // It holds until the page is closed.
-    }
+  wanted = name
+  try {
+    localStorage.setItem("language", name)
+  } catch {
+    // It holds until the page is closed.
+  }
 }
 
 let wanted
 try {
-    wanted = localStorage.getItem("language")
+  wanted = localStorage.getItem("language")
 } catch {
-    // The browser's own language will do.
+  // The browser's own language will do.
 }
 
 /// The wanted language if there is one, else the first of the browser's that is known.
 function choose() {
-    for (const name of [wanted ?? "", ...navigator.languages]) {
-        if (name in languages) return name
-        const base = name.split("-")[0]
-        if (base === "zh") return "zh-Hans"
-        if (base in languages) return base
-    }
-    return "en"
+  for (const name of [wanted ?? "", ...navigator.languages]) {
+    if (name in languages) return name
+    const base = name.split("-")[0]
+    if (base === "zh") return "zh-Hans"
+    if (base in languages) return base
+  }
+  return "en"
 }
 
-export async function loadTexts() {
-    language = choose()
-    texts = await (await fetch(`text-${language.toLowerCase()}.json`)).json()
-    document.documentElement.lang = language
-    for (const element of document.querySelectorAll("[data-text]")) element.textContent = text(element.dataset.text)
+export function showTexts() {
+  language = choose()
+  document.documentElement.lang = language
+  for (const element of document.querySelectorAll("[data-text]")) element.textContent = text(element.dataset.text)
+  for (const part of document.querySelectorAll("section")) part.ariaLabel = part.querySelector("h2")?.textContent ?? null
 }
 
 /// A text, such as `games.title`, with `{name}` replaced by the value of that name.
 export function text(name, values = {}) {
-    return name.split(".").reduce((part, key) => part[key], texts).replace(/\{(\w+)\}/g, (_, value) => values[value])
+  return table.get(name)[Object.keys(languages).indexOf(language)].replace(/\{(\w+)\}/g, (_, value) => values[value])
 }
 
 /// "3 hours ago", for milliseconds since 1970.
@@ -54,24 +57,22 @@ export const inTime = milliseconds => relative(Math.max(0, milliseconds - Date.n
 const formats = {}
 
 function relative(milliseconds) {
-    const seconds = milliseconds / 1000
-    const [size, unit] = [[86400, "day"], [3600, "hour"], [60, "minute"]].find(([size]) => Math.abs(seconds) >= size) ?? [1, "second"]
-    formats[language] ??= new Intl.RelativeTimeFormat(language, {numeric: "auto"})
-    return formats[language].format(Math.trunc(seconds / size), unit)
+  const seconds = milliseconds / 1000
+  const [size, unit] = [[86400, "day"], [3600, "hour"], [60, "minute"]].find(([size]) => Math.abs(seconds) >= size) ?? [1, "second"]
+  formats[language] ??= new Intl.RelativeTimeFormat(language, {numeric: "auto"})
+  return formats[language].format(Math.trunc(seconds / size), unit)
 }
 
-export function moment(date) {
-    return new Intl.DateTimeFormat(language, {dateStyle: "medium", timeStyle: "short"}).format(date)
-}
+export const moment = date => new Intl.DateTimeFormat(language, {dateStyle: "medium", timeStyle: "short"}).format(date)
 
-/// A reason why this browser gets no notifications: the name of a text.
+/// Something in the way that the player can mend: the name of a text.
 export class Obstacle extends Error {}
 
 /// A failure of the client or the browser in words, with the server's own sentence where it says more.
 export function failureText(failure) {
-    const {status, message} = failure
-    if (failure instanceof Obstacle) return text(`browser.${message}`)
-    const known = {0: "offline", 401: "key", 403: "key", 409: "tooMany", 412: "changed", 422: "refused", 429: "tooOften", 503: "busy"}
-    if (status in known) return text(`failure.${known[status]}`, {why: message})
-    return text("failure.other", {why: status ? `${status} ${message}` : message})
+  const {status, message} = failure
+  if (failure instanceof Obstacle) return text(message)
+  const known = {0: "offline", 401: "key", 403: "key", 409: "tooMany", 412: "changed", 422: "refused", 429: "tooOften", 503: "busy"}
+  if (status in known) return text(`failure.${known[status]}`, {why: message})
+  return text("failure.other", {why: status ? `${status} ${message}` : message})
 }

@@ -1,81 +1,113 @@
-// A client of the routes that a player's API key may use. It is relative to the page, so it works below a
-// prefix too.
+// The web client of Turnstone: the routes that a player's API key may use. It needs no other file.
+// reference/client.html shows what it answers, with examples.
 
-/// A request that was refused (`status`), or that got no answer (`status` 0).
+/// Its first number grows if a caller must change, the second if something is new, the third if something is mended.
+export const version = "1.1.0"
+
+/// An installation's routes are beside its copy of this file, also below a prefix.
+const home = new URL(".", import.meta.url).href
+
+/// A request that was refused, or got no answer.
 export class Failure extends Error {
-    constructor(status, sentence, retryAfter) {
-        super(sentence)
-        this.status = status
-        this.retryAfter = retryAfter
-    }
+  /// status: the answer's, 0 without an answer. message: the server's own sentence, or "".
+  /// retryAfter: after how many seconds to try again, as the server says it: a text or null.
+  constructor(status, message, retryAfter = null) {
+    super(message)
+    Object.assign(this, {status, retryAfter})
+  }
+}
+
+/// Asks any route: {body: what its JSON says, etag: text or null}. Throws Failure, as everything below does.
+export async function ask(method, path, body, headers = {}, base = home) {
+  const response = await fetch(new URL(path, base), {
+    method, headers: {"Content-Type": "application/json", ...headers},
+    body: body && JSON.stringify(body), cache: "no-store", credentials: "omit",
+  }).catch(() => { throw new Failure(0, "") })
+  // An answer of something in between has no JSON. Its status says enough.
+  const answer = await response.json().catch(() => ({}))
+  if (!response.ok) throw new Failure(response.status, String(answer?.error ?? ""), response.headers.get("Retry-After"))
+  return {body: answer, etag: response.headers.get("ETag")}
 }
 
 export class Client {
-    /// account: {key, player}: an API key and the number of the player to whom it belongs.
-    constructor(account) {
-        this.account = account
-    }
+  /// account: {key, player}: an API key (64 hex digits) and the number of the player to whom it belongs, as a text.
+  /// base: where the installation is, with a slash at the end.
+  constructor(account, base = home) {
+    Object.assign(this, {account, base})
+  }
 
-    /// Answers {body, etag}. Throws Failure.
-    async ask(method, path, body, headers = {}) {
-        const response = await fetch(path, {
-            method, headers: {"X-API-Key": this.account.key, "Content-Type": "application/json", ...headers},
-            body: body && JSON.stringify(body), cache: "no-store", credentials: "omit",
-        }).catch(() => { throw new Failure(0, "") })
-        // An answer of something in between has no JSON. Its status says enough.
-        const answer = await response.json().catch(() => ({}))
-        if (!response.ok) throw new Failure(response.status, String(answer?.error ?? ""), response.headers.get("Retry-After"))
-        return {body: answer, etag: response.headers.get("ETag")}
-    }
+  /// As the function `ask`, with the key.
+  ask(method, path, body, headers) {
+    return ask(method, path, body, {"X-API-Key": this.account.key, ...headers}, this.base)
+  }
 
-    /// The player's games, each with `opponent`, `expiration` and `board`.
-    async diagnostics() {
-        return (await this.ask("GET", `diagnostics/${this.account.player}?details=true`)).body
-    }
+  /// The player's games, each with `opponent`, `expiration` and `board`: GET /diagnostics/{user_id}.
+  async diagnostics() {
+    return (await this.ask("GET", `diagnostics/${this.account.player}?details=true`)).body
+  }
 
-    /// The player's devices: [{id, platform, deviceName, createdAt, updatedAt, reachedAt}].
-    async devices() {
-        return (await this.ask("GET", "api/devices")).body.data
-    }
+  /// The player's devices: [{id, platform, deviceName, createdAt, updatedAt, reachedAt}].
+  async devices() {
+    return (await this.ask("GET", "api/devices")).body.data
+  }
 
-    /// What became of notifications, newest first: {notifications, next, stopped}. after: the `next` of the page before.
-    async notifications(after = null, limit = 20) {
-        return (await this.ask("GET", `api/notifications?limit=${limit}${after ? `&after=${encodeURIComponent(after)}` : ""}`)).body
-    }
+  /// What became of notifications, newest first: {notifications, next, stopped}. after: the `next` of the page before.
+  async notifications(after = null, limit = 20) {
+    return (await this.ask("GET", `api/notifications?limit=${limit}${after ? `&after=${encodeURIComponent(after)}` : ""}`)).body
+  }
 
-    /// Sends a notification to one of the player's devices now, and answers its id.
-    async sendTest(device, language) {
-        return (await this.ask("POST", "api/notifications/test", {device, language})).body.id
-    }
+  /// Sends a notification to one of the player's devices now, or to all, and answers its id. 409: there is none.
+  async sendTest(device, language) {
+    return (await this.ask("POST", "api/notifications/test", {device, language})).body.id
+  }
 
-    /// Answers {preferences, etag}.
-    async preferences() {
-        const {body, etag} = await this.ask("GET", "api/preferences")
-        return {preferences: body.preferences, etag}
-    }
+  /// Answers {preferences: {kinds, mutedUntil, quietHours}, etag}.
+  async preferences() {
+    const {body, etag} = await this.ask("GET", "api/preferences")
+    return {preferences: body.preferences, etag}
+  }
 
-    /// Replaces the preferences, unless they have changed since `etag` (Failure with status 412).
-    async setPreferences(preferences, etag) {
-        const answer = await this.ask("PUT", "api/preferences", preferences, etag ? {"If-Match": etag} : {})
-        return {preferences: answer.body.preferences, etag: answer.etag}
-    }
+  /// Replaces all preferences, and answers as `preferences` does. 412: they have changed since `etag`. 422: a time
+  /// or a time zone does not exist.
+  async setPreferences(preferences, etag) {
+    const answer = await this.ask("PUT", "api/preferences", preferences, etag ? {"If-Match": etag} : {})
+    return {preferences: answer.body.preferences, etag: answer.etag}
+  }
 
-    /// The key with which a browser subscribes.
-    async pushKey() {
-        return (await this.ask("GET", "api/push/config")).body.vapid_public_key
-    }
+  /// Sets the language of turn notices, such as `de` or `zh-Hans`.
+  async setLanguage(language) {
+    await this.ask("PATCH", "api/profile", {language})
+  }
 
-    /// Registers this browser's subscription, and answers its id. name: what lists call it.
-    async register(subscription, name) {
-        const {body} = await this.ask("POST", "register",
-            {user_id: this.account.player, platform: "web", subscription: subscription.toJSON(), device_name: name})
-        return body.id
-    }
+  /// The key with which a browser subscribes: base64url. 404: the server sends nothing to browsers.
+  async pushKey() {
+    return (await this.ask("GET", "api/push/config")).body.vapid_public_key
+  }
 
-    /// Removes a device. One that is not there is fine.
-    async unregister(id) {
-        await this.ask("DELETE", `register/${encodeURIComponent(id)}`).catch(failure => {
-            if (failure.status !== 404) throw failure
-        })
-    }
+  /// Registers a PushSubscription and answers its id. name: what lists call it. 409: there are too many devices.
+  async register(subscription, name) {
+    const {body} = await this.ask("POST", "register",
+      {user_id: this.account.player, platform: "web", subscription: subscription.toJSON(), device_name: name})
+    return body.id
+  }
+
+  /// Removes a device. One that is not there is fine.
+  unregister(id) {
+    return this.remove(`register/${encodeURIComponent(id)}`)
+  }
+
+  /// Revokes the account's own key, in all places that use it.
+  async revokeKey() {
+    // A key's id is the beginning of its SHA-256.
+    const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(this.account.key)))
+    const id = Array.from(digest.slice(0, 8), byte => byte.toString(16).padStart(2, "0")).join("")
+    await this.remove(`api-keys/${id}`)
+  }
+
+  /// Deletes what a path names, if it is there.
+  async remove(path) {
+    await this.ask("DELETE", path).catch(failure => {
+      if (failure.status !== 404) throw failure
+    })
+  }
 }

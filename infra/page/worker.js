@@ -2,43 +2,42 @@
 // changed, and keeps the page's files for a start without a network. It is a classic script because not all
 // browsers that can show pushes run modules as service workers.
 
-const shell = "shell-3"
+const shell = "shell-4"
 const files = ["./", "style.css", "app.webmanifest", "icon.svg", "icon-192.png", "page.js", "turnstone.js", "account.js", "texts.js",
-    "browser.js", "elements.js", "games.js", "board.js", "devices.js", "history.js", "preferences.js", "text-en.json", "text-de.json", "text-fr.json",
-    "text-ja.json", "text-ko.json", "text-zh-hans.json"].map(name => new URL(name, self.registration.scope).href)
+  "phrases.js", "browser.js", "elements.js", "games.js", "board.js", "devices.js", "history.js", "preferences.js"].map(name => new URL(name, self.registration.scope).href)
 const recordAddress = new URL("registration", self.registration.scope).href
 
 self.addEventListener("install", event => {
-    event.waitUntil(caches.open(shell).then(cache => cache.addAll(files)).then(() => self.skipWaiting()))
+  event.waitUntil(caches.open(shell).then(cache => cache.addAll(files)).then(() => self.skipWaiting()))
 })
 
 self.addEventListener("activate", event => {
-    event.waitUntil((async () => {
-        for (const name of await caches.keys()) if (name.startsWith("shell-") && name !== shell) await caches.delete(name)
-        await self.clients.claim()
-    })())
+  event.waitUntil((async () => {
+    for (const name of await caches.keys()) if (name.startsWith("shell-") && name !== shell) await caches.delete(name)
+    await self.clients.claim()
+  })())
 })
 
 // The network comes first, so an upgrade is seen at once. Only the page's own files are kept: never an answer
 // with a player's games.
 self.addEventListener("fetch", event => {
-    const address = event.request.url.replace(/[?#].*$/, "")
-    if (event.request.method !== "GET" || !files.includes(address)) return
-    event.respondWith((async () => {
-        const cache = await caches.open(shell)
-        try {
-            const response = await fetch(event.request)
-            if (response.ok) event.waitUntil(cache.put(address, response.clone()))
-            return response
-        } catch {
-            return await cache.match(address) ?? Response.error()
-        }
-    })())
+  const address = event.request.url.replace(/[?#].*$/, "")
+  if (event.request.method !== "GET" || !files.includes(address)) return
+  event.respondWith((async () => {
+    const cache = await caches.open(shell)
+    try {
+      const response = await fetch(event.request)
+      if (response.ok) event.waitUntil(cache.put(address, response.clone()))
+      return response
+    } catch {
+      return await cache.match(address) ?? Response.error()
+    }
+  })())
 })
 
 async function record() {
-    const kept = await (await caches.open("account")).match(recordAddress)
-    return kept ? await kept.json() : null
+  const kept = await (await caches.open("account")).match(recordAddress)
+  return kept ? await kept.json() : null
 }
 
 // ### Pushes
@@ -46,90 +45,78 @@ async function record() {
 /// Reads a declarative message (W3C Push API, section 3.3). A browser takes the permission back if a push shows
 /// nothing, so one that cannot be read gets the text that the page has left here.
 async function read(data) {
-    let message = null
-    try {
-        message = data.json()
-    } catch {
-        // Handled below: there is no title.
-    }
-    const found = message?.notification
-    if (typeof found?.title === "string" && found.title !== "") return {...found, app_badge: found.app_badge ?? message.app_badge}
-    const kept = await record().catch(() => null)
-    return {title: kept?.title ?? "Turnstone", body: kept?.body ?? ""}
+  let message = null
+  try {
+    message = data.json()
+  } catch {
+    // Handled below: there is no title.
+  }
+  const found = message?.notification
+  if (typeof found?.title === "string" && found.title !== "") return {...found, app_badge: found.app_badge ?? message.app_badge}
+  const kept = await record().catch(() => null)
+  return {title: kept?.title ?? "Turnstone", body: kept?.body ?? ""}
 }
 
-const text = value => typeof value === "string" ? value : undefined
-
-function options(found) {
-    const actions = Array.isArray(found.actions) ? found.actions.filter(one => text(one?.action) && text(one?.title)) : []
-    return {
-        body: text(found.body), tag: text(found.tag), lang: text(found.lang), icon: text(found.icon) ?? "icon-192.png",
-        image: text(found.image), badge: text(found.badge), silent: found.silent === true || undefined,
-        renotify: found.renotify === true && Boolean(text(found.tag)), requireInteraction: found.requireInteraction === true,
-        timestamp: Number.isInteger(found.timestamp) ? found.timestamp : undefined,
-        actions: actions.map(({action, title, icon}) => ({action, title, icon: text(icon)})),
-        data: {navigate: text(found.navigate), actions: actions.map(({action, navigate}) => ({action, navigate})), data: found.data},
-    }
-}
+const options = found => ({icon: "icon-192.png", ...found, data: {navigate: found.navigate, actions: found.actions}})
 
 self.addEventListener("push", event => {
-    event.waitUntil((async () => {
-        const found = await read(event.data)
-        try {
-            await self.registration.showNotification(found.title, options(found))
-        } catch {
-            await self.registration.showNotification(found.title, {body: text(found.body)})
-        }
-        const badge = found.app_badge
-        if (Number.isInteger(badge) && badge >= 0) await navigator.setAppBadge?.(badge).catch(() => {})
-        for (const page of await self.clients.matchAll()) page.postMessage("pushed")
-    })())
+  event.waitUntil((async () => {
+    const found = await read(event.data)
+    const all = options(found)
+    // Browsers refuse malformed options. The text and the address are worth more.
+    await self.registration.showNotification(found.title, all)
+      .catch(() => self.registration.showNotification(found.title, {body: String(found.body ?? ""), data: all.data}))
+    const badge = found.app_badge
+    if (Number.isInteger(badge) && badge >= 0) await navigator.setAppBadge?.(badge).catch(() => {})
+    for (const page of await self.clients.matchAll()) page.postMessage("pushed")
+  })())
 })
 
 /// Only web addresses are opened; anything else opens the page.
 function target(address) {
-    try {
-        const url = new URL(address, self.registration.scope)
-        if (url.protocol === "https:" || url.origin === self.location.origin) return url.href
-    } catch {
-        // Handled below.
-    }
-    return self.registration.scope
+  if (typeof address !== "string") return self.registration.scope
+  try {
+    const url = new URL(address, self.registration.scope)
+    if (url.protocol === "https:" || url.origin === self.location.origin) return url.href
+  } catch {
+    // Handled below.
+  }
+  return self.registration.scope
 }
 
 self.addEventListener("notificationclick", event => {
-    event.notification.close()
-    const kept = event.notification.data ?? {}
-    const chosen = kept.actions?.find(one => one.action === event.action)?.navigate
-    const address = target(chosen ?? kept.navigate ?? self.registration.scope)
-    event.waitUntil((async () => {
-        // A browser shows a worker only the tabs of its own origin: those of other sites are opened anew.
-        const pages = await self.clients.matchAll({type: "window", includeUncontrolled: true})
-        const open = pages.find(page => page.url.replace(/#.*$/, "") === address.replace(/#.*$/, ""))
-        await (open ? open.focus() : self.clients.openWindow(address))
-    })())
+  event.notification.close()
+  const kept = event.notification.data ?? {}
+  const chosen = Array.isArray(kept.actions) ? kept.actions.find(one => one?.action === event.action)?.navigate : null
+  const address = target(chosen ?? kept.navigate)
+  event.waitUntil((async () => {
+    // A browser shows a worker only the tabs of its own origin: those of other sites are opened anew.
+    const pages = await self.clients.matchAll({type: "window", includeUncontrolled: true})
+    const open = pages.find(page => page.url.replace(/#.*$/, "") === address.replace(/#.*$/, ""))
+    await (open ? open.focus() : self.clients.openWindow(address))
+  })())
 })
 
 // ### Renewal
 
 const ask = (account, method, path, body) => fetch(new URL(path, self.registration.scope), {
-    method, credentials: "omit", headers: {"X-API-Key": account.key, "Content-Type": "application/json"},
-    body: body && JSON.stringify(body),
+  method, credentials: "omit", headers: {"X-API-Key": account.key, "Content-Type": "application/json"},
+  body: body && JSON.stringify(body),
 })
 
 self.addEventListener("pushsubscriptionchange", event => {
-    event.waitUntil((async () => {
-        const kept = await record()
-        if (!kept) return
-        let subscription = event.newSubscription ?? await self.registration.pushManager.getSubscription()
-        if (!subscription) {
-            const {vapid_public_key} = await (await ask(kept, "GET", "api/push/config")).json()
-            subscription = await self.registration.pushManager.subscribe({userVisibleOnly: true, applicationServerKey: vapid_public_key})
-        }
-        const answer = await ask(kept, "POST", "register", {user_id: kept.player, platform: "web", subscription: subscription.toJSON()})
-        if (!answer.ok) return  // the page registers again when it is opened
-        const {id} = await answer.json()
-        await (await caches.open("account")).put(recordAddress, new Response(JSON.stringify({...kept, id})))
-        if (id !== kept.id) await ask(kept, "DELETE", `register/${encodeURIComponent(kept.id)}`)
-    })())
+  event.waitUntil((async () => {
+    const kept = await record()
+    if (!kept) return
+    let subscription = event.newSubscription ?? await self.registration.pushManager.getSubscription()
+    if (!subscription) {
+      const {vapid_public_key} = await (await ask(kept, "GET", "api/push/config")).json()
+      subscription = await self.registration.pushManager.subscribe({userVisibleOnly: true, applicationServerKey: vapid_public_key})
+    }
+    const answer = await ask(kept, "POST", "register", {user_id: kept.player, platform: "web", subscription: subscription.toJSON()})
+    if (!answer.ok) return  // the page registers again when it is opened
+    const {id} = await answer.json()
+    await (await caches.open("account")).put(recordAddress, new Response(JSON.stringify({...kept, id})))
+    if (id !== kept.id) await ask(kept, "DELETE", `register/${encodeURIComponent(kept.id)}`)
+  })())
 })

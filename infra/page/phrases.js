@@ -1,0 +1,881 @@
+// The texts of the page: a name, and the text in each language in the order of `languages` in texts.js.
+
+export default `language
+Language, of notifications too
+Sprache, auch der Benachrichtigungen
+Langue, des notifications aussi
+言語 (通知も)
+언어 (알림 포함)
+语言（包括通知）
+
+who
+Player {player}
+Spieler {player}
+Joueur {player}
+プレイヤー {player}
+플레이어 {player}
+棋手 {player}
+
+signOut
+Sign out of this browser
+In diesem Browser abmelden
+Se déconnecter de ce navigateur
+このブラウザからサインアウト
+이 브라우저에서 로그아웃
+在此浏览器中退出登录
+
+revoke
+Revoke the key, too: its link then works in no browser
+Auch den Schlüssel sperren: Der Link gilt dann in keinem Browser mehr
+Révoquer aussi la clé : le lien ne marchera plus nulle part
+キーも無効にする (リンクはどのブラウザでも使えなくなります)
+키도 폐기하기 (링크는 어느 브라우저에서도 쓸 수 없습니다)
+同时撤销密钥：链接在任何浏览器中都将失效
+
+badLink
+This sign-in link is incomplete. Copy the whole link, or ask for a new one.
+Dieser Anmeldelink ist unvollständig. Kopiere den ganzen Link oder bitte um einen neuen.
+Ce lien de connexion est incomplet. Copiez le lien entier ou demandez-en un nouveau.
+このサインインリンクは不完全です。リンク全体をコピーするか、新しいリンクをもらってください。
+로그인 링크가 완전하지 않습니다. 링크 전체를 복사하거나 새 링크를 요청하세요.
+此登录链接不完整。请复制整个链接，或索取新的链接。
+
+noStorage
+This browser keeps no sign-in. Allow cookies and site data, and open the link again.
+Dieser Browser speichert keine Anmeldung. Erlaube Cookies und Websitedaten und öffne den Link noch einmal.
+Ce navigateur ne conserve pas la connexion. Autorisez les cookies et données de site, puis rouvrez le lien.
+サインインを保存できません。Cookie とサイトデータを許可し、リンクをもう一度開いてください。
+로그인을 저장할 수 없습니다. 쿠키와 사이트 데이터를 허용하고 링크를 다시 여세요.
+此浏览器不保存登录信息。请允许 Cookie 和网站数据，然后重新打开链接。
+
+switch
+This browser is signed in as player {from}. Continue as player {to}?
+Dieser Browser ist als Spieler {from} angemeldet. Als Spieler {to} weitermachen?
+Ce navigateur est connecté comme joueur {from}. Continuer comme joueur {to} ?
+このブラウザはプレイヤー {from} でサインインしています。プレイヤー {to} で続けますか?
+이 브라우저는 플레이어 {from}(으)로 로그인되어 있습니다. 플레이어 {to}(으)로 계속할까요?
+此浏览器已登录为棋手 {from}。要以棋手 {to} 继续吗?
+
+copy.copy
+Copy
+Kopieren
+Copier
+コピー
+복사
+复制
+
+copy.done
+Copied.
+Kopiert.
+Copié.
+コピーしました。
+복사했습니다.
+已复制。
+
+copy.failed
+Copy this:
+Kopiere das:
+Copiez ceci :
+これをコピーしてください:
+이것을 복사하세요:
+请复制：
+
+signedOut.title
+Sign in
+Anmelden
+Connexion
+サインイン
+로그인
+登录
+
+signedOut.text
+Open the sign-in link from the operator of this server, or paste it here. Only this browser keeps it.
+Öffne den Anmeldelink vom Betreiber dieses Servers oder füge ihn hier ein. Nur dieser Browser speichert ihn.
+Ouvrez le lien de connexion de l’opérateur de ce serveur, ou collez-le ici. Seul ce navigateur le conserve.
+運営者からもらったサインインリンクを開くか、ここに貼り付けてください。このブラウザだけに保存されます。
+운영자에게 받은 로그인 링크를 열거나 여기에 붙여 넣으세요. 이 브라우저에만 저장됩니다.
+请打开运营者给您的登录链接，或粘贴到这里。它只保存在此浏览器中。
+
+signedOut.link
+Sign-in link
+Anmeldelink
+Lien de connexion
+サインインリンク
+로그인 링크
+登录链接
+
+signedOut.done
+You are signed out. This browser has forgotten your key.
+Du bist abgemeldet. Dieser Browser hat deinen Schlüssel vergessen.
+Vous êtes déconnecté. Ce navigateur a oublié votre clé.
+サインアウトしました。このブラウザからキーを削除しました。
+로그아웃했습니다. 이 브라우저에서 키를 지웠습니다.
+您已退出登录。此浏览器已删除您的密钥。
+
+signedOut.left
+The server could not be told: {why}
+Dem Server konnte das nicht gesagt werden: {why}
+Impossible d’en informer le serveur : {why}
+サーバーに伝えられませんでした: {why}
+서버에 알리지 못했습니다: {why}
+无法通知服务器：{why}
+
+games.title
+Games
+Partien
+Parties
+対局
+대국
+对局
+
+games.waiting
+Your turn
+Du bist am Zug
+À vous de jouer
+あなたの手番
+내 차례
+轮到您
+
+games.others
+Other active games
+Weitere laufende Partien
+Autres parties en cours
+その他の進行中の対局
+진행 중인 다른 대국
+其他进行中的对局
+
+games.none
+You have no active games.
+Du hast keine laufenden Partien.
+Vous n’avez aucune partie en cours.
+進行中の対局はありません。
+진행 중인 대국이 없습니다.
+您没有进行中的对局。
+
+games.noneWaiting
+No game waits for you.
+Keine Partie wartet auf dich.
+Aucune partie ne vous attend.
+あなたの手番の対局はありません。
+내 차례인 대국이 없습니다.
+没有对局在等您。
+
+games.unnamed
+Game {id}
+Partie {id}
+Partie {id}
+対局 {id}
+대국 {id}
+对局 {id}
+
+games.lastMove
+Last move: {ago}
+Letzter Zug: {ago}
+Dernier coup : {ago}
+最後の着手: {ago}
+마지막 수: {ago}
+上一手：{ago}
+
+games.against
+Against {name}
+Gegen {name}
+Contre {name}
+相手: {name}
+상대: {name}
+对手：{name}
+
+games.left
+Time ends {time}
+Zeit endet {time}
+Fin du temps {time}
+{time}に時間切れ
+{time} 시간 초과
+{time}超时
+
+games.paused
+Paused
+Pausiert
+En pause
+中断中
+일시 중지
+已暂停
+
+games.noBoard
+Boards appear once a move is made.
+Bretter erscheinen nach dem nächsten Zug.
+Les gobans apparaissent au prochain coup.
+盤面は次の着手の後に表示されます。
+바둑판은 다음 수 이후에 표시됩니다.
+棋盘将在下一手后显示。
+
+games.board
+Board after {moves} moves: {black} black and {white} white stones
+Brett nach {moves} Zügen: {black} schwarze und {white} weiße Steine
+Goban après {moves} coups : {black} pierres noires et {white} blanches
+{moves} 手後の盤面: 黒石 {black}、白石 {white}
+{moves}수 이후의 바둑판: 흑 {black}, 백 {white}
+第 {moves} 手后的棋盘：黑子 {black}，白子 {white}
+
+browser.title
+This browser
+Dieser Browser
+Ce navigateur
+このブラウザ
+이 브라우저
+此浏览器
+
+browser.turnOn
+Notify me
+Benachrichtigen
+M’avertir
+通知を受け取る
+알림 받기
+通知我
+
+browser.turnOff
+Stop notifications
+Nicht mehr benachrichtigen
+Arrêter les notifications
+通知を止める
+알림 끄기
+停止通知
+
+browser.on
+Notifications are on.
+Benachrichtigungen sind an.
+Les notifications sont activées.
+通知はオンです。
+알림이 켜져 있습니다.
+通知已开启。
+
+browser.off
+Notifications are off.
+Benachrichtigungen sind aus.
+Les notifications sont désactivées.
+通知はオフです。
+알림이 꺼져 있습니다.
+通知已关闭。
+
+browser.waiting
+Waiting for the push service…
+Warte auf den Push-Dienst …
+En attente du service push…
+プッシュサービスの応答を待っています…
+푸시 서비스를 기다리는 중…
+正在等待推送服务……
+
+browser.insecure
+Notifications need an address with https://.
+Benachrichtigungen brauchen eine Adresse mit https://.
+Les notifications exigent une adresse en https://.
+通知には https:// のアドレスが必要です。
+알림에는 https:// 주소가 필요합니다.
+通知需要 https:// 地址。
+
+browser.homeScreen
+On iPhone and iPad, notifications need this page on the home screen. Copy your sign-in link, tap Share, then Add to Home Screen. Open Turnstone there and paste the link.
+Auf iPhone und iPad muss diese Seite auf dem Home-Bildschirm sein. Kopiere deinen Anmeldelink, tippe auf Teilen, dann „Zum Home-Bildschirm“. Öffne Turnstone dort und füge den Link ein.
+Sur iPhone et iPad, cette page doit être sur l’écran d’accueil. Copiez votre lien de connexion, touchez Partager, puis « Sur l’écran d’accueil ». Ouvrez-y Turnstone et collez le lien.
+iPhone と iPad では、このページをホーム画面に追加します。サインインリンクをコピーし、「共有」から「ホーム画面に追加」を選び、そこから開いてリンクを貼り付けてください。
+iPhone과 iPad에서는 이 페이지를 홈 화면에 추가하세요. 로그인 링크를 복사하고 공유에서 ‘홈 화면에 추가’를 선택한 뒤, 거기에서 열고 링크를 붙여 넣으세요.
+在 iPhone 和 iPad 上，需要把此页面添加到主屏幕：复制登录链接，点按“共享”，选择“添加到主屏幕”，再从那里打开并粘贴链接。
+
+browser.private
+This looks like a private window. Notifications work in a normal window.
+Das scheint ein privates Fenster zu sein. In einem normalen Fenster gehen Benachrichtigungen.
+Cela semble être une fenêtre privée. Les notifications fonctionnent dans une fenêtre normale.
+プライベートウィンドウのようです。通常のウィンドウなら通知を使えます。
+사생활 보호 창인 것 같습니다. 일반 창에서는 알림이 작동합니다.
+这似乎是隐私窗口。在普通窗口中可以使用通知。
+
+browser.unsupported
+This browser cannot receive notifications. Try Firefox, Chrome, Edge or Safari.
+Dieser Browser kann keine Benachrichtigungen empfangen. Versuche Firefox, Chrome, Edge oder Safari.
+Ce navigateur ne peut pas recevoir de notifications. Essayez Firefox, Chrome, Edge ou Safari.
+このブラウザは通知を受け取れません。Firefox、Chrome、Edge、Safari をお試しください。
+이 브라우저는 알림을 받을 수 없습니다. Firefox, Chrome, Edge 또는 Safari를 사용해 보세요.
+此浏览器无法接收通知。请使用 Firefox、Chrome、Edge 或 Safari。
+
+browser.denied
+This browser blocks notifications from this page, as private windows always do. Allow them in the settings beside the address, and reload.
+Dieser Browser blockiert Benachrichtigungen dieser Seite, private Fenster tun das immer. Erlaube sie in den Einstellungen neben der Adresse und lade die Seite neu.
+Ce navigateur bloque les notifications de cette page, comme toute fenêtre privée. Autorisez-les dans les réglages près de l’adresse, et rechargez.
+このブラウザはこのページの通知をブロックしています (プライベートウィンドウでは常に)。アドレスの横の設定で許可し、再読み込みしてください。
+이 브라우저가 이 페이지의 알림을 차단하고 있습니다(사생활 보호 창은 항상 차단합니다). 주소 옆의 설정에서 허용하고 새로 고치세요.
+此浏览器阻止了此页面的通知（隐私窗口总是如此）。请在地址旁的设置中允许通知，然后重新加载。
+
+browser.dismissed
+Notifications are not allowed yet. Press again, and choose Allow.
+Noch nicht erlaubt. Drücke noch einmal und wähle „Zulassen“.
+Pas encore autorisé. Appuyez de nouveau et choisissez Autoriser.
+まだ許可されていません。もう一度押し、「許可」を選んでください。
+아직 허용하지 않았습니다. 다시 누르고 ‘허용’을 선택하세요.
+尚未允许。请再按一次，并选择“允许”。
+
+browser.noService
+The browser could not reach its push service. Check the network. Some browsers have none.
+Der Browser hat seinen Push-Dienst nicht erreicht. Prüfe das Netz. Manche Browser haben keinen.
+Le navigateur n’a pas pu joindre son service push. Vérifiez le réseau. Certains n’en ont pas.
+ブラウザがプッシュサービスに接続できませんでした。ネットワークを確認してください。サービスがないブラウザもあります。
+브라우저가 푸시 서비스에 연결하지 못했습니다. 네트워크를 확인하세요. 푸시 서비스가 없는 브라우저도 있습니다.
+浏览器无法连接其推送服务。请检查网络。有些浏览器没有推送服务。
+
+browser.serverOff
+This server does not send notifications to browsers. Ask its operator.
+Dieser Server sendet keine Benachrichtigungen an Browser. Frage den Betreiber.
+Ce serveur n’envoie pas de notifications aux navigateurs. Demandez à l’opérateur.
+このサーバーはブラウザに通知を送りません。運営者に連絡してください。
+이 서버는 브라우저로 알림을 보내지 않습니다. 운영자에게 문의하세요.
+此服务器不向浏览器发送通知。请联系运营者。
+
+browser.test
+Send me one now
+Jetzt eine senden
+M’en envoyer une
+今すぐ送ってみる
+지금 하나 보내기
+现在发一条
+
+browser.tested
+The receipt says: {outcome}
+Die Quittung sagt: {outcome}
+Le reçu indique : {outcome}
+結果: {outcome}
+결과: {outcome}
+结果：{outcome}
+
+browser.testLate
+No receipt yet. The history will show it.
+Noch keine Quittung. Der Verlauf wird sie zeigen.
+Pas encore de reçu. L’historique le montrera.
+結果はまだです。履歴に表示されます。
+아직 결과가 없습니다. 기록에 표시됩니다.
+还没有结果。历史记录中会显示。
+
+devices.title
+Devices
+Geräte
+Appareils
+デバイス
+기기
+设备
+
+devices.remove
+Remove
+Entfernen
+Retirer
+削除
+삭제
+移除
+
+devices.ios
+iPhone or iPad
+iPhone oder iPad
+iPhone ou iPad
+iPhone または iPad
+iPhone 또는 iPad
+iPhone 或 iPad
+
+devices.android
+Android device
+Android-Gerät
+appareil Android
+Android デバイス
+Android 기기
+Android 设备
+
+devices.web
+browser
+Browser
+navigateur
+ブラウザ
+브라우저
+浏览器
+
+devices.none
+No device is registered.
+Kein Gerät ist registriert.
+Aucun appareil n’est enregistré.
+登録されたデバイスはありません。
+등록된 기기가 없습니다.
+没有已注册的设备。
+
+devices.removed
+The device is removed.
+Das Gerät ist entfernt.
+L’appareil est retiré.
+デバイスを削除しました。
+기기를 삭제했습니다.
+设备已移除。
+
+devices.reached
+reached {ago}
+erreicht {ago}
+joint {ago}
+到達: {ago}
+전달: {ago}
+送达于{ago}
+
+preferences.title
+Preferences
+Einstellungen
+Préférences
+設定
+설정
+偏好设置
+
+preferences.kinds
+Notify me about
+Benachrichtige mich über
+M’avertir de
+通知する内容
+알림 종류
+通知我的内容
+
+preferences.turn
+My turn in a game
+Meinen Zug in einer Partie
+Mon tour dans une partie
+対局で自分の手番になったとき
+대국에서 내 차례
+对局中轮到我
+
+preferences.quiet
+Quiet hours
+Ruhezeit
+Heures calmes
+通知しない時間帯
+방해 금지 시간
+免打扰时间
+
+preferences.quietOn
+No notifications between these times
+Keine Benachrichtigungen zwischen diesen Zeiten
+Aucune notification entre ces heures
+この時間帯は通知しない
+이 시간에는 알리지 않음
+在此时间段内不通知
+
+preferences.from
+From
+Von
+De
+開始
+시작
+从
+
+preferences.to
+To
+Bis
+À
+終了
+끝
+到
+
+preferences.zone
+Time zone
+Zeitzone
+Fuseau horaire
+タイムゾーン
+시간대
+时区
+
+preferences.save
+Save
+Speichern
+Enregistrer
+保存
+저장
+保存
+
+preferences.saved
+Your preferences are saved.
+Deine Einstellungen sind gespeichert.
+Vos préférences sont enregistrées.
+設定を保存しました。
+설정을 저장했습니다.
+偏好设置已保存。
+
+preferences.mute
+Mute
+Stummschalten
+Silence
+ミュート
+음소거
+静音
+
+preferences.hour
+For an hour
+Für eine Stunde
+Pendant une heure
+1 時間
+한 시간 동안
+一小时
+
+preferences.morning
+Until morning
+Bis zum Morgen
+Jusqu’au matin
+朝まで
+아침까지
+到早上
+
+preferences.unmute
+End the mute
+Nicht mehr stumm
+Fin du silence
+ミュートを解除
+음소거 끝내기
+结束静音
+
+preferences.muted
+Muted until {until}.
+Stumm bis {until}.
+Silence jusqu’au {until}.
+{until} までミュート中です。
+{until}까지 음소거되어 있습니다.
+静音至 {until}。
+
+history.title
+History
+Verlauf
+Historique
+履歴
+기록
+历史记录
+
+history.none
+No notifications in the last 30 days.
+Keine Benachrichtigungen in den letzten 30 Tagen.
+Aucune notification ces 30 derniers jours.
+過去 30 日間の通知はありません。
+지난 30일 동안 알림이 없습니다.
+最近 30 天没有通知。
+
+history.more
+Older ones
+Ältere
+Plus anciennes
+さらに古い通知
+이전 알림
+更早的
+
+history.stopped
+The search took long and stopped. Older ones may follow.
+Die Suche dauerte lange und hat angehalten. Es kann Älteres geben.
+La recherche, trop longue, s’est arrêtée. Il peut y en avoir d’autres.
+検索に時間がかかり中断しました。続きがあるかもしれません。
+검색이 오래 걸려 멈췄습니다. 더 있을 수 있습니다.
+搜索时间过长已停止。可能还有更早的。
+
+history.test
+Test
+Test
+Essai
+テスト
+시험
+测试
+
+history.message
+Message
+Nachricht
+Message
+メッセージ
+메시지
+消息
+
+outcome.accepted
+Delivered to the push service.
+An den Push-Dienst übergeben.
+Remise au service push.
+プッシュサービスに渡しました。
+푸시 서비스에 전달했습니다.
+已交给推送服务。
+
+outcome.waiting
+Is tried again soon.
+Wird bald wieder versucht.
+Nouvel essai bientôt.
+まもなく再送します。
+곧 다시 보냅니다.
+稍后重试。
+
+outcome.held
+Waits for the end of your mute or quiet hours.
+Wartet auf das Ende der Ruhezeit.
+Attend la fin du silence ou des heures calmes.
+ミュートまたは通知しない時間帯の終わりを待っています。
+음소거나 방해 금지 시간이 끝나기를 기다립니다.
+等待静音或免打扰结束。
+
+outcome.notSent
+Not sent: {why}
+Nicht gesendet: {why}
+Non envoyée : {why}
+送信なし: {why}
+보내지 않음: {why}
+未发送：{why}
+
+notSent.late
+it was out of date.
+überholt.
+périmée.
+古くなりました。
+지난 내용입니다.
+已过时。
+
+notSent.answered
+the games were answered.
+die Partien sind beantwortet.
+vous aviez joué.
+すでに着手済みです。
+이미 두었습니다.
+您已落子。
+
+notSent.newer
+a newer one replaced it.
+durch eine neuere ersetzt.
+remplacée par une autre.
+新しい通知に置き換えました。
+새 알림으로 바뀌었습니다.
+已被新通知取代。
+
+notSent.unwanted
+you turned this kind off.
+du hast diese Art ausgeschaltet.
+vous avez désactivé ce type.
+この種類はオフです。
+이 종류는 꺼져 있습니다.
+您关闭了此类通知。
+
+notSent.unregistered
+the device was removed.
+das Gerät wurde entfernt.
+l’appareil a été retiré.
+デバイスは削除済みです。
+기기가 삭제되었습니다.
+设备已移除。
+
+notSent.held
+mute or quiet hours. The next one includes it.
+Ruhezeit. Die nächste enthält sie.
+heures calmes. La prochaine l’inclut.
+ミュート中。次の通知に含まれます。
+음소거 중입니다. 다음 알림에 포함됩니다.
+静音中。下一条会包含它。
+
+outcome.refused
+The push service refused it.
+Vom Push-Dienst abgelehnt.
+Refusée par le service push.
+プッシュサービスに拒否されました。
+푸시 서비스가 거부했습니다.
+推送服务拒绝了它。
+
+outcome.gone
+The device no longer takes notifications.
+Das Gerät nimmt keine Benachrichtigungen mehr an.
+L’appareil n’accepte plus de notifications.
+デバイスは通知を受け取らなくなりました。
+기기가 더 이상 알림을 받지 않습니다.
+设备不再接收通知。
+
+outcome.cancelled
+Cancelled before it was sent.
+Vor dem Senden abgebrochen.
+Annulée avant l’envoi.
+送信前に取り消しました。
+보내기 전에 취소했습니다.
+发送前已取消。
+
+outcome.damaged
+Lost by a fault of the server.
+Durch einen Fehler des Servers verloren.
+Perdue par une erreur du serveur.
+サーバーの障害で失われました。
+서버 오류로 사라졌습니다.
+因服务器故障丢失。
+
+push.body
+There is news about your games.
+Es gibt Neues zu deinen Partien.
+Il y a du nouveau dans vos parties.
+対局に新しい動きがあります。
+대국에 새 소식이 있습니다.
+您的对局有新消息。
+
+failure.offline
+The server cannot be reached. Check the network.
+Der Server ist nicht erreichbar. Prüfe das Netz.
+Le serveur est injoignable. Vérifiez le réseau.
+サーバーに接続できません。ネットワークを確認してください。
+서버에 연결할 수 없습니다. 네트워크를 확인하세요.
+无法连接服务器。请检查网络。
+
+failure.key
+Your sign-in key does not work any more. Ask for a new link.
+Dein Schlüssel gilt nicht mehr. Bitte um einen neuen Link.
+Votre clé de connexion ne fonctionne plus. Demandez un nouveau lien.
+サインインのキーが使えなくなりました。新しいリンクをもらってください。
+로그인 키가 더 이상 작동하지 않습니다. 새 링크를 요청하세요.
+您的登录密钥已失效。请索取新的链接。
+
+failure.tooMany
+You have as many devices as allowed. Remove one first.
+Du hast so viele Geräte wie erlaubt. Entferne zuerst eines.
+Vous avez autant d’appareils que permis. Retirez-en un d’abord.
+デバイスの数が上限です。先に一つ削除してください。
+기기가 허용된 수만큼 있습니다. 먼저 하나를 삭제하세요.
+设备数量已达上限。请先移除一个。
+
+failure.changed
+Your preferences have changed elsewhere. Check them, and save again.
+Deine Einstellungen wurden anderswo geändert. Prüfe sie und speichere noch einmal.
+Vos préférences ont changé ailleurs. Vérifiez-les et enregistrez de nouveau.
+設定がほかの場所で変更されました。確認して、もう一度保存してください。
+다른 곳에서 설정이 바뀌었습니다. 확인하고 다시 저장하세요.
+偏好设置已在别处更改。请检查后再次保存。
+
+failure.refused
+The server refused this: {why}
+Der Server hat das abgelehnt: {why}
+Le serveur a refusé : {why}
+サーバーに拒否されました: {why}
+서버가 거부했습니다: {why}
+服务器拒绝了请求：{why}
+
+failure.tooOften
+Too many requests. Wait a minute.
+Zu viele Anfragen. Warte eine Minute.
+Trop de requêtes. Attendez une minute.
+リクエストが多すぎます。1 分お待ちください。
+요청이 너무 많습니다. 1분 기다리세요.
+请求太多。请等一分钟。
+
+failure.busy
+The server is busy, or Online-Go.com does not answer. Try again soon.
+Der Server ist beschäftigt, oder Online-Go.com antwortet nicht. Versuche es bald noch einmal.
+Le serveur est occupé, ou Online-Go.com ne répond pas. Réessayez bientôt.
+サーバーが混んでいるか、Online-Go.com が応答しません。しばらくしてからお試しください。
+서버가 바쁘거나 Online-Go.com이 응답하지 않습니다. 잠시 뒤에 다시 시도하세요.
+服务器繁忙，或 Online-Go.com 没有响应。请稍后再试。
+
+failure.other
+Something went wrong: {why}
+Etwas ist schiefgegangen: {why}
+Une erreur est survenue : {why}
+問題が発生しました: {why}
+문제가 생겼습니다: {why}
+出现问题：{why}
+
+signup.title
+Sign in with Online-Go.com
+Mit Online-Go.com anmelden
+Se connecter avec Online-Go.com
+Online-Go.comでログイン
+Online-Go.com으로 로그인
+用 Online-Go.com 登录
+
+signup.intro
+You need no link: a code in your profile on Online-Go.com shows that you are the player.
+Ohne Link: Ein Code in deinem Profil auf Online-Go.com zeigt, dass du der Spieler bist.
+Sans lien : un code dans votre profil sur Online-Go.com montre que vous êtes ce joueur.
+リンクがなくても、Online-Go.com のプロフィールに書いたコードで本人と確かめます。
+링크 없이 Online-Go.com 프로필에 넣은 코드로 본인임을 확인합니다.
+无需链接：在 Online-Go.com 个人资料中放入代码，即可证明您是该棋手。
+
+signup.label
+Your name on Online-Go.com
+Dein Name auf Online-Go.com
+Votre nom sur Online-Go.com
+Online-Go.comでの名前
+Online-Go.com에서 쓰는 이름
+您在 Online-Go.com 的名字
+
+signup.begin
+Get a code
+Code anfordern
+Obtenir un code
+コードを取得
+코드 받기
+获取代码
+
+signup.put
+Put this code into the text “About” of {name}'s profile:
+Setze diesen Code in den Text „About“ im Profil von {name}:
+Mettez ce code dans le texte « About » du profil de {name} :
+このコードを{name}さんのプロフィールの「About」に入れてください：
+이 코드를 {name} 님 프로필의 “About”에 넣으세요:
+把此代码放入 {name} 个人资料的“About”中：
+
+signup.save
+Save the profile.
+Speichere das Profil.
+Enregistrez le profil.
+プロフィールを保存してください。
+프로필을 저장하세요.
+保存个人资料。
+
+signup.warning
+Use only a code that you asked for on this page: a code that somebody sends you would let that person in. Remove it from the profile afterwards.
+Verwende nur einen Code, den du auf dieser Seite angefordert hast: Einer, den dir jemand schickt, würde diese Person hineinlassen. Entferne ihn danach aus dem Profil.
+N’utilisez qu’un code que vous avez demandé sur cette page : celui que quelqu’un vous envoie lui donnerait l’accès. Retirez-le ensuite du profil.
+このページで自分で取得したコードだけを使ってください。他の人から送られたコードでは、その人がログインできてしまいます。終わったら消してください。
+이 페이지에서 직접 받은 코드만 사용하세요. 다른 사람이 보낸 코드는 그 사람을 로그인시킵니다. 끝나면 프로필에서 지우세요.
+只使用您自己在本页获取的代码：别人发来的代码会让对方登录。完成后请从个人资料中删除。
+
+signup.confirm
+The code is in my profile
+Der Code steht in meinem Profil
+Le code est dans mon profil
+プロフィールにコードを入れました
+프로필에 코드를 넣었습니다
+代码已在我的个人资料中
+
+signup.again
+Another name
+Anderer Name
+Un autre nom
+別の名前
+다른 이름
+换一个名字
+
+signup.name
+Enter your name as Online-Go.com shows it.
+Gib deinen Namen so ein, wie Online-Go.com ihn zeigt.
+Saisissez votre nom tel qu’Online-Go.com l’affiche.
+Online-Go.comに表示されるとおりに名前を入力してください。
+Online-Go.com에 보이는 그대로 이름을 입력하세요.
+请按 Online-Go.com 显示的样子输入名字。
+
+signup.expired
+This code has expired or was used. Ask for another one.
+Dieser Code ist abgelaufen oder wurde schon verwendet. Fordere einen neuen an.
+Ce code a expiré ou a déjà servi. Demandez-en un autre.
+このコードは期限切れか使用済みです。新しいコードを取得してください。
+이 코드는 만료되었거나 이미 사용되었습니다. 새 코드를 받으세요.
+此代码已过期或已使用。请重新获取。
+
+signup.notYet
+The code is not in the profile yet. Save the profile, and try again.
+Der Code steht noch nicht im Profil. Speichere es und versuche es noch einmal.
+Le code n’est pas encore dans le profil. Enregistrez-le et réessayez.
+コードはまだプロフィールにありません。保存して、もう一度お試しください。
+코드가 아직 프로필에 없습니다. 저장하고 다시 시도하세요.
+个人资料中还没有此代码。请保存后再试。
+
+signup.unknown
+Online-Go.com knows no player of this name.
+Online-Go.com kennt keinen Spieler mit diesem Namen.
+Online-Go.com ne connaît aucun joueur de ce nom.
+その名前のプレイヤーはOnline-Go.comにいません。
+Online-Go.com에 그런 이름의 플레이어가 없습니다.
+Online-Go.com 没有这个名字的棋手。
+
+signup.keys
+You have as many keys as allowed. Sign out somewhere and revoke one, or ask the operator.
+Du hast so viele Schlüssel wie erlaubt. Melde dich irgendwo ab und sperre einen, oder frage den Betreiber.
+Vous avez autant de clés que permis. Déconnectez-vous ailleurs en révoquant la clé, ou demandez à l’opérateur.
+キーの数が上限です。どこかでサインアウトして無効にするか、運営者に連絡してください。
+키가 허용된 수만큼 있습니다. 다른 곳에서 로그아웃하며 폐기하거나 운영자에게 문의하세요.
+密钥数量已达上限。请在别处退出登录并撤销密钥，或联系运营者。`
