@@ -5,7 +5,8 @@
 //         "device_stale"?: true if the app has not registered it for 270 days,
 //         "last_notification_time": ms, 0 for never, "monitored_games":
 //         [{"game_id", "last_move_timestamp": ms, "current_player", "is_your_turn", "game_name"}],
-//         "total_active_games", "server_check_interval": "30s", "last_server_check_time": seconds}
+//         "total_active_games", "site"?: where the games are, "server_check_interval": "30s",
+//         "last_server_check_time": seconds}
 //   else  400 malformed, 401 unknown key, 403 another user's key, 404 unknown to Online-Go.com,
 //         503 Online-Go.com does not answer or has asked for a pause
 
@@ -51,6 +52,7 @@ serve(
                 return .object(members)
             })
         answer["total_active_games"] = .integer(Int64(found.look.found.games.count))
+        if hasDetails { answer["site"] = .string(try request.variables.ogsWebAddress().text) }
         answer["server_check_interval"] = .string("\(interval.seconds)s")
         answer["last_server_check_time"] = .integer(found.look.at.seconds)
         return .ok(.object(answer))

@@ -6,7 +6,8 @@
 //         "country"?, "firstSession"?, "lastSession"?, "sessionCount"?, "session"?: true, "devices"?: {ID:
 //         {"appVersion"?, "model"?, "os"?, "enabled"?}}}, If-Match?
 //   out   200 {"success": true, "profile": {"aliases", "tags", …, "devices": […]}}, ETag
-//   else  400 malformed or unknown member, 401 unknown caller, 403 a page of another site, 409 another user
+//   else  400 malformed or unknown member, 401 unknown caller, 403 a page of another site, or more than language and
+//         timeZone by an API key, 409 another user
 //         has the alias, 412 changed since If-Match, 422 a value is not allowed, 429 too many requests, 503 busy
 
 import Callers
@@ -25,9 +26,19 @@ serve(
     Route("PATCH", "/api/profile") { (request) throws(Failure) in
         let state = try State(request.variables)
         let user = try state.caller(of: request)
-        let change = try ProfileChange(request.fields())
-        return answer(try state.change(user, by: change, as: request))
+        let fields = try request.fields()
+        if request.headers["x-api-key"] != nil { try refuseAddressing(fields) }
+        return answer(try state.change(user, by: ProfileChange(fields), as: request))
     })
+
+/// Refuses a player what decides whom the backend's messages reach, such as aliases: strangers may have keys.
+func refuseAddressing(_ fields: Fields) throws(Failure) {
+    for member in fields.rest.members where !["language", "timeZone"].contains(member.name) {
+        throw .refused(
+            .forbidden,
+            "with an API key only language and timeZone can be changed, not \(member.name)")
+    }
+}
 
 func answer(_ document: User) -> Response {
     var profile = document.profile.listing.object ?? [:]
