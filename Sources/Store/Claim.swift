@@ -6,8 +6,8 @@ package struct Claim: Equatable, Sendable {
     /// The player's place in the index, as long as that is not compared again.
     let place: Int
     /// The slot that the look is for, and the player's last one.
-    let slot: Int64
-    let previous: Int64
+    let slot: Timestamp
+    let previous: Timestamp
     /// Whether the last look at the player failed.
     package let hasFailed: Bool
     /// Whether OGS has ever known the player.

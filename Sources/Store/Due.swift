@@ -1,10 +1,12 @@
+import Turnstone
+
 /// The players who are due, and the order in which they are looked at.
 ///
 /// If OGS's schedule has room for only some of them, half of the places go to players who were looked at
 /// before, a quarter to new players and a quarter to players whose looks fail. So a thousand players whom OGS
 /// does not know delay nobody else.
 struct Due {
-    private typealias Entry = (claim: Claim, since: Int64)
+    private typealias Entry = (claim: Claim, since: Timestamp)
 
     private var known: [Entry] = []
     private var new: [Entry] = []
@@ -12,10 +14,10 @@ struct Due {
 
     /// - Parameter since: orders the players of one group, lowest first: when they were last looked at or, if
     ///   their looks fail, when they may be looked at again.
-    mutating func add(_ claim: Claim, since: Int64) {
+    mutating func add(_ claim: Claim, since: Timestamp) {
         if claim.hasFailed {
             failing.append((claim, since))
-        } else if since == 0 {
+        } else if since == .never {
             new.append((claim, since))
         } else {
             known.append((claim, since))

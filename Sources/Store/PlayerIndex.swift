@@ -21,10 +21,10 @@ package final class PlayerIndex {
         /// read again.
         var isWatched: Bool
         /// The last slot.
-        var slot: Int64 = 0
-        /// From the mark, as the other words here: when the last look began.
-        var looked: Int64 = 0
-        var notBefore: Int64 = 0
+        var slot = Timestamp.never
+        /// From the mark, as what follows: when the last look began.
+        var looked = Timestamp.never
+        var notBefore = Timestamp.never
         var failures: Int64 = 0
 
         mutating func take(_ mark: WatchMark) {
@@ -132,7 +132,7 @@ extension PlayerIndex {
             isChanged = true
             let claim = Claim(
                 player: entry.player, place: place, slot: slot, previous: entry.slot,
-                hasFailed: entry.failures > 0, isKnown: entry.looked > 0)
+                hasFailed: entry.failures > 0, isKnown: entry.looked > .never)
             due.add(claim, since: claim.hasFailed ? entry.notBefore : entry.looked)
         }
         return due.inOrder
@@ -180,8 +180,8 @@ extension PlayerIndex {
 }
 
 extension PlayerIndex.Entry {
-    fileprivate func isDelayed(at now: Int64) -> Bool {
-        WatchMark.isDelayed(until: notBefore, after: failures, isKnown: looked > 0, at: now)
+    fileprivate func isDelayed(at now: Timestamp) -> Bool {
+        WatchMark.isDelayed(until: notBefore, after: failures, isKnown: looked > .never, at: now)
     }
 }
 
@@ -337,8 +337,10 @@ extension PlayerIndex {
             entries.append(
                 Entry(
                     player: player, shard: Int(words[first + 1] & 0xff),
-                    isWatched: words[first + 1] & 0x100 != 0, slot: words[first + 2],
-                    looked: words[first + 3], notBefore: words[first + 4],
+                    isWatched: words[first + 1] & 0x100 != 0,
+                    slot: Timestamp(milliseconds: words[first + 2]),
+                    looked: Timestamp(milliseconds: words[first + 3]),
+                    notBefore: Timestamp(milliseconds: words[first + 4]),
                     failures: words[first + 5]))
         }
         return (entries, FolderStamps(words[2..<headWords]))
@@ -350,9 +352,9 @@ extension PlayerIndex {
         for entry in entries {
             words.append(entry.player.number)
             words.append(Int64(entry.shard) | (entry.isWatched ? 0x100 : 0))
-            words.append(entry.slot)
-            words.append(entry.looked)
-            words.append(entry.notBefore)
+            words.append(entry.slot.milliseconds)
+            words.append(entry.looked.milliseconds)
+            words.append(entry.notBefore.milliseconds)
             words.append(entry.failures)
         }
         words[1] = Words.sum(words[2...])

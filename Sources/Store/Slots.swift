@@ -6,28 +6,28 @@ import Turnstone
 /// still comes one interval after this one: neither a timer's jitter nor a cycle's length adds up. A run that
 /// is later than that starts a new count.
 struct Slots {
-    private let now: Int64
-    private let interval: Int64
+    private let now: Timestamp
+    private let interval: Interval
     /// Timers are a second or two early or late, so two runs may be four seconds closer than the interval.
     /// Runs less than half an interval apart never look twice.
-    private let tolerance: Int64
+    private let tolerance: Interval
 
     init(at now: Timestamp, interval: Interval) {
-        self.now = now.milliseconds
-        self.interval = interval.milliseconds
-        tolerance = min(self.interval / 2, Interval.seconds(5).milliseconds)
+        self.now = now
+        self.interval = interval
+        tolerance = min(.milliseconds(interval.milliseconds / 2), .seconds(5))
     }
 
     /// The latest moment that this run counts as reached.
-    var latest: Int64 { now.saturatingAdd(tolerance) }
+    var latest: Timestamp { now + tolerance }
 
-    /// The slot that this run is for, in milliseconds since 1970; `nil` if it has not come yet.
+    /// The slot that this run is for; `nil` if it has not come yet.
     ///
     /// - Parameter slot: the previous slot. A slot in the future means that the clock was set back, and
     ///   counts as long ago.
-    func next(after slot: Int64) -> Int64? {
+    func next(after slot: Timestamp) -> Timestamp? {
         guard slot <= latest else { return now }
-        let expected = max(0, slot).saturatingAdd(interval)
+        let expected = max(.never, slot) + interval
         guard expected <= latest else { return nil }
         return now - expected <= tolerance ? expected : now
     }

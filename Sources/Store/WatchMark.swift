@@ -4,20 +4,20 @@ import Unix
 /// What is known of the looks at one player: the content of the player's mark in `watch/`. A new mark is
 /// empty.
 package struct WatchMark: Equatable, Sendable {
-    /// The slot of the last cycle that looked at the player, in milliseconds since 1970; 0 before the first.
-    package internal(set) var slot: Int64 = 0
-    /// When the last successful look began, in milliseconds since 1970; 0 before the first.
-    private var lookBegan: Int64 = 0
+    /// The slot of the last cycle that looked at the player.
+    package internal(set) var slot = Timestamp.never
+    /// When the look began whose findings the player's look document holds: the last successful one.
+    package private(set) var looked = Timestamp.never
     /// The fingerprint of what that look found. The look's document holds the findings.
     package private(set) var found: Int64 = 0
     /// The fingerprint that the player was last notified by; 0 lets the player be judged again.
     package var judged: Int64 = 0
-    /// No look before this moment, in milliseconds since 1970.
-    private(set) var notBefore: Int64 = 0
+    /// No look before this moment.
+    private(set) var notBefore = Timestamp.never
     /// How many looks failed in a row, plus ``unknownMark`` if OGS does not know the player.
     private(set) var failures: Int64 = 0
-    /// When a request began to look, in milliseconds since 1970; 0 if none is looking.
-    private var asked: Int64 = 0
+    /// When a request began to look; ``Timestamp/never`` if none is looking.
+    private var asked = Timestamp.never
     /// OGS's entity tag for what the last look found: at most ``tagSize`` bytes.
     private var entityTag: [UInt8] = []
 
@@ -26,11 +26,8 @@ package struct WatchMark: Equatable, Sendable {
 
     package init() {}
 
-    /// When the look began whose findings the player's look document holds.
-    package var looked: Timestamp { Timestamp(milliseconds: lookBegan) }
-
     /// Whether OGS has ever known the player.
-    package var isKnown: Bool { lookBegan > 0 }
+    package var isKnown: Bool { looked > .never }
 
     /// OGS's entity tag for what the last look found.
     package var tag: String? {
@@ -52,7 +49,7 @@ extension WatchMark {
 
     /// Records a look that found the same as the one before.
     package mutating func recordUnchanged(lookBegan: Timestamp) {
-        self.lookBegan = lookBegan.milliseconds
+        looked = lookBegan
         forgetFailures()
     }
 
@@ -75,48 +72,45 @@ extension WatchMark {
 
     private mutating func delay(_ failures: Int64, _ now: Timestamp) {
         self.failures = failures
-        notBefore = now.milliseconds.saturatingAdd(Self.pause(after: failures, isKnown: isKnown))
+        notBefore = now + Self.pause(after: failures, isKnown: isKnown)
     }
 
     /// Lets a player whose looks fail be looked at in the next cycle.
     mutating func forgetFailures() {
         failures = 0
-        notBefore = 0
+        notBefore = .never
     }
 
     /// Whether looks fail, or no look is to be made for a while.
-    var isPutOff: Bool { failures != 0 || notBefore != 0 }
+    var isPutOff: Bool { failures != 0 || notBefore != .never }
 
     /// When OGS may next be asked about a player whom it does not know; `nil` if it may be asked now.
     package func unknownUntil(at now: Timestamp) -> Timestamp? {
-        guard isUnknown, isDelayed(at: now.milliseconds) else { return nil }
-        return Timestamp(milliseconds: notBefore)
+        isUnknown && isDelayed(at: now) ? notBefore : nil
     }
 
     /// What the player index remembers of the looks.
-    var delay: (looked: Int64, notBefore: Int64, failures: Int64) {
-        (lookBegan, notBefore, failures)
+    var delay: (looked: Timestamp, notBefore: Timestamp, failures: Int64) {
+        (looked, notBefore, failures)
     }
 
-    func isDelayed(at now: Int64) -> Bool {
+    func isDelayed(at now: Timestamp) -> Bool {
         Self.isDelayed(until: notBefore, after: failures, isKnown: isKnown, at: now)
     }
 
     /// A moment further away than the player's failures allow comes from a clock that was ahead.
     static func isDelayed(
-        until moment: Int64, after failures: Int64, isKnown: Bool, at now: Int64
+        until moment: Timestamp, after failures: Int64, isKnown: Bool, at now: Timestamp
     ) -> Bool {
-        let left = moment.saturatingSubtract(now)
-        return left > 0 && left <= pause(after: failures, isKnown: isKnown)
+        moment > now && moment - now <= pause(after: failures, isKnown: isKnown)
     }
 
-    /// How long a number of failures delays a player, in milliseconds.
-    private static func pause(after failures: Int64, isKnown: Bool) -> Int64 {
+    /// How long a number of failures delays a player.
+    private static func pause(after failures: Int64, isKnown: Bool) -> Interval {
         let isUnknown = failures > unknownMark
         let count = isUnknown ? failures - unknownMark : failures
         let longest: Interval = isUnknown && !isKnown ? .hours(24) : .hours(1)
-        return min(
-            Interval.minutes(1).milliseconds << (min(max(count, 1), 12) - 1), longest.milliseconds)
+        return min(.minutes(1 << (min(max(count, 1), 12) - 1)), longest)
     }
 
     private var isUnknown: Bool { failures > Self.unknownMark }
@@ -125,7 +119,7 @@ extension WatchMark {
         PlayerRecord(
             looked: isKnown ? looked : nil,
             failures: isUnknown ? failures - Self.unknownMark : failures, isUnknown: isUnknown,
-            notBefore: notBefore > 0 ? Timestamp(milliseconds: notBefore) : nil)
+            notBefore: notBefore > .never ? notBefore : nil)
     }
 }
 
@@ -136,17 +130,15 @@ extension WatchMark {
     ///
     /// - Parameter patience: the longest time that a request looks. A request that began earlier was killed.
     package mutating func claimForRequest(at now: Timestamp, patience: Interval) -> Bool {
-        func isRecent(_ moment: Int64) -> Bool {
-            moment > (now - patience).milliseconds && moment <= now.milliseconds
-        }
-        let isCycleLooking = isRecent(slot) && !isRecent(lookBegan) && failures == 0
+        func isRecent(_ moment: Timestamp) -> Bool { moment > now - patience && moment <= now }
+        let isCycleLooking = isRecent(slot) && !isRecent(looked) && failures == 0
         guard !isRecent(asked), !isCycleLooking else { return false }
-        asked = now.milliseconds
+        asked = now
         return true
     }
 
     /// Releases a request's claim.
-    package mutating func endRequest() { asked = 0 }
+    package mutating func endRequest() { asked = .never }
 }
 
 // MARK: In the file
@@ -162,30 +154,34 @@ extension WatchMark {
         guard bytes.count == Self.size else { return nil }
         let words = Words.all(in: bytes)
         guard words[0] == Self.magic, words[15] == Words.sum(words[..<15]) else { return nil }
-        slot = words[1]
-        lookBegan = words[2]
+        slot = Timestamp(milliseconds: words[1])
+        looked = Timestamp(milliseconds: words[2])
         found = words[3]
         judged = words[4]
-        notBefore = words[5]
+        notBefore = Timestamp(milliseconds: words[5])
         failures = words[6]
-        asked = words[7]
+        asked = Timestamp(milliseconds: words[7])
         entityTag = Array(bytes[64..<120].prefix { $0 != 0 })
     }
 
     /// A mark of version 1 of the index, whose records were marks.
     init(record words: ArraySlice<Int64>, tag: [UInt8]) {
         let first = words.startIndex
-        slot = words[first + 2]
-        lookBegan = words[first + 3]
+        slot = Timestamp(milliseconds: words[first + 2])
+        looked = Timestamp(milliseconds: words[first + 3])
         found = words[first + 4]
         judged = words[first + 5]
-        notBefore = words[first + 6]
+        notBefore = Timestamp(milliseconds: words[first + 6])
         failures = words[first + 7]
         entityTag = Array(tag.prefix { $0 != 0 })
     }
 
     var bytes: [UInt8] {
-        let head = [Self.magic, slot, lookBegan, found, judged, notBefore, failures, asked]
+        let head = [
+            Self.magic, slot.milliseconds, looked.milliseconds, found, judged,
+            notBefore.milliseconds,
+            failures, asked.milliseconds,
+        ]
         let padding = [UInt8](repeating: 0, count: Self.tagSize - entityTag.count)
         let bytes = Words.bytes(of: head) + entityTag + padding
         return bytes + Words.bytes(of: [Words.sum(Words.all(in: bytes)[...])])

@@ -6,6 +6,9 @@ package struct Timestamp: Comparable, Hashable, Sendable {
         self.milliseconds = milliseconds
     }
 
+    /// The beginning of 1970: for documents, a moment that has not come yet.
+    package static let never = Timestamp(milliseconds: 0)
+
     /// The end of the year 9999, the last moment that RFC 3339 can express.
     package static let latest = Timestamp(milliseconds: 253_402_300_799_999)
 

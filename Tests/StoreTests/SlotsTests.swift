@@ -7,7 +7,7 @@ import Turnstone
 @Suite struct SlotsTests {
     private func next(after slot: Int64, at now: Int64, interval: Int64 = 30) -> Int64? {
         Slots(at: Timestamp(milliseconds: now * 1000), interval: .seconds(interval))
-            .next(after: slot * 1000).map { $0 / 1000 }
+            .next(after: Timestamp(seconds: slot))?.seconds
     }
 
     @Test(
