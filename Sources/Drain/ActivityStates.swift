@@ -33,16 +33,25 @@ struct ActivityStates: RunPart {
             return .superseded("newer")
         }
         let shared = session?.feed(for: device.joined)
-        if let pause = device.activity?.pause(of: id, now: now) {
-            return .behind(for: pause)
-        }
+        var pause: Interval?
         let taken = try state.users[user].update { (document) throws(Failure) in
-            try document.takeActivity(
+            // Only under the lock is it certain what the call that accepted this push has recorded, and
+            // which token the activity has.
+            guard let present = document.device(device.token, id: device.id),
+                present.token == device.token
+            else {
+                pause = .seconds(1)
+                return nil as ActivityFeed.Taken?
+            }
+            pause = present.activity?.pause(of: id, now: now)
+            guard pause == nil else { return nil }
+            return try document.takeActivity(
                 of: device.token, by: id, now: now, besides: shared, turn: session?.turn ?? 0,
                 isInDoubt: push.job.file.isInDoubt(push.delivery),
                 isPutOff: { (carrier) throws(Failure) in try spool.putOff(carrier) != nil },
                 fits: fits)
         }
+        if let pause { return .behind(for: pause) }
         return fill(push, taken)
     }
 
@@ -64,7 +73,9 @@ struct ActivityStates: RunPart {
         if let pause = try documents.session(session)?.pause(of: id, now: now) {
             return .behind(for: pause)
         }
-        guard let taken = try take(from: session, by: id) else { return .superseded("newer") }
+        guard let taken = try take(from: session, by: push.job) else {
+            return .superseded("newer")
+        }
         // The listener may have left and come back since. A state from before it came back is not for it.
         guard taken.state.number > device.joined else { return .superseded("unregistered") }
         let verdict = fill(push, taken)
@@ -97,12 +108,18 @@ struct ActivityStates: RunPart {
         try state.sessions[session].update { $0.session.recordAttempt(by: taken.carrier, at: now) }
     }
 
-    private func take(from session: String, by id: String) throws(Failure) -> ActivityFeed.Taken? {
-        let known = try documents.session(session)
-        if let taken = known?.taken(by: id, now: now) { return taken }
-        // Checked without the lock first: thousands of pushes may ask for a state that was replaced.
-        guard known?.waits(for: id) == true else { return nil }
-        return try state.sessions[session].update { $0.session.take(by: id, now: now) }
+    /// - Returns: `nil` if another notification has replaced it.
+    private func take(
+        from session: String, by job: Job
+    ) throws(Failure) -> ActivityFeed.Taken? {
+        let id = job.notification.id
+        if let taken = try documents.session(session)?.taken(by: id, now: now) { return taken }
+        // Thousands of pushes may ask for a state that was replaced.
+        guard !job.isReplaced else { return nil }
+        // Under the lock, because the document counts a state a moment after the spool has its notification.
+        let taken = try state.sessions[session].update { $0.session.take(by: id, now: now) }
+        job.isReplaced = taken == nil
+        return taken
     }
 
     /// Whether a state fits into a push with any `timestamp`, with its alert's text cut if necessary.

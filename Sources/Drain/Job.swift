@@ -40,6 +40,8 @@ package final class Job {
     var notice: (filling: NoticeFilling, at: Instant)?
     /// Whether the user's document no longer names it as the push that brings the badge.
     var isBadgeTaken = false
+    /// Whether its session sends another notification's state instead of its own.
+    var isReplaced = false
     /// Whether its session's document needs no further record of this pass's attempt.
     var isAttemptRecorded = false
     /// By device, how many games of its other users are included in the number on its icon.
