@@ -42,7 +42,9 @@ struct Badges: RunPart {
             guard !document.devices.isEmpty else { return nil }
             for message in changes {
                 if let change = message.badge {
-                    document.changeBadge(change, messageID: message.id)
+                    let isMovable = message.notBefore != nil || message.delayed != nil
+                    document.changeBadge(
+                        change, messageID: message.id, order: isMovable ? nil : message.order)
                 }
             }
             if document.badgeMessages.areMany {

@@ -156,7 +156,7 @@ final class Commits: RunPart {
         }
         if job.hasRest {
             let moment = moment(of: job)
-            if !job.reached.isEmpty || !job.missed.users.isEmpty {
+            if !job.reached.isEmpty || !job.doubtful.isEmpty || !job.missed.users.isEmpty {
                 try recordEndIfPossible(of: job)
             }
             try intake.putOff(job.file, until: moment)

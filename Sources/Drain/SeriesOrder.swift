@@ -58,9 +58,10 @@ final class SeriesOrder: RunPart {
     }
 
     /// Adds the devices of a small job that has joined.
-    func add(_ deliveries: [Delivery], of job: Job) {
+    func add(_ deliveries: [Delivery], of job: Job) throws(Failure) {
         guard !job.groups.isEmpty, !job.lane.isStreamed else { return }
-        let devices = deliveries.compactMap(\.device)
+        var devices: [String] = []
+        for delivery in deliveries { devices += try job.file.deviceIDs(of: delivery) }
         for group in job.groups { group.add(job.notification, devices: devices) }
     }
 
@@ -91,9 +92,16 @@ final class SeriesOrder: RunPart {
 
     /// Puts the pushes that waited for this one's outcome back into the queue.
     func settle(_ push: Push) {
-        guard !push.job.groups.isEmpty, let device = push.original.device else { return }
-        for group in push.job.groups {
-            queue.putBack(group.settle(push.job.notification.id, on: device))
+        guard !push.job.groups.isEmpty else { return }
+        var devices = [push.original.device].compactMap { $0 }
+        // They were read when the push was decided about.
+        do throws(Failure) { devices = try push.job.file.deviceIDs(of: push.original) } catch {
+            log.failure(error)
+        }
+        for device in devices {
+            for group in push.job.groups {
+                queue.putBack(group.settle(push.job.notification.id, on: device))
+            }
         }
     }
 

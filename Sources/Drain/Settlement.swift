@@ -68,6 +68,10 @@ final class Settlement: RunPart {
                 service.didPutOff(push, verdict)
             }
             if needsReceipt(verdict, push) { append(verdict, of: push, nil, isSent: isSent) }
+            // Its user may leave the device before the push is repeated.
+            if job.isForPlayer, job.file.isInDoubt(push.delivery), let token = push.delivery.token {
+                job.doubtful.append(token)
+            }
             job.retry(notBefore: now + interval, because: verdict.reason)
         case .stop:
             append(verdict, of: push, nil, isSent: isSent)

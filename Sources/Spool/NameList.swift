@@ -8,8 +8,10 @@ import Unix
 final class NameList {
     private let folder: String
     private var list: FolderList
-    /// The names of each group that has any.
+    /// The names of each group that has any, the oldest file's last once the group has had its turn.
     private var groups: [Int: [String]] = [:]
+    /// The groups with several names that are not in the order of their files.
+    private var unordered: Set<Int> = []
     /// Those groups, and the place of the next one.
     private var turns: [Int] = []
     private var turn = 0
@@ -36,6 +38,7 @@ final class NameList {
     func next() throws(SystemError) -> String? {
         while count == 0, !isAtEnd { try fill() }
         if turn >= turns.count { turn = 0 }
+        if count > 0, unordered.remove(turns[turn]) != nil { order(turns[turn]) }
         guard count > 0, let name = groups[turns[turn]]?.popLast() else {
             isAtEnd = false
             isLimited = true
@@ -69,9 +72,23 @@ final class NameList {
                 hasLeftOut = true
                 continue
             }
-            if known == 0 { turns.append(group) }
+            if known == 0 { turns.append(group) } else { unordered.insert(group) }
             groups[group, default: []].append(name)
             count += 1
+        }
+    }
+
+    /// Puts a group's names into the order in which their files were written: a user gets messages in the
+    /// order in which they were accepted. The first come last.
+    private func order(_ group: Int) {
+        let names = (groups[group] ?? []).map {
+            name -> (name: String, seconds: Int64, rest: Int64) in
+            var found: Files.Stamp?
+            do throws(SystemError) { found = try Files.stamp(of: "\(folder)/\(name)") } catch {}
+            return (name, found?.seconds ?? .max, found?.nanoseconds ?? .max)
+        }
+        groups[group] = names.sorted { ($0.seconds, $0.rest) > ($1.seconds, $1.rest) }.map {
+            $0.name
         }
     }
 
@@ -80,6 +97,7 @@ final class NameList {
         list = FolderList(folder)
         groups.removeAll(keepingCapacity: true)
         turns.removeAll(keepingCapacity: true)
+        unordered = []
         count = 0
         isAtEnd = false
         isLimited = true

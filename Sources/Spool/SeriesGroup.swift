@@ -15,10 +15,12 @@ package final class SeriesGroup<Push> {
         package fileprivate(set) var until: Timestamp
         /// Whether its sender requested ``until``.
         package let isScheduled: Bool
-        fileprivate var devices: Set<UInt64>
+        /// How many of its deliveries are for each device: users with different tokens may know two phones by
+        /// the same id.
+        fileprivate var devices: [UInt64: Int]
 
         fileprivate init(
-            _ notification: Notification, _ order: Series.Order, _ devices: Set<UInt64>,
+            _ notification: Notification, _ order: Series.Order, _ devices: [UInt64: Int],
             isInHand: Bool, until: Timestamp, isScheduled: Bool
         ) {
             self.notification = notification
@@ -80,11 +82,12 @@ package final class SeriesGroup<Push> {
         if state?.isScheduled != true { newestOfAll = max(newestOfAll ?? order, order) }
         unread.remove(notification.id)
         let member = Member(
-            notification, order, Set(devices.map { key($0) }), isInHand: state == nil,
+            notification, order, devices.reduce(into: [:]) { $0[key($1), default: 0] += 1 },
+            isInHand: state == nil,
             until: state?.until ?? Timestamp(milliseconds: 0),
             isScheduled: state?.isScheduled ?? false)
         members[notification.id] = member
-        for device in member.devices {
+        for device in member.devices.keys {
             var list = open[device] ?? []
             list.insert(member, at: list.firstIndex { $0.order < order } ?? list.count)
             open[device] = list
@@ -99,7 +102,7 @@ package final class SeriesGroup<Push> {
     package func leave(_ id: String, putOffUntil moment: Timestamp?) -> [Push] {
         inHand.remove(id)
         unread.remove(id)
-        let devices = members[id]?.devices ?? []
+        let devices = Array(members[id]?.devices.keys ?? [:].keys)
         if let moment, let member = members[id] {
             member.isInHand = false
             member.until = moment
@@ -113,7 +116,7 @@ package final class SeriesGroup<Push> {
 
     private func forget(_ id: String) {
         guard let member = members.removeValue(forKey: id) else { return }
-        for device in member.devices { remove(member, from: device) }
+        for device in member.devices.keys { remove(member, from: device) }
     }
 
     private func remove(_ member: Member, from device: UInt64) {
@@ -146,9 +149,13 @@ package final class SeriesGroup<Push> {
     /// - Returns: the pushes to the device that waited for that.
     package func settle(_ id: String, on device: String) -> [Push] {
         let key = key(device)
-        if let member = members[id], member.devices.remove(key) != nil {
-            remove(member, from: key)
+        guard let member = members[id], let left = member.devices[key] else { return release(key) }
+        guard left == 1 else {
+            member.devices[key] = left - 1
+            return []
         }
+        member.devices[key] = nil
+        remove(member, from: key)
         return release(key)
     }
 

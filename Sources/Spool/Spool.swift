@@ -164,7 +164,7 @@ package struct Spool {
             var isInDoubt = false
             while let delivery = try file.next() {
                 if file.isInDoubt(delivery) { isInDoubt = true }
-                if let device = delivery.device { devices.append(device) }
+                devices += try file.deviceIDs(of: delivery)
             }
             let folder = WaitingFolder(name: Files.name(of: Files.parent(of: path)))
             return OpenNotification(

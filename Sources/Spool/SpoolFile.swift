@@ -95,6 +95,17 @@ package final class SpoolFile {
         return alternates?[delivery.number] ?? []
     }
 
+    /// The ids in receipts by which a delivery's device may be named: that of its user, and those of the other
+    /// users to whom it may go instead.
+    package func deviceIDs(of delivery: Delivery) throws(Failure) -> [String] {
+        guard let first = delivery.device else { return [] }
+        var ids = [first]
+        for alternate in try alternates(to: delivery) {
+            if let id = alternate.device, !ids.contains(id) { ids.append(id) }
+        }
+        return ids
+    }
+
     private func readAlternates() throws(Failure) -> [Int: [Delivery]] {
         var alternates: [Int: [Delivery]] = [:]
         // Reading the lines would take ten times as long.

@@ -11,6 +11,9 @@ package struct BadgeMessages: Equatable, Sendable {
     /// The change that a message really made, if the number met its limit, by the message's id.
     private var limited = JSONObject()
 
+    /// The highest order of a message that has set the number.
+    private var lastSet: Int64 = 0
+
     /// How many were left when those that had ended were last forgotten.
     private var kept = 0
 
@@ -26,6 +29,15 @@ package struct BadgeMessages: Equatable, Sendable {
         case .add(number): break
         case .add: limited[id] = .integer(number)
         }
+    }
+
+    /// Records that a message sets the number.
+    ///
+    /// - Returns: `false` if a newer one has set it already.
+    mutating func advance(to order: Int64) -> Bool {
+        guard order > lastSet else { return false }
+        lastSet = order
+        return true
     }
 
     /// Whether there are so many that it is time to forget those that have ended. Finding out which have takes
@@ -74,6 +86,7 @@ package struct BadgeMessages: Equatable, Sendable {
         settled = min(max(Int(clamping: members.take("badge_settled")?.integer ?? 0), 0), ids.count)
         limited = members.take("badge_added")?.object ?? JSONObject()
         kept = Int(clamping: members.take("badge_kept")?.count ?? 0)
+        lastSet = members.take("badge_set_by")?.integer ?? 0
     }
 
     func write(to members: inout JSONObject) {
@@ -81,5 +94,6 @@ package struct BadgeMessages: Equatable, Sendable {
         members["badge_settled"] = settled == 0 ? nil : .integer(Int64(settled))
         members["badge_added"] = limited.members.isEmpty ? nil : .object(limited)
         members["badge_kept"] = kept == 0 ? nil : .integer(Int64(kept))
+        members["badge_set_by"] = lastSet == 0 ? nil : .integer(lastSet)
     }
 }

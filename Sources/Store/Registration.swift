@@ -90,13 +90,14 @@ extension User {
     mutating func add(
         _ registration: Registration, within quotas: Quotas, at time: Timestamp
     ) throws(Failure) -> (device: Device, left: [Device]) {
-        let before = devices.count
+        let isActivity = registration.kind.isLiveActivity
+        func count() -> Int { devices.count { $0.kind.isLiveActivity == isActivity } }
+        // A token may become one of the other kind.
+        let before = count()
         let result = add(registration, at: time)
         isErasing = false
-        guard devices.count > before else { return result }
-        let isActivity = registration.kind.isLiveActivity
         let limit = isActivity ? quotas.activities : quotas.devices
-        guard devices.count(where: { $0.kind.isLiveActivity == isActivity }) <= limit else {
+        guard count() <= max(before, limit) else {
             throw .refused(
                 .conflict,
                 isActivity

@@ -35,7 +35,10 @@ extension Registry {
             try add(registration, to: user, asPlayer: true, at: time)
         }
         try finishRemoval(of: added.left, from: user, isReplaced: true)
-        if known != nil { try takeOverBadge(of: token, by: user) }
+        if known != nil {
+            try takeOverBadge(of: token, by: user)
+            try moveBadge(to: token, of: user)
+        }
         return added.device
     }
 

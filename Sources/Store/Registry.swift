@@ -236,6 +236,29 @@ package struct Registry {
         }
     }
 
+    /// Takes what a player's former token showed for the number on the phone of a new token, if another user
+    /// has replaced the former one by it.
+    func moveBadge(to token: DeviceToken, of user: UserID) throws(Failure) {
+        let ids = try deviceIDs(of: token)
+        func isFormer(_ device: Device) -> Bool {
+            device.token != token && device.shownTurns ?? 0 > 0
+                && device.ids.contains(where: ids.contains)
+        }
+        guard let player = user.player,
+            try state.users[user].read()?.devices.contains(where: isFormer) == true
+        else { return }
+        try state.users[user].update { (document) throws(Failure) in
+            guard let new = document.devices.firstIndex(where: { $0.token == token }),
+                let former = document.devices.firstIndex(where: isFormer)
+            else { return }
+            let shown = document.devices[former].shownTurns ?? 0
+            document.devices[new].shownTurns = shown.saturatingAdd(
+                document.devices[new].shownTurns ?? 0)
+            document.devices[former].shownTurns = nil
+            try state.forgetJudgement(of: player)
+        }
+    }
+
     /// Removes a device from the user's document. That document alone makes the device the user's.
     func take(
         _ token: DeviceToken, from user: UserID, where condition: (Device) -> Bool = { _ in true }

@@ -45,31 +45,27 @@ extension State {
     package func admit(_ caller: UserID) throws(Failure) {
         let perMinute = try callerRequestsPerMinute()
         guard perMinute > 0 else { return }
-        var pause: Int64 = 0
-        do throws(SystemError) {
-            pause = try count(caller.text, distance: 60_000_000 / Int64(perMinute))
-        } catch { UnusableFiles.record("\(folder)/requests.limit", error.errno.name) }
-        guard pause == 0 else {
-            throw .refused(
-                .tooMany(seconds: Int(pause)),
-                "too many requests by this caller; try again in \(pause) s")
-        }
+        try admit(
+            caller.text, distance: 60_000_000 / Int64(perMinute),
+            else: "too many requests by this caller")
     }
 
     /// Counts a test push that a user asks for, and refuses it if there were too many: six at once, and one
     /// more in each ten seconds.
     @export(interface)
     package func admitTest(by user: UserID) throws(Failure) {
-        var pause: Int64 = 0
-        do throws(SystemError) {
-            // No user's id has a NUL.
-            pause = try count("test\u{0}\(user.text)", distance: 10_000_000)
-        } catch { UnusableFiles.record("\(folder)/requests.limit", error.errno.name) }
-        guard pause == 0 else {
-            throw .refused(
-                .tooMany(seconds: Int(pause)),
-                "too many test notifications; try again in \(pause) s")
-        }
+        // No user's id has a NUL.
+        try admit(
+            "test\u{0}\(user.text)", distance: 10_000_000, else: "too many test notifications")
+    }
+
+    /// Counts a key that replaces another one, and refuses it if there were too many: twenty at once, and one
+    /// more in three minutes. The document of the old key stays for 30 days.
+    @export(interface)
+    package func admitRotation(by user: UserID) throws(Failure) {
+        try admit(
+            "rotation\u{0}\(user.text)", distance: 180_000_000, burst: 3600,
+            else: "too many new API keys")
     }
 
     /// Counts a registration that makes new documents, and refuses it if the user made too many: each of them
@@ -83,16 +79,25 @@ extension State {
     package func admit(_ registration: Registration, by user: UserID) throws(Failure) {
         let perHour = try newTokensPerHour()
         guard perHour > 0, try isNew(registration) else { return }
-        let file = "registrations.limit"
+        try admit(
+            user.text, in: "registrations.limit", distance: 3_600_000_000 / Int64(perHour),
+            burst: 3600, else: "too many new devices and Live Activities of this user")
+    }
+
+    /// Counts something, and refuses it if there was too much. It passes if the file cannot be used.
+    ///
+    /// - Parameters: as for ``count(_:in:distance:burst:)``.
+    private func admit(
+        _ name: String, in file: String = "requests.limit", distance: Int64,
+        burst: Int64 = State.burst, else sentence: StaticString
+    ) throws(Failure) {
         var pause: Int64 = 0
         do throws(SystemError) {
-            pause = try count(
-                user.text, in: file, distance: 3_600_000_000 / Int64(perHour), burst: 3600)
+            pause = try count(name, in: file, distance: distance, burst: burst)
         } catch { UnusableFiles.record("\(folder)/\(file)", error.errno.name) }
         guard pause == 0 else {
             throw .refused(
-                .tooMany(seconds: Int(pause)),
-                "too many new devices and Live Activities of this user; try again in \(pause) s")
+                .tooMany(seconds: Int(pause)), "\(sentence); try again in \(pause) s")
         }
     }
 

@@ -220,9 +220,17 @@ extension User {
     }
 
     /// Applies a message's change to the badge, once per message.
-    package mutating func changeBadge(_ change: BadgeChange, messageID: String) {
+    ///
+    /// - Parameter order: the message's number among all messages; `nil` if it counts from another moment than
+    ///   its acceptance. A number that an older message sets does not replace what a newer one has set.
+    package mutating func changeBadge(
+        _ change: BadgeChange, messageID: String, order: Int64? = nil
+    ) {
         guard !badgeMessages.contains(messageID) else { return }
         let before = badge
+        if case .set = change, let order, !badgeMessages.advance(to: order) {
+            return badgeMessages.append(messageID, added: 0, of: .add(0))
+        }
         badge = change.applied(to: before)
         badgeMessages.append(messageID, added: badge - before, of: change)
     }

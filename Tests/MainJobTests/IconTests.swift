@@ -105,6 +105,54 @@ import Turnstone
         #expect(shown.count == 2)
     }
 
+    @Test("it is corrected by the next player where an unanswered push may have changed it")
+    func leftInDoubt() throws {
+        let world = try World()
+        for player in [1, 3] as [Int64] { try world.register(token(1), of: player) }
+        try world.beginGame()
+        try world.cycle()
+        try world.move()
+        try world.simulator.perform([
+            "do": "apns-fault", "kind": "drop", "accepted": true, "count": 1,
+        ])
+        try world.cycle()
+        #expect(try world.ask("register", "DELETE", "/register/\(token(1))", by: 1).status == 200)
+        try world.advance(seconds: 1800)
+        for _ in 0..<3 { try world.cycle() }
+        let last = try world.simulator.pushes().last { $0["accepted"] == true }
+        #expect(last?["payload"] == ["aps": ["badge": 0]])
+    }
+
+    @Test("it is corrected for both players of a phone whose token one of them has replaced")
+    func replacedByOther() throws {
+        let world = try World()
+        world.variables["JWT_SECRET"] = jwtSecret
+        for player in [1, 3] as [Int64] { try world.register(token(1), of: player) }
+        try world.beginGame(7)
+        try world.cycle()
+        try world.move(7)
+        try world.cycle()
+        let shown = try world.simulator.pushes().last?["payload"]?.object?["aps"]?.object?["badge"]
+        #expect(shown == 1)
+        let replacement: JSONValue = [
+            "method": "POST", "path": "/api/push/register",
+            "headers": ["Authorization": .string(bearer("3"))],
+            "body": [
+                "token": .string(token(2)), "tokenType": "device",
+                "previousToken": .string(token(1)),
+            ],
+        ]
+        #expect(
+            try Answer(event: world.start("push-register", replacement).end().stdout).status == 200)
+        try world.register(token(2), of: 1)
+        try world.move(7)
+        try world.advance(seconds: 900)
+        for _ in 0..<3 { try world.cycle() }
+        let last = try world.simulator.pushes().last { $0["accepted"] == true }
+        #expect(last?["payload"] == ["aps": ["badge": 0]])
+        #expect(last?["token"] == .string(token(2)))
+    }
+
     @Test("it is corrected under the token that took another one's place")
     func replacedToken() throws {
         let world = try shown()

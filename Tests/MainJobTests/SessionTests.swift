@@ -30,6 +30,20 @@ import Turnstone
         #expect(world.spooled().isEmpty)
     }
 
+    @Test("no state is lost to a drainer that looks while the state is being accepted")
+    func whileDelivering() throws {
+        let world = try World()
+        let count = 100
+        for number in 1...count { try world.listen(number, to: "session-\(number)") }
+        world.variables["DELIVER_LINGER_SECONDS"] = "2"
+        let drainer = try world.start("deliver")
+        for number in 1...count {
+            #expect(try world.send(1, ["sessionId": .string("session-\(number)")]) == "queued")
+        }
+        #expect(try drainer.end().exitCode == 0)
+        #expect(try world.shown() == (1...count).map { [$0: [1]] }.merged)
+    }
+
     @Test("a listener that joins while a state is held gets the next one with the others")
     func newcomer() throws {
         let world = try World()

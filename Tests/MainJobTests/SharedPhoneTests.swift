@@ -61,16 +61,18 @@ import Turnstone
         #expect(try world.acceptedIDs().count == 1)
     }
 
-    /// Gives player 1's phone its second token.
-    private func replaceToken(_ world: World) throws {
+    /// Gives a player's phone its next token.
+    private func replaceToken(
+        _ world: World, of player: String = "1", _ old: Int = 1, by new: Int = 2
+    ) throws {
         var variables = world
         variables.variables["JWT_SECRET"] = jwtSecret
         let replacement: JSONValue = [
             "method": "POST", "path": "/api/push/register",
-            "headers": ["Authorization": .string(bearer("1"))],
+            "headers": ["Authorization": .string(bearer(player))],
             "body": [
-                "token": .string(token(2)), "tokenType": "device",
-                "previousToken": .string(token(1)),
+                "token": .string(token(new)), "tokenType": "device",
+                "previousToken": .string(token(old)),
             ],
         ]
         let ended = try variables.start("push-register", replacement).end()
@@ -86,6 +88,48 @@ import Turnstone
             try world.document($0)["devices"]?.array?.first?.object?["id"]
         }
         #expect(ids[0] != ids[1])
+    }
+
+    @Test("two phones under one id: a push waits for the newer one to its own phone")
+    func twoPhonesOfOneID() throws {
+        let world = try world()
+        try replaceToken(world)
+        // Player 1 has the second token, player 2 the first, both under the first one's id.
+        let first = try world.sent(["users": ["2"], "title": "Old", "subject": "x"])
+        _ = try world.sent(["users": ["1", "2"], "title": "New", "subject": "x"])
+        try world.simulator.perform([
+            "do": "token", "token": .string(token(2)), "is": "gone",
+            "since": .integer(world.now + 1_000_000_000),
+        ])
+        for _ in 0..<2 {
+            try world.run("deliver")
+            try world.advance(seconds: 2400)
+        }
+        #expect(try world.report(first)["counts"] == ["superseded": 1])
+        #expect(try world.acceptedIDs().count == 1)
+    }
+
+    @Test("a push waits for a newer one that goes to the phone for another user instead")
+    func alternateUser() throws {
+        for _ in 0..<10 {
+            let world = try World()
+            for player in Int64(1)...2 { try world.register(token(1), of: player) }
+            try replaceToken(world, of: "2")
+            for player in Int64(1)...3 where player != 2 {
+                try world.register(token(2), of: player)
+            }
+            _ = try world.sent([
+                "users": ["1", "2", "3"], "devices": [.string(token(9))], "title": "Old",
+                "collapse_id": "x",
+            ])
+            _ = try world.sent(["users": ["2", "3"], "title": "New", "collapse_id": "x"])
+            try replaceToken(world, of: "3", 2, by: 3)
+            try world.run("deliver")
+            let shown = try world.simulator.pushes().last {
+                $0["accepted"] == true && $0["token"] == .string(token(3))
+            }
+            #expect(shown?["payload"]?.object?["aps"]?.object?["alert"]?.object?["title"] == "New")
+        }
     }
 
     @Test("an index that cannot be read holds up nobody's messages, held or not")

@@ -122,6 +122,50 @@ import Turnstone
         #expect(try status(6, user: "bob") == 200)
     }
 
+    @Test("a token that becomes a device's counts as a device")
+    func otherKind() throws {
+        let installation = try Endpoint.installation(
+            environment: ["DEVICES_PER_USER": "2", "ACTIVITIES_PER_USER": "3"])
+        var statuses: [Int] = []
+        for number in 0..<4 {
+            for kind in ["live_activity", "device"] {
+                let token = String(repeating: "0", count: 60) + String(1000 + number)
+                let event: JSONObject = [
+                    "method": "POST", "path": "/api/push/register",
+                    "headers": ["Authorization": .string("Bearer \(Self.token(of: "ann"))")],
+                    "body": [
+                        "token": .string(token), "tokenType": .string(kind),
+                        "activityId": .string("a\(number)"),
+                    ],
+                ]
+                let ended = try Programs.run(
+                    "push-register",
+                    stdin: String(decoding: JSON.text(.object(event)), as: UTF8.self),
+                    environment: installation.environment)
+                statuses.append(try Answer(event: ended.stdout).status)
+            }
+        }
+        #expect(statuses == [200, 200, 200, 200, 200, 409, 200, 409])
+    }
+
+    @Test("a key is replaced twenty times at once, and no more")
+    func rotations() throws {
+        let installation = try Endpoint.installation(environment: [:])
+        var key = Endpoint.key
+        var statuses: [Int] = []
+        for _ in 0..<22 {
+            let event =
+                #"{"method":"POST","path":"/rotate-api-key","headers":{"X-API-Key":"\#(key)"}}"#
+            let answer = try Answer(
+                event: Programs.run(
+                    "rotate-api-key", stdin: event, environment: installation.environment
+                ).stdout)
+            statuses.append(answer.status)
+            key = answer.json?.object?["api_key"]?.string ?? key
+        }
+        #expect(statuses == Array(repeating: 200, count: 20) + [429, 429])
+    }
+
     @Test("of 64 requests at once no more pass than may")
     func crowd() throws {
         let installation = try Endpoint.installation(

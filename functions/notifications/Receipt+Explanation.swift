@@ -28,7 +28,7 @@ extension Receipt {
         case "held":
             "Your mute or your quiet hours were on. The next notification has everything that still waits."
         case "unregistered": "The device was removed before it was sent."
-        case "delivered": "The device got it in another way."
+        case "delivered": "It is the same device as another one, which shows what became of it."
         case "unsuitable": "This device cannot show it; it only ended what was older."
         case "unselected": "You were no longer among its recipients when it was sent."
         case "released": "Nothing of it was left to send."

@@ -10,7 +10,7 @@ const whats = {
 }
 const reasons = {
     unregistered: "the device was no longer the user's", newer: "a newer one replaced it", answered: "the games were answered meanwhile",
-    unwanted: "the user does not want this kind", held: "the user does not want it now", delivered: "it was delivered already",
+    unwanted: "the user does not want this kind", held: "the user does not want it now", delivered: "it is the same device as another one",
     unsuitable: "the device cannot show it; it only ended what was older",
     released: "it was delivered with others", unselected: "the message was no longer meant for the user",
 }
