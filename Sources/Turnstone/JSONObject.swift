@@ -3,6 +3,12 @@ package struct JSONObject: Equatable, Sendable {
     package struct Member: Equatable, Sendable {
         package let name: String
         package var value: JSONValue
+
+        /// Whether it has this name, by its bytes: Swift takes an é for an e with an accent, JSON does not
+        /// (RFC 8259 section 8.3).
+        fileprivate func isNamed(_ name: String) -> Bool {
+            self.name == name && self.name.utf8.elementsEqual(name.utf8)
+        }
     }
 
     package private(set) var members: [Member] = []
@@ -12,9 +18,9 @@ package struct JSONObject: Equatable, Sendable {
     /// Searches the members one by one: documents have only a few, and without hashing no random seed is
     /// needed. Setting `nil` removes the member.
     package subscript(name: String) -> JSONValue? {
-        get { members.first { $0.name == name }?.value }
+        get { members.first { $0.isNamed(name) }?.value }
         set {
-            let place = members.firstIndex { $0.name == name }
+            let place = members.firstIndex { $0.isNamed(name) }
             switch (place, newValue) {
             case (let place?, let value?): members[place].value = value
             case (let place?, nil): members.remove(at: place)

@@ -3,6 +3,16 @@ import Testing
 import Turnstone
 
 @Suite struct ParseTests {
+    @Test("names are compared by their bytes")
+    func names() throws {
+        let object = try #require(
+            JSON.parse(Array("{\"\u{e9}\": 1, \"e\u{301}\": 2}".utf8)).object)
+        #expect(object["\u{e9}"] == 1 && object["e\u{301}"] == 2)
+        var changed = object
+        changed["e\u{301}"] = nil
+        #expect(changed.members.count == 1 && changed["\u{e9}"] == 1)
+    }
+
     @Test(
         "a value keeps its type",
         arguments: [
