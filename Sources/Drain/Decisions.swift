@@ -95,7 +95,9 @@ final class Decisions: RunPart {
         }
         let verdict = try chooseUser(push)
         if verdict == nil || verdict?.heldFor != nil {
-            guard push.job.notification.push.suits(spool.service) else { return .unsuitable }
+            guard push.job.notification.push.suits(spool.service) else {
+                return push.expires > now ? .unsuitable : .expired
+            }
         }
         if verdict == nil { try translate(push) }
         guard let user = try documents.user(of: push), push.job.notification.isMessage else {
