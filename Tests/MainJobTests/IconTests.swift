@@ -109,6 +109,7 @@ import Turnstone
     func leftInDoubt() throws {
         let world = try World()
         for player in [1, 3] as [Int64] { try world.register(token(1), of: player) }
+        try world.simulator.perform(["do": "player", "player": 3, "name": "C"])
         try world.beginGame()
         try world.cycle()
         try world.move()
