@@ -60,6 +60,9 @@ package final class Push {
     package var aim: Delivery.Aim { target.delivery.aim }
     package var badge: Int? { target.delivery.badge }
 
+    /// The user of the device; `nil` if that is not known.
+    package var user: UserID? { job.file.user(of: target.delivery) }
+
     /// `apns-id`, the same at every attempt.
     package var id: String { target.id }
 

@@ -1,9 +1,10 @@
-import DequeModule
 import Turnstone
 
 /// The state of one push service, and the messages that wait for it.
 ///
-/// Each origin has a window and pauses of its own, so that a slow, deaf or broken one delays no other.
+/// Each origin has a window and pauses of its own, so that a slow, deaf or broken one delays no other. Within
+/// an origin, what one user's browsers answer, or do not, concerns that user: the path of an endpoint is
+/// anybody's choice, and the push service's answer depends on it.
 final class OriginState {
     struct Item {
         let request: WebPushRequest
@@ -12,11 +13,19 @@ final class OriginState {
         var retries = 0
     }
 
+    /// Why a message cannot be sent now, and how long it should wait on disk.
+    struct Obstacle: Equatable {
+        let reason: String
+        let pause: Interval
+    }
+
     let origin: String
     let mayBePrivate: Bool
-    var waiting: Deque<Item> = []
-    var inFlight = 0
+    private(set) var waiting = OriginLine()
+    private(set) var inFlight = 0
     private(set) var window = OriginWindow()
+    /// The recipients with messages in flight or given up.
+    private var recipients: [PushRecipient: RecipientState] = [:]
     /// The number of messages sent over the present connection, and whether one was answered.
     private var sentOnConnection = 0
     private var isConnectionProven = false
@@ -24,22 +33,38 @@ final class OriginState {
     /// The header `authorization`, and when the shared token was last asked for.
     private(set) var bearer = ""
     private(set) var bearerAsked = Instant.first
-    /// How many subscriptions in a row were refused with the present token, none having been accepted.
-    private var denials = 0
-    private var hasAccepted = false
+    /// Whether a message was accepted under these settings, here or in an earlier run.
+    private var isVouchedFor: Bool
+    /// The users for whom the token was refused since a message was last accepted.
+    private var denied: Set<UserID?> = []
 
     /// The end of the pause, and its reason.
     private(set) var pausedUntil = Instant.first
     private(set) var pauseReason = ""
     private var failures = 0
-    /// How many times in a row it asked for a pause or was out of order.
-    private var complaints = 0
+    /// The users whose messages were answered with 429 or 5xx since another answer came, and the pauses that
+    /// the last of these answers asked for.
+    private var complaints: [UserID?: Interval] = [:]
+    /// The browsers for which the push service asked for a pause, by their endpoints.
+    private var pausedBrowsers: [String: Instant] = [:]
     /// When the last answer came, or when the first unanswered message was sent.
     private var lastProgress = Instant.first
+    private var lastSent = Instant.first
 
-    init(_ origin: String, mayBePrivate: Bool) {
+    /// The most messages that wait here or are in flight.
+    static let capacity = 300
+    /// Answers to so many users in a row concern all messages.
+    static let severalUsers = 3
+    /// The same for refusals of a token by whose settings messages were accepted, as for `CleanUp`.
+    static let manyUsers = 20
+    /// Once so many recipients get no answer and nobody else does, nothing more is sent.
+    static let mostSilent = 8
+
+    /// - Parameter isVouchedFor: whether an earlier run's message was accepted under these settings.
+    init(_ origin: String, mayBePrivate: Bool, isVouchedFor: Bool = false) {
         self.origin = origin
         self.mayBePrivate = mayBePrivate
+        self.isVouchedFor = isVouchedFor
     }
 
     var backlog: Int { waiting.count + inFlight }
@@ -48,9 +73,18 @@ final class OriginState {
     func room(at now: Instant) -> Int {
         if isPaused(at: now) { return 0 }
         // The first and the last message of a connection are sent alone.
+        if isConnectionEnding { return inFlight == 0 ? 1 : 0 }
+        let silent = silence(at: now)
+        let isDoubtful = !isAnswering(at: now)
+        if isDoubtful, silent.recipients >= Self.mostSilent { return 0 }
+        let prompt = inFlight - silent.messages
+        guard isConnectionProven else {
+            // The first messages may be to browsers that do not answer. Others show whether any does.
+            let probes = min(silent.recipients, Self.mostSilent - silent.recipients)
+            return max(0, max(1, probes) - prompt)
+        }
         let left = Self.connectionLimit - 1 - sentOnConnection
-        guard isConnectionProven, left > 0 else { return inFlight == 0 ? 1 : 0 }
-        return max(0, min(window.size - inFlight, left))
+        return max(0, min(window.size - prompt, window.limit - inFlight, left))
     }
 
     /// The number of messages that are sent over one connection.
@@ -59,37 +93,116 @@ final class OriginState {
     /// ends the connection after the 1000th, with answers that nobody has read. So we end it before.
     private static let connectionLimit = 900
 
+    /// Whether the last message of a connection is due or in flight.
+    private var isConnectionEnding: Bool {
+        endsConnection || sentOnConnection == 0 && inFlight > 0
+    }
+
+    /// Whether messages that get no answer keep a connection from being replaced.
+    func isHeldUp(at now: Instant) -> Bool {
+        isConnectionEnding && inFlight > 0 && !waiting.isEmpty
+            && now - lastSent > .seconds(2)
+    }
+
     func isPaused(at now: Instant) -> Bool { now < pausedUntil }
 
-    /// Whether it takes so long to answer that messages to it should not wait here, where they would take the
-    /// place of others.
+    /// Whether answers come, or nothing is in flight.
+    private func isAnswering(at now: Instant) -> Bool {
+        inFlight == 0 || now - lastProgress <= RecipientState.patience
+    }
+
+    /// The recipients that get no answers, and the number of messages in flight to them.
+    private func silence(at now: Instant) -> (recipients: Int, messages: Int) {
+        var silent = (recipients: 0, messages: 0)
+        for recipient in recipients.values where recipient.isSilent(at: now) {
+            silent.recipients += 1
+            silent.messages += recipient.inFlight
+        }
+        return silent
+    }
+
+    /// Whether its messages wait for it, and not for room here.
     func isStalled(at now: Instant) -> Bool {
-        isPaused(at: now) || (inFlight > 0 && now - lastProgress > Self.patience)
+        if isPaused(at: now) { return true }
+        guard !isAnswering(at: now) else { return false }
+        return !isConnectionProven || silence(at: now).messages == inFlight
     }
 
-    /// How long a message should wait on disk.
-    func pause(at now: Instant) -> Interval {
-        if isPaused(at: now) { return pausedUntil - now }
-        // The longer it has been silent, the longer.
-        return min(max(now - lastProgress, .seconds(1)), .minutes(1))
+    /// Why a message should not wait here, where it would take the place of others; `nil` if it may.
+    func obstacle(to request: WebPushRequest, at now: Instant) -> Obstacle? {
+        if let obstacle = obstacle(at: now, isFull: backlog >= Self.capacity) { return obstacle }
+        return obstacle(to: request.recipient, request.subscription.endpoint, at: now)
     }
 
-    func pauseReason(at now: Instant) -> String {
-        isPaused(at: now) ? pauseReason : WebPushVerdict.slow
+    private func obstacle(at now: Instant, isFull: Bool = false) -> Obstacle? {
+        if isPaused(at: now) { return Obstacle(reason: pauseReason, pause: pausedUntil - now) }
+        guard isStalled(at: now) else { return nil }
+        guard isFull || silence(at: now).recipients >= Self.mostSilent else { return nil }
+        return Obstacle(reason: WebPushVerdict.slow, pause: pause(since: lastProgress, now))
     }
 
-    /// A push service on another continent answers in a third of that, the first connection included.
-    private static let patience = Interval.seconds(1)
+    private func obstacle(
+        to recipient: PushRecipient, _ endpoint: PushEndpoint, at now: Instant
+    ) -> Obstacle? {
+        if let end = pausedBrowsers[endpoint.text], now < end {
+            return Obstacle(reason: WebPushVerdict.pausedBrowser, pause: end - now)
+        }
+        guard let state = recipients[recipient], state.isSilent(at: now) else { return nil }
+        return Obstacle(
+            reason: WebPushVerdict.unanswered, pause: pause(since: state.lastProgress, now))
+    }
+
+    /// The longer it has been silent, the longer.
+    private func pause(since last: Instant, _ now: Instant) -> Interval {
+        min(max(now - last, .seconds(1)), .minutes(1))
+    }
+
+    // MARK: Waiting
+
+    func append(_ item: Item) { waiting.append(item) }
+
+    func prepend(_ item: Item) { waiting.prepend(item) }
+
+    /// The next message to send if there is room.
+    func popNext(at now: Instant) -> Item? {
+        waiting.popFirst {
+            guard let state = recipients[$0] else { return true }
+            return !state.isSilent(at: now) && state.inFlight < window.share
+        }
+    }
+
+    func removeAll() -> [Item] { waiting.removeAll() }
+
+    /// Removes the messages that should not wait here.
+    func removeObstructed(at now: Instant) -> [(item: Item, obstacle: Obstacle)] {
+        if let obstacle = obstacle(at: now) { return waiting.removeAll().map { ($0, obstacle) } }
+        guard !pausedBrowsers.isEmpty || silence(at: now).recipients > 0 else { return [] }
+        var removed: [(Item, Obstacle)] = []
+        for item in waiting.removeAll() {
+            let request = item.request
+            if let obstacle = obstacle(
+                to: request.recipient, request.subscription.endpoint, at: now)
+            {
+                removed.append((item, obstacle))
+            } else {
+                waiting.append(item)
+            }
+        }
+        return removed
+    }
 
     // MARK: What happens
 
     /// Whether the next message is the last one of its connection, which ends with it.
     var endsConnection: Bool { sentOnConnection >= Self.connectionLimit - 1 }
 
-    func didSend(at now: Instant) {
+    func didSend(to recipient: PushRecipient, at now: Instant) {
         if inFlight == 0 { lastProgress = now }
+        lastSent = now
         inFlight += 1
         sentOnConnection += 1
+        forgetSome()
+        recipients[recipient, default: RecipientState()].didSend(at: now)
         if sentOnConnection >= Self.connectionLimit { beginConnection() }
     }
 
@@ -98,75 +211,117 @@ final class OriginState {
         isConnectionProven = false
     }
 
+    private func change(_ recipient: PushRecipient, _ work: (inout RecipientState) -> Void) {
+        guard var state = recipients[recipient] else { return }
+        work(&state)
+        recipients[recipient] = state.isOver ? nil : state
+    }
+
+    /// Users may make up any number of endpoints.
+    private func forgetSome() {
+        guard recipients.count >= 500 else { return }
+        recipients = recipients.filter { $0.value.inFlight > 0 }
+    }
+
     /// Records an answer.
     ///
     /// - Parameter isMultiplexed: whether it came over HTTP/2.
-    func didAnswer(_ outcome: WebPushOutcome, isMultiplexed: Bool, at now: Instant) {
+    func didAnswer(
+        _ outcome: WebPushOutcome, to request: WebPushRequest, isMultiplexed: Bool, at now: Instant
+    ) {
+        let recipient = request.recipient
         inFlight -= 1
         lastProgress = now
         failures = 0
         isConnectionProven = sentOnConnection > 0
-        window.adapt(to: outcome, isMultiplexed: isMultiplexed)
+        change(recipient) { $0.didAnswer(at: now) }
+        window.adapt(to: outcome, of: recipient, isMultiplexed: isMultiplexed)
         switch outcome {
-        case .accepted, .gone:
-            complaints = 0
-            if outcome == .accepted {
-                hasAccepted = true
-                denials = 0
-            }
-        case .laterAsAsked(let interval): complain(interval, now)
-        case .later(let interval): complain(interval, now)
+        case .accepted:
+            pausedBrowsers[request.subscription.endpoint.text] = nil
+            didAccept(at: now)
+        case .gone: complaints = [:]
+        case .laterAsAsked(let interval):
+            pause(request.subscription.endpoint, until: now + interval, now: now)
+            complain(interval, recipient, now)
+        case .later(let interval): complain(interval, recipient, now)
         case .refused, .unusable, .originPaused, .noVerdict, .notSent: break
         }
     }
 
-    /// One browser's messages may be too many, or one server of the push service may be ill. Five complaints
-    /// in a row concern all messages.
-    private func complain(_ interval: Interval, _ now: Instant) {
-        complaints += 1
-        if complaints >= 5 {
-            pause("it answered 429 or 5xx", min(interval, .minutes(10)), now: now)
+    private func didAccept(at now: Instant) {
+        isVouchedFor = true
+        denied = []
+        complaints = [:]
+        // It was sent before the pause began, which was a mistake.
+        pausedUntil = min(pausedUntil, now)
+    }
+
+    /// One user's messages may be too many, or one server of the push service may be ill. Complaints to
+    /// several users in a row concern all messages. What one of them was asked for does not.
+    private func complain(_ interval: Interval, _ recipient: PushRecipient, _ now: Instant) {
+        guard !isPaused(at: now) else { return }
+        complaints[recipient.user] = interval
+        guard complaints.count >= Self.severalUsers, let pause = complaints.values.min() else {
+            return
         }
+        begin("it answered 429 or 5xx", min(pause, .minutes(10)), now: now)
+    }
+
+    private func pause(_ endpoint: PushEndpoint, until end: Instant, now: Instant) {
+        if pausedBrowsers.count >= 1000 {
+            pausedBrowsers = pausedBrowsers.filter { $0.value > now }
+        }
+        guard pausedBrowsers.count < 1000 else { return }
+        pausedBrowsers[endpoint.text] = end
     }
 
     /// Records that a message went out and no answer came.
-    func didLose(at now: Instant) {
+    func didLose(to recipient: PushRecipient, at now: Instant) {
         inFlight -= 1
-        window.shrink()
-        if inFlight == 0 { beginConnection() }
+        // If others got answers meanwhile, this is a matter of the recipient alone.
+        if let state = recipients[recipient], state.lastProgress >= lastProgress {
+            window.shrink(becauseOf: recipient)
+        }
+        change(recipient) { $0.didLose(at: now) }
+        // The connection may be gone. If it is not, it still counts its messages.
+        if inFlight == 0 { isConnectionProven = false }
     }
 
     /// Records a failure to connect. The pause doubles with each, from one second up to a minute.
-    func didFail(_ reason: String, at now: Instant) {
+    func didFail(_ reason: String, to recipient: PushRecipient, at now: Instant) {
         inFlight -= 1
-        window = OriginWindow()
+        change(recipient) { $0.didFail() }
         beginConnection()
         // The others that waited for this connection fail with it.
         guard !isPaused(at: now) else { return }
-        pause(reason, .seconds(min(60, 1 << Int64(min(failures, 6)))), now: now)
+        begin(reason, .seconds(min(60, 1 << Int64(min(failures, 6)))), now: now)
         failures += 1
     }
 
-    func pause(_ reason: String, _ interval: Interval, now: Instant) {
+    /// Begins a pause. After it, messages are sent one by one until one is accepted.
+    private func begin(_ reason: String, _ interval: Interval, now: Instant) {
         pauseReason = reason
-        pausedUntil = max(pausedUntil, now + interval)
+        pausedUntil = now + interval
+        window = OriginWindow()
+        complaints = [:]
+        denied = []
     }
 
     // MARK: The token
 
     func take(bearer: String, at now: Instant) {
-        if bearer != self.bearer {
-            denials = 0
-            hasAccepted = false
-        }
+        if bearer != self.bearer { denied = [] }
         self.bearer = bearer
         bearerAsked = now
     }
 
-    /// Records that a message was refused because of the token, and decides whether that concerns all
-    /// messages. One subscription that was made with another key must not stop the others.
-    func deny() -> Bool {
-        denials += 1
-        return !hasAccepted && denials >= 3
+    /// Records that a message was refused because of the token, and begins a pause if that concerns all
+    /// messages. One user's subscriptions, made with another key or made up, must not stop the others.
+    func deny(_ reason: String, to recipient: PushRecipient, pause: Interval, at now: Instant) {
+        guard !isPaused(at: now) else { return }
+        denied.insert(recipient.user)
+        guard denied.count >= (isVouchedFor ? Self.manyUsers : Self.severalUsers) else { return }
+        begin("it refuses the VAPID token: \(reason)", pause, now: now)
     }
 }

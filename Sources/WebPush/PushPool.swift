@@ -116,6 +116,20 @@ final class PushPool {
         curl_multi_poll(multi, nil, 0, Int32(min(max(0, pause.milliseconds), 60_000)), nil)
     }
 
+    /// Cancels the requests to one origin.
+    ///
+    /// - Returns: their data.
+    func cancelAll(to origin: OriginState) -> [PushTransfer] {
+        defer { withExtendedLifetime(self) {} }
+        let cancelled = transfers.filter { $0.value.origin === origin }
+        for easy in cancelled.keys {
+            curl_multi_remove_handle(multi, easy)
+            curl_easy_cleanup(easy)
+            transfers[easy] = nil
+        }
+        return Array(cancelled.values)
+    }
+
     /// Cancels all requests.
     ///
     /// - Returns: their data.

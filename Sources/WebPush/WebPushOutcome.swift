@@ -16,9 +16,9 @@ package enum WebPushOutcome: Equatable, Sendable {
     case later(pause: Interval)
     /// The push service may accept the same message after the pause that it asked for (`Retry-After`).
     case laterAsAsked(pause: Interval)
-    /// The message was not sent, because its origin (and no other) gets nothing for this long: it is busy,
-    /// out of order, cannot be reached, is not allowed any more, or refuses our VAPID token. This does not
-    /// count as an attempt.
+    /// The message was not sent, because its origin (and no other), or its user's browsers there, get nothing
+    /// for this long: the push service is busy, out of order, cannot be reached, is not allowed any more, or
+    /// refuses our VAPID token. This does not count as an attempt.
     case originPaused(Interval)
     /// It is unknown whether the push service accepted the message. Sent again, it replaces the first one on
     /// the screen if it has a collapse id; otherwise the user may see it twice.

@@ -3,14 +3,19 @@ import Turnstone
 /// A message to one browser.
 package struct WebPushRequest: Sendable {
     package let subscription: PushSubscription
+    /// Whose browser it is.
+    package let recipient: PushRecipient
     package let message: WebPushMessage
     /// The moment until which the push service keeps it for a browser that is offline.
     package let expires: Timestamp
 
+    /// - Parameter user: the browser's user; `nil` if that is not known.
     package init(
-        _ message: WebPushMessage, to subscription: PushSubscription, expires: Timestamp
+        _ message: WebPushMessage, to subscription: PushSubscription, of user: UserID?,
+        expires: Timestamp
     ) {
         self.subscription = subscription
+        recipient = user.map { .user($0) } ?? .browser(subscription.endpoint.text)
         self.message = message
         self.expires = expires
     }

@@ -31,6 +31,7 @@ package final class WebPushSender: PushSender {
 
     private let settings: WebPushSettings
     private let token: TokenSource
+    private let isVouchedFor: Bool
     private let clock: () -> Timestamp
     private let pool: PushPool
     private let encryption: MessageEncryption
@@ -39,22 +40,23 @@ package final class WebPushSender: PushSender {
 
     /// The most messages that wait here or are in flight, those to stalled origins left out.
     private static let capacity = 1024
-    /// The most messages to one origin among them.
-    private static let capacityOfOrigin = 300
 
     /// - Parameters:
     ///   - connectPatience: the longest time that a connection with its TLS handshake may take.
     ///   - patience: the longest time that a message may take, with the connection.
+    ///   - isVouchedFor: whether messages were accepted under these settings in earlier runs.
     ///   - clock: the wall clock.
     ///   - token: called for each origin, and once a minute while there is something to send.
     /// - Throws: a failure if libcurl or OpenSSL has no memory.
     package init(
         _ settings: WebPushSettings, connectPatience: Interval = .seconds(8),
-        patience: Interval = .seconds(30), clock: @escaping () -> Timestamp = { .systemNow },
+        patience: Interval = .seconds(30), isVouchedFor: Bool = false,
+        clock: @escaping () -> Timestamp = { .systemNow },
         token: @escaping TokenSource
     ) throws(Failure) {
         self.settings = settings
         self.token = token
+        self.isVouchedFor = isVouchedFor
         self.clock = clock
         pool = try PushPool(
             authorities: settings.authorities, connectPatience: connectPatience,
@@ -69,14 +71,14 @@ package final class WebPushSender: PushSender {
 
     /// The number of messages that should be submitted now, to any origins.
     ///
-    /// Messages to an origin that is paused or slow come back at once and do not count. So only the others
-    /// decide, and among them the one with the longest queue.
+    /// Messages to an origin that is paused or does not answer do not count: it gets no more than its own
+    /// share. So only the others decide, and among them the one with the longest queue.
     package var room: Int {
         let now = Instant.now
-        var room = Self.capacityOfOrigin
+        var room = OriginState.capacity
         var backlog = 0
         for origin in origins.values where !origin.isStalled(at: now) {
-            room = min(room, Self.capacityOfOrigin - origin.backlog)
+            room = min(room, OriginState.capacity - origin.backlog)
             backlog += origin.backlog
         }
         return max(0, min(room, Self.capacity - backlog - settled.count))
@@ -94,7 +96,8 @@ package final class WebPushSender: PushSender {
             .sorted { $0.origin < $1.origin }
     }
 
-    /// Takes a message. If its origin is paused, it comes back with the next exchange.
+    /// Takes a message. If its origin is paused, or its recipient's earlier messages get no answer, it comes
+    /// back with the next exchange.
     ///
     /// - Parameter push: returned with the verdict.
     package func submit(_ request: WebPushRequest, for push: AnyObject) {
@@ -105,16 +108,17 @@ package final class WebPushSender: PushSender {
             return settle(push, WebPushVerdict(reason: reason, .originPaused(.minutes(1))))
         }
         let origin = state(of: endpoint)
-        let now = Instant.now
-        guard !origin.isStalled(at: now) || (origin.backlog == 0 && !origin.isPaused(at: now))
-        else { return settle(push, paused(origin, at: now)) }
-        origin.waiting.append(OriginState.Item(request: request, push: push))
+        if let obstacle = origin.obstacle(to: request, at: .now) {
+            return settle(push, WebPushVerdict(obstacle))
+        }
+        origin.append(OriginState.Item(request: request, push: push))
     }
 
     private func state(of endpoint: PushEndpoint) -> OriginState {
         let origin = endpoint.origin
         if let known = origins[origin] { return known }
-        let made = OriginState(origin, mayBePrivate: settings.hosts.mayBePrivate(endpoint))
+        let made = OriginState(
+            origin, mayBePrivate: settings.hosts.mayBePrivate(endpoint), isVouchedFor: isVouchedFor)
         origins[origin] = made
         return made
     }
@@ -145,7 +149,7 @@ package final class WebPushSender: PushSender {
     /// Gives each message that has not been sent the verdict ``WebPushOutcome/notSent``.
     package func giveBackUnsent(_ reason: String) {
         for origin in origins.values {
-            while let item = origin.waiting.popFirst() {
+            for item in origin.removeAll() {
                 settle(item.push, WebPushVerdict(reason: reason, .notSent))
             }
         }
@@ -154,10 +158,7 @@ package final class WebPushSender: PushSender {
     /// Ends the connections. Messages in flight get the verdict ``WebPushOutcome/noVerdict``, which the next
     /// exchange returns.
     package func close() {
-        for transfer in pool.cancelAll() {
-            transfer.origin.didLose(at: Instant.now)
-            settle(transfer.item.push, WebPushVerdict(reason: "closed", .noVerdict))
-        }
+        for transfer in pool.cancelAll() { lose(transfer, "closed", at: .now) }
         giveBackUnsent("closed")
     }
 
@@ -168,10 +169,8 @@ package final class WebPushSender: PushSender {
         var failure: Failure?
         for origin in origins.values where !origin.waiting.isEmpty {
             do throws(Failure) { try send(to: origin) } catch { failure = error }
-            let now = Instant.now
-            guard origin.isStalled(at: now) else { continue }
-            while let item = origin.waiting.popFirst() {
-                settle(item.push, paused(origin, at: now))
+            for (item, obstacle) in origin.removeObstructed(at: .now) {
+                settle(item.push, WebPushVerdict(obstacle))
             }
         }
         return failure
@@ -179,14 +178,17 @@ package final class WebPushSender: PushSender {
 
     private func send(to origin: OriginState) throws(Failure) {
         let now = Instant.now
+        if origin.isHeldUp(at: now) {
+            for transfer in pool.cancelAll(to: origin) { lose(transfer, "no answer", at: now) }
+        }
         guard origin.room(at: now) > 0 else { return }
         if now - origin.bearerAsked >= .minutes(1) {
             origin.take(bearer: try token(origin.origin, nil).header, at: now)
         }
         let moment = clock()
-        while origin.room(at: now) > 0, let item = origin.waiting.popFirst() {
+        while origin.room(at: now) > 0, let item = origin.popNext(at: now) {
             do throws(Failure) { try send(item, to: origin, now, moment) } catch {
-                origin.waiting.prepend(item)
+                origin.prepend(item)
                 throw error
             }
         }
@@ -203,7 +205,7 @@ package final class WebPushSender: PushSender {
         guard pool.start(PushTransfer(item, to: origin, body: body, now: moment)) else {
             throw Failure(.later(seconds: 5), "unable to begin a request", cause: "ENOMEM")
         }
-        origin.didSend(at: now)
+        origin.didSend(to: request.recipient, at: now)
     }
 
     // MARK: Answers
@@ -213,19 +215,23 @@ package final class WebPushSender: PushSender {
         guard !done.isEmpty else { return }
         let now = Instant.now
         for (transfer, result) in done {
-            let origin = transfer.origin
+            let (origin, request) = (transfer.origin, transfer.item.request)
             switch result {
             case .answered(let verdict, let isMultiplexed):
-                origin.didAnswer(verdict.outcome, isMultiplexed: isMultiplexed, at: now)
+                origin.didAnswer(
+                    verdict.outcome, to: request, isMultiplexed: isMultiplexed, at: now)
                 settle(transfer, verdict, now)
             case .failed(let reason):
-                origin.didFail(reason, at: now)
+                origin.didFail(reason, to: request.recipient, at: now)
                 settle(transfer.item.push, paused(origin, at: now))
-            case .lost(let reason):
-                origin.didLose(at: now)
-                settle(transfer.item.push, WebPushVerdict(reason: reason, .noVerdict))
+            case .lost(let reason): lose(transfer, reason, at: now)
             }
         }
+    }
+
+    private func lose(_ transfer: PushTransfer, _ reason: String, at now: Instant) {
+        transfer.origin.didLose(to: transfer.item.request.recipient, at: now)
+        settle(transfer.item.push, WebPushVerdict(reason: reason, .noVerdict))
     }
 
     /// Settles an answered message. One that was refused because of the token is sent again if there is
@@ -238,17 +244,18 @@ package final class WebPushSender: PushSender {
         if transfer.item.retries == 0, hasOtherToken(than: transfer.bearer, origin, now) {
             var item = transfer.item
             item.retries += 1
-            origin.waiting.prepend(item)
+            origin.prepend(item)
             return
         }
-        guard origin.deny() else {
-            // It may be the subscription's fault.
-            let later = WebPushVerdict(
-                status: verdict.status, reason: verdict.reason, .later(pause: .minutes(1)))
-            return settle(transfer.item.push, later)
-        }
-        origin.pause("it refuses the VAPID token: \(verdict.reason ?? "")", pause, now: now)
-        settle(transfer.item.push, verdict)
+        origin.deny(
+            verdict.reason ?? "", to: transfer.item.request.recipient, pause: pause, at: now)
+        // Otherwise it may be the subscription's fault.
+        let outcome: WebPushOutcome =
+            origin.isPaused(at: now)
+            ? .originPaused(origin.pausedUntil - now) : .later(pause: .minutes(1))
+        settle(
+            transfer.item.push,
+            WebPushVerdict(status: verdict.status, reason: verdict.reason, outcome))
     }
 
     private func hasOtherToken(
@@ -263,7 +270,8 @@ package final class WebPushSender: PushSender {
 
     private func paused(_ origin: OriginState, at now: Instant) -> WebPushVerdict {
         WebPushVerdict(
-            reason: origin.pauseReason(at: now), .originPaused(origin.pause(at: now)))
+            reason: origin.pauseReason,
+            .originPaused(max(.milliseconds(1), origin.pausedUntil - now)))
     }
 
     private func settle(_ push: AnyObject, _ verdict: WebPushVerdict) {

@@ -11,6 +11,20 @@ package struct WebPushVerdict: Equatable, Sendable {
 
     /// The reason of a message that was not sent because earlier ones still wait for their answers.
     package static let slow = "the push service is slow"
+    /// The same if only those to the same user do.
+    package static let unanswered = "earlier messages to the user got no answer"
+    /// The reason of a message that was not sent because the push service asked for a pause for its browser.
+    package static let pausedBrowser = "the push service asked for a pause for this browser"
+
+    /// Whether the message was not sent, and the push service or our settings may be the reason: one user's
+    /// browsers are not.
+    package var isObstructed: Bool {
+        status == nil && ![Self.slow, Self.unanswered, Self.pausedBrowser].contains(reason)
+    }
+
+    init(_ obstacle: OriginState.Obstacle) {
+        self.init(reason: obstacle.reason, .originPaused(obstacle.pause))
+    }
 
     init(status: Int? = nil, reason: String?, _ outcome: WebPushOutcome) {
         self.status = status

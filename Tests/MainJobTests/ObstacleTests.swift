@@ -42,6 +42,53 @@ import Turnstone
         #expect(try world.document(2)["devices"]?.array?.count == 3)
     }
 
+    /// A user chooses the path of an endpoint, and so what the push service answers.
+    @Test(arguments: [
+        (#"{"status": 403}"#, 6 as Int64), (#"{"status": 401}"#, 6), (#"{"status": 503}"#, 6),
+        (#"{"status": 429, "retry_after": 600}"#, 1), (#"{"kind": "stall"}"#, 1),
+    ])
+    func oneBrowserStopsNobodyElse(fault: String, requests: Int64) throws {
+        let world = try World.withAllServices()
+        let browser = try world.registerAllKinds(of: 1)
+        try world.registerAllKinds(of: 2, 2)
+        _ = try world.sent(["users": ["2"], "title": "Breakfast"])
+        try world.run("deliver")
+        var command = try #require(try JSON.parse(Array(fault.utf8)).object)
+        command["do"] = "web-fault"
+        command["token"] = .string(browser)
+        try world.simulator.perform(command)
+        world.variables["DELIVER_LINGER_SECONDS"] = "60"
+        let drainer = try world.start("deliver-web")
+        defer { drainer.send(SIGKILL) }
+        for number in 0..<6 { _ = try world.sent(["users": ["1"], "title": .string("\(number)")]) }
+        func isDone(_ condition: () throws -> Bool) throws -> Bool {
+            for _ in 0..<100 where try !condition() { usleep(50_000) }
+            return try condition()
+        }
+        #expect(
+            try isDone { try world.simulator.report("web")["requests"] == .integer(1 + requests) })
+        _ = try world.sent(["users": ["2"], "title": "Lunch"])
+        #expect(try isDone { try world.accepted()["web"] == 2 })
+        try world.registerAllKinds(of: 3, 3)
+        _ = try world.sent(["users": ["3"], "title": "Lunch"])
+        #expect(try isDone { try world.accepted()["web"] == 3 })
+    }
+
+    @Test func refusalsToThreeUsersStopAPushService() throws {
+        let world = try World.withAllServices()
+        for player in 1...5 { try world.registerAllKinds(of: Int64(player), player) }
+        try world.simulator.perform(["do": "web-fault", "status": 403])
+        for player in 1...5 {
+            _ = try world.sent(["users": [.string("\(player)")], "title": "Lunch"])
+        }
+        _ = try world.start("deliver").end()
+        #expect(try world.simulator.report("web")["requests"] == 3)
+        try world.simulator.perform(["do": "clear"])
+        try world.advance(seconds: 16 * 60)
+        _ = try world.start("deliver").end()
+        #expect(try world.accepted()["web"] == 5)
+    }
+
     @Test func aHostThatIsNoLongerAllowedWaits() throws {
         let world = try World.withAllServices()
         try world.registerAllKinds(of: 1)

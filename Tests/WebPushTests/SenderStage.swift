@@ -20,6 +20,15 @@ final class Service {
         origin = try #require(simulator.addresses["web"]?.string)
     }
 
+    /// Lets the service answer the messages to a browser with a fault.
+    func fail(_ browser: PushSubscription, _ fault: JSONObject) throws {
+        var command = fault
+        command["do"] = "web-fault"
+        let id = browser.endpoint.text.split(separator: "/").last ?? ""
+        command["token"] = .string(String(id))
+        try simulator.perform(command)
+    }
+
     func subscribe(key: String? = nil) throws -> PushSubscription {
         var command: JSONObject = ["do": "web-subscription"]
         command["key"] = key.map { .string($0) }
@@ -69,7 +78,7 @@ final class SenderStage {
 
     init(
         _ services: [Service], others: [String] = [], mayBePrivate: Bool = true,
-        patience: Interval = .seconds(30)
+        patience: Interval = .seconds(30), isVouchedFor: Bool = false
     ) throws {
         let hosts = (services.map(\.origin) + others)
             .map { String($0.dropFirst("https://".count)) }.joined(separator: ",")
@@ -80,21 +89,24 @@ final class SenderStage {
         if mayBePrivate { values["WEBPUSH_PRIVATE_HOSTS"] = hosts }
         let settings = try #require(
             try WebPushSettings(WebPushSettingsTests.variables(values)))
-        sender = try WebPushSender(settings, patience: patience) {
+        sender = try WebPushSender(settings, patience: patience, isVouchedFor: isVouchedFor) {
             [tokens] (origin, rejected) throws(Failure) in
             try tokens.token(origin, rejected: rejected)
         }
     }
 
     func submit(
-        _ number: Int, to browser: PushSubscription, title: String = "Hello"
+        _ number: Int, to browser: PushSubscription, of user: String? = nil,
+        title: String = "Hello"
     ) throws {
         let content = PushContent(
             type: .alert, priority: 10, collapseID: "turn",
             payload: Payload(aps: ["alert": ["title": .string(title)], "sound": "default"]))
         let message = try WebPushMessage(content, home: "https://example.org")
         sender.submit(
-            WebPushRequest(message, to: browser, expires: .systemNow + .hours(1)),
+            WebPushRequest(
+                message, to: browser, of: user.flatMap { UserID($0) },
+                expires: .systemNow + .hours(1)),
             for: Numbered(number))
     }
 

@@ -244,7 +244,8 @@ import Turnstone
         let message = try WebPushMessage(content(["alert": "x"], isKept: isKept), home: home)
         let now = Timestamp(seconds: 1_763_700_000)
         let request = WebPushRequest(
-            message, to: try Browser().subscription, expires: now + Interval(milliseconds: ahead))
+            message, to: try Browser().subscription, of: nil,
+            expires: now + Interval(milliseconds: ahead))
         #expect(request.ttl(at: now) == seconds)
     }
 }

@@ -150,8 +150,8 @@ import Unix
         try stage.submit(1, to: browser)
         try stage.play { stage.verdicts.count == 1 }
         #expect(stage.verdicts[1]?.outcome == outcome)
-        // The next message arrives.
-        try stage.submit(2, to: browser)
+        // The next message arrives, at another browser if a pause was asked for.
+        try stage.submit(2, to: fault.contains("retry_after") ? service.subscribe() : browser)
         try stage.play { stage.verdicts.count == 2 }
         #expect(stage.verdicts[2]?.outcome == .accepted)
     }
@@ -179,7 +179,7 @@ import Unix
         }
     }
 
-    @Test("a refused token stops its origin, and no other")
+    @Test("a token that is refused for three users stops its origin, and no other")
     func refusedToken() throws {
         let bad = try Service()
         let good = try Service(like: bad)
@@ -187,7 +187,8 @@ import Unix
         stage.tokens.expired.insert(bad.origin)
         let (lost, found) = (try bad.subscribe(), try good.subscribe())
         for number in 0..<40 {
-            try stage.submit(number, to: number.isMultiple(of: 2) ? lost : found)
+            let browser = number.isMultiple(of: 2) ? lost : found
+            try stage.submit(number, to: browser, of: "user\(number)")
         }
         try stage.play { stage.verdicts.count == 40 }
         var paused = 0
@@ -208,6 +209,111 @@ import Unix
         #expect(try bad.report()["requests"] == 3)
         #expect(
             stage.sender.troubles.map(\.reason) == ["it refuses the VAPID token: BadJwtToken"])
+    }
+
+    /// What one user's browsers may answer to everything, at paths that the user has made up.
+    @Test(
+        "one user's browsers stop nobody else's messages",
+        arguments: [
+            #"{"status": 403}"#, #"{"status": 401}"#, #"{"status": 503}"#, #"{"status": 429}"#,
+            #"{"status": 429, "retry_after": 600}"#, #"{"status": 500, "retry_after": 3600}"#,
+            #"{"kind": "stall"}"#, #"{"kind": "reset", "code": 2}"#,
+        ],
+        [false, true])
+    func noise(fault: String, isVouchedFor: Bool) throws {
+        let service = try Service()
+        let stage = try SenderStage([service], isVouchedFor: isVouchedFor)
+        let noisy = try (0..<20).map { _ in try service.subscribe() }
+        for browser in noisy { try service.fail(browser, object(fault)) }
+        let quiet = try (0..<10).map { _ in try service.subscribe() }
+        // None has an acceptance to show for the push service.
+        for number in 100..<200 { try stage.submit(number, to: noisy[number % 20], of: "noisy") }
+        let start = Instant.now
+        for (number, browser) in quiet.enumerated() {
+            try stage.submit(number, to: browser, of: "quiet\(number)")
+        }
+        try stage.play { stage.verdicts.count { $0.key < 100 } == 10 }
+        #expect(Instant.now - start < .seconds(4))
+        for number in 0..<10 { #expect(stage.verdicts[number]?.outcome == .accepted) }
+        #expect(stage.sender.troubles == [])
+        stage.sender.close()
+    }
+
+    @Test("a browser that never answers leaves others' messages room, and gets one at a time")
+    func silentBrowser() throws {
+        let service = try Service()
+        let stage = try SenderStage([service], patience: .seconds(2))
+        let (mute, good) = (try service.subscribe(), try service.subscribe())
+        for number in 0..<30 { try stage.submit(number, to: good, of: "good") }
+        try stage.play { stage.verdicts.count == 30 }
+        try service.fail(mute, ["kind": "stall"])
+        for number in 100..<300 { try stage.submit(number, to: mute, of: "mute") }
+        // Until all are given up or given back.
+        try stage.play { stage.verdicts.count == 230 }
+        let lost = stage.verdicts.filter { $0.key >= 100 }.values.count { $0.outcome == .noVerdict }
+        #expect((1...50).contains(lost))
+        let requests = try service.report()["requests"]?.integer ?? 0
+        for number in 300..<400 { try stage.submit(number, to: mute, of: "mute") }
+        for number in 30..<60 { try stage.submit(number, to: good, of: "good") }
+        try stage.play { stage.verdicts.count { $0.key < 60 } == 60 && stage.verdicts.count >= 359 }
+        #expect(stage.verdicts.filter { $0.key < 60 }.values.allSatisfy { $0.outcome == .accepted })
+        #expect(try service.report()["requests"] == .integer(requests + 31))
+        stage.sender.close()
+    }
+
+    @Test("messages without answers do not keep an old connection from being replaced")
+    func silenceAtTheEndOfAConnection() throws {
+        let service = try Service(quiet: true)
+        let stage = try SenderStage([service])
+        let (mute, good) = (try service.subscribe(), try service.subscribe())
+        try service.fail(mute, ["kind": "stall"])
+        try stage.submit(5000, to: good)
+        try stage.play { stage.verdicts.count == 1 }
+        try stage.submit(5001, to: mute, of: "mute")
+        var next = 0
+        try stage.play {
+            while next < 1500, stage.sender.backlog < 200 {
+                try stage.submit(next, to: good, of: "user\(next % 50)")
+                next += 1
+            }
+            return stage.verdicts.count { $0.key < 5000 } == 1500
+        }
+        #expect(stage.verdicts.values.count { $0.outcome == .accepted } == 1501)
+        #expect(stage.verdicts[5001]?.outcome == .noVerdict)
+        #expect(try service.report()["connections"] == 2)
+    }
+
+    @Test("an ill push service gets three users' messages before a pause, and all after it")
+    func illService() throws {
+        let service = try Service()
+        let stage = try SenderStage([service])
+        try service.simulator.perform(["do": "web-fault", "status": 503, "retry_after": 1])
+        for number in 0..<20 {
+            try stage.submit(number, to: service.subscribe(), of: "user\(number / 2)")
+        }
+        try stage.play { stage.verdicts.count == 20 }
+        #expect(try service.report()["requests"] == 3)
+        #expect(stage.sender.troubles.map(\.reason) == ["it answered 429 or 5xx"])
+        try service.simulator.perform(["do": "clear"])
+        sleep(for: .milliseconds(1100))
+        for number in 20..<40 {
+            try stage.submit(number, to: service.subscribe(), of: "user\(number)")
+        }
+        try stage.play { stage.verdicts.count == 40 }
+        #expect(stage.verdicts.values.count { $0.outcome == .accepted } == 20)
+    }
+
+    @Test("a push service that hangs gets eight users' messages")
+    func hangingService() throws {
+        let service = try Service()
+        let stage = try SenderStage([service])
+        try service.simulator.perform(["do": "web-fault", "kind": "stall"])
+        let browser = try service.subscribe()
+        for number in 0..<100 { try stage.submit(number, to: browser, of: "user\(number)") }
+        try stage.play { stage.verdicts.count == 92 }
+        #expect(try service.report()["requests"] == 8)
+        #expect(stage.verdicts.values.allSatisfy { $0.reason == WebPushVerdict.slow })
+        stage.sender.close()
     }
 
     @Test func anExpiredTokenIsRenewedOnceAndTheMessageSentAgain() throws {

@@ -9,6 +9,9 @@ import Unix
 import WebPush
 import WebPushCredentials
 
+/// The name under which stops and acceptances are recorded.
+private let recordedName = "web"
+
 /// The push services of browsers, with the VAPID key and tokens that all processes share.
 final class WebPushProvider: GatewayProvider {
     private let configured: WebPushSettings
@@ -26,13 +29,15 @@ final class WebPushProvider: GatewayProvider {
         configured = settings
         self.settings = settings.fingerprint(with: key)
         let clock = try Environment.clock(variables)
-        sender = try WebPushSender(settings, clock: clock) { (origin, rejected) throws(Failure) in
+        let isVouchedFor = hasAccepted(self.settings, in: state)
+        sender = try WebPushSender(settings, isVouchedFor: isVouchedFor, clock: clock) {
+            (origin, rejected) throws(Failure) in
             try state.vapidToken(
                 settings, key: key, origin: origin, rejected: rejected, now: clock())
         }
     }
 
-    let name = "web"
+    let name = recordedName
 
     let title = (service: "the push service", variables: "VAPID_ and WEBPUSH_")
 
@@ -49,7 +54,7 @@ final class WebPushProvider: GatewayProvider {
 
     /// Users can make up hosts only where a pattern allows any name.
     private func obstacle(to push: Push, _ answer: WebPushVerdict) -> Verdict.Obstacle? {
-        guard answer.status == nil, answer.reason != WebPushVerdict.slow,
+        guard answer.isObstructed,
             let endpoint = push.delivery.token?.subscription?.endpoint
         else { return nil }
         let isOpen = configured.hosts.allow(endpoint) && !configured.hosts.nameExactly(endpoint)
@@ -62,7 +67,7 @@ final class WebPushProvider: GatewayProvider {
                 return verdict(push, .noSubscription)
             }
             let request = WebPushRequest(
-                try message(of: push), to: subscription, expires: push.expires)
+                try message(of: push), to: subscription, of: push.user, expires: push.expires)
             sender.submit(request, for: push)
         } catch { verdict(push, Verdict(refused: error)) }
     }
@@ -80,4 +85,12 @@ final class WebPushProvider: GatewayProvider {
         // The answers that arrived meanwhile are lost with the process, as after a crash.
         do throws(Failure) { _ = try sender.exchange() } catch {}
     }
+}
+
+/// Whether a push service has accepted a message under these settings in an earlier run. A record that cannot
+/// be read vouches for nothing; the clean-up reports it.
+private func hasAccepted(_ settings: String, in state: State) -> Bool {
+    do throws(Failure) {
+        return try !state.acceptances(of: recordedName, under: settings).isEmpty
+    } catch { return false }
 }
