@@ -200,10 +200,7 @@ final class Commits: RunPart {
         try takeBackBadges(of: job)
         guard let user = job.notification.user else { return }
         if job.notification.cargo == .release {
-            if isOver {
-                try takeBackBadges(ofRelease: job, to: user)
-                try spool.finishRelease(job.notification.id, now: now)
-            }
+            if isOver { try endRelease(job, to: user) }
         } else if !job.notification.messageIDs.isEmpty {
             // Earlier versions released held messages this way.
             try state.users[user].update { $0.held.finish(job.notification.id) }
@@ -226,13 +223,20 @@ final class Commits: RunPart {
             change, by: job.notification.id, among: known)
     }
 
-    /// Does the same for the messages of a release that has ended.
-    private func takeBackBadges(ofRelease job: Job, to user: UserID) throws(Failure) {
-        guard !job.file.isReached, !job.isInDoubt else { return }
-        for message in try spool.messages(of: job.notification.id, damaged: { (_, _, _) in }) {
+    /// Ends a release: takes its messages that did not arrive out of the badge, and removes all of them.
+    /// Those that were hidden behind refused ones are released again.
+    private func endRelease(_ job: Job, to user: UserID) throws(Failure) {
+        let release = job.notification.id
+        let (shown, hidden) = try spool.contents(of: release)
+        let isFailed = job.file.count(.refused) + job.file.count(.expired) > 0
+        if isFailed { try spool.putBack(hidden, of: release, now: now) }
+        let missed =
+            (isFailed ? [] : hidden) + (job.file.isReached || job.isInDoubt ? [] : shown)
+        for message in missed {
             guard let change = message.notification.badge else { continue }
             try Outbox(state, now: now).takeBackBadges(change, by: message.id, among: [user])
         }
+        try spool.finishRelease(release, now: now)
     }
 
     /// Ends a run. The next run continues with the jobs that were taken and not finished.

@@ -238,6 +238,19 @@ extension Spool {
         }
     }
 
+    /// Puts messages from a release back into their boxes. They are due at once.
+    @export(interface)
+    package func putBack(
+        _ messages: [HeldMessage], of release: String, now: Timestamp
+    ) throws(Failure) {
+        var boxes: [HeldBox] = []
+        for box in messages.compactMap(\.box) where !boxes.contains(box) { boxes.append(box) }
+        for box in boxes {
+            try putBack(
+                messages.filter { $0.box == box }, of: release, into: box, until: now, now: now)
+        }
+    }
+
     /// Makes everything that is held for a user due, so that the drainer looks at it again as soon as it can.
     ///
     /// - Returns: whether anything is held.
@@ -437,6 +450,27 @@ extension Spool {
             }
         }
         return messages.sorted { $0.notification.releaseOrder < $1.notification.releaseOrder }
+    }
+
+    /// The messages of a release that was sent, without damaged ones: those that its push has shown, and those
+    /// that they replace.
+    @export(interface)
+    package func contents(
+        of release: String
+    ) throws(Failure) -> (shown: [HeldMessage], hidden: [HeldMessage]) {
+        var newer = NewestStates()
+        var shown: [HeldMessage] = []
+        var hidden: [HeldMessage] = []
+        for message in try messages(of: release, damaged: { (_, _, _) in }).reversed() {
+            let series = message.notification.series
+            if let series, newer.replaces(series) {
+                hidden.append(message)
+            } else {
+                shown.append(message)
+                if let series { newer.insert(series) }
+            }
+        }
+        return (shown, hidden)
     }
 
     /// The messages in the boxes of a user.
