@@ -166,6 +166,8 @@ final class Commits: RunPart {
                 "put off: \(job.retries)", job, ["until": .string(CalendarDate(moment).text)])
         }
         try recordEndIfPossible(of: job)
+        // The rest is removed in the next turns.
+        guard job.unremoved?.isEmpty ?? true else { return durable.append(job) }
         intake.finish(job.file, at: now)
         if job.throttle != nil {
             run.orLog { () throws(Failure) in
@@ -223,11 +225,26 @@ final class Commits: RunPart {
             change, by: job.notification.id, among: known)
     }
 
-    /// Ends a release: takes its messages that did not arrive out of the badge, and removes all of them.
-    /// Those that were hidden behind refused ones are released again.
+    /// Ends a release. It may have brought thousands of messages, so only those are removed for which there is
+    /// time in a turn of the loop.
     private func endRelease(_ job: Job, to user: UserID) throws(Failure) {
+        if job.unremoved == nil { job.unremoved = try endMessages(of: job, to: user) }
+        var left = job.unremoved ?? []
+        let slice = TimeSlice()
+        defer { job.unremoved = left }
+        try spool.remove(&left, now: now) { !slice.isOver }
+        if left.isEmpty { try spool.finishRelease(job.notification.id, now: now) }
+    }
+
+    /// Takes the messages of a release that did not arrive out of the badge. Those that were hidden behind
+    /// refused ones are released again.
+    ///
+    /// - Returns: the messages to remove.
+    private func endMessages(of job: Job, to user: UserID) throws(Failure) -> [HeldMessage] {
         let release = job.notification.id
-        let (shown, hidden) = try spool.contents(of: release)
+        var contents = job.release
+        if contents == nil { contents = try spool.contents(of: release) }
+        guard let (shown, hidden) = contents else { return [] }
         let isFailed = job.file.count(.refused) + job.file.count(.expired) > 0
         if isFailed { try spool.putBack(hidden, of: release, now: now) }
         let missed =
@@ -236,7 +253,7 @@ final class Commits: RunPart {
             guard let change = message.notification.badge else { continue }
             try Outbox(state, now: now).takeBackBadges(change, by: message.id, among: [user])
         }
-        try spool.finishRelease(release, now: now)
+        return shown + (isFailed ? [] : hidden)
     }
 
     /// Ends a run. The next run continues with the jobs that were taken and not finished.

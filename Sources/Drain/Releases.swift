@@ -13,6 +13,7 @@ final class Releases: RunPart {
     private let documents: LastDocuments
     private let order: SeriesOrder
     private let boxes: HeldBoxes
+    private let reader: ReleaseReader
     private let badges: Badges
     private let selection = SelectionCheck()
     /// By message, the devices that its notification in the spool was still for when it was read: at most a
@@ -21,8 +22,9 @@ final class Releases: RunPart {
 
     init(
         _ run: Run, _ documents: LastDocuments, _ order: SeriesOrder, _ boxes: HeldBoxes,
-        _ badges: Badges
+        _ reader: ReleaseReader, _ badges: Badges
     ) {
+        self.reader = reader
         self.run = run
         self.documents = documents
         self.order = order
@@ -37,7 +39,10 @@ final class Releases: RunPart {
         _ push: Push, to device: Device, of user: UserID, _ document: User
     ) throws(Failure) -> Verdict? {
         push.bring([])
-        var contents = Contents(shown: try messages(of: push))
+        push.job.release = nil
+        guard let found = try reader.take(push.job.notification.id) else { return .busy }
+        try setAsideDamaged(found, push)
+        var contents = Contents(shown: found.messages, cancelled: found.cancelled)
         if let pause = try dropUnwanted(of: &contents, push, device, user, document) {
             return .behind(for: pause)
         }
@@ -49,6 +54,7 @@ final class Releases: RunPart {
         }
         try load(contents, into: push, for: document.profile.language)
         push.bring(contents.shown.map { $0.id }, hiding: contents.hidden.map { $0.id })
+        push.job.release = (contents.shown, contents.hidden)
         push.brought = contents.shown.compactMap { $0.notification.series }
         return try badges.count(contents.shown.map(\.notification), in: push, of: user)
     }
@@ -59,16 +65,20 @@ final class Releases: RunPart {
         /// Those that are replaced by messages in ``shown``. They end once the push service has accepted the
         /// release. Until then, the messages that replace them may expire or be cancelled.
         var hidden: [HeldMessage] = []
+        /// The ids of those that are cancelled.
+        let cancelled: Set<String>
 
         var all: [HeldMessage] { shown + hidden }
     }
 
-    /// The messages of a release. Those that cannot be read are set aside.
-    private func messages(of push: Push) throws(Failure) -> [HeldMessage] {
-        try spool.messages(of: push.job.notification.id) { (id, path, error) throws(Failure) in
-            log.failure(error)
+    /// Sets the messages of a release that cannot be read aside.
+    private func setAsideDamaged(
+        _ contents: ReleaseReader.Contents, _ push: Push
+    ) throws(Failure) {
+        for (id, path, failure) in contents.damaged {
+            log.failure(failure)
             append(
-                .damaged, error.cause, ofMessage: id, push,
+                .damaged, failure.cause, ofMessage: id, push,
                 isInDoubt: push.job.file.isInDoubt(push.delivery))
             try intake.log.commit()
             try spool.setAside(id, path, now: now)
@@ -83,11 +93,13 @@ final class Releases: RunPart {
         _ document: User
     ) throws(Failure) -> Interval? {
         let messages = contents.shown
+        let cancelled = contents.cancelled
         var pause: Interval?
         // The box of the device's present id, if the messages were held under another id.
         let id = push.job.notification.user ?? user
         let box = push.device == device.id ? nil : HeldBox(of: id, device.id)
-        let fates = try fates(of: messages, by: push, on: device, document, besides: box, &pause)
+        let fates = try fates(
+            of: messages, cancelled, by: push, on: device, document, besides: box, &pause)
         if pause != nil { return pause }
         try drop(messages, fates, push)
         let wanted = zip(messages, fates).filter { $0.1.isWanted }
@@ -220,8 +232,8 @@ final class Releases: RunPart {
     ///   - other: the box of the device's present id, if the messages are held under another id.
     ///   - pause: set to how long to wait for a newer state of one of them.
     private func fates(
-        of messages: [HeldMessage], by push: Push, on device: Device, _ document: User,
-        besides other: HeldBox?, _ pause: inout Interval?
+        of messages: [HeldMessage], _ cancelled: Set<String>, by push: Push, on device: Device,
+        _ document: User, besides other: HeldBox?, _ pause: inout Interval?
     ) throws(Failure) -> [Fate] {
         let isInDoubt = push.job.file.isInDoubt(push.delivery)
         // Those that their own notifications do not bring. To look for each of hundreds would take long.
@@ -243,7 +255,8 @@ final class Releases: RunPart {
                 continue
             }
             var fate = try unwanted(
-                message, by: push, on: device, document, besides: other, alone)
+                message, isCancelled: cancelled.contains(message.id), by: push, on: device,
+                document, besides: other, alone)
             let wasHidden = notification.series.map(doubtful.replaces) ?? false
             fate.mayHaveArrived = isInDoubt && !wasHidden
             if fate.isWanted, let series = notification.series {
@@ -263,15 +276,15 @@ final class Releases: RunPart {
 
     /// The fate of a message, as far as no other message decides it.
     private func unwanted(
-        _ message: HeldMessage, by push: Push, on device: Device, _ document: User,
-        besides other: HeldBox?, _ alone: Set<String>
+        _ message: HeldMessage, isCancelled: Bool, by push: Push, on device: Device,
+        _ document: User, besides other: HeldBox?, _ alone: Set<String>
     ) throws(Failure) -> Fate {
         var fate = Fate()
         let notification = message.notification
         let release = push.job.notification.id
         let isInDoubt = push.job.file.isInDoubt(push.delivery)
         // A message that may have arrived is not cancelled.
-        if !isInDoubt, documents.record(of: message.id)?.cancelled != nil {
+        if !isInDoubt, isCancelled {
             fate.end(.cancelled)
         } else if !isInDoubt, !alone.contains(message.id), try isOpen(message.id, for: device) {
             // A drainer was killed between writing the held file and its receipt. The notification itself

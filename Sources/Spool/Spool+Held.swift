@@ -432,24 +432,39 @@ extension Spool {
         of release: String,
         damaged: (_ message: String, _ path: String, Failure) throws(Failure) -> Void
     ) throws(Failure) -> [HeldMessage] {
-        let folder = released(release)
         var messages: [HeldMessage] = []
-        for name in try names(in: folder) {
-            guard let id = idOfFile(name) else { continue }
-            let path = "\(folder)/\(name)"
+        for path in try paths(ofRelease: release) {
             do throws(Failure) {
-                guard let file = try SpoolFile.open(path) else { continue }
-                guard file.notification.id == id, let delivery = try file.next() else {
-                    throw corrupt(path)
-                }
-                messages.append(
-                    HeldMessage(notification: file.notification, delivery: delivery, path: path))
+                if let message = try heldMessage(at: path) { messages.append(message) }
             } catch {
                 guard Damage.explains(error) else { throw error }
-                try damaged(id, path, error)
+                try damaged(idOfHeldMessage(at: path), path, error)
             }
         }
-        return messages.sorted { $0.notification.releaseOrder < $1.notification.releaseOrder }
+        messages.sortForRelease()
+        return messages
+    }
+
+    /// The paths of the files of a release's messages.
+    package func paths(ofRelease release: String) throws(Failure) -> [String] {
+        let folder = released(release)
+        return try names(in: folder).filter { idOfFile($0) != nil }.map { "\(folder)/\($0)" }
+    }
+
+    /// The id of the message in a file, by the file's name.
+    package func idOfHeldMessage(at path: String) -> String {
+        idOfFile(Files.name(of: path)) ?? ""
+    }
+
+    /// Reads a held message; `nil` if there is no such file.
+    ///
+    /// - Throws: damage, if the file cannot be used.
+    @export(interface)
+    package func heldMessage(at path: String) throws(Failure) -> HeldMessage? {
+        guard let file = try SpoolFile.open(path) else { return nil }
+        guard file.notification.id == idOfHeldMessage(at: path), let delivery = try file.next()
+        else { throw corrupt(path) }
+        return HeldMessage(notification: file.notification, delivery: delivery, path: path)
     }
 
     /// The messages of a release that was sent, without damaged ones: those that its push has shown, and those
@@ -538,6 +553,18 @@ extension Spool {
         try systemCalls(Files.removeFolder(folder))
     }
 
+    /// Removes messages that a release has brought, as long as there is time.
+    @export(interface)
+    package func remove(
+        _ messages: inout [HeldMessage], now: Timestamp, while hasTime: () -> Bool
+    ) throws(Failure) {
+        var removed: [Notification] = []
+        while hasTime(), let message = messages.popLast() {
+            if Files.remove(message.path) { removed.append(message.notification) }
+        }
+        try recordForgotten(removed, now: now)
+    }
+
     /// Removes the messages that a release has brought. Call it before the release itself is removed:
     /// otherwise they would be sent again.
     @export(interface)
@@ -608,6 +635,13 @@ extension Spool {
         } then: { (_) in
         }
         Files.removeEmptyFolder(Files.parent(of: box))
+    }
+}
+
+extension [HeldMessage] {
+    /// Sorts the messages of a release, oldest first.
+    package mutating func sortForRelease() {
+        sort { $0.notification.releaseOrder < $1.notification.releaseOrder }
     }
 }
 
