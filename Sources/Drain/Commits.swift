@@ -166,6 +166,8 @@ final class Commits: RunPart {
                 "put off: \(job.retries)", job, ["until": .string(CalendarDate(moment).text)])
         }
         try recordEndIfPossible(of: job)
+        // The rest is removed in the next turns.
+        guard job.unremoved?.isEmpty ?? true else { return durable.append(job) }
         intake.finish(job.file, at: now)
         if job.throttle != nil {
             run.orLog { () throws(Failure) in
@@ -200,10 +202,7 @@ final class Commits: RunPart {
         try takeBackBadges(of: job)
         guard let user = job.notification.user else { return }
         if job.notification.cargo == .release {
-            if isOver {
-                try takeBackBadges(ofRelease: job, to: user)
-                try spool.finishRelease(job.notification.id, now: now)
-            }
+            if isOver { try endRelease(job, to: user) }
         } else if !job.notification.messageIDs.isEmpty {
             // Earlier versions released held messages this way.
             try state.users[user].update { $0.held.finish(job.notification.id) }
@@ -226,13 +225,35 @@ final class Commits: RunPart {
             change, by: job.notification.id, among: known)
     }
 
-    /// Does the same for the messages of a release that has ended.
-    private func takeBackBadges(ofRelease job: Job, to user: UserID) throws(Failure) {
-        guard !job.file.isReached, !job.isInDoubt else { return }
-        for message in try spool.messages(of: job.notification.id, damaged: { (_, _, _) in }) {
+    /// Ends a release. It may have brought thousands of messages, so only those are removed for which there is
+    /// time in a turn of the loop.
+    private func endRelease(_ job: Job, to user: UserID) throws(Failure) {
+        if job.unremoved == nil { job.unremoved = try endMessages(of: job, to: user) }
+        var left = job.unremoved ?? []
+        let slice = TimeSlice()
+        defer { job.unremoved = left }
+        try spool.remove(&left, now: now) { !slice.isOver }
+        if left.isEmpty { try spool.finishRelease(job.notification.id, now: now) }
+    }
+
+    /// Takes the messages of a release that did not arrive out of the badge. Those that were hidden behind
+    /// refused ones are released again.
+    ///
+    /// - Returns: the messages to remove.
+    private func endMessages(of job: Job, to user: UserID) throws(Failure) -> [HeldMessage] {
+        let release = job.notification.id
+        var contents = job.release
+        if contents == nil { contents = try spool.contents(of: release) }
+        guard let (shown, hidden) = contents else { return [] }
+        let isFailed = job.file.count(.refused) + job.file.count(.expired) > 0
+        if isFailed { try spool.putBack(hidden, of: release, now: now) }
+        let missed =
+            (isFailed ? [] : hidden) + (job.file.isReached || job.isInDoubt ? [] : shown)
+        for message in missed {
             guard let change = message.notification.badge else { continue }
             try Outbox(state, now: now).takeBackBadges(change, by: message.id, among: [user])
         }
+        return shown + (isFailed ? [] : hidden)
     }
 
     /// Ends a run. The next run continues with the jobs that were taken and not finished.

@@ -14,6 +14,7 @@ final class Decisions: RunPart {
     let run: Run
     let order: SeriesOrder
     let boxes: HeldBoxes
+    let reader: ReleaseReader
     let turns: TurnNotices
     private let documents: LastDocuments
     private let locked: LockedDocuments
@@ -27,11 +28,12 @@ final class Decisions: RunPart {
         self.locked = locked
         documents = LastDocuments(run)
         order = SeriesOrder(run, documents, queue)
-        boxes = HeldBoxes(run, documents)
+        reader = ReleaseReader(run, documents)
+        boxes = HeldBoxes(run, documents, reader)
         turns = TurnNotices(run)
         activities = ActivityStates(run: run, documents: documents)
         badges = Badges(run: run, documents: documents)
-        releases = Releases(run, documents, order, boxes, badges)
+        releases = Releases(run, documents, order, boxes, reader, badges)
     }
 
     /// Decides what becomes of a push that is about to be sent.

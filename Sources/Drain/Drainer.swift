@@ -132,7 +132,8 @@ package final class Drainer: RunPart {
             try election.beat(at: now)
             checkOncePerSecond()
             try turn()
-            guard settlement.inFlight == 0, commits.isDone else {
+            let isPreparing = decisions.reader.isReading || decisions.boxes.isPreparing
+            guard settlement.inFlight == 0, commits.isDone, run.isEnding || !isPreparing else {
                 idleSince = Instant.now
                 continue
             }
@@ -206,8 +207,9 @@ package final class Drainer: RunPart {
             if !queue.isEmpty { run.orEnd { () throws(Failure) in try intake.log.makeRoom() } }
         }
         let isSending = !run.isEnding && !run.configuration.isChanging && !commits.isFailing
+        let isInHaste = isCutShort || commits.isUnfinished || decisions.reader.isReading
         let pause: Interval =
-            .milliseconds(isCutShort || commits.isUnfinished ? 0 : commits.isPending ? 2 : 20)
+            .milliseconds(isInHaste ? 0 : commits.isPending ? 2 : 20)
         isCutShort = false
         unsentSlice = TimeSlice()
         run.orEnd { () throws(Failure) in
@@ -222,6 +224,7 @@ package final class Drainer: RunPart {
         commits.retryUnfinished()
         try commits.commitIfDue(isIdle: settlement.inFlight == 0)
         commits.finishSome()
+        decisions.reader.readSome()
         service.cleanUp.carryOutSome()
     }
 

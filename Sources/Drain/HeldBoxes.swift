@@ -9,6 +9,9 @@ import Unix
 final class HeldBoxes: RunPart {
     let run: Run
     private let documents: LastDocuments
+    private let reader: ReleaseReader
+    /// The releases whose messages are read before they are accepted, by release.
+    private var preparing: [String: (box: String, end: Timestamp?)] = [:]
     /// The releases that failed, and why, by box.
     private var failed: [String: (release: String, cause: String)] = [:]
     /// When to try the failed releases again.
@@ -18,8 +21,9 @@ final class HeldBoxes: RunPart {
     /// When this run began, if boxes were not empty then; see ``isHeldAlready(_:)``.
     private var heldBefore: Timestamp?
 
-    init(_ run: Run, _ documents: LastDocuments) {
+    init(_ run: Run, _ documents: LastDocuments, _ reader: ReleaseReader) {
         self.run = run
+        self.reader = reader
         self.documents = documents
     }
 
@@ -69,13 +73,14 @@ final class HeldBoxes: RunPart {
     func recover() throws(Failure) {
         heldBefore = try spool.holdsAnything() ? now : nil
         for release in try spool.orphanedReleases() {
-            run.orLog { () throws(Failure) in try accept(release, isRecovered: true) }
+            run.orLog { () throws(Failure) in try accept(release, of: release, isRecovered: true) }
         }
     }
 
     /// Releases the boxes that are due. A box that fails does not delay the others: it is tried again a
     /// second later, and each reason is reported once.
     func release() throws(Failure) {
+        acceptPrepared()
         guard Instant.now >= nextLook else { return }
         let known = failed
         if !known.isEmpty, Instant.now >= nextRetry {
@@ -83,24 +88,38 @@ final class HeldBoxes: RunPart {
             for (box, failure) in known {
                 tryRelease(failure.release, of: box, failure.cause) { () throws(Failure) in
                     // The messages have left their box, but the release was not accepted.
-                    try accept(failure.release, isRecovered: true)
+                    try accept(failure.release, of: box, isRecovered: true)
                 }
             }
         }
         let moments = try spool.heldMoments()
-        let most = 100 + failed.count
+        let most = 100 + failed.count + preparing.count
         let due = try spool.dueBoxes(among: moments, at: now, most: most)
         let slice = TimeSlice()
-        for box in due where failed[box.name] == nil {
+        let boxes = Set(preparing.values.map(\.box))
+        for box in due where failed[box.name] == nil && !boxes.contains(box.name) {
             let release = try newID(for: nil)
             tryRelease(release, of: box.name, known[box.name]?.cause) { () throws(Failure) in
                 if try postpone(box, among: moments) { return }
                 let end = try spool.release(box, as: release, among: moments)
-                try accept(release, heldUntil: end)
+                try accept(release, of: box.name, heldUntil: end)
             }
             if slice.isOver { return }
         }
         if due.count < most { nextLook = Instant.now + .milliseconds(200) }
+    }
+
+    /// Whether releases wait until their messages are read.
+    var isPreparing: Bool { !preparing.isEmpty }
+
+    private func acceptPrepared() {
+        guard !preparing.isEmpty else { return }
+        for (release, waiting) in preparing {
+            preparing[release] = nil
+            tryRelease(release, of: waiting.box, nil) { () throws(Failure) in
+                try accept(release, of: waiting.box, heldUntil: waiting.end)
+            }
+        }
     }
 
     /// Makes a box wait again if it is due only because its user's preferences have changed, and they still
@@ -133,23 +152,26 @@ final class HeldBoxes: RunPart {
     /// Accepts the notification of a release. Its content is decided when it is sent.
     ///
     /// - Parameters:
+    ///   - box: its name, or the release's id if that is not known.
     ///   - end: until when the messages were held. If no drainer ran then, they have expired meanwhile like
     ///     others. `nil` if it is not known: until now.
     ///   - isRecovered: whether an earlier attempt began the release and may have left some of the messages
     ///     in the box.
     private func accept(
-        _ release: String, heldUntil end: Timestamp? = nil, isRecovered: Bool = false
+        _ release: String, of box: String, heldUntil end: Timestamp? = nil,
+        isRecovered: Bool = false
     ) throws(Failure) {
-        if isRecovered,
-            let box = try spool.messages(of: release, damaged: { (_, _, _) in }).first?.box
-        {
+        if isRecovered, let box = try boxOfRelease(release) {
             try spool.release(box, as: release, among: spool.heldMoments())
+            reader.forget(release)
         }
-        var damaged: [String] = []
-        let messages = try spool.messages(of: release) { (id, path, error) throws(Failure) in
-            log.failure(error)
-            damaged.append(path)
+        guard let contents = try reader.contents(of: release) else {
+            preparing[release] = (box, end)
+            return
         }
+        for file in contents.damaged { log.failure(file.failure) }
+        let damaged = contents.damaged.map(\.path)
+        let messages = contents.messages
         guard let newest = messages.last, let user = newest.notification.user else {
             for path in damaged { try spool.setAside(idOf(path), path, now: now) }
             return try spool.forgetRelease(release)
@@ -162,6 +184,18 @@ final class HeldBoxes: RunPart {
         notification.cargo = .release
         notification.messageIDs = messages.map { $0.id } + damaged.map(idOf)
         try run.spools.accept(notification, to: [newest.delivery])
+    }
+
+    /// The box of a release's messages, by the first of them that can be read.
+    private func boxOfRelease(_ release: String) throws(Failure) -> HeldBox? {
+        for path in try spool.paths(ofRelease: release) {
+            do throws(Failure) {
+                if let box = try spool.heldMessage(at: path)?.box { return box }
+            } catch {
+                guard intake.isDamage(error) else { throw error }
+            }
+        }
+        return nil
     }
 
     private func idOf(_ path: String) -> String {

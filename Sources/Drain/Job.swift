@@ -38,6 +38,10 @@ package final class Job {
     var isRefused = false
     /// The content of its turn notice, and when that was decided.
     var notice: (filling: NoticeFilling, at: Instant)?
+    /// The messages of its release that its push shows, and those that they replace; `nil` if it was not loaded.
+    var release: (shown: [HeldMessage], hidden: [HeldMessage])?
+    /// The messages of its release that are left to be removed; `nil` before its end.
+    var unremoved: [HeldMessage]?
     /// Whether the user's document no longer names it as the push that brings the badge.
     var isBadgeTaken = false
     /// Whether its session sends another notification's state instead of its own.

@@ -11,6 +11,8 @@ package final class Push {
     /// The user's own moment for a message, and when the message expires for the user; `nil` if all users
     /// have the same.
     private var turn: (moment: Timestamp, expires: Timestamp)?
+    /// When the messages in it expire, if it is a release that also has others.
+    private var limit: Timestamp?
     /// The series of the messages in it, if it is a release.
     var brought: [Series] = []
     /// Its own content, if that differs from what the other devices get.
@@ -110,7 +112,17 @@ package final class Push {
     func setBadge(_ badge: Int64) { target.change { $0.badge = Int(clamping: badge) } }
 
     /// Records which messages of a release it brings.
-    func bring(_ messages: [String]) { target.change { $0.brings = messages } }
+    ///
+    /// - Parameter replaced: the ids of those that the messages replace.
+    func bring(_ messages: [String], hiding replaced: [String] = []) {
+        target.change {
+            $0.brings = messages
+            $0.hides = replaced
+        }
+    }
+
+    /// Lets it expire before its notification does.
+    func limit(to moment: Timestamp) { limit = moment }
 
     /// Loads content that only this device gets. It may be sent again after the other devices' pushes.
     func load(_ content: PushContent, expires: Timestamp) {
@@ -135,7 +147,9 @@ package final class Push {
         set { if let variant { variant.encoded = newValue } else { job.encoded = newValue } }
     }
 
-    package var expires: Timestamp { own?.expires ?? turn?.expires ?? job.notification.expires }
+    package var expires: Timestamp {
+        own?.expires ?? turn?.expires ?? limit ?? job.notification.expires
+    }
 
     /// Sets the user's own moment for a message, and when the message expires for the user.
     func setTurn(_ moment: Timestamp, expires: Timestamp) { turn = (moment, expires) }

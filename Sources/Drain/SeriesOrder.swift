@@ -168,7 +168,8 @@ final class SeriesOrder: RunPart {
         return nil
     }
 
-    /// Whether the user of a newer notification, who may be another one than the push's, does not want it now.
+    /// Whether a newer notification cannot arrive now: its user, who may be another one than the push's, does
+    /// not want it yet, and no earlier push of it may have arrived.
     private func isHeldBack(_ notification: Notification, from push: Push) throws(Failure) -> Bool {
         let known =
             if let other = notification.user {
@@ -177,7 +178,12 @@ final class SeriesOrder: RunPart {
                 try documents.user(of: push)
             }
         guard let user = known else { return false }
-        return try documents.passage(of: notification, by: documents.user(user)) != .free
+        guard try documents.passage(of: notification, by: documents.user(user)) != .free else {
+            return false
+        }
+        var ids = push.receiverIDs
+        if let token = push.delivery.token { ids += try documents.otherIDs(of: token, than: ids) }
+        return try !intake.mayHaveArrived(notification.id, onAnyOf: ids)
     }
 
     // MARK: Releases

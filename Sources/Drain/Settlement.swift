@@ -99,6 +99,7 @@ final class Settlement: RunPart {
         case .accepted:
             order.recordReached(push)
             if job.isForPlayer, let token = push.delivery.token { job.reached.append(token) }
+            for _ in push.delivery.hides { run.summary.count(.superseded) }
         case .refused, .gone, .quarantined: job.isRefused = true
         case .superseded: if verdict.endsOlder { order.recordReached(push) }
         case .expired, .cancelled, .damaged, .held: break

@@ -30,6 +30,16 @@ package struct Attempt: Equatable, Sendable {
         self.language = language
     }
 
+    /// The outcome of the messages that a release's messages replace; `nil` if they have none yet: after a
+    /// refusal they are sent without the messages that were refused.
+    var ofHidden: Attempt? {
+        switch outcome {
+        case .accepted: Attempt(at: at, pushID: nil, reason: "newer", outcome: .superseded)
+        case .gone, .quarantined: Attempt(at: at, pushID: nil, reason: reason, outcome: outcome)
+        default: nil
+        }
+    }
+
     /// Whether the push may have arrived although no answer came.
     var isLost: Bool { status == nil && outcome == nil && pushID != nil }
 }

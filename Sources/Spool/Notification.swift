@@ -118,7 +118,7 @@ package struct Notification: Equatable, Sendable {
     private var longestHeld: Timestamp { (notBefore ?? accepted) + ReceiptLog.retention }
 
     /// The expiration of the message if it is held as long as possible.
-    var latestExpiration: Timestamp { end(heldUntil: longestHeld) }
+    package var latestExpiration: Timestamp { end(heldUntil: longestHeld) }
 
     /// Whether its sender may ask what became of it.
     package var isMessage: Bool { kind != nil || !messageIDs.isEmpty }

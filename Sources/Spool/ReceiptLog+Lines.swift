@@ -60,6 +60,9 @@ extension ReceiptLog {
                 attempt, ofMessage: id, delivery, in: file, isRepeat: isRepeat, isInDoubt: isInDoubt
             )
         }
+        if let ended = attempt.ofHidden {
+            for id in delivery.hides { append(ended, ofMessage: id, delivery, in: file) }
+        }
         line.add("n", delivery.number)
         if attempt.outcome != nil, let kind = file.notification.receiptKind {
             line.add("kind", text: kind)

@@ -238,6 +238,19 @@ extension Spool {
         }
     }
 
+    /// Puts messages from a release back into their boxes. They are due at once.
+    @export(interface)
+    package func putBack(
+        _ messages: [HeldMessage], of release: String, now: Timestamp
+    ) throws(Failure) {
+        var boxes: [HeldBox] = []
+        for box in messages.compactMap(\.box) where !boxes.contains(box) { boxes.append(box) }
+        for box in boxes {
+            try putBack(
+                messages.filter { $0.box == box }, of: release, into: box, until: now, now: now)
+        }
+    }
+
     /// Makes everything that is held for a user due, so that the drainer looks at it again as soon as it can.
     ///
     /// - Returns: whether anything is held.
@@ -419,24 +432,60 @@ extension Spool {
         of release: String,
         damaged: (_ message: String, _ path: String, Failure) throws(Failure) -> Void
     ) throws(Failure) -> [HeldMessage] {
-        let folder = released(release)
         var messages: [HeldMessage] = []
-        for name in try names(in: folder) {
-            guard let id = idOfFile(name) else { continue }
-            let path = "\(folder)/\(name)"
+        for path in try paths(ofRelease: release) {
             do throws(Failure) {
-                guard let file = try SpoolFile.open(path) else { continue }
-                guard file.notification.id == id, let delivery = try file.next() else {
-                    throw corrupt(path)
-                }
-                messages.append(
-                    HeldMessage(notification: file.notification, delivery: delivery, path: path))
+                if let message = try heldMessage(at: path) { messages.append(message) }
             } catch {
                 guard Damage.explains(error) else { throw error }
-                try damaged(id, path, error)
+                try damaged(idOfHeldMessage(at: path), path, error)
             }
         }
-        return messages.sorted { $0.notification.releaseOrder < $1.notification.releaseOrder }
+        messages.sortForRelease()
+        return messages
+    }
+
+    /// The paths of the files of a release's messages.
+    package func paths(ofRelease release: String) throws(Failure) -> [String] {
+        let folder = released(release)
+        return try names(in: folder).filter { idOfFile($0) != nil }.map { "\(folder)/\($0)" }
+    }
+
+    /// The id of the message in a file, by the file's name.
+    package func idOfHeldMessage(at path: String) -> String {
+        idOfFile(Files.name(of: path)) ?? ""
+    }
+
+    /// Reads a held message; `nil` if there is no such file.
+    ///
+    /// - Throws: damage, if the file cannot be used.
+    @export(interface)
+    package func heldMessage(at path: String) throws(Failure) -> HeldMessage? {
+        guard let file = try SpoolFile.open(path) else { return nil }
+        guard file.notification.id == idOfHeldMessage(at: path), let delivery = try file.next()
+        else { throw corrupt(path) }
+        return HeldMessage(notification: file.notification, delivery: delivery, path: path)
+    }
+
+    /// The messages of a release that was sent, without damaged ones: those that its push has shown, and those
+    /// that they replace.
+    @export(interface)
+    package func contents(
+        of release: String
+    ) throws(Failure) -> (shown: [HeldMessage], hidden: [HeldMessage]) {
+        var newer = NewestStates()
+        var shown: [HeldMessage] = []
+        var hidden: [HeldMessage] = []
+        for message in try messages(of: release, damaged: { (_, _, _) in }).reversed() {
+            let series = message.notification.series
+            if let series, newer.replaces(series) {
+                hidden.append(message)
+            } else {
+                shown.append(message)
+                if let series { newer.insert(series) }
+            }
+        }
+        return (shown, hidden)
     }
 
     /// The messages in the boxes of a user.
@@ -502,6 +551,18 @@ extension Spool {
     package func forgetRelease(_ release: String) throws(Failure) {
         let folder = released(release)
         try systemCalls(Files.removeFolder(folder))
+    }
+
+    /// Removes messages that a release has brought, as long as there is time.
+    @export(interface)
+    package func remove(
+        _ messages: inout [HeldMessage], now: Timestamp, while hasTime: () -> Bool
+    ) throws(Failure) {
+        var removed: [Notification] = []
+        while hasTime(), let message = messages.popLast() {
+            if Files.remove(message.path) { removed.append(message.notification) }
+        }
+        try recordForgotten(removed, now: now)
     }
 
     /// Removes the messages that a release has brought. Call it before the release itself is removed:
@@ -574,6 +635,13 @@ extension Spool {
         } then: { (_) in
         }
         Files.removeEmptyFolder(Files.parent(of: box))
+    }
+}
+
+extension [HeldMessage] {
+    /// Sorts the messages of a release, oldest first.
+    package mutating func sortForRelease() {
+        sort { $0.notification.releaseOrder < $1.notification.releaseOrder }
     }
 }
 

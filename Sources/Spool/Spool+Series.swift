@@ -291,4 +291,39 @@ extension Intake {
         return try spool.openNotification(
             at: path, held[id]?.progress ?? recovered[id] ?? Progress())
     }
+
+    /// Whether a push of a notification in the spool may have arrived at a device although no answer says so.
+    ///
+    /// - Parameter devices: the ids of the device in receipts.
+    @export(interface)
+    package func mayHaveArrived(
+        _ id: String, onAnyOf devices: [String]
+    ) throws(Failure) -> Bool {
+        var known = held[id]?.path
+        if known == nil { known = try spool.path(of: id) }
+        guard let path = known else { return false }
+        do throws(Failure) {
+            guard let file = try SpoolFile.open(path) else { return false }
+            file.progress = held[id]?.progress ?? recovered[id] ?? Progress()
+            // Few files have such a push, and to read the lines of a large one takes long.
+            let isAnswered =
+                file.progress.unanswered.count == 0 && file.progress.doubtful.count == 0
+            if isAnswered,
+                try !systemCalls(Files.contains(Array("\"in_doubt\"".utf8), in: path))
+            {
+                return false
+            }
+            while let delivery = try file.nextOfAll() {
+                if file.isInDoubt(delivery), let device = delivery.device,
+                    devices.contains(device)
+                {
+                    return true
+                }
+            }
+            return false
+        } catch {
+            guard Damage.explains(error) else { throw error }
+            return false
+        }
+    }
 }

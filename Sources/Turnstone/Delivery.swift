@@ -34,6 +34,8 @@ package struct Delivery: Equatable, Sendable {
     package var isInDoubt = false
     /// The messages of a release that the push brings; `nil` if they are those that the notification names.
     package var brings: [String]?
+    /// The messages of a release that are replaced by those that the push brings.
+    package var hides: [String] = []
 
     package init(
         token: DeviceToken, of service: PushService = .apns, id: String? = nil,
@@ -83,6 +85,7 @@ package struct Delivery: Equatable, Sendable {
         copy.failures = nil
         copy.isInDoubt = false
         copy.brings = nil
+        copy.hides = []
         return copy
     }
 

@@ -15,8 +15,9 @@ package enum MergedMessages {
         var alert: JSONObject = [
             "title": .string(texts.filled(.merged, String(payloads.count)))
         ]
-        let names = payloads.reversed().compactMap(name)
-        if !names.isEmpty { alert["body"] = .string(names.prefix(3).joined(separator: "\n")) }
+        // There may be thousands.
+        let names = Array(payloads.reversed().lazy.compactMap(name).prefix(3))
+        if !names.isEmpty { alert["body"] = .string(names.joined(separator: "\n")) }
         payload.alert = alert
         payload["merged"] = .integer(Int64(payloads.count))
         return payload

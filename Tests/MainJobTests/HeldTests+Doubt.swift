@@ -120,4 +120,33 @@ extension HeldTests {
         #expect(Set(try world.acceptedIDs()).count == 1)
         #expect(isEmpty(world))
     }
+
+    @Test(
+        "an older push does not follow a newer one that may have arrived and then meets a mute",
+        arguments: [
+            ["title": "Old", "interruption_level": "time-sensitive"], ["content_available": true],
+        ]
+            as [JSONObject])
+    func olderIntoMute(older: JSONObject) throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        var older = older
+        older["subject"] = "x"
+        try world.simulator.perform([
+            "do": "apns-fault", "status": 503, "retry_after": 60, "count": 1,
+        ])
+        let old = try send(world, older)
+        try world.simulator.perform([
+            "do": "apns-fault", "kind": "drop", "accepted": true, "count": 1,
+        ])
+        let new = try send(world, ["title": "New", "subject": "x"])
+        try mute(world, minutes: 30)
+        for _ in 0..<5 { try goOn(world, minutes: 5) }
+        // Only the two that got no good answer.
+        #expect(try world.simulator.pushes().count == 2)
+        for _ in 0..<3 { try goOn(world, minutes: 10) }
+        #expect(try counts(world, [old, new]) == [["superseded": 1], ["accepted": 1]])
+        #expect(try titles(world).last == "New")
+        #expect(isEmpty(world))
+    }
 }
