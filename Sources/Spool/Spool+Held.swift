@@ -244,7 +244,7 @@ extension Spool {
         _ messages: [HeldMessage], of release: String, now: Timestamp
     ) throws(Failure) {
         var boxes: [HeldBox] = []
-        for box in messages.compactMap(\.box) where !boxes.contains(box) { boxes.append(box) }
+        for box in messages.compactMap({ $0.box }) where !boxes.contains(box) { boxes.append(box) }
         for box in boxes {
             try putBack(
                 messages.filter { $0.box == box }, of: release, into: box, until: now, now: now)
