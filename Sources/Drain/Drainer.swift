@@ -298,7 +298,7 @@ package final class Drainer: RunPart {
         let job = Job(file, lane, run.spools.throttle(of: file.notification))
         do throws(Failure) {
             try decisions.order.join(job)
-            try decisions.order.add(try queue.append(job), of: job)
+            decisions.order.add(try queue.append(job), of: job)
         } catch {
             commits.leave(job)
             try commits.setAside(job, error)

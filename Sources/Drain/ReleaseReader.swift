@@ -57,12 +57,17 @@ final class ReleaseReader: RunPart {
     ) throws(Failure) -> Contents? {
         if let reading = readings[release] {
             guard let end = reading.end else { return nil }
-            // Later, more of them may be cancelled.
-            if Instant.now - end < .seconds(1) {
-                guard let failure = reading.failure else { return reading.contents }
+            if let failure = reading.failure {
                 readings[release] = nil
                 throw failure
             }
+            // More of them may have been cancelled since.
+            if withRecords, Instant.now - end > .seconds(1) {
+                for message in reading.contents.messages {
+                    addIfCancelled(message.id, to: &reading.contents)
+                }
+            }
+            return reading.contents
         }
         let reading = Reading(try spool.paths(ofRelease: release))
         guard reading.paths.count <= Self.most else {
@@ -85,13 +90,15 @@ final class ReleaseReader: RunPart {
         do throws(Failure) {
             guard let message = try spool.heldMessage(at: path) else { return }
             contents.messages.append(message)
-            if withRecords, documents.record(of: message.id)?.cancelled != nil {
-                contents.cancelled.insert(message.id)
-            }
+            if withRecords { addIfCancelled(message.id, to: &contents) }
         } catch {
             guard intake.isDamage(error) else { throw error }
             contents.damaged.append((spool.idOfHeldMessage(at: path), path, error))
         }
+    }
+
+    private func addIfCancelled(_ message: String, to contents: inout Contents) {
+        if documents.record(of: message)?.cancelled != nil { contents.cancelled.insert(message) }
     }
 
     /// Reads for one slice of time.
@@ -100,7 +107,7 @@ final class ReleaseReader: RunPart {
         let slice = TimeSlice()
         let moment = Instant.now
         readings = readings.filter { reading in
-            reading.value.end.map { moment - $0 < .seconds(10) } ?? true
+            reading.value.end.map { moment - $0 < .minutes(1) } ?? true
         }
         for reading in readings.values where reading.end == nil {
             do throws(Failure) {

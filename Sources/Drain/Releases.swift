@@ -170,7 +170,7 @@ final class Releases: RunPart {
     private struct Replacements {
         /// The series that have been replaced by messages outside of the release.
         private var ended: Set<[String]> = []
-        private var shown = NewestStates()
+        private var newer = NewestStates()
         /// By key, the messages that are kept and expire last.
         private var kept: [String: [(order: Series.Order, end: Timestamp)]] = [:]
 
@@ -179,7 +179,7 @@ final class Releases: RunPart {
 
         func end(_ series: Series) -> Bool { ended.contains(series.keys) }
 
-        func hide(_ series: Series) -> Bool { shown.replaces(series) }
+        func hide(_ series: Series) -> Bool { newer.replaces(series) }
 
         /// Whether a message is kept for nothing: twenty newer ones expire later, and would all have to be
         /// cancelled before it is shown.
@@ -194,8 +194,8 @@ final class Releases: RunPart {
 
         mutating func didEnd(_ series: Series) { ended.insert(series.keys) }
 
-        mutating func didKeep(_ notification: Notification, _ series: Series, isShown: Bool) {
-            if isShown { shown.insert(series) }
+        mutating func didKeep(_ notification: Notification, _ series: Series) {
+            newer.insert(series)
             for key in series.keys {
                 var list = kept[key] ?? []
                 let end = notification.latestExpiration
@@ -331,7 +331,7 @@ final class Releases: RunPart {
             case nil: break
             }
         }
-        replacements.didKeep(notification, series, isShown: !fate.isHidden)
+        replacements.didKeep(notification, series)
     }
 
     /// Ends the messages that are not sent.

@@ -11,6 +11,8 @@ final class SeriesOrder: RunPart {
     private let queue: PushQueue
     /// By key, the groups of the series that have a notification in hand.
     private var groups: [String: SeriesGroup<PushQueue.Entry>] = [:]
+    /// By notification of a series, the number of its pushes that are under way.
+    private var underWay: [String: Int] = [:]
     /// By device, the series that the release under way to it brings.
     private var bringing: [String: [Series]] = [:]
 
@@ -58,10 +60,9 @@ final class SeriesOrder: RunPart {
     }
 
     /// Adds the devices of a small job that has joined.
-    func add(_ deliveries: [Delivery], of job: Job) throws(Failure) {
+    func add(_ deliveries: [Delivery], of job: Job) {
         guard !job.groups.isEmpty, !job.lane.isStreamed else { return }
-        var devices: [String] = []
-        for delivery in deliveries { devices += try job.file.deviceIDs(of: delivery) }
+        let devices = deliveries.flatMap { deviceIDs(of: $0, in: job) }
         for group in job.groups { group.add(job.notification, devices: devices) }
     }
 
@@ -93,15 +94,19 @@ final class SeriesOrder: RunPart {
     /// Puts the pushes that waited for this one's outcome back into the queue.
     func settle(_ push: Push) {
         guard !push.job.groups.isEmpty else { return }
-        var devices = [push.original.device].compactMap { $0 }
-        // They were read when the push was decided about.
-        do throws(Failure) { devices = try push.job.file.deviceIDs(of: push.original) } catch {
-            log.failure(error)
-        }
-        for device in devices {
+        for device in deviceIDs(of: push.original, in: push.job) {
             for group in push.job.groups {
                 queue.putBack(group.settle(push.job.notification.id, on: device))
             }
+        }
+    }
+
+    /// The ids of the devices that a delivery may go to. A file that has just been damaged names no other than
+    /// the first.
+    private func deviceIDs(of delivery: Delivery, in job: Job) -> [String] {
+        do throws(Failure) { return try job.file.deviceIDs(of: delivery) } catch {
+            log.failure(error)
+            return [delivery.device].compactMap { $0 }
         }
     }
 
@@ -178,9 +183,9 @@ final class SeriesOrder: RunPart {
                 try documents.user(of: push)
             }
         guard let user = known else { return false }
-        guard try documents.passage(of: notification, by: documents.user(user)) != .free else {
-            return false
-        }
+        guard try documents.passage(of: notification, by: documents.user(user)) != .free,
+            underWay[notification.id] == nil
+        else { return false }
         var ids = push.receiverIDs
         if let token = push.delivery.token { ids += try documents.otherIDs(of: token, than: ids) }
         return try !intake.mayHaveArrived(notification.id, onAnyOf: ids)
@@ -199,14 +204,17 @@ final class SeriesOrder: RunPart {
         bringing.values.contains { $0.contains { $0.replaces(series) } }
     }
 
-    /// Records what a release brings while it is under way.
+    /// Records that a push is under way, and what it brings if it is a release.
     func didHandOut(_ push: Push) {
+        if push.job.series != nil { underWay[push.job.notification.id, default: 0] += 1 }
         guard push.job.notification.cargo == .release, let device = push.receiver else { return }
         bringing[device] = push.brought
     }
 
     /// Records that a push is no longer under way.
     func didReturn(_ push: Push) {
+        let id = push.job.notification.id
+        if let count = underWay[id] { underWay[id] = count > 1 ? count - 1 : nil }
         guard push.job.notification.cargo == .release, let device = push.receiver else { return }
         bringing[device] = nil
     }

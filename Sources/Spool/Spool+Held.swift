@@ -482,8 +482,8 @@ extension Spool {
                 hidden.append(message)
             } else {
                 shown.append(message)
-                if let series { newer.insert(series) }
             }
+            if let series { newer.insert(series) }
         }
         return (shown, hidden)
     }

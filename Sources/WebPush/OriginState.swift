@@ -101,7 +101,7 @@ final class OriginState {
     /// Whether messages that get no answer keep a connection from being replaced.
     func isHeldUp(at now: Instant) -> Bool {
         isConnectionEnding && inFlight > 0 && !waiting.isEmpty
-            && now - lastSent > .seconds(2)
+            && now - max(lastSent, lastProgress) > .seconds(5)
     }
 
     func isPaused(at now: Instant) -> Bool { now < pausedUntil }

@@ -55,6 +55,23 @@ extension HeldTests {
         #expect(isEmpty(world))
     }
 
+    @Test("what a hidden message replaces is hidden with it, also where the release may have arrived")
+    func chain() throws {
+        let world = try muted()
+        let first = try send(world, ["title": "One", "collapse_id": "x"])
+        let second = try send(world, ["title": "Two", "collapse_id": "x", "subject": "y"])
+        let third = try send(world, ["title": "Three", "subject": "y"])
+        try fault(world, ["kind": "drop", "accepted": true])
+        try goOn(world)
+        try goOn(world, minutes: 30)
+        #expect(Set(try titles(world)) == ["Three"])
+        #expect(
+            try counts(world, first, second, third) == [
+                ["superseded": 1], ["superseded": 1], ["accepted": 1],
+            ])
+        #expect(isEmpty(world))
+    }
+
     @Test(
         "a held message comes if the one that replaces it ends while their release is put off",
         arguments: ["expired", "cancelled", "muted"])
