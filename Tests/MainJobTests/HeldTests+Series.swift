@@ -55,7 +55,7 @@ extension HeldTests {
         #expect(isEmpty(world))
     }
 
-    @Test("what a hidden message replaces is hidden with it, also where the release may have arrived")
+    @Test("what a hidden message replaces is hidden, too, also if the release may have arrived")
     func chain() throws {
         let world = try muted()
         let first = try send(world, ["title": "One", "collapse_id": "x"])
