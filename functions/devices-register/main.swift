@@ -6,8 +6,8 @@
 //   out   200 {"success": true, "message",
 //         "data": {"id", "platform", "deviceName", "createdAt", "updatedAt"}}
 //   else  400 malformed, 401 unknown caller, 403 by cookie from another site, 409 the user has
-//         as many devices as allowed, 422 an unknown push service, 429 too many requests or new devices, 503 the
-//         store is busy
+//         as many devices as allowed, or another user has an alias of the profile, 422 an unknown push service
+//         or a wrong value in the profile, 429 too many requests or new devices, 503 the store is busy
 
 import Callers
 import Edge

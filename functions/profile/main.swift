@@ -6,9 +6,9 @@
 //         "country"?, "firstSession"?, "lastSession"?, "sessionCount"?, "session"?: true, "devices"?: {ID:
 //         {"appVersion"?, "model"?, "os"?, "enabled"?}}}, If-Match?
 //   out   200 {"success": true, "profile": {"aliases", "tags", …, "devices": […]}}, ETag
-//   else  400 malformed or unknown member, 401 unknown caller, 403 a page of another site, or more than language and
-//         timeZone by an API key, 409 another user
-//         has the alias, 412 changed since If-Match, 422 a value is not allowed, 429 too many requests, 503 busy
+//   else  400 malformed or unknown member, 401 unknown caller, 403 a page of another site, or more than
+//         language and timeZone by an API key, 409 another user has the alias, 412 changed since If-Match,
+//         422 a value is not allowed, 429 too many requests, 503 busy
 
 import Callers
 import Documents

@@ -7,8 +7,9 @@
 //         tokens
 //   out   200 {"success": true, "id"}
 //   else  400 malformed, 401 unknown caller, 403 by cookie from another site, 409 the user has as many
-//         tokens as allowed, or the activityId is another user's, 422 an unknown push service, 429 too many
-//         requests or new tokens, 503 the store is busy
+//         tokens as allowed, or the activityId or an alias of the profile is another user's, 422 an unknown
+//         push service or a wrong value in the profile, 429 too many requests or new tokens, 503 the store is
+//         busy
 
 import Callers
 import Edge
