@@ -94,11 +94,6 @@ package struct SessionFeeds: Equatable {
         present = ActivityFeed(after: feed.number)
     }
 
-    /// Whether a state waits for this notification.
-    package func waits(for id: String) -> Bool {
-        ([present].compactMap { $0 } + ending).contains { $0.carrier?.id == id }
-    }
-
     /// How long the waiting state must wait if a notification carries it: ``ActivityFeed/pause(of:now:)``.
     package func pause(of id: String, now: Timestamp) -> Interval? {
         present?.pause(of: id, now: now)

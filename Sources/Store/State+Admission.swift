@@ -64,8 +64,8 @@ extension State {
     @export(interface)
     package func admitRotation(by user: UserID) throws(Failure) {
         try admit(
-            "rotation\u{0}\(user.text)", distance: 180_000_000, burst: 3600,
-            else: "too many new API keys")
+            "rotation\u{0}\(user.text)", in: "registrations.limit", distance: 180_000_000,
+            burst: 3600, else: "too many new API keys")
     }
 
     /// Counts a registration that makes new documents, and refuses it if the user made too many: each of them
