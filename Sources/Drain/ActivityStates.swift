@@ -73,27 +73,35 @@ struct ActivityStates: RunPart {
         if let pause = try documents.session(session)?.pause(of: id, now: now) {
             return .behind(for: pause)
         }
-        guard let taken = try take(from: session, by: push.job) else {
+        guard let shared = try take(from: session, by: push.job) else {
             return .superseded("newer")
         }
         // The listener may have left and come back since. A state from before it came back is not for it.
-        guard taken.state.number > device.joined else { return .superseded("unregistered") }
-        let verdict = fill(push, taken)
-        guard let own = device.activity else {
-            try recordAttempt(taken, of: session, by: push.job)
-            return verdict
+        guard shared.state.number > device.joined else { return .superseded("unregistered") }
+        let verdict = fill(push, shared)
+        var taken = shared.adapted(toListenerSince: device.joined)
+        var isOwn = taken.state.alerted != shared.state.alerted
+        if let own = device.activity {
+            if let pause = own.pause(before: taken, now: now) { return .behind(for: pause) }
+            guard let merged = try merged(own, into: taken) else { return .superseded("newer") }
+            taken = merged
+            isOwn = true
         }
-        if let pause = own.pause(before: taken, now: now) { return .behind(for: pause) }
+        if isOwn { push.load(content(of: taken, like: push), expires: taken.state.expires) }
+        try recordAttempt(shared, of: session, by: push.job)
+        return verdict
+    }
+
+    /// ``ActivityFeed/merged(into:now:isPutOff:fits:)`` for a listener's own feed.
+    private func merged(
+        _ own: ActivityFeed, into shared: ActivityFeed.Taken
+    ) throws(Failure) -> ActivityFeed.Taken? {
         var isPutOff = false
         // Skip the search for an expired alert: thousands of listeners may have been sent one.
         if let last = own.taken, last.state.aps["alert"] != nil, last.state.expires > now {
             isPutOff = try spool.putOff(last.carrier) != nil
         }
-        let merged = own.merged(into: taken, now: now, isPutOff: isPutOff, fits: fits)
-        guard let merged else { return .superseded("newer") }
-        push.load(content(of: merged, like: push), expires: merged.state.expires)
-        try recordAttempt(taken, of: session, by: push.job)
-        return nil
+        return own.merged(into: shared, now: now, isPutOff: isPutOff, fits: fits)
     }
 
     /// Records a later attempt to reach a session's listeners, once per job, so that the next state keeps its

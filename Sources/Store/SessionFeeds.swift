@@ -59,9 +59,11 @@ package struct SessionFeeds: Equatable {
     }
 
     /// The feed that a listener whose activity has not ended has got or will get; `nil` if there is none.
+    ///
+    /// - Parameter joined: the newest state's number when the listener joined.
     package func feed(for joined: Int64) -> ActivityFeed? {
         guard let present, present.number > joined, present.known != nil else { return nil }
-        return present
+        return present.adapted(toListenerSince: joined)
     }
 
     /// The state that a notification has taken, until another one has taken a newer state or is about to. A

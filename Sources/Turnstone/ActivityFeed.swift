@@ -30,6 +30,8 @@ package struct ActivityFeed: Equatable, Sendable {
         /// For a session's state: the number of the newest state, up to this one, that was sent without a
         /// moment; 0 if there is none. Such a state is newer than everything known before it.
         package var untimed: Int64 = 0
+        /// The number of the earlier state whose alert it took over; 0 if the alert is its own.
+        package var alerted: Int64 = 0
 
         package var isEnd: Bool { aps["event"] == .string("end") }
 
@@ -44,7 +46,15 @@ package struct ActivityFeed: Equatable, Sendable {
             alerting["alert"] = alert
             guard fits(alerting) else { return }
             aps = alerting
+            alerted = other.alerted == 0 ? other.number : other.alerted
             priority = max(priority, other.priority)
+        }
+
+        /// Drops an alert that it took over from a state up to `number`.
+        fileprivate mutating func dropAlert(upTo number: Int64) {
+            guard alerted != 0, alerted <= number else { return }
+            aps["alert"] = nil
+            alerted = 0
         }
     }
 
@@ -83,6 +93,15 @@ package struct ActivityFeed: Equatable, Sendable {
         /// For a session's state: how many states were taken up to this one. For an activity's own: how many
         /// of its session's states were taken by then.
         package internal(set) var turn: Int64 = 0
+
+        /// A session's state as a listener gets it: without the alert of a state from before it joined.
+        ///
+        /// - Parameter joined: the newest state's number when the listener joined.
+        package func adapted(toListenerSince joined: Int64) -> Taken {
+            var taken = self
+            taken.state.dropAlert(upTo: joined)
+            return taken
+        }
     }
 
     /// Creates an empty feed.
@@ -90,6 +109,16 @@ package struct ActivityFeed: Equatable, Sendable {
     /// - Parameter base: the number before its first state.
     package init(after base: Int64 = 0) {
         self.base = base
+    }
+
+    /// A session's feed as a listener sees it: without the alerts of states from before it joined.
+    ///
+    /// - Parameter joined: the newest state's number when the listener joined.
+    package func adapted(toListenerSince joined: Int64) -> ActivityFeed {
+        var feed = self
+        feed.waiting?.dropAlert(upTo: joined)
+        feed.taken = feed.taken?.adapted(toListenerSince: joined)
+        return feed
     }
 
     /// The newest state.
@@ -421,7 +450,7 @@ extension ActivityFeed {
 
     /// `{"waiting", "carrier": {"id", "due"}, "taken": {"state", "by", "at", "seconds", "turn"?}, "base"?}`.
     /// A state is `{"number", "at", "expires", "priority", "aps", "after"?, "shown"?: {"number", "at",
-    /// "untimed"?}, "untimed"?}`. Moments are milliseconds since 1970.
+    /// "untimed"?}, "untimed"?, "alerted"?}`. Moments are milliseconds since 1970.
     package var json: JSONValue {
         var members = JSONObject()
         members["base"] = base == 0 ? nil : .integer(base)
@@ -452,7 +481,8 @@ extension ActivityFeed.State {
             after: members["after"]?.count ?? 0,
             shown: members["shown"].flatMap(ActivityFeed.Place.init),
             // An earlier version wrote `true` for a state without a moment and nothing for those after it.
-            untimed: members["untimed"]?.bool == true ? number : members["untimed"]?.count ?? 0)
+            untimed: members["untimed"]?.bool == true ? number : members["untimed"]?.count ?? 0,
+            alerted: members["alerted"]?.count ?? 0)
     }
 
     fileprivate var json: JSONValue {
@@ -462,6 +492,7 @@ extension ActivityFeed.State {
         ]
         members["after"] = after == 0 ? nil : .integer(after)
         members["untimed"] = untimed == 0 ? nil : .integer(untimed)
+        members["alerted"] = alerted == 0 ? nil : .integer(alerted)
         members["shown"] = shown?.json
         return .object(members)
     }

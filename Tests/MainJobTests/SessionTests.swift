@@ -59,6 +59,35 @@ import Turnstone
         #expect(world.spooled().isEmpty)
     }
 
+    @Test(
+        "nobody is alerted to what their session was sent before they joined",
+        arguments: [nil, 3, 5], [false, true])
+    func newcomersAlert(own: Int?, isShownBefore: Bool) throws {
+        let world = try World()
+        try world.listen(1)
+        #expect(try world.send(1) == "queued")
+        try world.run("deliver")
+        #expect(try world.send(2, ["alert": ["title": "Gate", "body": "A7"]]) == "held")
+        try world.listen(2)
+        for step in 3...5 {
+            let isOwn = step == own
+            let only: JSONObject = isOwn ? ["activityId": "activity-2"] : [:]
+            _ = try world.send(step, only)
+            if isOwn, isShownBefore { try world.run("deliver") }
+        }
+        for _ in 1...4 {
+            try world.advance(seconds: 15)
+            try world.run("deliver")
+        }
+        #expect(try world.shown()[1] == [1, own == 5 ? 4 : 5])
+        #expect(try world.shown()[2]?.last == 5)
+        let alerted = try world.simulator.pushes().filter {
+            $0["payload"]?.object?["aps"]?.object?["alert"] != nil
+        }
+        #expect(alerted.map { $0["token"]?.string } == [token(1)])
+        #expect(world.spooled().isEmpty)
+    }
+
     @Test("an activity's own update takes over the alert of its session's that it replaces")
     func alertOfSession() throws {
         let world = try World()

@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import json
 import os
+import select
 import subprocess
 from dataclasses import dataclass
 
@@ -78,7 +79,13 @@ class Programs:
         return process
 
     def finish(self, process, timeout=60):
-        exit = process.wait(timeout)
+        # Popen.wait with a timeout polls, which takes longer than the program.
+        descriptor = os.pidfd_open(process.pid)
+        ended, _, _ = select.select([descriptor], [], [], timeout)
+        os.close(descriptor)
+        if not ended:
+            raise subprocess.TimeoutExpired(process.program, timeout)
+        exit = process.wait()
         texts = []
         for file in (process.output, process.log):
             file.seek(0)
