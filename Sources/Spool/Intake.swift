@@ -11,6 +11,8 @@ package final class Intake {
     let checkpoint: Checkpoint
     /// The notifications in hand, by id.
     var held: [String: SpoolFile] = [:]
+    /// By id, which devices some notifications may have reached without an answer.
+    var doubts: [String: DoubtfulDevices] = [:]
     /// The progress of notifications that were not taken yet, according to the receipts.
     var recovered: [String: Progress] = [:]
     /// Notifications that are not taken again, because their files could not be removed or moved to

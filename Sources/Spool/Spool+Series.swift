@@ -239,9 +239,7 @@ extension Intake {
 
     /// Whether a notification has left the spool, or has had a pass over its devices.
     private func wasTried(_ id: String) throws(Failure) -> Bool {
-        var known = held[id]?.path
-        if known == nil { known = try spool.path(of: id) }
-        guard let path = known else { return true }
+        guard let path = try path(of: id) else { return true }
         do throws(Failure) {
             guard let file = try SpoolFile.open(path) else { return true }
             return file.pass > 1
@@ -285,11 +283,15 @@ extension Intake {
     /// The devices that a notification in the spool is still for, and the moment until which it waits there;
     /// `nil` if it is finished or its file is damaged.
     package func open(_ id: String) throws(Failure) -> OpenNotification? {
-        var known = held[id]?.path
-        if known == nil { known = try spool.path(of: id) }
-        guard let path = known else { return nil }
+        guard let path = try path(of: id) else { return nil }
         return try spool.openNotification(
             at: path, held[id]?.progress ?? recovered[id] ?? Progress())
+    }
+
+    /// The path of a notification's file; `nil` if it has left the spool.
+    private func path(of id: String) throws(Failure) -> String? {
+        if let path = held[id]?.path { return path }
+        return try spool.path(of: id)
     }
 
     /// Whether a push of a notification in the spool may have arrived at a device although no answer says so.
@@ -299,31 +301,55 @@ extension Intake {
     package func mayHaveArrived(
         _ id: String, onAnyOf devices: [String]
     ) throws(Failure) -> Bool {
-        var known = held[id]?.path
-        if known == nil { known = try spool.path(of: id) }
-        guard let path = known else { return false }
+        guard let path = try path(of: id) else { return false }
+        let progress = held[id]?.progress ?? recovered[id] ?? Progress()
+        let version = DoubtfulDevices.Version(
+            stamp: try systemCalls(Files.stamp(of: path)), unanswered: progress.unanswered.count,
+            doubtful: progress.doubtful.count)
+        if let read = doubts[id], read.version == version {
+            return devices.contains(where: read.ids.contains)
+        }
+        let ids = try doubtfulDevices(in: path, progress)
+        if doubts.count >= 16 { doubts = [:] }
+        doubts[id] = DoubtfulDevices(version: version, ids: ids)
+        return devices.contains(where: ids.contains)
+    }
+
+    /// The devices for which a push in a spool file may have arrived although no answer says so.
+    private func doubtfulDevices(
+        in path: String, _ progress: Progress
+    ) throws(Failure) -> Set<String> {
+        var ids: Set<String> = []
         do throws(Failure) {
-            guard let file = try SpoolFile.open(path) else { return false }
-            file.progress = held[id]?.progress ?? recovered[id] ?? Progress()
+            guard let file = try SpoolFile.open(path) else { return [] }
+            file.progress = progress
             // Few files have such a push, and to read the lines of a large one takes long.
-            let isAnswered =
-                file.progress.unanswered.count == 0 && file.progress.doubtful.count == 0
+            let isAnswered = progress.unanswered.count == 0 && progress.doubtful.count == 0
             if isAnswered,
                 try !systemCalls(Files.contains(Array("\"in_doubt\"".utf8), in: path))
             {
-                return false
+                return []
             }
             while let delivery = try file.nextOfAll() {
-                if file.isInDoubt(delivery), let device = delivery.device,
-                    devices.contains(device)
-                {
-                    return true
-                }
+                if file.isInDoubt(delivery), let device = delivery.device { ids.insert(device) }
             }
-            return false
         } catch {
             guard Damage.explains(error) else { throw error }
-            return false
         }
+        return ids
     }
+}
+
+/// What ``Intake/mayHaveArrived(_:onAnyOf:)`` has read from a spool file. Each push that the notification's
+/// user holds back asks for it, and there may be thousands of them.
+struct DoubtfulDevices {
+    /// What the ids depend on.
+    struct Version: Equatable {
+        let stamp: Files.Stamp?
+        let unanswered: Int
+        let doubtful: Int
+    }
+
+    let version: Version
+    let ids: Set<String>
 }

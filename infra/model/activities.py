@@ -98,8 +98,9 @@ class Listener:
         return any(state.event == "end" for state in self.states)
 
     def is_known_later_than(self, moment, now):
-        """What is more than an hour ahead was stored by a wrong clock and does not count."""
-        return any(moment < state.moment <= now + 3_600_000 for state in self.states)
+        """What is more than an hour ahead was stored by a wrong clock. It does not count, nor does it later, once a
+        state has taken its place."""
+        return any(moment < state.moment <= now + 3_600_000 and not state.misdated for state in self.states)
 
     def updates(self):
         return [state for state in self.states if state.event == "update"]

@@ -79,12 +79,13 @@ class Programs:
         return process
 
     def finish(self, process, timeout=60):
-        # Popen.wait with a timeout polls, which takes longer than the program.
-        descriptor = os.pidfd_open(process.pid)
-        ended, _, _ = select.select([descriptor], [], [], timeout)
-        os.close(descriptor)
-        if not ended:
-            raise subprocess.TimeoutExpired(process.program, timeout)
+        if process.poll() is None:
+            # Popen.wait with a timeout polls, which takes longer than the program.
+            descriptor = os.pidfd_open(process.pid)
+            ended, _, _ = select.select([descriptor], [], [], timeout)
+            os.close(descriptor)
+            if not ended:
+                raise subprocess.TimeoutExpired(process.program, timeout)
         exit = process.wait()
         texts = []
         for file in (process.output, process.log):
@@ -166,7 +167,8 @@ class Programs:
         return False
 
     def is_draining(self):
-        return self.has_drainer() or self.is_locked()
+        # A drainer that starts another one and ends is missed if the list of processes is older than the other one.
+        return self.has_drainer() or self.is_locked() or self.has_drainer()
 
     def has_drainer(self):
         """Whether a drainer that another program has started is there, also one that has not come to its lock yet."""
