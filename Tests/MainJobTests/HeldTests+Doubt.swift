@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 import Turnstone
@@ -147,6 +148,32 @@ extension HeldTests {
         for _ in 0..<3 { try goOn(world, minutes: 10) }
         #expect(try counts(world, [old, new]) == [["superseded": 1], ["accepted": 1]])
         #expect(try titles(world).last == "New")
+        #expect(isEmpty(world))
+    }
+
+    @Test("an older push does not overtake a newer one that is under way as its user mutes it")
+    func olderBesideNewerUnderWay() throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        let old = try world.sent([
+            "users": ["ann"], "content_available": true, "subject": "x",
+        ])
+        // As if its acceptance took longer than that of the newer one.
+        let path = "\(world.state.path)/\(try #require(world.spooled().first))"
+        try FileManager.default.moveItem(atPath: path, toPath: path + ".late")
+        world.variables["DELIVER_LINGER_SECONDS"] = "5"
+        let drainer = try world.start("deliver")
+        // Until a connection has brought a push, it takes one at a time.
+        _ = try world.sent(["users": ["ann"], "title": "First"])
+        try world.simulator.perform(["do": "wait", "pushes": 1, "ms": 20_000])
+        try world.simulator.perform(["do": "apns-fault", "kind": "delay", "ms": 3000, "count": 1])
+        let new = try world.sent(["users": ["ann"], "title": "New", "subject": "x"])
+        try world.simulator.perform(["do": "wait", "requests": 2, "ms": 20_000])
+        try mute(world, minutes: 30)
+        try FileManager.default.moveItem(atPath: path + ".late", toPath: path)
+        #expect(try drainer.end().exitCode == 0)
+        #expect(try titles(world) == ["First", "New"])
+        #expect(try counts(world, [old, new]) == [["superseded": 1], ["accepted": 1]])
         #expect(isEmpty(world))
     }
 }

@@ -65,7 +65,7 @@ import Turnstone
     private func replaceToken(
         _ world: World, of player: String = "1", _ old: Int = 1, by new: Int = 2
     ) throws {
-        var variables = world
+        let variables = world
         variables.variables["JWT_SECRET"] = jwtSecret
         let replacement: JSONValue = [
             "method": "POST", "path": "/api/push/register",
