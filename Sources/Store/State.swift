@@ -118,7 +118,7 @@ package struct State {
     package var activities: Shelf<String, Holders> { Shelf(folder: "\(folder)/activities") }
     package var sessions: Shelf<String, Holders> { Shelf(folder: "\(folder)/sessions") }
     /// Transfers of devices that have begun, by the names of the tokens' documents, whose locks guard them.
-    var transfers: Shelf<DocumentName, Transfer> { Shelf(folder: "\(folder)/transfers") }
+    var transfers: Shelf<DocumentName, DeviceTransfer> { Shelf(folder: "\(folder)/transfers") }
     package var channels: Shelf<ChannelID, Channel> { Shelf(folder: "\(folder)/channels") }
     package var keyDocuments: Shelf<DocumentName, Key> { Shelf(folder: "\(folder)/keys") }
     package var looks: Shelf<PlayerID, Look> {

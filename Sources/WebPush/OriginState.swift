@@ -14,7 +14,7 @@ final class OriginState {
     }
 
     /// Why a message cannot be sent now, and how long it should wait on disk.
-    struct Obstacle: Equatable {
+    struct Postponement: Equatable {
         let reason: String
         let pause: Interval
     }
@@ -129,26 +129,28 @@ final class OriginState {
     }
 
     /// Why a message should not wait here, where it would take the place of others; `nil` if it may.
-    func obstacle(to request: WebPushRequest, at now: Instant) -> Obstacle? {
-        if let obstacle = obstacle(at: now, isFull: backlog >= Self.capacity) { return obstacle }
-        return obstacle(to: request.recipient, request.subscription.endpoint, at: now)
+    func postponement(to request: WebPushRequest, at now: Instant) -> Postponement? {
+        if let postponement = postponement(at: now, isFull: backlog >= Self.capacity) {
+            return postponement
+        }
+        return postponement(to: request.recipient, request.subscription.endpoint, at: now)
     }
 
-    private func obstacle(at now: Instant, isFull: Bool = false) -> Obstacle? {
-        if isPaused(at: now) { return Obstacle(reason: pauseReason, pause: pausedUntil - now) }
+    private func postponement(at now: Instant, isFull: Bool = false) -> Postponement? {
+        if isPaused(at: now) { return Postponement(reason: pauseReason, pause: pausedUntil - now) }
         guard isStalled(at: now) else { return nil }
         guard isFull || silence(at: now).recipients >= Self.mostSilent else { return nil }
-        return Obstacle(reason: WebPushVerdict.slow, pause: pause(since: lastProgress, now))
+        return Postponement(reason: WebPushVerdict.slow, pause: pause(since: lastProgress, now))
     }
 
-    private func obstacle(
+    private func postponement(
         to recipient: PushRecipient, _ endpoint: PushEndpoint, at now: Instant
-    ) -> Obstacle? {
+    ) -> Postponement? {
         if let end = pausedBrowsers[endpoint.text], now < end {
-            return Obstacle(reason: WebPushVerdict.pausedBrowser, pause: end - now)
+            return Postponement(reason: WebPushVerdict.pausedBrowser, pause: end - now)
         }
         guard let state = recipients[recipient], state.isSilent(at: now) else { return nil }
-        return Obstacle(
+        return Postponement(
             reason: WebPushVerdict.unanswered, pause: pause(since: state.lastProgress, now))
     }
 
@@ -174,16 +176,18 @@ final class OriginState {
     func removeAll() -> [Item] { waiting.removeAll() }
 
     /// Removes the messages that should not wait here.
-    func removeObstructed(at now: Instant) -> [(item: Item, obstacle: Obstacle)] {
-        if let obstacle = obstacle(at: now) { return waiting.removeAll().map { ($0, obstacle) } }
+    func removePostponed(at now: Instant) -> [(item: Item, postponement: Postponement)] {
+        if let postponement = postponement(at: now) {
+            return waiting.removeAll().map { ($0, postponement) }
+        }
         guard !pausedBrowsers.isEmpty || silence(at: now).recipients > 0 else { return [] }
-        var removed: [(Item, Obstacle)] = []
+        var removed: [(Item, Postponement)] = []
         for item in waiting.removeAll() {
             let request = item.request
-            if let obstacle = obstacle(
+            if let postponement = postponement(
                 to: request.recipient, request.subscription.endpoint, at: now)
             {
-                removed.append((item, obstacle))
+                removed.append((item, postponement))
             } else {
                 waiting.append(item)
             }

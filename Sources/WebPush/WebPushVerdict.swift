@@ -22,8 +22,8 @@ package struct WebPushVerdict: Equatable, Sendable {
         status == nil && ![Self.slow, Self.unanswered, Self.pausedBrowser].contains(reason)
     }
 
-    init(_ obstacle: OriginState.Obstacle) {
-        self.init(reason: obstacle.reason, .originPaused(obstacle.pause))
+    init(_ postponement: OriginState.Postponement) {
+        self.init(reason: postponement.reason, .originPaused(postponement.pause))
     }
 
     init(status: Int? = nil, reason: String?, _ outcome: WebPushOutcome) {
@@ -47,7 +47,7 @@ extension WebPushVerdict {
             outcome = .accepted
             return
         }
-        let answer = Answer(body)
+        let answer = ErrorBody(body)
         reason = answer.reason ?? "HTTP \(status)"
         outcome =
             switch status {
@@ -65,7 +65,7 @@ extension WebPushVerdict {
     }
 
     /// The part of an answer's body that says what is wrong.
-    private struct Answer {
+    private struct ErrorBody {
         var reason: String?
         /// Whether the subscription was made with another VAPID key than ours.
         var isOfAnotherKey = false
