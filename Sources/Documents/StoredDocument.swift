@@ -260,13 +260,13 @@ package struct StoredDocument<Content: Document> {
                 unable to read \(path): it is damaged, and it could not be set aside as \(copy): \
                 \(error.reason)
                 """,
-                cause: "corrupt", file: path)
+                cause: FailureCause.corrupt, file: path)
         }
         UnusableFiles.record(copy, nil)
         return Failure(
             .broken,
             "unable to read \(path): it is damaged and was set aside as \(copy). \(remedy)",
-            cause: "corrupt")
+            cause: FailureCause.corrupt)
     }
 
     /// The newest damaged copy that was set aside; `nil` if there is none.

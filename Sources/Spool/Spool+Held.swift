@@ -307,7 +307,7 @@ extension Spool {
         throw Failure(
             .later(seconds: 1),
             "unable to move \(folder): other processes moved it during 100 attempts; try again",
-            cause: "busy")
+            cause: FailureCause.busy)
     }
 
     /// - Returns: whether all of them were there.

@@ -206,7 +206,7 @@ package struct MessageRecords {
                     record.failed.removeAll { $0.utf8.elementsEqual(user.text.utf8) }
                     try self.record(id, day).writeUnlocked(record)
                 } catch {
-                    guard error.cause == "corrupt" else { throw error }
+                    guard error.cause == FailureCause.corrupt else { throw error }
                     isDamaged = true
                 }
             }

@@ -78,7 +78,7 @@ package final class PlayerIndex {
                 }
             }
         } catch {
-            guard !isElected, error.cause == "busy" else { throw error }
+            guard !isElected, error.cause == FailureCause.busy else { throw error }
             return nil
         }
     }
@@ -108,7 +108,7 @@ package final class PlayerIndex {
                 if index.isChanged || index.entries.count < count { try index.write() }
             }
         } catch {
-            guard error.cause == "busy" else { throw error }
+            guard error.cause == FailureCause.busy else { throw error }
         }
     }
 }

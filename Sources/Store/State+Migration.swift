@@ -95,7 +95,7 @@ extension State {
             throw Failure(
                 .later(seconds: 5),
                 "unable to move the queue of an earlier version: its deliver still runs; end it",
-                cause: "busy")
+                cause: FailureCause.busy)
         }
         return file
     }

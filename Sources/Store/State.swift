@@ -50,7 +50,7 @@ package struct State {
             throw Failure(
                 .broken,
                 "unable to use \(folder): its version \(stated) is newer than this program's \(Self.version); install a newer Turnstone",
-                cause: "newer")
+                cause: FailureCause.newer)
         }
     }
 
@@ -65,7 +65,7 @@ package struct State {
             throw Failure(
                 .broken,
                 "unable to read \(path): not a JSON object with a version; restore it from a backup",
-                cause: "corrupt")
+                cause: FailureCause.corrupt)
         }
         return stated
     }

@@ -45,7 +45,7 @@ package struct WatchMarks {
         guard try systemCalls(file.lock(patience: .seconds(2))) else {
             throw Failure(
                 .later(seconds: 2), "unable to lock \(path(of: player)): busy for 2 s",
-                cause: "busy")
+                cause: FailureCause.busy)
         }
         defer { file.unlock() }
         let bytes = try systemCalls(file.read(upTo: WatchMark.size + 1, at: 0))
