@@ -128,7 +128,7 @@ package struct MessageRecords {
     private func newest(
         _ count: Int, of ids: [String], on day: String
     ) throws(Failure) -> [Entry] {
-        var files: [(written: Int64, id: String)] = []
+        var files: [(written: Timestamp, id: String)] = []
         for id in ids {
             guard let written = try record(id, day).changed() else { continue }
             files.append((written, id))
@@ -137,7 +137,8 @@ package struct MessageRecords {
         var newest: [Entry] = []
         for (written, id) in files {
             // A file system's clock ticks only some hundred times a second.
-            if newest.count >= count, newest[count - 1].record.accepted.milliseconds > written + 100
+            if newest.count >= count,
+                newest[count - 1].record.accepted > written + .milliseconds(100)
             {
                 break
             }

@@ -82,7 +82,7 @@ extension Registry {
         guard let stamp = try systemCalls(Files.stamp(of: state.transfers.folder)) else {
             return false
         }
-        return (-1...1).contains(Timestamp.systemNow.milliseconds / 1000 - stamp.seconds)
+        return (-1...1).contains(Timestamp.systemNow.seconds - stamp.seconds)
     }
 
     /// Writes down that a transfer begins. The token's index must be locked.

@@ -167,7 +167,7 @@ package struct Looker {
         Failure(
             .later(seconds: 30),
             "unable to look at the player's games: "
-                + (reason ?? "no answer within \(Self.patience.milliseconds / 1000) s"),
+                + (reason ?? "no answer within \(Self.patience.seconds) s"),
             cause: "OGS")
     }
 }
