@@ -186,7 +186,7 @@ final class HeldBoxes: RunPart {
         try run.spools.accept(notification, to: [newest.delivery])
     }
 
-    /// The box of a release's messages, by the first of them that can be read.
+    /// The box of a release's messages, as the first readable one of them names it.
     private func boxOfRelease(_ release: String) throws(Failure) -> HeldBox? {
         for path in try spool.paths(ofRelease: release) {
             do throws(Failure) {

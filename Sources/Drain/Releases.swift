@@ -174,7 +174,7 @@ final class Releases: RunPart {
         /// By key, the messages that are kept and expire last.
         private var kept: [String: [(order: Series.Order, end: Timestamp)]] = [:]
 
-        /// Messages behind which an older one is of no use any more.
+        /// An older message ends at once if this many newer ones would have to fail before it is shown.
         private static let most = 20
 
         func end(_ series: Series) -> Bool { ended.contains(series.keys) }
@@ -245,7 +245,7 @@ final class Releases: RunPart {
             ? try documents.phoneIDs(of: device) : []
         var fates: [Fate] = []
         var replacements = Replacements()
-        // All that an earlier push may have shown, and all that was hidden behind that.
+        // The messages that an earlier push may have shown, and those that were hidden behind them.
         var doubtful = NewestStates()
         for message in messages.reversed() {
             let notification = message.notification

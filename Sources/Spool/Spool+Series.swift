@@ -305,7 +305,7 @@ extension Intake {
         do throws(Failure) {
             guard let file = try SpoolFile.open(path) else { return false }
             file.progress = held[id]?.progress ?? recovered[id] ?? Progress()
-            // Few files have such a push, and to read the lines of a large one takes long.
+            // Few files have such a push, and reading all lines of a large file takes long.
             let isAnswered =
                 file.progress.unanswered.count == 0 && file.progress.doubtful.count == 0
             if isAnswered,

@@ -2,8 +2,8 @@ import Documents
 import Turnstone
 import Unix
 
-/// What shows whether the folders of `watch/` and `users/` have changed since the player index was compared
-/// with them.
+/// The stamps of the folders of `watch/` and `users/` when the player index was last compared with them. They
+/// show which folders have changed since.
 struct FolderStamps: Equatable {
     /// Folders in each of the two.
     static let count = 256

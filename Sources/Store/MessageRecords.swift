@@ -157,8 +157,8 @@ package struct MessageRecords {
         return Array(newest.prefix(count))
     }
 
-    /// Takes a user's name out of the records, which name those whom a message missed. In damaged copies it
-    /// is overwritten.
+    /// Removes a user from the records, which name the users that a message did not reach. In damaged copies
+    /// the name is overwritten.
     ///
     /// - Returns: how many files named the user.
     func erase(_ user: UserID, _ unreadable: inout Skipped) throws(Failure) -> Int {

@@ -61,8 +61,8 @@ package struct WatchMarks {
         return result
     }
 
-    /// Makes sure that the player is looked at, in the next cycle even if looks have failed. Durable when this
-    /// returns. The caller holds the lock of the user's document.
+    /// Lets the next cycle look at the player, even if earlier looks have failed. Durable when this returns.
+    /// The caller holds the lock of the user's document.
     ///
     /// - Parameter isNew: whether the player had no device: then what was judged before does not count.
     func renew(_ player: PlayerID, isNew: Bool) throws(Failure) {

@@ -249,7 +249,7 @@ package final class WebPushSender: PushSender {
         }
         origin.deny(
             verdict.reason ?? "", to: transfer.item.request.recipient, pause: pause, at: now)
-        // Otherwise it may be the subscription's fault.
+        // Unless the whole origin is paused, the subscription may be at fault.
         let outcome: WebPushOutcome =
             origin.isPaused(at: now)
             ? .originPaused(origin.pausedUntil - now) : .later(pause: .minutes(1))

@@ -11,7 +11,7 @@ package struct WebPushVerdict: Equatable, Sendable {
 
     /// The reason of a message that was not sent because earlier ones still wait for their answers.
     package static let slow = "the push service is slow"
-    /// The same if only those to the same user do.
+    /// The same if only the earlier ones to the same user still wait.
     package static let unanswered = "earlier messages to the user got no answer"
     /// The reason of a message that was not sent because the push service asked for a pause for its browser.
     package static let pausedBrowser = "the push service asked for a pause for this browser"

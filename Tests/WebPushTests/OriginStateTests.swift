@@ -98,7 +98,7 @@ import Turnstone
         try answer(.later(pause: .seconds(10)), to: "b")
         #expect(!origin.isPaused(at: start))
         try answer(.laterAsAsked(pause: .hours(1)), to: "noisy")
-        // What one of them was asked for does not count.
+        // A pause that the push service asked one user for does not count.
         #expect(origin.pausedUntil == start + .seconds(10))
         #expect(origin.pauseReason == "it answered 429 or 5xx")
     }

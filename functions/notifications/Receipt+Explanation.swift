@@ -2,7 +2,7 @@ import Spool
 import Turnstone
 
 extension Receipt {
-    /// The fate of the notification, as a sentence for its user.
+    /// What became of the notification, in a sentence for its user.
     var explanation: String {
         switch outcome {
         case .accepted: "The push service took it."
@@ -28,8 +28,8 @@ extension Receipt {
         case .held:
             "Your mute or your quiet hours were on. The next notification has everything that still waits."
         case .unregistered: "The device was removed before it was sent."
-        case .delivered: "It is the same device as another one, which shows what became of it."
-        case .unsuitable: "This device cannot show it; it only ended what was older."
+        case .delivered: "The same device is listed again, with what became of it."
+        case .unsuitable: "This device cannot show it. It only replaced older notifications."
         case .unselected: "You were no longer among its recipients when it was sent."
         case .released: "Nothing of it was left to send."
         case .early, .behindNewer, .behindAnother, nil:
