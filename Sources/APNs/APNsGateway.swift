@@ -19,7 +19,7 @@ package final class APNsGateway {
     package typealias Settled = SettledPush<APNsVerdict>
     package typealias Trouble = GatewayTrouble
 
-    private typealias Item = Outbox<APNsRequest, APNsVerdict>.Item
+    private typealias Item = PendingPushes<APNsRequest, APNsVerdict>.Item
 
     private let address: APNsSettings.Address
     private let context: TLSContext
@@ -32,7 +32,7 @@ package final class APNsGateway {
     private var retry = Reconnection()
     private var bearer = ProviderBearer()
 
-    private var outbox = Outbox<APNsRequest, APNsVerdict>()
+    private var pending = PendingPushes<APNsRequest, APNsVerdict>()
     private var fields = HeaderFields()
     /// The size of the last body in bytes, as an estimate for the next ones.
     private var lastSize = 300
@@ -50,7 +50,7 @@ package final class APNsGateway {
     }
 
     /// The number of pushes without a verdict.
-    package var backlog: Int { outbox.backlog }
+    package var backlog: Int { pending.backlog }
 
     /// The number of pushes that may wait here for room in the server's window, so that the caller prepares
     /// them while the server works.
@@ -63,7 +63,7 @@ package final class APNsGateway {
         // The first push opens the connection.
         guard let connection, connection.state == .open else { return max(0, 1 - backlog) }
         let streams = window.size(server: connection.maximumStreams) - backlog
-        let bodies = connection.credit / lastSize + Self.maximumWaiting - outbox.waiting
+        let bodies = connection.credit / lastSize + Self.maximumWaiting - pending.waiting
         return max(0, min(streams, bodies))
     }
 
@@ -77,12 +77,12 @@ package final class APNsGateway {
 
     /// - Parameter push: returned with the verdict.
     package func submit(_ request: APNsRequest, for push: AnyObject) {
-        outbox.append(request, for: push)
+        pending.append(request, for: push)
     }
 
     /// Gives each push that has not been sent the verdict ``APNsOutcome/notSent``.
     package func giveBackUnsent(_ reason: String) {
-        outbox.settleUnsent(.notSent(reason))
+        pending.settleUnsent(.notSent(reason))
     }
 
     /// Ends the connection. Pushes in flight get the verdict ``APNsOutcome/noVerdict``.
@@ -106,8 +106,8 @@ package final class APNsGateway {
             takeEvents(now: now)
             checkState(of: connection, now: now)
         }
-        if outbox.waiting > 0 { try send(now: now, until: &until) }
-        return outbox.takeSettled()
+        if pending.waiting > 0 { try send(now: now, until: &until) }
+        return pending.takeSettled()
     }
 
     // MARK: Sending
@@ -125,9 +125,9 @@ package final class APNsGateway {
         guard let connection, connection.state == .open, !bearer.isRejected else { return }
         bearer.refresh(now: now, token)
         let room = window.size(server: connection.maximumStreams)
-        while outbox.inFlight < room, let item = outbox.popFirst() {
+        while pending.inFlight < room, let item = pending.popFirst() {
             guard submit(item, on: connection, now: now) else {
-                outbox.prepend(item)
+                pending.prepend(item)
                 break
             }
         }
@@ -157,11 +157,11 @@ package final class APNsGateway {
     ) -> Bool {
         item.request.writeFields(&fields, authority: address.authority, bearer: bearer.text)
         let body = item.request.payload.bytes
-        guard connection.submit(tag: outbox.nextTag, fields, body: body, now: now) else {
+        guard connection.submit(tag: pending.nextTag, fields, body: body, now: now) else {
             return false
         }
         lastSize = max(1, body.count)
-        outbox.keepSent(item)
+        pending.keepSent(item)
         return true
     }
 
@@ -174,12 +174,12 @@ package final class APNsGateway {
             switch event {
             case .answered(let tag, let answer):
                 retry.didSucceed()
-                settle(APNsVerdict(answer, now: moment), of: outbox.takeSent(tag))
+                settle(APNsVerdict(answer, now: moment), of: pending.takeSent(tag))
             case .refused(let tag):
                 window.shrink()
-                outbox.sendAgain(outbox.takeSent(tag), orElse: .notSent("refused by the server"))
+                pending.sendAgain(pending.takeSent(tag), orElse: .notSent("refused by the server"))
             case .lost(let tag, let reason):
-                outbox.settle(outbox.takeSent(tag), .noAnswer(reason))
+                pending.settle(pending.takeSent(tag), .noAnswer(reason))
             }
         }
     }
@@ -189,14 +189,14 @@ package final class APNsGateway {
         switch verdict.outcome {
         case .renewToken:
             bearer.reject()
-            outbox.sendAgain(item, orElse: .notSent("ExpiredProviderToken"))
+            pending.sendAgain(item, orElse: .notSent("ExpiredProviderToken"))
         case .stopQueue where isInvalidToken(verdict) && bearer.hasOtherToken(token):
             bearer.reject()
-            outbox.sendAgain(item, orElse: verdict)
+            pending.sendAgain(item, orElse: verdict)
         case .stopQueue:
-            outbox.settle(item, verdict)
+            pending.settle(item, verdict)
             giveBackUnsent("stopped after \(verdict.reason ?? "")")
-        default: outbox.settle(item, verdict)
+        default: pending.settle(item, verdict)
         }
     }
 
@@ -211,7 +211,7 @@ package final class APNsGateway {
         case .closed(let reason):
             retry.didEnd(reason, now: now)
             self.connection = nil
-        case .open where bearer.isRejected && outbox.inFlight == 0:
+        case .open where bearer.isRejected && pending.inFlight == 0:
             // Once APNs has rejected an expired token, it rejects everything else on that connection.
             connection.close("the provider token is too old")
             retry.didEnd("ExpiredProviderToken", now: now)

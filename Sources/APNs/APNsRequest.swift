@@ -3,12 +3,12 @@ import Turnstone
 
 /// A push to a device or to a broadcast channel, checked as APNs would check it.
 package struct APNsRequest: Equatable, Sendable {
-    private enum Aim: Equatable {
+    private enum Destination: Equatable {
         case device(DeviceToken, topic: String)
         case channel(ChannelID, bundle: String)
     }
 
-    private let aim: Aim
+    private let destination: Destination
     /// The `apns-id`, or a broadcast's `apns-request-id`.
     package let id: String
     package let payload: APNsPayload
@@ -32,7 +32,7 @@ package struct APNsRequest: Equatable, Sendable {
             throw invalid(
                 "BadCollapseId", "apns-collapse-id must have 1 to 64 bytes of printable ASCII")
         }
-        aim = .device(token, topic: payload.type.topic(of: bundle))
+        destination = .device(token, topic: payload.type.topic(of: bundle))
         self.id = id
         self.payload = payload
         self.priority = priority
@@ -57,7 +57,7 @@ package struct APNsRequest: Equatable, Sendable {
                 "InvalidPushType",
                 "a channel accepts only liveactivity pushes, not \(payload.type.rawValue)")
         }
-        aim = .channel(channel, bundle: bundle)
+        destination = .channel(channel, bundle: bundle)
         self.id = id
         self.payload = payload
         self.priority = priority
@@ -74,7 +74,7 @@ package struct APNsRequest: Equatable, Sendable {
         fields.append(":method", "POST")
         fields.append(":scheme", "https")
         fields.append(":authority", authority)
-        switch aim {
+        switch destination {
         case .device(let token, let topic):
             fields.append(":path", "/3/device/", token.text, indexed: false)
             fields.append("apns-topic", topic)

@@ -29,7 +29,7 @@ struct ChannelClient {
             guard bearer != rejected else {
                 // APNs rejects the newest token that we can have: our clock or APNs' is wrong.
                 throw Failure(
-                    .later(seconds: Int(ProviderToken.renewalPause.milliseconds / 1000)),
+                    .later(seconds: Int(ProviderToken.renewalPause.seconds)),
                     "unable to manage channels: APNs refused our provider token: "
                         + "check this machine's clock",
                     cause: "ExpiredProviderToken")
@@ -73,7 +73,7 @@ struct ChannelClient {
             ClientConnection.wait(for: [connection], upTo: pause)
             now = Instant.now
         }
-        throw unreachable("no answer in \(Self.timeout.milliseconds / 1000) s")
+        throw unreachable("no answer in \(Self.timeout.seconds) s")
     }
 
     private func unreachable(_ reason: String) -> Failure {

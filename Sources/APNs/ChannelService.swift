@@ -119,7 +119,7 @@ package struct ChannelService {
 }
 
 private func later(_ reason: String, _ pause: Interval) -> Failure {
-    let seconds = Int(pause.milliseconds / 1000)
+    let seconds = Int(pause.seconds)
     return Failure(
         .later(seconds: seconds),
         "unable to manage channels: APNs answered \(reason); retry in \(seconds) s", cause: reason)

@@ -4,7 +4,7 @@ import Unix
 extension Failure {
     /// Whether one document is damaged, missing, of a newer version or owned by another account, while others
     /// are usable.
-    package var isDocumentSpecific: Bool { isFileSpecific || cause == "corrupt" }
+    package var isDocumentSpecific: Bool { isFileSpecific || cause == FailureCause.corrupt }
 
     /// Records the unusable file for `health`. A damaged document is recorded when it is set aside.
     package func recordFile() {

@@ -16,7 +16,8 @@ extension Files.Stamp {
         return Int64(sum >> 5)
     }
 
-    package var milliseconds: Int64 {
-        seconds.saturatingMultiply(1000).saturatingAdd(nanoseconds / 1_000_000)
+    /// When the file was last changed, by the file system's clock.
+    package var changed: Timestamp {
+        Timestamp(seconds: seconds) + .milliseconds(nanoseconds / 1_000_000)
     }
 }

@@ -69,7 +69,7 @@ package struct Lock: ~Copyable {
                 throw Failure(
                     .later(seconds: 2),
                     "unable to lock \(lockPath): busy for \(Self.patience.milliseconds) ms",
-                    cause: "busy")
+                    cause: FailureCause.busy)
             }
             // The previous holder may have removed the file with its document. Then other processes lock a
             // new file. The number of its names does not tell: NFS and fuse-overlayfs keep one of their own.
@@ -83,7 +83,7 @@ package struct Lock: ~Copyable {
                 throw Failure(
                     .later(seconds: 2),
                     "unable to lock \(lockPath): it was removed or replaced each time",
-                    cause: "busy")
+                    cause: FailureCause.busy)
             }
             removed = removed ?? now
         }

@@ -63,21 +63,6 @@ package struct Shelf<Key: DocumentKey, Content: Document> {
         }
     }
 
-    /// The stamps of the shelf's folders. A commit changes the stamp of the folder it is in.
-    package func folderStamps() throws(Failure) -> [(changed: Int64, sign: Int64)] {
-        var stamps: [(changed: Int64, sign: Int64)] = []
-        for shard in try names(in: folder).sorted() {
-            var found: Files.Stamp?
-            do throws(SystemError) { found = try Files.stamp(of: "\(folder)/\(shard)") } catch {
-                // `health` reports this folder.
-                guard error.errno.isFileSpecific else { throw error.failure }
-            }
-            guard let stamp = found else { continue }
-            stamps.append((changed: stamp.milliseconds, sign: stamp.sum))
-        }
-        return stamps
-    }
-
     private func names(in folder: String) throws(Failure) -> [String] {
         try systemCalls { () throws(SystemError) in
             do throws(SystemError) { return try Files.names(in: folder) } catch {

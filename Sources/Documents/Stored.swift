@@ -27,7 +27,7 @@ struct Stored<Content: Document> {
                 .broken,
                 "unable to use \(path): its version \(version) is newer than this program's "
                     + "\(Content.version); install a newer Turnstone",
-                cause: "newer", file: path)
+                cause: FailureCause.newer, file: path)
         }
         var rest = members
         rest["version"] = nil

@@ -50,8 +50,9 @@ package struct StoredDocument<Content: Document> {
         if let known, known.stamp == stamp, known.path == path { return (known.content, known) }
         let content = try read()
         // A file system's clock ticks only some hundred times a second.
-        let changed = stamp.milliseconds
-        guard changed < Timestamp.systemNow.milliseconds - 100 else { return (content, nil) }
+        guard stamp.changed < Timestamp.systemNow - .milliseconds(100) else {
+            return (content, nil)
+        }
         return (content, Snapshot(content: content, path: path, stamp: stamp))
     }
 
@@ -194,9 +195,9 @@ package struct StoredDocument<Content: Document> {
         try systemCalls(Files.replace(path, with: text, durably: options.durable))
     }
 
-    /// When the document was last written, in milliseconds since 1970 by the file system's clock.
-    package func changed() throws(Failure) -> Int64? {
-        try systemCalls(Files.stamp(of: path)?.milliseconds)
+    /// When the document was last written, by the file system's clock.
+    package func changed() throws(Failure) -> Timestamp? {
+        try systemCalls(Files.stamp(of: path)?.changed)
     }
 
     private func cached(_ bytes: [UInt8]) -> Stored<Content>? {
@@ -260,13 +261,13 @@ package struct StoredDocument<Content: Document> {
                 unable to read \(path): it is damaged, and it could not be set aside as \(copy): \
                 \(error.reason)
                 """,
-                cause: "corrupt", file: path)
+                cause: FailureCause.corrupt, file: path)
         }
         UnusableFiles.record(copy, nil)
         return Failure(
             .broken,
             "unable to read \(path): it is damaged and was set aside as \(copy). \(remedy)",
-            cause: "corrupt")
+            cause: FailureCause.corrupt)
     }
 
     /// The newest damaged copy that was set aside; `nil` if there is none.

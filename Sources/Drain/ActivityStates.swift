@@ -30,7 +30,7 @@ struct ActivityStates: RunPart {
         }
         // After the session's end, only the activity's own end is sent.
         if session?.hasEnded(for: device.joined) == true, device.activity?.known?.isEnd != true {
-            return .superseded("newer")
+            return .superseded(.newer)
         }
         let shared = session?.feed(for: device.joined)
         var pause: Interval?
@@ -68,22 +68,22 @@ struct ActivityStates: RunPart {
         }
         // The device may have registered for another session since.
         guard device.sessionID?.utf8.elementsEqual(session.utf8) == true else {
-            return .superseded("unregistered")
+            return .superseded(.unregistered)
         }
         if let pause = try documents.session(session)?.pause(of: id, now: now) {
             return .behind(for: pause)
         }
         guard let shared = try take(from: session, by: push.job) else {
-            return .superseded("newer")
+            return .superseded(.newer)
         }
         // The listener may have left and come back since. A state from before it came back is not for it.
-        guard shared.state.number > device.joined else { return .superseded("unregistered") }
+        guard shared.state.number > device.joined else { return .superseded(.unregistered) }
         let verdict = fill(push, shared)
         var taken = shared.adapted(toListenerSince: device.joined)
         var isOwn = taken.state.alerted != shared.state.alerted
         if let own = device.activity {
             if let pause = own.pause(before: taken, now: now) { return .behind(for: pause) }
-            guard let merged = try merged(own, into: taken) else { return .superseded("newer") }
+            guard let merged = try merged(own, into: taken) else { return .superseded(.newer) }
             taken = merged
             isOwn = true
         }
@@ -136,7 +136,7 @@ struct ActivityStates: RunPart {
     }
 
     private func fill(_ push: Push, _ taken: ActivityFeed.Taken?) -> Verdict? {
-        guard let taken else { return .superseded("newer") }
+        guard let taken else { return .superseded(.newer) }
         push.job.load(content(of: taken, like: push), expires: taken.state.expires)
         return nil
     }

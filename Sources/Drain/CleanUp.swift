@@ -124,7 +124,7 @@ struct CleanUp {
         _ reason: String, to user: UserID, at moment: Timestamp
     ) {
         var users = refused?.users ?? []
-        if users.count < State.Refusals.maximumUsers { users.insert(user) }
+        if users.count < State.ServiceRefusals.maximumUsers { users.insert(user) }
         refused = (reason, users, moment)
     }
 
@@ -139,7 +139,7 @@ struct CleanUp {
         let news: Reported =
             if !accepting.isEmpty {
                 .acceptances
-            } else if let refused, refused.users.count >= State.Refusals.alarmThreshold {
+            } else if let refused, refused.users.count >= State.ServiceRefusals.alarmThreshold {
                 .refusals
             } else {
                 .nothing
@@ -223,7 +223,7 @@ struct CleanUp {
         case .remove(_, mayBeOurFault: true):
             if isUnproven { return true }
         case .refuse:
-            if isUnproven, refusedUsers >= State.Refusals.alarmThreshold { return true }
+            if isUnproven, refusedUsers >= State.ServiceRefusals.alarmThreshold { return true }
         case .remove, .move: break
         }
         guard users.count >= 20, failed(for: item.fault) * 5 > users.count else { return false }

@@ -136,7 +136,7 @@ final class Commits: RunPart {
                     try finishOrPutOff(job)
                 }
             } catch {
-                let isBusy = error.cause == "busy" && locked.canWait(for: owner)
+                let isBusy = error.cause == FailureCause.busy && locked.canWait(for: owner)
                 if !isBusy { log.failure(error) }
                 let pause = Interval.milliseconds(isBusy ? 20 : 1000)
                 unfinished.append((job, Instant.now + pause, isBusy))

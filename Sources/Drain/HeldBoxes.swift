@@ -36,7 +36,7 @@ final class HeldBoxes: RunPart {
     ) throws(Failure) -> Verdict {
         guard push.delivery.token != nil, let device = push.device,
             let id = push.job.file.user(of: push.delivery)
-        else { return .superseded("unregistered") }
+        else { return .superseded(.unregistered) }
         let notification = push.message
         try spool.hold(
             notification.heldCopy(for: id, expires: notification.end(heldUntil: moment)),
@@ -186,7 +186,7 @@ final class HeldBoxes: RunPart {
         try run.spools.accept(notification, to: [newest.delivery])
     }
 
-    /// The box of a release's messages, by the first of them that can be read.
+    /// The box of a release's messages, as the first readable one of them names it.
     private func boxOfRelease(_ release: String) throws(Failure) -> HeldBox? {
         for path in try spool.paths(ofRelease: release) {
             do throws(Failure) {
@@ -213,20 +213,22 @@ final class HeldBoxes: RunPart {
                 }
                 for device in devices { try hold(message, for: user, device) }
                 guard devices.isEmpty else { continue }
-                end(message.id, "unregistered", onDevices: message.count, of: user)
+                end(message.id, .unregistered, onDevices: message.count, of: user)
             }
             for id in document.held.messageIDs where !messages.contains(where: { $0.id == id }) {
-                end(id, "newer", onDevices: 1, of: user)
+                end(id, .newer, onDevices: 1, of: user)
             }
             try intake.log.commit()
             document.held = HeldMessages()
         }
-        return .superseded("released")
+        return .superseded(.released)
     }
 
-    private func end(_ id: String, _ reason: String, onDevices count: Int64, of user: UserID) {
+    private func end(_ id: String, _ reason: ReceiptReason, onDevices count: Int64, of user: UserID)
+    {
         intake.log.append(
-            held: [id], .superseded, reason, onDevices: count, of: user, in: "\(id) ended", at: now)
+            held: [id], .superseded, reason.rawValue, onDevices: count, of: user, in: "\(id) ended",
+            at: now)
     }
 
     /// The messages of the document's releases that are not in the spool.

@@ -43,8 +43,8 @@ final class LastDocuments: RunPart {
         return present
     }
 
-    /// Decides about a push. If it seems superfluous, and a user has got another id meanwhile, it is looked
-    /// at again soon: the documents were not under the id where they were looked for.
+    /// Decides about a push. If the decision is not to send it, but a user has got another id meanwhile, the
+    /// push is decided about again soon: the documents were looked for under the old id.
     func knowingIDs(_ decide: () throws(Failure) -> Verdict?) throws(Failure) -> Verdict? {
         if !presentIDs.isEmpty { presentIDs = [:] }
         let verdict = try decide()

@@ -35,7 +35,7 @@ final class LockedDocuments {
             if Lock.acquired > taken, !lockedSince.isEmpty { lockedSince[owner] = nil }
             return result
         } catch {
-            if error.cause == "busy" { didFindLocked(owner) }
+            if error.cause == FailureCause.busy { didFindLocked(owner) }
             throw error
         }
     }

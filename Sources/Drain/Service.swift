@@ -91,7 +91,7 @@ final class Service: RunPart {
                 ?? false
         } catch {
             // A record that cannot be read stops nothing.
-            guard error.isFileSpecific || error.cause == "newer" else { throw error }
+            guard error.isFileSpecific || error.cause == FailureCause.newer else { throw error }
             log.failure(error)
             return false
         }

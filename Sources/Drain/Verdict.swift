@@ -43,15 +43,15 @@ extension Verdict {
     static let expired = Verdict(status: nil, reason: nil, meaning: .settled(.expired))
 
     /// - Parameter reason: what has become untrue since the push was accepted, for receipts and reports.
-    static func superseded(_ reason: String) -> Verdict {
-        Verdict(status: nil, reason: reason, meaning: .settled(.superseded))
+    static func superseded(_ reason: ReceiptReason) -> Verdict {
+        Verdict(status: nil, reason: reason.rawValue, meaning: .settled(.superseded))
     }
 
     /// The device cannot show it. It only ends older messages of its series.
-    static let unsuitable = superseded(Series.unsuitable)
+    static let unsuitable = superseded(.unsuitable)
 
     /// Whether older messages of the push's series end on the device, though it was not sent.
-    var endsOlder: Bool { reason == Series.unsuitable }
+    var endsOlder: Bool { reason == ReceiptReason.unsuitable.rawValue }
 
     /// Whether this verdict counts if another user of the device has the other verdict and neither gets the
     /// push now. A verdict that may still send the push comes first, the sooner the better, then one that
@@ -61,7 +61,7 @@ extension Verdict {
         case (.later(let interval), .later(let earlier)): interval < earlier
         case (.later, _): true
         case (_, .later): false
-        default: other.reason == "unregistered"
+        default: other.reason == ReceiptReason.unregistered.rawValue
         }
     }
 
@@ -74,17 +74,17 @@ extension Verdict {
 
     /// Its `send_after` is still ahead: the clock was ahead when the push came due.
     static func early(_ pause: Interval) -> Verdict {
-        Verdict(status: nil, reason: "before its time", meaning: .later(pause))
+        Verdict(status: nil, reason: ReceiptReason.early.rawValue, meaning: .later(pause))
     }
 
     /// Whether it is only too early.
     var isEarly: Bool {
-        if case .later = meaning { reason == "before its time" } else { false }
+        if case .later = meaning { reason == ReceiptReason.early.rawValue } else { false }
     }
 
     /// The user wants the message later.
     static func waiting(_ pause: Interval) -> Verdict {
-        Verdict(status: nil, reason: "held", meaning: .later(pause))
+        Verdict(status: nil, reason: ReceiptReason.held.rawValue, meaning: .later(pause))
     }
 
     /// The user wants the message later, and it stays in the spool. It is checked again after a minute at
@@ -101,16 +101,18 @@ extension Verdict {
 
     /// A newer push to the same device is tried after a pause.
     static func behind(for pause: Interval) -> Verdict {
-        Verdict(status: nil, reason: "behind a newer one", meaning: .later(pause))
+        Verdict(status: nil, reason: ReceiptReason.behindNewer.rawValue, meaning: .later(pause))
     }
 
     /// Another push is under way. Its verdict tells whether this one is still wanted.
     static let soon = Verdict(
-        status: nil, reason: "behind another one", meaning: .later(.seconds(1)))
+        status: nil, reason: ReceiptReason.behindAnother.rawValue, meaning: .later(.seconds(1)))
 
     /// How long the message is held for its user; `nil` if it is not held.
     var heldFor: Interval? {
-        guard case .later(let pause) = meaning, reason == "held" else { return nil }
+        guard case .later(let pause) = meaning, reason == ReceiptReason.held.rawValue else {
+            return nil
+        }
         return pause
     }
 

@@ -148,7 +148,7 @@ struct Input {
     private var tooSlow: Failure {
         .refused(
             .tooSlow,
-            "the request did not arrive within \(Self.patience.milliseconds / 1000) seconds")
+            "the request did not arrive within \(Self.patience.seconds) seconds")
     }
 
     /// Reads and drops what a client still sends, for up to a second. Otherwise its system might discard our

@@ -23,7 +23,7 @@ extension Response {
         case .broken:
             status = 500
             // Failures with a file or this cause are about the state folder.
-            let isStoredData = failure.file != nil || failure.cause == "corrupt"
+            let isStoredData = failure.file != nil || failure.cause == FailureCause.corrupt
             let problem = isStoredData ? "stored data cannot be used" : "internal error"
             sentence = problem + "; see the server's log"
         }

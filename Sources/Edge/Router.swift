@@ -4,7 +4,7 @@ import Turnstone
 ///
 /// The longest pattern that matches the end of the path wins: `/check/health` is a player's although
 /// `/health` matches too. Among patterns of the same length, the one with more words wins:
-/// `/api/notify/count` is no message's. Then the method decides.
+/// `/api/notify/count` is not the report of a message. Then the method decides.
 struct Router {
     private let routes: [RoutePattern]
 

@@ -68,7 +68,7 @@ private func erase(
         throw Failure(
             .later(seconds: 60),
             "unable to erase everything: a notification that names the user is just being accepted; repeat the request in 60 s",
-            cause: "busy")
+            cause: FailureCause.busy)
     }
     var unreadable = erased.unreadable + sent.unreadable + looks.unreadable
     if isWhole, max(unreadable, others) > 0 { throw unfinished }
@@ -90,7 +90,7 @@ private func erase(
 private let unfinished = Failure(
     .later(seconds: 60),
     "unable to erase everything: some files cannot be read; the log names them. Repeat the request once they can",
-    cause: "unreadable")
+    cause: FailureCause.unreadable)
 
 /// Takes the user's devices and cancels what waits for them while no drainer runs. A later drainer finds
 /// nothing of the user.

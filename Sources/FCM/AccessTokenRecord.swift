@@ -8,10 +8,10 @@ import Unix
 /// others leave the fetch to it until then, or until they see that it was killed.
 package struct AccessTokenRecord: Equatable, Sendable {
     package var token: AccessToken?
-    var claim: Claim?
+    var claim: FetchClaim?
     var failure: FailedFetch?
 
-    struct Claim: Equatable, Sendable {
+    struct FetchClaim: Equatable, Sendable {
         let holder: Holder
         let until: Timestamp
     }
@@ -86,7 +86,7 @@ package struct AccessTokenRecord: Equatable, Sendable {
         {
             return .wait(usable)
         }
-        claim = Claim(holder: holder, until: now + Self.claimLife)
+        claim = FetchClaim(holder: holder, until: now + Self.claimLife)
         return .fetch(usable)
     }
 
@@ -130,7 +130,7 @@ extension AccessTokenRecord {
             let until = claim["until"]?.timestamp
         {
             let address = ProcessAddress(host: claim["host"]?.string, id: claim["pid"]?.integer)
-            self.claim = Claim(holder: Holder(name: name, address: address), until: until)
+            self.claim = FetchClaim(holder: Holder(name: name, address: address), until: until)
         }
         if let failure = members["failure"]?.object, let until = failure["until"]?.timestamp {
             self.failure = FailedFetch(

@@ -65,7 +65,7 @@ package final class AccessTokens {
             do throws(Failure) { try ask(now: now) } catch {
                 nextQuestion = now + .seconds(1)
                 // Another process holds the record's lock for a moment only.
-                guard bearer == nil, error.cause != "busy" else { return }
+                guard bearer == nil, error.cause != FailureCause.busy else { return }
                 throw error
             }
         }

@@ -111,7 +111,7 @@ package struct FCMMessage: Equatable, Sendable {
 
     /// `android.ttl`: whole seconds, at most 28 days.
     private func life(at now: Timestamp) -> String {
-        let left = expires.map { ($0 - now).milliseconds / 1000 } ?? 0
+        let left = expires.map { ($0 - now).seconds } ?? 0
         return "\(min(max(left, 0), 2_419_200))s"
     }
 }

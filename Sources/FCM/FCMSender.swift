@@ -21,7 +21,7 @@ package final class FCMSender: PushSender {
     package typealias Settled = SettledPush<FCMVerdict>
     package typealias Trouble = GatewayTrouble
 
-    private typealias Item = Outbox<FCMRequest, FCMVerdict>.Item
+    private typealias Item = PendingPushes<FCMRequest, FCMVerdict>.Item
 
     private let settings: FCMSettings
     private let path: String
@@ -32,7 +32,7 @@ package final class FCMSender: PushSender {
     private let clock: () -> Timestamp
     private var links: [FCMLink] = []
     private var retry = Reconnection()
-    private var outbox = Outbox<FCMRequest, FCMVerdict>()
+    private var pending = PendingPushes<FCMRequest, FCMVerdict>()
     private var pace: FCMPace
     private var fields = HeaderFields()
     /// The number of the newest token that FCM has accepted.
@@ -60,7 +60,7 @@ package final class FCMSender: PushSender {
     }
 
     /// The number of messages without a verdict.
-    package var backlog: Int { outbox.backlog }
+    package var backlog: Int { pending.backlog }
 
     /// The number of connections that are open or being opened.
     package var connections: Int { links.count { !$0.isEnding } }
@@ -78,7 +78,7 @@ package final class FCMSender: PushSender {
         // So many must wait that a further connection is worth while.
         let unopened = settings.connections - connections
         capacity += unopened * Self.expectedStreams
-        return max(0, capacity - outbox.waiting)
+        return max(0, capacity - pending.waiting)
     }
 
     /// The trouble while FCM cannot be reached, or no access token is available.
@@ -90,11 +90,11 @@ package final class FCMSender: PushSender {
 
     /// - Parameter push: returned with the verdict.
     package func submit(_ request: FCMRequest, for push: AnyObject) {
-        outbox.append(request, for: push)
+        pending.append(request, for: push)
     }
 
     /// Gives each message that has not been sent the verdict ``FCMOutcome/notSent``.
-    package func giveBackUnsent(_ reason: String) { outbox.settleUnsent(.notSent(reason)) }
+    package func giveBackUnsent(_ reason: String) { pending.settleUnsent(.notSent(reason)) }
 
     /// Ends the connections. Messages in flight get the verdict ``FCMOutcome/noVerdict``, which
     /// ``exchange()`` returns.
@@ -140,15 +140,15 @@ package final class FCMSender: PushSender {
         }
         removeClosed(now: now)
         do throws(Failure) {
-            try tokens.step(isNeeded: outbox.waiting > 0, until: &deadline, now: now)
-            if outbox.waiting > 0 { send(now: now) }
+            try tokens.step(isNeeded: pending.waiting > 0, until: &deadline, now: now)
+            if pending.waiting > 0 { send(now: now) }
         } catch {
             // If there are verdicts, the next call meets the failure again.
-            let settled = outbox.takeSettled()
+            let settled = pending.takeSettled()
             if settled.isEmpty { throw error }
             return settled
         }
-        return outbox.takeSettled()
+        return pending.takeSettled()
     }
 
     // MARK: Sending
@@ -170,7 +170,7 @@ package final class FCMSender: PushSender {
             allowed -= sent
             pace.spend(sent)
         }
-        if outbox.waiting > 0, pace.allowed(now: now) < 1 {
+        if pending.waiting > 0, pace.allowed(now: now) < 1 {
             deadline = min(deadline, pace.next)
         } else {
             for _ in 0..<missingLinks { open(now: now) }
@@ -178,24 +178,24 @@ package final class FCMSender: PushSender {
     }
 
     /// A token goes with one message first, over all connections, until FCM has accepted it.
-    private var provenLimit: Int { isProven ? .max : max(0, 1 - outbox.inFlight) }
+    private var provenLimit: Int { isProven ? .max : max(0, 1 - pending.inFlight) }
 
     private func submit(
         upTo count: Int, on link: FCMLink, _ bearer: String, now: Instant
     ) -> Int {
         var sent = 0
-        while sent < count, var item = outbox.popFirst() {
+        while sent < count, var item = pending.popFirst() {
             writeFields(bearer, length: item.request.body.count)
             guard
                 link.connection.submit(
-                    tag: outbox.nextTag, fields, body: item.request.body, now: now)
+                    tag: pending.nextTag, fields, body: item.request.body, now: now)
             else {
-                outbox.prepend(item)
+                pending.prepend(item)
                 break
             }
             link.lastSize = max(1, item.request.body.count)
             item.credential = tokens.number
-            outbox.keepSent(item)
+            pending.keepSent(item)
             sent += 1
         }
         // The caller may take a while to record verdicts before the next step.
@@ -222,11 +222,11 @@ package final class FCMSender: PushSender {
     /// it takes. They are opened at the same time, because each takes several round trips.
     private var missingLinks: Int {
         let unopened = settings.connections - connections
-        guard outbox.waiting > 0, unopened > 0 else { return 0 }
+        guard pending.waiting > 0, unopened > 0 else { return 0 }
         guard connections > 0 else { return 1 }
         guard isProven, links.allSatisfy({ $0.room == 0 }) else { return 0 }
         let coming = links.count { $0.isConnecting } * Self.expectedStreams
-        let missing = outbox.waiting - coming
+        let missing = pending.waiting - coming
         return min(unopened, max(0, missing + Self.expectedStreams - 1) / Self.expectedStreams)
     }
 
@@ -277,13 +277,13 @@ package final class FCMSender: PushSender {
             case .answered(let tag, let answer):
                 link.hasAnswer = true
                 retry.didSucceed()
-                settle(FCMVerdict(answer, now: moment), of: outbox.takeSent(tag), on: link)
+                settle(FCMVerdict(answer, now: moment), of: pending.takeSent(tag), on: link)
             case .refused(let tag):
                 link.window.shrink()
-                outbox.sendAgain(
-                    outbox.takeSent(tag), orElse: .notSent("refused by the server"))
+                pending.sendAgain(
+                    pending.takeSent(tag), orElse: .notSent("refused by the server"))
             case .lost(let tag, let reason):
-                outbox.settle(outbox.takeSent(tag), .noAnswer(reason))
+                pending.settle(pending.takeSent(tag), .noAnswer(reason))
             }
         }
     }
@@ -295,11 +295,11 @@ package final class FCMSender: PushSender {
         case .renewToken:
             // Others that were sent with the same token are refused, too. The next token is not concerned.
             if item.credential == tokens.number, tokens.bearer != nil { tokens.reject() }
-            outbox.sendAgain(item, orElse: .notSent(verdict.reason ?? "HTTP 401"))
+            pending.sendAgain(item, orElse: .notSent(verdict.reason ?? "HTTP 401"))
         case .stopQueue:
-            outbox.settle(item, verdict)
+            pending.settle(item, verdict)
             giveBackUnsent("stopped after \(verdict.reason ?? "")")
-        default: outbox.settle(item, verdict)
+        default: pending.settle(item, verdict)
         }
     }
 }

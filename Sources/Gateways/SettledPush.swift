@@ -1,4 +1,4 @@
-/// A push with its verdict. It is `public` for the reason that ``Outbox`` gives.
+/// A push with its verdict. It is `public` for the reason that ``PendingPushes`` gives.
 public struct SettledPush<Verdict> {
     /// The object that the push was submitted with.
     public let push: AnyObject

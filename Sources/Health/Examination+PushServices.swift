@@ -106,13 +106,13 @@ extension Examination {
     /// A push service that has accepted nothing and refused many users.
     func refusals() throws(Failure) -> [Problem] {
         try state.refusals().filter {
-            $0.users >= State.Refusals.alarmThreshold && isWithPresentSettings($0)
+            $0.users >= State.ServiceRefusals.alarmThreshold && isWithPresentSettings($0)
         }.map { refusals in
             Problem(
                 "pushes refused",
                 """
                 With these settings, \(refusals.service) has accepted no push and refused those to \
-                \(refusals.users == State.Refusals.maximumUsers ? "at least " : "")\(refusals.users) \
+                \(refusals.users == State.ServiceRefusals.maximumUsers ? "at least " : "")\(refusals.users) \
                 users: \(refusals.reason).
                 """,
                 action: remedy(of: refusals),
@@ -123,7 +123,7 @@ extension Examination {
         }
     }
 
-    private func isWithPresentSettings(_ refusals: State.Refusals) -> Bool {
+    private func isWithPresentSettings(_ refusals: State.ServiceRefusals) -> Bool {
         // Another problem reports what is wrong with the configuration.
         do throws(Failure) {
             return switch PushService(rawValue: refusals.service) {
@@ -138,7 +138,7 @@ extension Examination {
         } catch { return false }
     }
 
-    private func remedy(of refusals: State.Refusals) -> String {
+    private func remedy(of refusals: State.ServiceRefusals) -> String {
         switch PushService(rawValue: refusals.service) {
         case .fcm: "Correct the project of the service account (FCM_SERVICE_ACCOUNT)."
         case .web:

@@ -37,10 +37,10 @@ package struct Problem {
         }
         let action =
             switch failure.cause {
-            case "newer": "Install a newer Turnstone."
+            case FailureCause.newer: "Install a newer Turnstone."
             case Errno.notDirectory.name: "Set TURNSTONE_STATE to a folder."
             case Errno.noAccess.name: Remedy.access.action(in: folder)
-            case "corrupt": "Restore it from a backup."
+            case FailureCause.corrupt: "Restore it from a backup."
             default:
                 "Restore the state folder, or give it back to the account that runs Turnstone (chown, chmod)."
             }

@@ -23,10 +23,10 @@ enum Remedy {
         self =
             switch cause {
             case Errno.noAccess.name, Errno.notPermitted.name: .access
-            case "newer": .upgrade
+            case FailureCause.newer: .upgrade
             case "missing": .replace
-            case "corrupt": .restore
-            case Errno.inputOutput.name, "faulty": .checkDisk
+            case FailureCause.corrupt: .restore
+            case Errno.inputOutput.name, FailureCause.faulty: .checkDisk
             default: .clear
             }
     }

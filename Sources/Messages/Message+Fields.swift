@@ -181,7 +181,7 @@ extension Fields {
         }
         let longest = Interval.days(30)
         if let seconds {
-            guard (0...longest.milliseconds / 1000).contains(seconds) else {
+            guard (0...longest.seconds).contains(seconds) else {
                 throw .unacceptable("expires_in must be 0 to 2592000 seconds")
             }
             return (start + .seconds(seconds), true, true, false)

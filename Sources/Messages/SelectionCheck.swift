@@ -20,7 +20,7 @@ package final class SelectionCheck {
             do throws(Failure) { last = (notification.id, try Selection(json)) } catch {
                 throw Failure(
                     .broken, "unable to read a message's filters: \(error.sentence)",
-                    cause: "newer")
+                    cause: FailureCause.newer)
             }
         }
         return last?.selection.admits(Facts(document, device), at: now) ?? true

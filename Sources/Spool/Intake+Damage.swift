@@ -21,7 +21,7 @@ extension Intake {
         _ path: String, _ id: String, _ known: Progress, _ failure: Failure
     ) throws(Failure) {
         var progress = known
-        guard failure.cause != Damage.faulty else {
+        guard failure.cause != FailureCause.faulty else {
             stuck[id] = progress
             return report(failure)
         }

@@ -8,7 +8,8 @@ import Unix
 final class NameList {
     private let folder: String
     private var list: FolderList
-    /// The names of each group that has any, the oldest file's last once the group has had its turn.
+    /// The names of each group that has any. In a group that has had its turn, the oldest file's name is
+    /// last.
     private var groups: [Int: [String]] = [:]
     /// The groups with several names that are not in the order of their files.
     private var unordered: Set<Int> = []

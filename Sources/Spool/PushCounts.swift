@@ -49,25 +49,25 @@ package struct PushCounts: Equatable, Sendable {
 
 /// How many delays are in each of some ranges.
 package struct DelayCounts: Equatable, Sendable {
-    /// The upper ends of the ranges, in milliseconds. Longer delays are in a last range.
-    package static let bounds: [Int64] = [
-        500, 1000, 2000, 5000, 10_000, 30_000, 60_000, 120_000, 300_000, 900_000, 3_600_000,
-        21_600_000, 86_400_000,
+    /// The upper ends of the ranges. Longer delays are in a last range.
+    package static let bounds: [Interval] = [
+        .milliseconds(500), .seconds(1), .seconds(2), .seconds(5), .seconds(10), .seconds(30),
+        .minutes(1), .minutes(2), .minutes(5), .minutes(15), .hours(1), .hours(6), .hours(24),
     ]
 
     package private(set) var counts = [Int](repeating: 0, count: bounds.count + 1)
 
     package var sum: Int { counts.reduce(0, +) }
 
-    mutating func count(_ milliseconds: Int64) {
-        let place = Self.bounds.firstIndex { milliseconds <= $0 } ?? Self.bounds.count
+    mutating func count(_ delay: Interval) {
+        let place = Self.bounds.firstIndex { delay <= $0 } ?? Self.bounds.count
         counts[place] += 1
     }
 
-    /// The range's upper end that a share of the delays does not exceed, in milliseconds; `nil` if there are
-    /// none, or if it is in the last range.
+    /// The range's upper end that a share of the delays does not exceed; `nil` if there are none, or if it is
+    /// in the last range.
     @export(interface)
-    package func bound(of percent: Int) -> Int64? {
+    package func bound(of percent: Int) -> Interval? {
         // In two parts, because a damaged file may have counts of any size.
         let needed = sum / 100 * percent + (sum % 100 * percent + 99) / 100
         guard needed > 0 else { return nil }

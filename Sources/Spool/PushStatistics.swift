@@ -227,7 +227,7 @@ private struct DayCounts {
     }
 
     private mutating func count(_ line: ReceiptLine, of service: PushService) {
-        let hour = Timestamp(milliseconds: line.at / 3_600_000 * 3_600_000)
+        let hour = line.at.floor(to: .hours(1))
         // Lines are in order, so it is nearly always the last one.
         let known = hours.lastIndex { $0.start == hour && $0.service == service }
         let place = known ?? hours.count
@@ -255,12 +255,12 @@ private struct DayCounts {
 /// times as long: the drainer writes all lines in one form, in which a member's name with its quotes is
 /// nowhere in a value.
 private struct ReceiptLine {
-    let at: Int64
+    let at: Timestamp
     /// `nil` if the push was put off.
     var outcome: Outcome?
     var reason: String?
-    var delay: Int64?
-    var sinceMove: Int64?
+    var delay: Interval?
+    var sinceMove: Interval?
 
     /// - Returns: `nil` unless it is an attempt or an outcome. A message that is brought by another
     ///   notification (`in`) counts there.
@@ -291,7 +291,7 @@ private struct ReceiptLine {
         guard end("\"n\":") != nil, end("\"in\":") == nil, let at = number("\"at\":") else {
             return nil
         }
-        self.at = at
+        self.at = Timestamp(milliseconds: at)
         if let name = text("\"outcome\":\"") {
             guard let outcome = Outcome(rawValue: name) else { return nil }
             self.outcome = outcome
@@ -299,7 +299,7 @@ private struct ReceiptLine {
             return nil
         }
         if outcome != .accepted { reason = text("\"reason\":\"") }
-        delay = number("\"delay\":")
-        sinceMove = number("\"since_move\":")
+        delay = number("\"delay\":").map { .milliseconds($0) }
+        sinceMove = number("\"since_move\":").map { .milliseconds($0) }
     }
 }

@@ -43,7 +43,7 @@ extension ReceiptLog {
                 Failure(
                     .broken,
                     "\(error.failure.sentence). Moved to \(copy); pushes that only this file records may be sent again",
-                    cause: Damage.unreadable))
+                    cause: FailureCause.unreadable))
             return nil
         }
     }

@@ -26,10 +26,6 @@ package struct Series: Equatable, Sendable {
 
     static let everybody = "all"
 
-    /// The reason in receipts why a device got nothing: it cannot show the message, which ends the older ones
-    /// of its series there.
-    package static let unsuitable = "unsuitable"
-
     /// Whether it replaces `other` on a device that has accepted `other`.
     package func replaces(_ other: Series) -> Bool {
         order > other.order && keys.contains { other.keys.contains($0) }
@@ -37,13 +33,12 @@ package struct Series: Equatable, Sendable {
 
     /// The moment from which a state is valid, and for states with the same moment the time of acceptance.
     package struct Order: Hashable, Comparable, Sendable {
-        /// Milliseconds since 1970.
-        let moment: Int64
+        let moment: Timestamp
         /// The time of acceptance by the system's clock, in nanoseconds since 1970.
         let accepted: Int64
 
         package init(from moment: Timestamp, accepted: Int64) {
-            self.moment = moment.milliseconds
+            self.moment = moment
             self.accepted = accepted
         }
 
@@ -58,13 +53,13 @@ extension Series {
     init?(_ json: JSONValue) {
         guard let members = json.object, let key = members["key"]?.string,
             let scope = members["scope"]?.string, isDigest(scope) || scope == Self.everybody,
-            let moment = members["from"]?.integer, let accepted = members["accepted"]?.integer
+            let moment = members["from"]?.timestamp, let accepted = members["accepted"]?.integer
         else { return nil }
         keys = [key] + (members["more_keys"]?.texts ?? [])
         guard keys.allSatisfy(isDigest) else { return nil }
         self.scope = scope
         isScheduled = members["scheduled"]?.bool ?? false
-        order = Order(from: Timestamp(milliseconds: moment), accepted: accepted)
+        order = Order(from: moment, accepted: accepted)
     }
 
     /// `{"key", "more_keys"?, "scope", "from", "accepted", "scheduled"?}`.
@@ -72,7 +67,7 @@ extension Series {
         var members: JSONObject = ["key": .string(keys.first ?? "")]
         members["more_keys"] = keys.count > 1 ? JSONValue(texts: Array(keys.dropFirst())) : nil
         members["scope"] = .string(scope)
-        members["from"] = .integer(order.moment)
+        members["from"] = JSONValue(order.moment)
         members["accepted"] = .integer(order.accepted)
         members["scheduled"] = isScheduled ? true : nil
         return .object(members)
@@ -84,8 +79,7 @@ extension Series {
             let last = earlier.filter({ !$0.isScheduled }).map({ $0.order }).max(), last >= order
         else { return self }
         var series = self
-        series.order = Order(
-            from: Timestamp(milliseconds: last.moment), accepted: last.accepted &+ 1)
+        series.order = Order(from: last.moment, accepted: last.accepted &+ 1)
         return series
     }
 }

@@ -78,7 +78,7 @@ package final class SeriesGroup<Push> {
     ) {
         guard let order = notification.series?.order else { return }
         forget(notification.id)
-        // One that its sender wants later replaces nothing before it is in hand.
+        // A scheduled notification replaces nothing until it is in hand.
         if state?.isScheduled != true { newestOfAll = max(newestOfAll ?? order, order) }
         unread.remove(notification.id)
         let member = Member(

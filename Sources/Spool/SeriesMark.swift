@@ -32,7 +32,7 @@ package struct SeriesMark {
     }
 
     static func name(of id: String, in series: Series) -> String {
-        let order = "\(series.order.moment).\(series.order.accepted)"
+        let order = "\(series.order.moment.milliseconds).\(series.order.accepted)"
         return "\(id).\(order)\(series.isScheduled ? ".later" : "").json"
     }
 

@@ -69,8 +69,8 @@ extension Spool {
         return due
     }
 
-    /// The user of a due box, by the id in its name, if nothing in the box needs to be looked at except
-    /// because the user's preferences have changed; `nil` for any other box.
+    /// The user of a box that is due only because the user's preferences have changed, by the id in its name;
+    /// `nil` for any other box.
     @export(interface)
     package func userOfEarlyBox(
         _ box: HeldBox, among moments: HeldMoments, at now: Timestamp
@@ -307,7 +307,7 @@ extension Spool {
         throw Failure(
             .later(seconds: 1),
             "unable to move \(folder): other processes moved it during 100 attempts; try again",
-            cause: "busy")
+            cause: FailureCause.busy)
     }
 
     /// - Returns: whether all of them were there.
@@ -395,7 +395,7 @@ extension Spool {
         try missing(among: names(in: released).filter { $0.utf8.count == 36 })
     }
 
-    /// Those of some notifications that are not in the spool.
+    /// Returns those of the ids whose notifications are not in the spool.
     @export(interface)
     package func missing(among ids: [String]) throws(Failure) -> [String] {
         guard ids.count > 64 else {

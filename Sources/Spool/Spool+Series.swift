@@ -207,7 +207,7 @@ extension Intake {
             let isReached =
                 outcome == Outcome.accepted.rawValue
                 || outcome == Outcome.superseded.rawValue
-                    && line["reason"]?.string == Series.unsuitable
+                    && line["reason"]?.string == ReceiptReason.unsuitable.rawValue
             let isInDoubt = outcome != nil && line["in_doubt"]?.bool == true
             if isReached || isInDoubt, let device = line["device_id"]?.string {
                 devices.append(device)
@@ -323,7 +323,7 @@ extension Intake {
         do throws(Failure) {
             guard let file = try SpoolFile.open(path) else { return [] }
             file.progress = progress
-            // Few files have such a push, and to read the lines of a large one takes long.
+            // Few files have such a push, and reading all lines of a large file takes long.
             let isAnswered = progress.unanswered.count == 0 && progress.doubtful.count == 0
             if isAnswered,
                 try !systemCalls(Files.contains(Array("\"in_doubt\"".utf8), in: path))

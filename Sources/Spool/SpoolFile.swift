@@ -51,7 +51,7 @@ package final class SpoolFile {
             throw Failure(
                 .broken,
                 "unable to use \(path): its version \(version) is newer than this program's \(Notification.version); install a newer Turnstone",
-                cause: Damage.newer, file: path)
+                cause: FailureCause.newer, file: path)
         }
         guard let notification = Notification(members) else { throw corrupt(path) }
         self.notification = notification
@@ -187,5 +187,6 @@ package final class SpoolFile {
 }
 
 func corrupt(_ path: String) -> Failure {
-    Failure(.broken, "unable to read \(path): it is damaged", cause: Damage.corrupt, file: path)
+    Failure(
+        .broken, "unable to read \(path): it is damaged", cause: FailureCause.corrupt, file: path)
 }

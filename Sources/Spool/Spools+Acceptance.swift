@@ -141,7 +141,7 @@ extension Spools {
             throw Failure(
                 .broken,
                 "unable to complete the notification \(id): \(place) is no place of this version; install a newer Turnstone",
-                cause: Damage.newer)
+                cause: FailureCause.newer)
         }
         // The earlier version may have been killed after the migration had begun.
         try nameFile("\(folder)/\(place)/\(id).jsonl")

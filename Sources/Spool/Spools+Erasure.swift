@@ -17,7 +17,7 @@ extension Spools {
         throw Failure(
             .later(seconds: 1),
             "unable to accept the notification: a user was erased at the same moment; repeat the request",
-            cause: "busy")
+            cause: FailureCause.busy)
     }
 
     /// Counts an erasure. The program that holds the elections and has taken the user's devices calls it
@@ -78,7 +78,7 @@ extension Spools {
                 throw Failure(
                     .later(seconds: 5),
                     "unable to stop deliver: \(process) has not ended within 8 s; repeat the request",
-                    cause: "busy")
+                    cause: FailureCause.busy)
             }
             sleep(for: .milliseconds(20))
         }

@@ -51,7 +51,7 @@ extension Spools {
             throw Failure(
                 .later(seconds: 5),
                 "unable to begin: another process moves notifications to the \(shards) queues of \(service.rawValue); this one tries again later",
-                cause: "busy")
+                cause: FailureCause.busy)
         }
         defer { lock.unlock() }
         guard try hasFormerWork(of: service) else { return false }

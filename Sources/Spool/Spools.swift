@@ -206,7 +206,7 @@ package struct Spools {
     package func open(
         among messages: [String], of ids: [UserID]
     ) throws(Failure) -> Set<String> {
-        // Held messages first and last: meanwhile a drainer may move them into a release, and out of one.
+        // Held messages are read twice: meanwhile a drainer may move them into a release, or out of one.
         var open = try held(for: ids)
         for spool in try all() {
             open.formUnion(try spool.beingReleased())

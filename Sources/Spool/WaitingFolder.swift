@@ -17,9 +17,9 @@ extension Spool {
         for requested: Timestamp, now: Timestamp, expires: Timestamp
     ) -> Timestamp {
         let far = Interval.minutes(10)
-        let unit: Int64 = requested - now > far && expires - requested > far ? 60_000 : 1000
-        let rounded = Timestamp(
-            milliseconds: requested.milliseconds.saturatingAdd(unit - 1) / unit * unit)
+        let unit: Interval =
+            requested - now > far && expires - requested > far ? .minutes(1) : .seconds(1)
+        let rounded = (requested + .milliseconds(unit.milliseconds - 1)).floor(to: unit)
         return rounded < expires ? rounded : requested
     }
 }
@@ -52,7 +52,7 @@ struct WaitingFolder: Equatable {
     ///
     /// Named as if they had been put off until now: from the name, `health` sees how long they have been due.
     init(dueAt now: Timestamp, insteadOf deadline: Timestamp) {
-        let minute = now.startOfMinute
+        let minute = now.floor(to: .minutes(1))
         until = now
         since = minute
         self.deadline = deadline
@@ -68,7 +68,7 @@ struct WaitingFolder: Equatable {
             deadline = nil
             name = "\(until.milliseconds)"
         case .putOff(let requested):
-            let minute = now.startOfMinute
+            let minute = now.floor(to: .minutes(1))
             until = Spool.moment(for: requested, now: now, expires: expires)
             since = minute
             deadline = nil
@@ -80,11 +80,5 @@ struct WaitingFolder: Equatable {
     /// and nobody knows for how long.
     func isDue(at now: Timestamp) -> Bool {
         until <= now || since.map { $0 > now } ?? false
-    }
-}
-
-extension Timestamp {
-    fileprivate var startOfMinute: Timestamp {
-        Timestamp(milliseconds: milliseconds / 60_000 * 60_000)
     }
 }

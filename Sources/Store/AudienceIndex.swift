@@ -121,7 +121,8 @@ package struct AudienceIndex {
             guard let file = opened else { return false }
             guard try systemCalls(file.lock(patience: .seconds(2))) else {
                 throw Failure(
-                    .later(seconds: 2), "unable to lock \(path): busy for 2000 ms", cause: "busy")
+                    .later(seconds: 2), "unable to lock \(path): busy for 2000 ms",
+                    cause: FailureCause.busy)
             }
             defer { file.unlock() }
             // Another process may have written it anew.

@@ -2,8 +2,8 @@ import Documents
 import Turnstone
 import Unix
 
-/// What shows whether the folders of `watch/` and `users/` have changed since the player index was compared
-/// with them.
+/// The stamps of the folders of `watch/` and `users/` when the player index was last compared with them. They
+/// show which folders have changed since.
 struct FolderStamps: Equatable {
     /// Folders in each of the two.
     static let count = 256
@@ -46,24 +46,24 @@ struct Comparison {
         hasSameServices = known.services == state.services.bits
         result.services = state.services.bits
         // A folder may change again within the same tick of its clock, and other machines' clocks may differ.
-        let pause = Interval.seconds(state.isLocal ? 1 : 61).milliseconds
-        let settled = Timestamp.systemNow.milliseconds - pause
+        let pause = Interval.seconds(state.isLocal ? 1 : 61)
+        let settled = Timestamp.systemNow - pause
         for shard in 0..<FolderStamps.count {
             let name = WatchMarks.shard(shard)
             if let stamp = try Self.stamp("\(state.watch.folder)/\(name)") {
                 let sum = stamp?.sum ?? 0
                 if sum != known.marks[shard] { marks.insert(shard) }
-                if stamp?.milliseconds ?? 0 < settled { result.marks[shard] = sum }
+                if stamp?.changed ?? .never < settled { result.marks[shard] = sum }
             }
             if let stamp = try Self.stamp("\(state.users.folder)/\(name)") {
                 let sum = stamp?.sum ?? 0
                 if sum != known.users[shard] || stamp != nil && !hasSameServices {
                     users.insert(shard)
                 }
-                let changed = stamp?.milliseconds ?? 0
+                let changed = stamp?.changed ?? .never
                 guard changed < settled else { continue }
                 result.users[shard] = sum
-                result.usersChanged[shard] = changed
+                result.usersChanged[shard] = changed.milliseconds
             }
         }
     }
@@ -83,9 +83,9 @@ struct Comparison {
 
     /// Whether a document was written since the last comparison. Its time may be earlier than its folder's by as
     /// long as the disk took. Another push service may reach devices that could not be reached before.
-    func isNew(_ changed: Int64?, in shard: Int) -> Bool {
+    func isNew(_ changed: Timestamp?, in shard: Int) -> Bool {
         guard hasSameServices, let changed, known.usersChanged[shard] > 0 else { return true }
-        return changed > known.usersChanged[shard].saturatingSubtract(60_000)
+        return changed > Timestamp(milliseconds: known.usersChanged[shard]) - .minutes(1)
     }
 
     /// Lets a folder be compared again the next time.

@@ -128,7 +128,7 @@ package struct MessageRecords {
     private func newest(
         _ count: Int, of ids: [String], on day: String
     ) throws(Failure) -> [Entry] {
-        var files: [(written: Int64, id: String)] = []
+        var files: [(written: Timestamp, id: String)] = []
         for id in ids {
             guard let written = try record(id, day).changed() else { continue }
             files.append((written, id))
@@ -137,7 +137,8 @@ package struct MessageRecords {
         var newest: [Entry] = []
         for (written, id) in files {
             // A file system's clock ticks only some hundred times a second.
-            if newest.count >= count, newest[count - 1].record.accepted.milliseconds > written + 100
+            if newest.count >= count,
+                newest[count - 1].record.accepted > written + .milliseconds(100)
             {
                 break
             }
@@ -156,8 +157,8 @@ package struct MessageRecords {
         return Array(newest.prefix(count))
     }
 
-    /// Takes a user's name out of the records, which name those whom a message missed. In damaged copies it
-    /// is overwritten.
+    /// Removes a user from the records, which name the users that a message did not reach. In damaged copies
+    /// the name is overwritten.
     ///
     /// - Returns: how many files named the user.
     func erase(_ user: UserID, _ unreadable: inout Skipped) throws(Failure) -> Int {
@@ -206,7 +207,7 @@ package struct MessageRecords {
                     record.failed.removeAll { $0.utf8.elementsEqual(user.text.utf8) }
                     try self.record(id, day).writeUnlocked(record)
                 } catch {
-                    guard error.cause == "corrupt" else { throw error }
+                    guard error.cause == FailureCause.corrupt else { throw error }
                     isDamaged = true
                 }
             }

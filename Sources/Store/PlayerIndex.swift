@@ -22,7 +22,7 @@ package final class PlayerIndex {
         var isWatched: Bool
         /// The last slot.
         var slot = Timestamp.never
-        /// From the mark, as what follows: when the last look began.
+        /// When the last look began. This and the next members are copies from the mark.
         var looked = Timestamp.never
         var notBefore = Timestamp.never
         var failures: Int64 = 0
@@ -78,7 +78,7 @@ package final class PlayerIndex {
                 }
             }
         } catch {
-            guard !isElected, error.cause == "busy" else { throw error }
+            guard !isElected, error.cause == FailureCause.busy else { throw error }
             return nil
         }
     }
@@ -108,7 +108,7 @@ package final class PlayerIndex {
                 if index.isChanged || index.entries.count < count { try index.write() }
             }
         } catch {
-            guard error.cause == "busy" else { throw error }
+            guard error.cause == FailureCause.busy else { throw error }
         }
     }
 }
@@ -140,8 +140,8 @@ extension PlayerIndex {
 
     /// Marks the player as looked at in the claim's slot.
     ///
-    /// - Returns: the mark; `nil` if the player is not due after all: a looker that was killed has looked, or
-    ///   the player has no mark any more.
+    /// - Returns: the mark; `nil` if the player is not due after all, because a process that was then killed
+    ///   has looked, or because the player no longer has a mark.
     package func begin(
         _ claim: Claim, at now: Timestamp, interval: Interval
     ) throws(Failure) -> WatchMark? {

@@ -23,7 +23,9 @@ extension Registry {
                 if try !has(user, in: index) { left.append(user) }
             } catch {
                 // The others are not affected.
-                guard error.isDocumentSpecific || error.cause == "busy" else { throw error }
+                guard error.isDocumentSpecific || error.cause == FailureCause.busy else {
+                    throw error
+                }
                 error.recordFile()
             }
         }

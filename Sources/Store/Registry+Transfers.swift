@@ -27,7 +27,7 @@ extension Registry {
         }
     }
 
-    private func finish(_ document: StoredDocument<Transfer>) throws(Failure) {
+    private func finish(_ document: StoredDocument<DeviceTransfer>) throws(Failure) {
         guard let transfer = try document.readUnlocked(), let user = transfer.user,
             let device = transfer.device
         else { return }
@@ -82,7 +82,7 @@ extension Registry {
         guard let stamp = try systemCalls(Files.stamp(of: state.transfers.folder)) else {
             return false
         }
-        return (-1...1).contains(Timestamp.systemNow.milliseconds / 1000 - stamp.seconds)
+        return (-1...1).contains(Timestamp.systemNow.seconds - stamp.seconds)
     }
 
     /// Writes down that a transfer begins. The token's index must be locked.
@@ -99,7 +99,7 @@ extension Registry {
             return
         }
         guard let device = registration.moved else { return }
-        try document.writeUnlocked(Transfer(of: device, to: user, at: time))
+        try document.writeUnlocked(DeviceTransfer(of: device, to: user, at: time))
     }
 
     /// Gives a device that cannot be transferred back to the user who lost it.

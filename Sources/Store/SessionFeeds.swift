@@ -45,8 +45,8 @@ package struct SessionFeeds: Equatable {
     /// - Parameter joined: the newest state's number when the listener joined.
     package func hasEnded(for joined: Int64) -> Bool { joined < present?.base ?? 0 }
 
-    /// The state last taken for a listener that leaves: the end, if its activity has ended with the session;
-    /// `nil` if nothing was taken.
+    /// The newest state that was taken for a listener that leaves, or the end if its activity has ended with
+    /// the session; `nil` if none was taken.
     ///
     /// - Parameter joined: the newest state's number when the listener joined.
     func last(for joined: Int64) -> ActivityFeed.Taken? {

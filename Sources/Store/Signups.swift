@@ -33,9 +33,9 @@ package struct Signups {
         for name: String, at now: Timestamp
     ) throws(Failure) -> (token: String, proof: Proof) {
         let nonce = hex(try randomBytes(16))
-        let issued = now.milliseconds
+        let issued = now
         let secret = try secret()
-        let token = "\(issued).\(nonce).\(mac("token", issued, nonce, name, secret))"
+        let token = "\(issued.milliseconds).\(nonce).\(mac("token", issued, nonce, name, secret))"
         return (token, proof(issued, nonce, name, secret))
     }
 
@@ -50,30 +50,34 @@ package struct Signups {
         ).map { String(decoding: Array($0), as: UTF8.self) }
         // A nonce with a blank in it could take a part of the name for its own.
         guard parts.count == 3, parts[1].utf8.count == 32,
-            parts[1].utf8.allSatisfy({ hexValue($0) != nil }), let issued = Int64(parts[0]),
-            String(issued) == parts[0],
-            let secret = try storedSecret(),
-            isEqualInConstantTime(parts[2], mac("token", issued, parts[1], name, secret))
+            parts[1].utf8.allSatisfy({ hexValue($0) != nil }), let milliseconds = Int64(parts[0]),
+            String(milliseconds) == parts[0],
+            let secret = try storedSecret()
         else { return nil }
+        let issued = Timestamp(milliseconds: milliseconds)
+        guard isEqualInConstantTime(parts[2], mac("token", issued, parts[1], name, secret)) else {
+            return nil
+        }
         let proof = proof(issued, parts[1], name, secret)
-        let isFromFuture = issued > (now + .minutes(1)).milliseconds
+        let isFromFuture = issued > now + .minutes(1)
         guard !isFromFuture, now < proof.expires else { return nil }
         return try served(proof, in: document.read()?.content ?? [:]) ? nil : proof
     }
 
-    private func proof(_ issued: Int64, _ nonce: String, _ name: String, _ secret: [UInt8]) -> Proof
+    private func proof(_ issued: Timestamp, _ nonce: String, _ name: String, _ secret: [UInt8])
+        -> Proof
     {
         let code = Self.prefix + firstDigits(20, of: mac("code", issued, nonce, name, secret))
         return Proof(
-            code: code, expires: Timestamp(milliseconds: issued) + Self.life,
+            code: code, expires: issued + Self.life,
             id: firstDigits(32, of: mac("id", issued, nonce, name, secret)))
     }
 
     private func mac(
-        _ use: String, _ issued: Int64, _ nonce: String, _ name: String, _ secret: [UInt8]
+        _ use: String, _ issued: Timestamp, _ nonce: String, _ name: String, _ secret: [UInt8]
     ) -> String {
         // The name comes last: it may contain anything.
-        hex(hmacSHA256(Array("\(use) \(issued) \(nonce) \(name)".utf8), key: secret))
+        hex(hmacSHA256(Array("\(use) \(issued.milliseconds) \(nonce) \(name)".utf8), key: secret))
     }
 
     /// Whether a text shows a code. Every code in it is compared, in constant time.
@@ -188,16 +192,16 @@ package struct Signups {
     ///
     /// - Throws: too many if there were more than allowed.
     package func count(_ limit: Limit) throws(Failure) {
-        let window: Int64 = 600
+        let window = Interval.minutes(10)
         let pause = try systemCalls { () throws(SystemError) in
             try state.count(
-                limit.key, in: "signup.limit", distance: window * 1_000_000 / limit.count,
+                limit.key, in: "signup.limit", distance: window.milliseconds * 1000 / limit.count,
                 burst: window)
         }
-        guard pause == 0 else {
-            throw .refused(
-                .tooMany(seconds: Int(pause)), "too many attempts; try again in \(pause) s")
-        }
+        guard let pause else { return }
+        throw .refused(
+            .tooMany(seconds: Int(pause.seconds)),
+            "too many attempts; try again in \(pause.seconds) s")
     }
 }
 

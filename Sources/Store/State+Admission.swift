@@ -14,8 +14,8 @@ extension State {
     /// Digits in microseconds since 1970, so that a person can read the file.
     private static let width = 20
     private static let saltLength = 32
-    /// A burst may have as many requests as are allowed in this many seconds.
-    static let burst: Int64 = 60
+    /// A burst may have as many requests as are allowed in this time.
+    static let burst = Interval.minutes(1)
 
     /// `CALLER_REQUESTS_PER_MINUTE`; 0 if requests are not counted.
     package func callerRequestsPerMinute() throws(Failure) -> Int {
@@ -65,7 +65,7 @@ extension State {
     package func admitRotation(by user: UserID) throws(Failure) {
         try admit(
             "rotation\u{0}\(user.text)", in: "registrations.limit", distance: 180_000_000,
-            burst: 3600, else: "too many new API keys")
+            burst: .hours(1), else: "too many new API keys")
     }
 
     /// Counts a registration that makes new documents, and refuses it if the user made too many: each of them
@@ -81,7 +81,7 @@ extension State {
         guard perHour > 0, try isNew(registration) else { return }
         try admit(
             user.text, in: "registrations.limit", distance: 3_600_000_000 / Int64(perHour),
-            burst: 3600, else: "too many new devices and Live Activities of this user")
+            burst: .hours(1), else: "too many new devices and Live Activities of this user")
     }
 
     /// Counts something, and refuses it if there was too much. It passes if the file cannot be used.
@@ -89,16 +89,15 @@ extension State {
     /// - Parameters: as for ``count(_:in:distance:burst:)``.
     private func admit(
         _ name: String, in file: String = "requests.limit", distance: Int64,
-        burst: Int64 = State.burst, else sentence: StaticString
+        burst: Interval = State.burst, else sentence: StaticString
     ) throws(Failure) {
-        var pause: Int64 = 0
+        var pause: Interval?
         do throws(SystemError) {
             pause = try count(name, in: file, distance: distance, burst: burst)
         } catch { UnusableFiles.record("\(folder)/\(file)", error.errno.name) }
-        guard pause == 0 else {
-            throw .refused(
-                .tooMany(seconds: Int(pause)), "\(sentence); try again in \(pause) s")
-        }
+        guard let pause else { return }
+        throw .refused(
+            .tooMany(seconds: Int(pause.seconds)), "\(sentence); try again in \(pause.seconds) s")
     }
 
     private func isNew(_ registration: Registration) throws(Failure) -> Bool {
@@ -117,21 +116,21 @@ extension State {
     ///   - name: whose requests are counted together.
     ///   - file: where.
     ///   - distance: microseconds between two requests at the allowed pace.
-    ///   - burst: as many requests as are allowed in this many seconds may come at once.
-    /// - Returns: 0, or the number of seconds after which the next request is allowed.
+    ///   - burst: as many requests as are allowed in this time may come at once.
+    /// - Returns: `nil`, or in how many whole seconds the next request is allowed.
     func count(
         _ name: String, in file: String = "requests.limit", distance: Int64,
-        burst: Int64 = State.burst
-    ) throws(SystemError) -> Int64 {
+        burst: Interval = State.burst
+    ) throws(SystemError) -> Interval? {
         let file = try FileDescriptor.open("\(folder)/\(file)", .update)
-        guard try file.lock(patience: .milliseconds(500)) else { return 0 }
+        guard try file.lock(patience: .milliseconds(500)) else { return nil }
         defer { file.unlock() }
-        guard let salt = try salt(in: file) else { return 0 }
+        guard let salt = try salt(in: file) else { return nil }
         let digest = SHA256.hash(salt + Array(name.utf8))
         // The system's clock even if `TURNSTONE_NOW` stops ours, because real requests are counted.
         let present = Timestamp.systemNow.milliseconds.saturatingMultiply(1000)
-        let limit = burst * 1_000_000
-        var pause = Int64.max
+        let limit = burst.milliseconds * 1000
+        var pause = Interval.seconds(.max)
         for part in 0..<2 {
             let number = digest[(part * 3)..<(part * 3 + 3)].reduce(0) { $0 << 8 | Int($1) }
             let place = number % Self.slots * Self.width
@@ -140,14 +139,14 @@ extension State {
             // A value beyond a full place means that the clock was set back.
             if over - present > limit + distance { over = present }
             let wait = over - present + distance - limit
-            pause = min(pause, wait > 0 ? (wait + 999_999) / 1_000_000 : 0)
+            pause = min(pause, .seconds(wait > 0 ? (wait + 999_999) / 1_000_000 : 0))
             guard wait <= 0 else { continue }
             let digits = Array(String(over + distance).utf8)
             try file.write(
                 [UInt8](repeating: UInt8(ascii: "0"), count: Self.width - digits.count) + digits,
                 at: place)
         }
-        return pause
+        return pause > .seconds(0) ? pause : nil
     }
 
     /// 32 hex digits after the places, made by the first process that counts; `nil` if there are no random

@@ -83,9 +83,9 @@ extension State {
 
     // MARK: Refusals
 
-    /// A service that refused pushes to many users and accepted none of theirs. The settings are probably
-    /// wrong.
-    package struct Refusals: Equatable {
+    /// Refusals by a service that refused pushes to many users and accepted none of theirs. The settings are
+    /// probably wrong.
+    package struct ServiceRefusals: Equatable {
         package let service: String
         /// The push service's reason, such as `DeviceTokenNotForTopic`.
         package let reason: String
@@ -108,17 +108,17 @@ extension State {
         package static let alarmThreshold = 3
     }
 
-    package func refusals() throws(Failure) -> [Refusals] {
+    package func refusals() throws(Failure) -> [ServiceRefusals] {
         try stops.read().map { refusals(in: $0.content) } ?? []
     }
 
-    private func refusals(in content: JSONObject) -> [Refusals] {
+    private func refusals(in content: JSONObject) -> [ServiceRefusals] {
         let services = content["refusing"]?.object?.members ?? []
         return services.compactMap { service in
             guard let members = service.value.object, let reason = members["reason"]?.string,
                 let since = members["since"]?.timestamp
             else { return nil }
-            return Refusals(
+            return ServiceRefusals(
                 service: service.name, reason: reason, since: since,
                 settings: members["settings"]?.string ?? "",
                 names: members["users"]?.texts ?? [])
@@ -126,12 +126,14 @@ extension State {
     }
 
     /// The pushes that a service refused under these settings.
-    package func refusals(by service: String, under settings: String) throws(Failure) -> Refusals? {
+    package func refusals(by service: String, under settings: String) throws(Failure)
+        -> ServiceRefusals?
+    {
         try refusals().first { $0.service == service && $0.settings == settings }
     }
 
     /// Changes the refusals under the document's lock: a drainer may record some while a user is erased.
-    private func changeRefusals(_ change: (inout [Refusals]) -> Void) throws(Failure) {
+    private func changeRefusals(_ change: (inout [ServiceRefusals]) -> Void) throws(Failure) {
         try stops.update { document in
             var list = refusals(in: document.content)
             change(&list)
@@ -150,8 +152,9 @@ extension State {
         let added = users.map { digest(of: $0) }
         try changeRefusals { list in
             let known = list.first { $0.service == service && $0.settings == settings }
-            let names = Set((known?.names ?? []) + added).sorted().prefix(Refusals.maximumUsers)
-            let refusals = Refusals(
+            let names = Set((known?.names ?? []) + added).sorted().prefix(
+                ServiceRefusals.maximumUsers)
+            let refusals = ServiceRefusals(
                 service: service, reason: reason, since: known?.since ?? now, settings: settings,
                 names: Array(names))
             // In its place: a document that stays the same is not written again.

@@ -41,7 +41,10 @@ extension State {
             }
         } catch {
             // An unreadable document is erased with the other files.
-            guard error.cause == "corrupt" || error.isFileSpecific && error.cause != "newer" else {
+            guard
+                error.cause == FailureCause.corrupt
+                    || error.isFileSpecific && error.cause != FailureCause.newer
+            else {
                 throw error
             }
             return []
@@ -252,7 +255,7 @@ extension State {
                     do throws(Failure) {
                         try body(String(decoding: name.utf8.dropLast(5), as: UTF8.self))
                     } catch {
-                        if error.cause == "corrupt" {
+                        if error.cause == FailureCause.corrupt {
                             isDamaged = true
                         } else {
                             guard error.isFileSpecific else { throw error }

@@ -149,8 +149,9 @@ extension State {
         do throws(SystemError) {
             let file = try FileDescriptor.open(path, isLock ? .overwrite : .read)
             switch reason {
-            case "corrupt", "newer": return !isDocument(try file.readToEnd(limit: Files.longest))
-            case Errno.inputOutput.name, Errno.tooLarge.name, "faulty":
+            case FailureCause.corrupt, FailureCause.newer:
+                return !isDocument(try file.readToEnd(limit: Files.longest))
+            case Errno.inputOutput.name, Errno.tooLarge.name, FailureCause.faulty:
                 _ = try file.readToEnd(limit: Files.longest)
                 return false
             default: return false

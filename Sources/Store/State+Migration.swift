@@ -4,7 +4,7 @@ import Turnstone
 import Unix
 
 // Version 1 had one queue, `spool/`, and receipts without a service's name. Since version 2, each push
-// service has a queue of its own. The queue of version 1 is that of APNs.
+// service has a queue of its own, and version 1's queue has become that of APNs.
 
 extension State {
     /// Brings the folder to this program's version.
@@ -95,7 +95,7 @@ extension State {
             throw Failure(
                 .later(seconds: 5),
                 "unable to move the queue of an earlier version: its deliver still runs; end it",
-                cause: "busy")
+                cause: FailureCause.busy)
         }
         return file
     }

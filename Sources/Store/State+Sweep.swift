@@ -103,7 +103,7 @@ extension State {
                     if !isThere { Files.remove("\(path).lock") }
                 }
             } catch {
-                guard error.isFileSpecific || error.cause == "busy" else { throw error }
+                guard error.isFileSpecific || error.cause == FailureCause.busy else { throw error }
             }
         }
     }

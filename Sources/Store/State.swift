@@ -50,7 +50,7 @@ package struct State {
             throw Failure(
                 .broken,
                 "unable to use \(folder): its version \(stated) is newer than this program's \(Self.version); install a newer Turnstone",
-                cause: "newer")
+                cause: FailureCause.newer)
         }
     }
 
@@ -65,7 +65,7 @@ package struct State {
             throw Failure(
                 .broken,
                 "unable to read \(path): not a JSON object with a version; restore it from a backup",
-                cause: "corrupt")
+                cause: FailureCause.corrupt)
         }
         return stated
     }
@@ -118,7 +118,7 @@ package struct State {
     package var activities: Shelf<String, Holders> { Shelf(folder: "\(folder)/activities") }
     package var sessions: Shelf<String, Holders> { Shelf(folder: "\(folder)/sessions") }
     /// Transfers of devices that have begun, by the names of the tokens' documents, whose locks guard them.
-    var transfers: Shelf<DocumentName, Transfer> { Shelf(folder: "\(folder)/transfers") }
+    var transfers: Shelf<DocumentName, DeviceTransfer> { Shelf(folder: "\(folder)/transfers") }
     package var channels: Shelf<ChannelID, Channel> { Shelf(folder: "\(folder)/channels") }
     package var keyDocuments: Shelf<DocumentName, Key> { Shelf(folder: "\(folder)/keys") }
     package var looks: Shelf<PlayerID, Look> {

@@ -98,7 +98,8 @@ extension WatchMark {
         Self.isDelayed(until: notBefore, after: failures, isKnown: isKnown, at: now)
     }
 
-    /// A moment further away than the player's failures allow comes from a clock that was ahead.
+    /// Whether the player is put off. A moment beyond the longest pause after these failures was written
+    /// while the clock was ahead, and does not count.
     static func isDelayed(
         until moment: Timestamp, after failures: Int64, isKnown: Bool, at now: Timestamp
     ) -> Bool {

@@ -45,7 +45,7 @@ package struct WatchMarks {
         guard try systemCalls(file.lock(patience: .seconds(2))) else {
             throw Failure(
                 .later(seconds: 2), "unable to lock \(path(of: player)): busy for 2 s",
-                cause: "busy")
+                cause: FailureCause.busy)
         }
         defer { file.unlock() }
         let bytes = try systemCalls(file.read(upTo: WatchMark.size + 1, at: 0))
@@ -61,8 +61,8 @@ package struct WatchMarks {
         return result
     }
 
-    /// Makes sure that the player is looked at, in the next cycle even if looks have failed. Durable when this
-    /// returns. The caller holds the lock of the user's document.
+    /// Lets the next cycle look at the player, even if earlier looks have failed. Durable when this returns.
+    /// The caller holds the lock of the user's document.
     ///
     /// - Parameter isNew: whether the player had no device: then what was judged before does not count.
     func renew(_ player: PlayerID, isNew: Bool) throws(Failure) {

@@ -26,7 +26,7 @@ package struct Findings {
     package func take(
         _ found: ActiveGames, entityTag: String?, of player: PlayerID, isWatched: Bool = true,
         began: Timestamp, wasKnown: Bool = true
-    ) throws(Failure) -> TurnNotifier.Report? {
+    ) throws(Failure) -> TurnNotifier.LookResult? {
         guard isWatched else {
             try store(found, of: player, began: began, wasKnown: wasKnown)
             return try notify(player, of: found, began: began)
@@ -49,10 +49,10 @@ package struct Findings {
             try recordLook()
             return nil
         }
-        let report = try notify(player, of: found, began: began)
-        guard !report.isOutdated else { return report }
+        let result = try notify(player, of: found, began: began)
+        guard !result.isOutdated else { return result }
         try recordLook()
-        return report
+        return result
     }
 
     /// Stores a look, unless the player was erased while OGS was asked. An erasure removes the look once the
@@ -71,7 +71,7 @@ package struct Findings {
     @discardableResult
     package func takeUnchanged(
         of player: PlayerID, began: Timestamp
-    ) throws(Failure) -> TurnNotifier.Report? {
+    ) throws(Failure) -> TurnNotifier.LookResult? {
         guard let mark = try state.watch.read(player) else { return nil }
         if mark.judged != self.mark(mark.found), let look = try look(of: player) {
             return try take(look.found, entityTag: mark.tag, of: player, began: began)
@@ -107,7 +107,7 @@ package struct Findings {
     /// Judges known games, and queues a notice if there is anything new, as after any look.
     package func notify(
         _ player: PlayerID, of found: ActiveGames, began: Timestamp
-    ) throws(Failure) -> TurnNotifier.Report {
+    ) throws(Failure) -> TurnNotifier.LookResult {
         try notifier.notify(player, of: found) { () throws(Failure) in
             guard let mark = try state.watch.read(player) else { return false }
             // A look takes at most two minutes. A larger difference means that the clock was set back.

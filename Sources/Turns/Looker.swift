@@ -24,7 +24,7 @@ package struct Looker {
     /// The known facts about a player's games.
     package struct Found {
         package let look: Look
-        package let report: TurnNotifier.Report
+        package let result: TurnNotifier.LookResult
     }
 
     /// Looks at a player.
@@ -58,7 +58,7 @@ package struct Looker {
             return nil
         }
         return Found(
-            look: look, report: try findings.notify(player, of: look.found, began: look.at))
+            look: look, result: try findings.notify(player, of: look.found, began: look.at))
     }
 
     /// - Returns: whether the player is this request's to ask about. One without a mark is.
@@ -114,19 +114,19 @@ package struct Looker {
         switch outcome {
         case .games(let found, let tag):
             if try state.backOff()?.isActive(at: now) == false { try state.setBackOff(nil) }
-            let report = try findings.take(
+            let result = try findings.take(
                 found, entityTag: tag, of: player, isWatched: isWatched, began: now,
                 wasKnown: wasKnown)
             let look = Look(found.withBoards(), at: now)
-            if let report { return Found(look: look, report: report) }
+            if let result { return Found(look: look, result: result) }
             return Found(
                 look: look,
-                report: try findings.notify(player, of: found, began: now))
+                result: try findings.notify(player, of: found, began: now))
         case .unchanged:
             guard isWatched, let look = try findings.look(of: player) else { throw noAnswer(nil) }
             try findings.takeUnchanged(of: player, began: now)
-            let report = try findings.notify(player, of: look.found, began: now)
-            return Found(look: Look(look.found, at: now), report: report)
+            let result = try findings.notify(player, of: look.found, began: now)
+            return Found(look: Look(look.found, at: now), result: result)
         case .unknownPlayer:
             let now = now
             let until = try state.watch.update(player) { mark in
@@ -167,7 +167,7 @@ package struct Looker {
         Failure(
             .later(seconds: 30),
             "unable to look at the player's games: "
-                + (reason ?? "no answer within \(Self.patience.milliseconds / 1000) s"),
+                + (reason ?? "no answer within \(Self.patience.seconds) s"),
             cause: "OGS")
     }
 }

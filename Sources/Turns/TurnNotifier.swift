@@ -27,7 +27,7 @@ package struct TurnNotifier {
     }
 
     /// The result of judging a look.
-    package struct Report {
+    package struct LookResult {
         package let judgement: TurnRule.Judgement
         /// The notice that was queued.
         package var notice: String?
@@ -58,7 +58,7 @@ package struct TurnNotifier {
         _ player: PlayerID, of found: ActiveGames,
         unless isOutdated: () throws(Failure) -> Bool, unwatch: () throws(Failure) -> Void,
         settled: () throws(Failure) -> Void
-    ) throws(Failure) -> Report {
+    ) throws(Failure) -> LookResult {
         try state.users[player].update { (user) throws(Failure) in
             try adopt(&user, player)
             try forgetLost(&user, player)
@@ -66,33 +66,35 @@ package struct TurnNotifier {
             let judgement = judged.judge(found, of: player, includingLive: settings.includingLive)
             guard user.isWatched(with: state.services) else {
                 try unwatch()
-                return Report(judgement: judgement, isWatched: false)
+                return LookResult(judgement: judgement, isWatched: false)
             }
-            guard try !isOutdated() else { return Report(judgement: judgement, isOutdated: true) }
-            var report = Report(judgement: judgement)
+            guard try !isOutdated() else {
+                return LookResult(judgement: judgement, isOutdated: true)
+            }
+            var result = LookResult(judgement: judgement)
             user = judged
             switch user.preferences.passage(Preferences.turn, at: now, WallClock.minute) {
-            case .free: report.isHeld = user.silence?.holds(at: now) ?? false
-            case .held: report.isHeld = true
+            case .free: result.isHeld = user.silence?.holds(at: now) ?? false
+            case .held: result.isHeld = true
             case .closed:
                 // These turns are not sent later either.
                 user.ledger.mark(judgement.new, notice: 0)
-                report.isBadgeCorrected = try correctBadge(&user, player, notified: 0)
-                report.isHeld = needsCorrection(user, notified: 0) && !report.isBadgeCorrected
-                if !report.isHeld { try settled() }
-                return report
+                result.isBadgeCorrected = try correctBadge(&user, player, notified: 0)
+                result.isHeld = needsCorrection(user, notified: 0) && !result.isBadgeCorrected
+                if !result.isHeld { try settled() }
+                return result
             }
             let known = Int64(judgement.old.count { user.ledger[$0.id]?.isNotified == true })
-            if !judgement.new.isEmpty, !report.isHeld {
-                report.notice = try queue(judgement, &user, player)
+            if !judgement.new.isEmpty, !result.isHeld {
+                result.notice = try queue(judgement, &user, player)
             } else {
-                report.isBadgeCorrected = try correctBadge(&user, player, notified: known)
+                result.isBadgeCorrected = try correctBadge(&user, player, notified: known)
             }
             if judgement.new.isEmpty {
-                report.isHeld = needsCorrection(user, notified: known) && !report.isBadgeCorrected
+                result.isHeld = needsCorrection(user, notified: known) && !result.isBadgeCorrected
             }
-            if !report.isHeld { try settled() }
-            return report
+            if !result.isHeld { try settled() }
+            return result
         }
     }
 

@@ -6,13 +6,13 @@ package struct ActiveGames: Equatable, Sendable {
     package var skipped: Int
 
     /// The answer that they were read from.
-    package var answer = Answer()
+    package var answer = RawAnswer()
 
     /// The bytes of an answer, which are no part of what was found: all are equal.
-    package struct Answer: Equatable, Sendable {
+    package struct RawAnswer: Equatable, Sendable {
         package var bytes: [UInt8] = []
 
-        package static func == (left: Answer, right: Answer) -> Bool { true }
+        package static func == (left: RawAnswer, right: RawAnswer) -> Bool { true }
     }
 
     package init(games: [Game] = [], skipped: Int = 0) {

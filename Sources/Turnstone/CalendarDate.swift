@@ -9,7 +9,7 @@ package struct CalendarDate: Equatable, Sendable {
     package let millisecond: Int
 
     package init(_ moment: Timestamp) {
-        var seconds = moment.milliseconds / 1000
+        var seconds = moment.seconds
         if moment.milliseconds % 1000 < 0 { seconds -= 1 }
         millisecond = Int(((moment.milliseconds % 1000) + 1000) % 1000)
         var days = seconds / 86_400

@@ -31,7 +31,7 @@ package enum DelayedOption: Equatable, Sendable {
     private func next(
         _ minute: Int, from start: Timestamp, _ shown: (Timestamp) -> Int
     ) -> Timestamp {
-        let first = Timestamp(milliseconds: start.milliseconds / 60_000 * 60_000)
+        let first = start.floor(to: .minutes(1))
         let current = shown(first)
         guard current != minute else { return start }
         let likely = first + .minutes(Int64((minute - current + 1440) % 1440))

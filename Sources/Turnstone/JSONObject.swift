@@ -4,8 +4,8 @@ package struct JSONObject: Equatable, Sendable {
         package let name: String
         package var value: JSONValue
 
-        /// Whether it has this name, by its bytes: Swift takes an é for an e with an accent, JSON does not
-        /// (RFC 8259 section 8.3).
+        /// Whether it has this name, compared by bytes: Swift takes an é for an e with an accent, JSON does
+        /// not (RFC 8259 section 8.3).
         fileprivate func isNamed(_ name: String) -> Bool {
             self.name == name && self.name.utf8.elementsEqual(name.utf8)
         }

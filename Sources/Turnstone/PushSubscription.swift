@@ -2,7 +2,7 @@
 package struct PushSubscription: Equatable, Sendable {
     package let endpoint: PushEndpoint
     /// `p256dh`: the browser's public key, an uncompressed point of P-256 (65 bytes, the first one 4).
-    /// Whether it is on the curve shows when a message is encrypted.
+    /// Only encryption checks whether it is on the curve.
     package let publicKey: [UInt8]
     /// `auth`: the secret that the browser shares with us (16 bytes, RFC 8291 section 3.2).
     package let secret: [UInt8]

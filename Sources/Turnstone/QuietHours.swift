@@ -25,7 +25,7 @@ package struct QuietHours: Equatable, Sendable {
     /// time.
     package func end(at now: Timestamp, _ clock: Clock) -> Timestamp? {
         guard let minute = clock(now, zone), isQuiet(minute) else { return nil }
-        let start = Timestamp(milliseconds: now.milliseconds / 60_000 * 60_000)
+        let start = now.floor(to: .minutes(1))
         var moment = start
         // A change of the clock may skip the only free minute of one day, but not of three. Moments saturate:
         // at the end of time there is no later one.

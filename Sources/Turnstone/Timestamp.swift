@@ -20,6 +20,11 @@ package struct Timestamp: Comparable, Hashable, Sendable {
     /// Whole seconds since 1970, as in APNs and JSON Web Tokens.
     package var seconds: Int64 { milliseconds / 1000 }
 
+    /// The latest multiple of a length since 1970, such as the beginning of an hour or of a day.
+    package func floor(to length: Interval) -> Timestamp {
+        Timestamp(milliseconds: milliseconds / length.milliseconds * length.milliseconds)
+    }
+
     package static func < (left: Timestamp, right: Timestamp) -> Bool {
         left.milliseconds < right.milliseconds
     }

@@ -17,7 +17,7 @@ extension Instant {
 package func sleep(for pause: Interval) {
     guard pause > .seconds(0) else { return }
     var time = timespec(
-        tv_sec: Int(pause.milliseconds / 1000),
+        tv_sec: Int(pause.seconds),
         tv_nsec: Int(pause.milliseconds % 1000) * 1_000_000)
     nanosleep(&time, nil)
 }

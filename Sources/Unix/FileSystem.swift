@@ -71,7 +71,7 @@ package struct FileSystem: Equatable, Sendable {
 package struct Mount: Equatable, Sendable {
     /// The kind's name, such as `fuse.juicefs` or `nfs4`.
     package let kind: String
-    /// Its mount options, sorted, without those that differ between machines that mount the same.
+    /// Its mount options, sorted, without those that differ between machines with the same mount.
     package let options: [String]
 
     package init(kind: String, options: [String]) {

@@ -14,7 +14,7 @@ final class OriginState {
     }
 
     /// Why a message cannot be sent now, and how long it should wait on disk.
-    struct Obstacle: Equatable {
+    struct Postponement: Equatable {
         let reason: String
         let pause: Interval
     }
@@ -53,11 +53,11 @@ final class OriginState {
 
     /// The most messages that wait here or are in flight.
     static let capacity = 300
-    /// Answers to so many users in a row concern all messages.
+    /// From this many users in a row on, the same answer is taken to concern all messages.
     static let severalUsers = 3
-    /// The same for refusals of a token by whose settings messages were accepted, as for `CleanUp`.
+    /// The same for refusals of our token if messages were accepted with its settings, as in `CleanUp`.
     static let manyUsers = 20
-    /// Once so many recipients get no answer and nobody else does, nothing more is sent.
+    /// Nothing more is sent once this many recipients get no answer and no other recipient does.
     static let mostSilent = 8
 
     /// - Parameter isVouchedFor: whether an earlier run's message was accepted under these settings.
@@ -106,7 +106,7 @@ final class OriginState {
 
     func isPaused(at now: Instant) -> Bool { now < pausedUntil }
 
-    /// Whether answers come, or nothing is in flight.
+    /// Whether the push service answers, or has nothing to answer.
     private func isAnswering(at now: Instant) -> Bool {
         inFlight == 0 || now - lastProgress <= RecipientState.patience
     }
@@ -121,7 +121,7 @@ final class OriginState {
         return silent
     }
 
-    /// Whether its messages wait for it, and not for room here.
+    /// Whether its messages wait because the push service is paused or silent, rather than for room here.
     func isStalled(at now: Instant) -> Bool {
         if isPaused(at: now) { return true }
         guard !isAnswering(at: now) else { return false }
@@ -129,30 +129,32 @@ final class OriginState {
     }
 
     /// Why a message should not wait here, where it would take the place of others; `nil` if it may.
-    func obstacle(to request: WebPushRequest, at now: Instant) -> Obstacle? {
-        if let obstacle = obstacle(at: now, isFull: backlog >= Self.capacity) { return obstacle }
-        return obstacle(to: request.recipient, request.subscription.endpoint, at: now)
+    func postponement(to request: WebPushRequest, at now: Instant) -> Postponement? {
+        if let postponement = postponement(at: now, isFull: backlog >= Self.capacity) {
+            return postponement
+        }
+        return postponement(to: request.recipient, request.subscription.endpoint, at: now)
     }
 
-    private func obstacle(at now: Instant, isFull: Bool = false) -> Obstacle? {
-        if isPaused(at: now) { return Obstacle(reason: pauseReason, pause: pausedUntil - now) }
+    private func postponement(at now: Instant, isFull: Bool = false) -> Postponement? {
+        if isPaused(at: now) { return Postponement(reason: pauseReason, pause: pausedUntil - now) }
         guard isStalled(at: now) else { return nil }
         guard isFull || silence(at: now).recipients >= Self.mostSilent else { return nil }
-        return Obstacle(reason: WebPushVerdict.slow, pause: pause(since: lastProgress, now))
+        return Postponement(reason: WebPushVerdict.slow, pause: pause(since: lastProgress, now))
     }
 
-    private func obstacle(
+    private func postponement(
         to recipient: PushRecipient, _ endpoint: PushEndpoint, at now: Instant
-    ) -> Obstacle? {
+    ) -> Postponement? {
         if let end = pausedBrowsers[endpoint.text], now < end {
-            return Obstacle(reason: WebPushVerdict.pausedBrowser, pause: end - now)
+            return Postponement(reason: WebPushVerdict.pausedBrowser, pause: end - now)
         }
         guard let state = recipients[recipient], state.isSilent(at: now) else { return nil }
-        return Obstacle(
+        return Postponement(
             reason: WebPushVerdict.unanswered, pause: pause(since: state.lastProgress, now))
     }
 
-    /// The longer it has been silent, the longer.
+    /// A pause as long as the silence so far, from a second to a minute.
     private func pause(since last: Instant, _ now: Instant) -> Interval {
         min(max(now - last, .seconds(1)), .minutes(1))
     }
@@ -174,16 +176,18 @@ final class OriginState {
     func removeAll() -> [Item] { waiting.removeAll() }
 
     /// Removes the messages that should not wait here.
-    func removeObstructed(at now: Instant) -> [(item: Item, obstacle: Obstacle)] {
-        if let obstacle = obstacle(at: now) { return waiting.removeAll().map { ($0, obstacle) } }
+    func removePostponed(at now: Instant) -> [(item: Item, postponement: Postponement)] {
+        if let postponement = postponement(at: now) {
+            return waiting.removeAll().map { ($0, postponement) }
+        }
         guard !pausedBrowsers.isEmpty || silence(at: now).recipients > 0 else { return [] }
-        var removed: [(Item, Obstacle)] = []
+        var removed: [(Item, Postponement)] = []
         for item in waiting.removeAll() {
             let request = item.request
-            if let obstacle = obstacle(
+            if let postponement = postponement(
                 to: request.recipient, request.subscription.endpoint, at: now)
             {
-                removed.append((item, obstacle))
+                removed.append((item, postponement))
             } else {
                 waiting.append(item)
             }
@@ -217,7 +221,7 @@ final class OriginState {
         recipients[recipient] = state.isOver ? nil : state
     }
 
-    /// Users may make up any number of endpoints.
+    /// Bounds the memory: users may make up any number of endpoints.
     private func forgetSome() {
         guard recipients.count >= 500 else { return }
         recipients = recipients.filter { $0.value.inFlight > 0 }
@@ -257,8 +261,8 @@ final class OriginState {
         pausedUntil = min(pausedUntil, now)
     }
 
-    /// One user's messages may be too many, or one server of the push service may be ill. Complaints to
-    /// several users in a row concern all messages. What one of them was asked for does not.
+    /// Counts a complaint of the push service, and pauses the origin once several users in a row got one. A
+    /// single user may send too much, or meet one server that is out of order.
     private func complain(_ interval: Interval, _ recipient: PushRecipient, _ now: Instant) {
         guard !isPaused(at: now) else { return }
         complaints[recipient.user] = interval

@@ -1,7 +1,7 @@
 import Turnstone
 
-/// Whose browser a message is for. A push service's answers and silence are counted by users: one user may
-/// register any number of browsers, at any path of a push service.
+/// The owner of the browser that a message is for. A push service's answers and silence are counted by user,
+/// because one user may register any number of browsers, at any path of a push service.
 package enum PushRecipient: Hashable, Sendable {
     case user(UserID)
     /// The endpoint of a browser whose user is not known.

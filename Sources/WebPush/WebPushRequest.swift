@@ -26,6 +26,6 @@ package struct WebPushRequest: Sendable {
     /// The value of `TTL`: how many seconds the push service keeps it; 0 to try once (RFC 8030 section 5.2).
     func ttl(at now: Timestamp) -> Int64 {
         guard message.isKept else { return 0 }
-        return min(max(0, (expires - now).milliseconds / 1000), Self.longestTTL)
+        return min(max(0, (expires - now).seconds), Self.longestTTL)
     }
 }

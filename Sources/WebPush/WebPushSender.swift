@@ -108,8 +108,8 @@ package final class WebPushSender: PushSender {
             return settle(push, WebPushVerdict(reason: reason, .originPaused(.minutes(1))))
         }
         let origin = state(of: endpoint)
-        if let obstacle = origin.obstacle(to: request, at: .now) {
-            return settle(push, WebPushVerdict(obstacle))
+        if let postponement = origin.postponement(to: request, at: .now) {
+            return settle(push, WebPushVerdict(postponement))
         }
         origin.append(OriginState.Item(request: request, push: push))
     }
@@ -169,8 +169,8 @@ package final class WebPushSender: PushSender {
         var failure: Failure?
         for origin in origins.values where !origin.waiting.isEmpty {
             do throws(Failure) { try send(to: origin) } catch { failure = error }
-            for (item, obstacle) in origin.removeObstructed(at: .now) {
-                settle(item.push, WebPushVerdict(obstacle))
+            for (item, postponement) in origin.removePostponed(at: .now) {
+                settle(item.push, WebPushVerdict(postponement))
             }
         }
         return failure
@@ -249,7 +249,7 @@ package final class WebPushSender: PushSender {
         }
         origin.deny(
             verdict.reason ?? "", to: transfer.item.request.recipient, pause: pause, at: now)
-        // Otherwise it may be the subscription's fault.
+        // Unless the whole origin is paused, the subscription may be at fault.
         let outcome: WebPushOutcome =
             origin.isPaused(at: now)
             ? .originPaused(origin.pausedUntil - now) : .later(pause: .minutes(1))

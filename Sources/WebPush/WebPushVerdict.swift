@@ -11,7 +11,7 @@ package struct WebPushVerdict: Equatable, Sendable {
 
     /// The reason of a message that was not sent because earlier ones still wait for their answers.
     package static let slow = "the push service is slow"
-    /// The same if only those to the same user do.
+    /// The same if only the earlier ones to the same user still wait.
     package static let unanswered = "earlier messages to the user got no answer"
     /// The reason of a message that was not sent because the push service asked for a pause for its browser.
     package static let pausedBrowser = "the push service asked for a pause for this browser"
@@ -22,8 +22,8 @@ package struct WebPushVerdict: Equatable, Sendable {
         status == nil && ![Self.slow, Self.unanswered, Self.pausedBrowser].contains(reason)
     }
 
-    init(_ obstacle: OriginState.Obstacle) {
-        self.init(reason: obstacle.reason, .originPaused(obstacle.pause))
+    init(_ postponement: OriginState.Postponement) {
+        self.init(reason: postponement.reason, .originPaused(postponement.pause))
     }
 
     init(status: Int? = nil, reason: String?, _ outcome: WebPushOutcome) {
@@ -47,7 +47,7 @@ extension WebPushVerdict {
             outcome = .accepted
             return
         }
-        let answer = Answer(body)
+        let answer = ErrorBody(body)
         reason = answer.reason ?? "HTTP \(status)"
         outcome =
             switch status {
@@ -65,7 +65,7 @@ extension WebPushVerdict {
     }
 
     /// The part of an answer's body that says what is wrong.
-    private struct Answer {
+    private struct ErrorBody {
         var reason: String?
         /// Whether the subscription was made with another VAPID key than ours.
         var isOfAnotherKey = false

@@ -49,7 +49,7 @@ extension State {
             throw Failure(
                 .broken,
                 "unable to read \(path): private_key is not a P-256 key; restore the file from a backup",
-                cause: "corrupt", file: path)
+                cause: FailureCause.corrupt, file: path)
         }
     }
 }

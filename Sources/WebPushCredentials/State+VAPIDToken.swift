@@ -44,8 +44,8 @@ extension State {
         }
     }
 
-    /// Removes tokens that are over if there are many. Users can make up hosts of push services, and each
-    /// leaves a file.
+    /// Removes expired tokens if there are many: each host of a push service has a file, and users can make
+    /// up hosts.
     ///
     /// - Returns: whether another push service's token may be stored.
     private func makeRoomForVAPIDToken(at now: Timestamp) throws(Failure) -> Bool {

@@ -57,7 +57,7 @@ extension HeldTests {
         try world.change("1") { badge = $0.badge }
         #expect(badge == Int64(count))
         #expect(isEmpty(world))
-        // Those that have ended are forgotten once there are many.
+        // The document forgets ended messages once it has many.
         for _ in 0..<count {
             _ = try world.sent(["users": ["1"], "title": "B", "badge": "+1"])
             try world.run("deliver")

@@ -6,7 +6,7 @@ import Turnstone
 
 /// Requests that `front` passes on. The tables of malformed requests go through it as well.
 @Suite struct FrontTests {
-    /// The programs that answer requests: not the scheduled ones, nor the operator's.
+    /// The programs that answer requests. Scheduled programs and the operator's tools do not.
     private static let answered = FixtureName.all.filter {
         !(Endpoint.scheduled + ["front", "storage-test"]).contains($0.program)
             // Behind front, this is the page's path.

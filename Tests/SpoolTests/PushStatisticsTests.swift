@@ -35,7 +35,7 @@ import Unix
         for _ in 0..<2 {
             let counts = sum(try count())
             #expect(counts[.accepted] == 1 && counts.retries == 1)
-            #expect(counts.delays.bound(of: 50) == 3_600_000)
+            #expect(counts.delays.bound(of: 50) == .hours(1))
             #expect(counts.reasons.map { $0.reason } == ["Busy"])
         }
         // Half a line is being written.

@@ -286,6 +286,6 @@ import Unix
         let failure = #expect(throws: Failure.self) {
             try SpoolFile.open("\(scratch.folder.path)/\(name)")
         }
-        #expect(failure?.cause == Damage.corrupt)
+        #expect(failure?.cause == FailureCause.corrupt)
     }
 }

@@ -352,7 +352,7 @@ import Unix
         #expect(try due(at: time + .seconds(31)).sorted() == [7, 9])
         #expect(try due(at: time + .seconds(61)).sorted() == [7, 8, 9])
         #expect(!scratch.files.contains(scratch.watchFile(10)))
-        // What an old program that was still running has made again.
+        // An old program was still running, and has written the old index again.
         try scratch.folder.write(Self.header, to: "players.index")
         #expect(try due(at: time + .seconds(91)).sorted() == [7, 8, 9])
         #expect(try mark(7).found == 42)

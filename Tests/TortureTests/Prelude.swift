@@ -19,8 +19,8 @@ enum Prelude {
     case otherQueues
     /// The same, and the push service was too busy for each second push.
     case otherQueuesBegun
-    /// A program was killed that had accepted a message to all in three queues, before its parts had their
-    /// names.
+    /// A program was killed after it had accepted a message to all users, whose three queues each have a part
+    /// of it, and before it had renamed these parts.
     case unfinishedParts
 
     func play(_ trial: Trial) throws {

@@ -78,15 +78,16 @@ import Turnstone
             try answer(.later(pause: .seconds(30)), to: nil, browser: number)
         }
         #expect(!origin.isPaused(at: start))
-        #expect(try origin.obstacle(to: request(to: "quiet"), at: start) == nil)
+        #expect(try origin.postponement(to: request(to: "quiet"), at: start) == nil)
         // Only the browser waits for which the push service asked for it.
-        #expect(try origin.obstacle(to: request(to: "noisy", browser: 100), at: start) == nil)
+        #expect(try origin.postponement(to: request(to: "noisy", browser: 100), at: start) == nil)
         #expect(
-            try origin.obstacle(to: request(to: "noisy", browser: 7), at: start)
-                == OriginState.Obstacle(
+            try origin.postponement(to: request(to: "noisy", browser: 7), at: start)
+                == OriginState.Postponement(
                     reason: WebPushVerdict.pausedBrowser, pause: .hours(1)))
         #expect(
-            try origin.obstacle(to: request(to: "noisy", browser: 7), at: start + .hours(1)) == nil)
+            try origin.postponement(to: request(to: "noisy", browser: 7), at: start + .hours(1))
+                == nil)
     }
 
     @Test func threeUsersComplaintsInARowAreAPause() throws {
@@ -97,7 +98,7 @@ import Turnstone
         try answer(.later(pause: .seconds(10)), to: "b")
         #expect(!origin.isPaused(at: start))
         try answer(.laterAsAsked(pause: .hours(1)), to: "noisy")
-        // What one of them was asked for does not count.
+        // A pause that the push service asked one user for does not count.
         #expect(origin.pausedUntil == start + .seconds(10))
         #expect(origin.pauseReason == "it answered 429 or 5xx")
     }
@@ -157,7 +158,7 @@ import Turnstone
         let later = start + .milliseconds(1001)
         try answer(.accepted, to: "another", at: later)
         #expect(send(at: later)["noisy"] == nil)
-        #expect(origin.removeObstructed(at: later).count == 150)
+        #expect(origin.removePostponed(at: later).count == 150)
         #expect(!origin.isStalled(at: later))
     }
 
@@ -173,9 +174,9 @@ import Turnstone
             #expect(sent.count == count && sent["noisy"] == nil)
         }
         // Nobody gets an answer.
-        let obstructed = origin.removeObstructed(at: now)
-        #expect(obstructed.count == 17)
-        #expect(obstructed.allSatisfy { $0.obstacle.reason == WebPushVerdict.slow })
+        let postponed = origin.removePostponed(at: now)
+        #expect(postponed.count == 17)
+        #expect(postponed.allSatisfy { $0.postponement.reason == WebPushVerdict.slow })
     }
 
     @Test func aRecipientWithoutAnswersGetsOneMessageAtATime() throws {
@@ -190,9 +191,9 @@ import Turnstone
         try wait("noisy", count: 5)
         #expect(send(at: end) == ["noisy": 1])
         #expect(
-            origin.removeObstructed(at: end).map(\.obstacle)
+            origin.removePostponed(at: end).map(\.postponement)
                 == Array(
-                    repeating: OriginState.Obstacle(
+                    repeating: OriginState.Postponement(
                         reason: WebPushVerdict.unanswered, pause: .seconds(30)), count: 4))
     }
 

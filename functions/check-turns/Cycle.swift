@@ -136,15 +136,15 @@ final class Cycle {
         switch outcome {
         case .games(let found, let tag):
             try countAnswer()
-            let report = try findings.take(
+            let result = try findings.take(
                 found, entityTag: tag, of: claim.player, began: began)
-            if report == nil { count.unchanged += 1 }
-            logReport(report, claim.player, skipped: found.skipped)
+            if result == nil { count.unchanged += 1 }
+            logResult(result, claim.player, skipped: found.skipped)
         case .unchanged:
             try countAnswer()
             count.unchanged += 1
-            let report = try findings.takeUnchanged(of: claim.player, began: began)
-            logReport(report, claim.player, skipped: 0)
+            let result = try findings.takeUnchanged(of: claim.player, began: began)
+            logResult(result, claim.player, skipped: 0)
         case .unknownPlayer:
             if claim.isKnown { count.lost += 1 }
             try state.watch.update(claim.player) { $0.recordUnknownPlayer(at: schedule.time) }
@@ -184,8 +184,8 @@ final class Cycle {
         try state.setBackOff(nil)
     }
 
-    private func logReport(_ report: TurnNotifier.Report?, _ player: PlayerID, skipped: Int) {
-        if let notice = report?.notice {
+    private func logResult(_ result: TurnNotifier.LookResult?, _ player: PlayerID, skipped: Int) {
+        if let notice = result?.notice {
             count.notices += 1
             schedule.log.event(
                 "queued a notice", ["player": .string("\(player)"), "id": .string(notice)])

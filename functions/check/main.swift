@@ -22,13 +22,13 @@ serve(
         }
         let looker = try Looker(request.variables, state: state, now: request.time)
         try state.registry.repair(player)
-        let report = try looker.look(at: player, youngerThan: .seconds(10)).report
-        if report.hasQueued {
+        let result = try looker.look(at: player, youngerThan: .seconds(10)).result
+        if result.hasQueued {
             state.startDrainer(for: request)
         }
 
         // In paused and live games no notification is due, but it is the player's turn.
-        let judgement = report.judgement
+        let judgement = result.judgement
         return .ok([
             "not_your_turn": ids(judgement.elsewhere),
             "your_turn_new": ids(judgement.new),

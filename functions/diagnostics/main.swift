@@ -30,7 +30,7 @@ serve(
         let looker = try Looker(request.variables, state: state, now: request.time)
         try state.registry.repair(player)
         let found = try looker.look(at: player, youngerThan: interval)
-        if found.report.hasQueued {
+        if found.result.hasQueued {
             state.startDrainer(for: request)
         }
         let user = try state.users[player].read() ?? User()

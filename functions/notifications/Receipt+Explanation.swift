@@ -2,7 +2,7 @@ import Spool
 import Turnstone
 
 extension Receipt {
-    /// The fate of the notification, as a sentence for its user.
+    /// What became of the notification, in a sentence for its user.
     var explanation: String {
         switch outcome {
         case .accepted: "The push service took it."
@@ -21,24 +21,25 @@ extension Receipt {
 
     /// Why it was not sent any more.
     private var supersession: String {
-        switch reason {
-        case "answered": "The games were answered before it was sent."
-        case "newer": "A newer notification replaced it."
-        case "unwanted": "You have turned this kind of notification off."
-        case "held":
+        switch reason.flatMap({ ReceiptReason(rawValue: $0) }) {
+        case .answered: "The games were answered before it was sent."
+        case .newer: "A newer notification replaced it."
+        case .unwanted: "You have turned this kind of notification off."
+        case .held:
             "Your mute or your quiet hours were on. The next notification has everything that still waits."
-        case "unregistered": "The device was removed before it was sent."
-        case "delivered": "It is the same device as another one, which shows what became of it."
-        case "unsuitable": "This device cannot show it; it only ended what was older."
-        case "unselected": "You were no longer among its recipients when it was sent."
-        case "released": "Nothing of it was left to send."
-        default: "It was no longer true or wanted when it was to be sent\(because)."
+        case .unregistered: "The device was removed before it was sent."
+        case .delivered: "The same device is listed again, with what became of it."
+        case .unsuitable: "This device cannot show it. It only replaced older notifications."
+        case .unselected: "You were no longer among its recipients when it was sent."
+        case .released: "Nothing of it was left to send."
+        case .early, .behindNewer, .behindAnother, nil:
+            "It was no longer true or wanted when it was to be sent\(because)."
         }
     }
 
     private var waiting: String {
         switch (reason, status) {
-        case ("held", _): "It waits until your mute or your quiet hours end."
+        case (ReceiptReason.held.rawValue?, _): "It waits until your mute or your quiet hours end."
         case (_, let status?):
             "The push service could not take it (\(status)\(reason.map { " \($0)" } ?? "")); it is tried again."
         default: "It is tried again soon\(because)."

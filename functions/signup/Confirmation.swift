@@ -133,11 +133,11 @@ struct Confirmation {
     private var busy: Failure {
         Failure(
             .later(seconds: 10), "many requests to Online-Go.com are under way; try again",
-            cause: "busy")
+            cause: FailureCause.busy)
     }
 
     private func pausing(_ backOff: BackOff) -> Failure {
-        let left = max(1, (backOff.until - request.time).milliseconds / 1000)
+        let left = max(1, (backOff.until - request.time).seconds)
         return Failure(
             .later(seconds: Int(left)),
             "Online-Go.com is not asked until \(CalendarDate(backOff.until).text)", cause: "paused")

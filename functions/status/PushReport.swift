@@ -6,9 +6,6 @@ struct PushReport {
     private let statistics: PushStatistics
     private let now: Timestamp
 
-    private static let hour: Int64 = 3_600_000
-    private static let day: Int64 = 24 * hour
-
     init(_ statistics: PushStatistics, at now: Timestamp) {
         self.statistics = statistics
         self.now = now
@@ -19,23 +16,22 @@ struct PushReport {
         if statistics.uncounted > 0 {
             members["bytesNotCounted"] = .integer(Int64(statistics.uncounted))
         }
-        members["day"] = report(steps: 24, of: Self.hour)
-        members["month"] = report(steps: 30, of: Self.day)
+        members["day"] = report(steps: 24, of: .hours(1))
+        members["month"] = report(steps: 30, of: .days(1))
         return .object(members)
     }
 
     /// The steps that end with the present one, oldest first, each for all push services, and their sums.
-    private func report(steps: Int, of length: Int64) -> JSONValue {
-        let last = now.milliseconds / length * length
-        let first = last - Int64(steps - 1) * length
+    private func report(steps: Int, of length: Interval) -> JSONValue {
+        let last = now.floor(to: length)
+        let first = last - length * Int64(steps - 1)
         var services: [(service: PushService, sum: PushCounts)] = []
         var all = [PushCounts](repeating: PushCounts(), count: steps)
         var total = PushCounts()
         for hour in statistics.hours {
             // A damaged file of counts may name any moment.
-            let start = hour.start.milliseconds
-            guard start >= first, start < last + length else { continue }
-            all[Int((start - first) / length)] += hour.counts
+            guard hour.start >= first, hour.start < last + length else { continue }
+            all[Int((hour.start - first).milliseconds / length.milliseconds)] += hour.counts
             total += hour.counts
             if let known = services.firstIndex(where: { $0.service == hour.service }) {
                 services[known].sum += hour.counts
@@ -44,13 +40,13 @@ struct PushReport {
             }
         }
         let rows = all.enumerated().map { (place, counts) in
-            let start = Timestamp(milliseconds: first + Int64(place) * length)
+            let start = first + length * Int64(place)
             var row: JSONObject = ["from": .string(CalendarDate(start).text)]
             for member in short(counts).members { row.append(member.name, member.value) }
             return JSONValue.object(row)
         }
         return [
-            "from": .string(CalendarDate(Timestamp(milliseconds: first)).text),
+            "from": .string(CalendarDate(first).text),
             "total": .object(long(total)),
             "services": .array(
                 services.sorted { $0.service.rawValue < $1.service.rawValue }.map {
@@ -69,10 +65,12 @@ struct PushReport {
             "dropped": .integer(Int64(Self.drops.reduce(0) { $0 + counts[$1] })),
             "retries": .integer(Int64(counts.retries)),
         ]
-        members["medianDelay"] = counts.delays.bound(of: 50).map { .integer($0) }
-        members["slowDelay"] = counts.delays.bound(of: 95).map { .integer($0) }
-        members["medianSinceMove"] = counts.moveDelays.bound(of: 50).map { .integer($0) }
-        members["slowSinceMove"] = counts.moveDelays.bound(of: 95).map { .integer($0) }
+        members["medianDelay"] = counts.delays.bound(of: 50).map { .integer($0.milliseconds) }
+        members["slowDelay"] = counts.delays.bound(of: 95).map { .integer($0.milliseconds) }
+        members["medianSinceMove"] = counts.moveDelays.bound(of: 50).map {
+            .integer($0.milliseconds)
+        }
+        members["slowSinceMove"] = counts.moveDelays.bound(of: 95).map { .integer($0.milliseconds) }
         return members
     }
 
@@ -106,7 +104,7 @@ struct PushReport {
             delays.counts.enumerated().map { (place, count) in
                 var range = JSONObject()
                 if place < DelayCounts.bounds.count {
-                    range["upTo"] = .integer(DelayCounts.bounds[place])
+                    range["upTo"] = .integer(DelayCounts.bounds[place].milliseconds)
                 }
                 range["count"] = .integer(Int64(count))
                 return .object(range)

@@ -24,8 +24,10 @@ struct Reasons {
         try devices() + preferences() + services() + looks() + turns()
     }
 
-    private func reason(_ name: String, _ message: String, action: String? = nil) -> JSONObject {
-        var members: JSONObject = ["reason": .string(name), "message": .string(message)]
+    private func reason(
+        _ reason: NoPushReason, _ message: String, action: String? = nil
+    ) -> JSONObject {
+        var members: JSONObject = ["reason": .string(reason.rawValue), "message": .string(message)]
         members["action"] = action.map { .string($0) }
         return members
     }
@@ -39,7 +41,7 @@ struct Reasons {
         guard !devices.isEmpty else {
             return [
                 reason(
-                    "no device", "The user has no device.",
+                    .noDevice, "The user has no device.",
                     action:
                         "The app registers its token when it starts. Ask the user to open the app.")
             ]
@@ -54,7 +56,7 @@ struct Reasons {
                 }
             return [
                 reason(
-                    "no push service",
+                    .noPushService,
                     "The user's devices are on \(device.platform.rawValue), which has no push service here.",
                     action: "Set \(variable). README.md describes it.")
             ]
@@ -63,14 +65,14 @@ struct Reasons {
             let refusal = device.refusals.map { " (\($0.reason))" } ?? ""
             return [
                 reason(
-                    "quarantined",
+                    .quarantined,
                     "The push service does not know the device's token\(refusal). Nothing is sent to it.",
                     action: "It ends when the app registers again. Let the user open the app.")
             ]
         }
         return [
             reason(
-                "disabled", "Messages to the user's devices are disabled.",
+                .disabled, "Messages to the user's devices are disabled.",
                 action: "The app, or a change of the profile, enables them again.")
         ]
     }
@@ -81,18 +83,18 @@ struct Reasons {
         var found: [JSONObject] = []
         let preferences = document.preferences
         if preferences.kinds[Preferences.turn] == .bool(false) {
-            found.append(reason("unwanted", "The user has turned turn notices off."))
+            found.append(reason(.unwanted, "The user has turned turn notices off."))
         }
         if let until = preferences.mutedUntil, until > now {
-            found.append(reason("muted", "The user has muted notifications until \(text(until))."))
+            found.append(reason(.muted, "The user has muted notifications until \(text(until))."))
         }
         if let end = preferences.quietHours?.end(at: now, WallClock.minute) {
-            found.append(reason("quiet hours", "The user has quiet hours until \(text(end))."))
+            found.append(reason(.quietHours, "The user has quiet hours until \(text(end))."))
         }
         if let silence = document.silence, silence.holds(at: now) {
             found.append(
                 reason(
-                    "refused everywhere",
+                    .refusedEverywhere,
                     """
                     The last \(silence.count) notices were refused for every device. No other is queued \
                     before \(text(silence.until)).
@@ -112,14 +114,14 @@ struct Reasons {
         for stop in try timeline.state.deliveryStops() where used.contains(stop.service) {
             found.append(
                 reason(
-                    "delivery stopped",
+                    .deliveryStopped,
                     "Nothing is sent through \(stop.service) since \(text(stop.since)): \(stop.reason).",
                     action: "The problems of the installation say what to do."))
         }
         for failure in try timeline.state.deliveryFailures() where used.contains(failure.service) {
             found.append(
                 reason(
-                    "delivery failing",
+                    .deliveryFailing,
                     """
                     Since \(text(failure.since)), \(failure.service) has answered no push: \
                     \(failure.reason). Pushes are tried again.
@@ -127,7 +129,7 @@ struct Reasons {
         }
         if isQueued {
             found.append(
-                reason("queued", "Something for the user is queued and not delivered yet."))
+                reason(.queued, "Something for the user is queued and not delivered yet."))
         }
         return found
     }
@@ -138,7 +140,7 @@ struct Reasons {
         guard timeline.user.player != nil, document.isPlayer else {
             return [
                 reason(
-                    "no player",
+                    .noPlayer,
                     """
                     Nobody looks at this user's games: only POST /register makes a player. The user gets \
                     messages, but no turn notices.
@@ -149,7 +151,7 @@ struct Reasons {
             return document.hasDevice(for: timeline.state.services)
                 ? [
                     reason(
-                        "not watched", "check-turns does not look at this player yet.",
+                        .notWatched, "check-turns does not look at this player yet.",
                         action: "The next cycle adds the player. Check that check-turns runs.")
                 ] : []
         }
@@ -157,30 +159,30 @@ struct Reasons {
         if let pause = try timeline.state.backOff(), pause.isActive(at: now) {
             found.append(
                 reason(
-                    "Online-Go.com paused", "No games are looked at until \(text(pause.until))."))
+                    .paused, "No games are looked at until \(text(pause.until))."))
         }
         if record.isUnknown {
             found.append(
                 reason(
-                    "unknown player",
+                    .unknownPlayer,
                     "Online-Go.com knows no player with this number\(next(record)).",
                     action: "Check the number with which the app registered."))
         } else if record.failures > 0 {
             found.append(
                 reason(
-                    "look failed",
+                    .lookFailed,
                     "The last \(record.failures) looks at the player's games failed\(next(record)).",
                     action: "The log of check-turns has the reasons."))
         }
         guard let looked = record.looked else {
             return found.isEmpty
-                ? [reason("not looked", "Nobody has looked at the player's games yet.")] : found
+                ? [reason(.notLooked, "Nobody has looked at the player's games yet.")] : found
         }
         let interval = try timeline.state.checkInterval(timeline.variables)
         if now - looked > interval * 2 + .minutes(1), found.isEmpty {
             found.append(
                 reason(
-                    "look late", "The last look at the player's games was at \(text(looked)).",
+                    .lookLate, "The last look at the player's games was at \(text(looked)).",
                     action: "Check that check-turns runs every 30 seconds."))
         }
         return found
@@ -203,7 +205,7 @@ struct Reasons {
         if !judgement.held.isEmpty {
             found.append(
                 reason(
-                    "paused or live",
+                    .pausedOrLive,
                     """
                     \(count(judgement.held.count)) for the player, but paused or live: no notice is sent \
                     for those.
@@ -211,27 +213,27 @@ struct Reasons {
         }
         if judgement.waiting.isEmpty {
             found.append(
-                reason("nothing waits", "No game waits for the player by the last look."))
+                reason(.nothingWaits, "No game waits for the player by the last look."))
         } else if judgement.new.isEmpty {
             let told = judgement.old.count { document.ledger[$0.id]?.isNotified == true }
             if told == judgement.old.count {
                 found.append(
                     reason(
-                        "told",
+                        .told,
                         "\(count(told)) for the player, and each was told already: a turn is told once."
                     ))
             }
         } else {
             found.append(
                 reason(
-                    "new turns",
+                    .newTurns,
                     "\(count(judgement.new.count)) for the player without a notice. The next cycle queues it."
                 ))
         }
         if look.found.skipped > 0 {
             found.append(
                 reason(
-                    "games skipped",
+                    .gamesSkipped,
                     "\(look.found.skipped) games could not be understood in Online-Go.com's answer."
                 ))
         }

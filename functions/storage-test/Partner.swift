@@ -27,20 +27,20 @@ final class Partner {
     deinit { kill() }
 
     /// Gives a command. Its answer comes by ``answer()``.
-    func tell(_ command: String) throws(Obstacle) {
+    func tell(_ command: String) throws(TrialError) {
         try tried { () throws(SystemError) in
             try commands?.write(Array("\(command)\n".utf8))
         }
     }
 
     @discardableResult
-    func ask(_ command: String) throws(Obstacle) -> String {
+    func ask(_ command: String) throws(TrialError) -> String {
         try tell(command)
         return try answer()
     }
 
     /// Waits for the answer to the last command.
-    func answer() throws(Obstacle) -> String {
+    func answer() throws(TrialError) -> String {
         while true {
             let line = try nextLine()
             let rest = String(line.drop { $0 != " " }.dropFirst())
@@ -54,7 +54,7 @@ final class Partner {
         }
     }
 
-    private func nextLine() throws(Obstacle) -> String {
+    private func nextLine() throws(TrialError) -> String {
         var start = Instant.now
         while true {
             if let end = pending.firstIndex(of: UInt8(ascii: "\n")) {

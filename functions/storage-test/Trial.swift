@@ -79,7 +79,7 @@ final class Trial {
         say("# \(folders[0]): \(mount.kind) \(mount.options.joined(separator: ","))")
         for promise in Promise.all where isShared || !promise.needsTwoMounts {
             let start = Instant.now
-            do throws(Obstacle) {
+            do throws(TrialError) {
                 let count = try promise.test(self)
                 say("ok \(promise.name): \(count) in \((Instant.now - start).milliseconds) ms")
             } catch {
@@ -123,47 +123,47 @@ private struct Promise {
     let name: String
     var needsTwoMounts = false
     /// Returns how much was tried.
-    let test: (Trial) throws(Obstacle) -> String
+    let test: (Trial) throws(TrialError) -> String
 
     /// The quick ones first.
     static var all: [Promise] {
         [
             Promise(name: "both mounts show the same files", needsTwoMounts: true) {
-                (trial) throws(Obstacle) in try trial.sameFiles()
+                (trial) throws(TrialError) in try trial.sameFiles()
             },
             Promise(name: "its clock and this machine's differ by less than a minute") {
-                (trial) throws(Obstacle) in try trial.clocks()
+                (trial) throws(TrialError) in try trial.clocks()
             },
             Promise(name: "a lock excludes others, and ends with its holder") {
-                (trial) throws(Obstacle) in try trial.exclusion()
+                (trial) throws(TrialError) in try trial.exclusion()
             },
             Promise(name: "whoever waits for a lock learns that its file was removed or replaced") {
-                (trial) throws(Obstacle) in try trial.removal()
+                (trial) throws(TrialError) in try trial.removal()
             },
             Promise(name: "replacing a file under its lock loses nothing") {
-                (trial) throws(Obstacle) in try trial.replacing()
+                (trial) throws(TrialError) in try trial.replacing()
             },
             Promise(name: "readers without the lock see the old file or the new one") {
-                (trial) throws(Obstacle) in try trial.readers()
+                (trial) throws(TrialError) in try trial.readers()
             },
             Promise(name: "a file that is renamed into a folder is listed and read") {
-                (trial) throws(Obstacle) in try trial.acceptance()
+                (trial) throws(TrialError) in try trial.acceptance()
             },
             Promise(name: "appending to a file that was opened under the lock loses nothing") {
-                (trial) throws(Obstacle) in try trial.appending(opensFirst: false)
+                (trial) throws(TrialError) in try trial.appending(opensFirst: false)
             },
             Promise(name: "appending to a file that was opened before the lock loses nothing") {
-                (trial) throws(Obstacle) in try trial.appending(opensFirst: true)
+                (trial) throws(TrialError) in try trial.appending(opensFirst: true)
             },
             Promise(name: "memory that two processes map is the same") {
-                (trial) throws(Obstacle) in try trial.sharing()
+                (trial) throws(TrialError) in try trial.sharing()
             },
         ]
     }
 }
 
 extension Trial {
-    fileprivate func sameFiles() throws(Obstacle) -> String {
+    fileprivate func sameFiles() throws(TrialError) -> String {
         for round in 1...Self.turns {
             let (one, other) = pair(round)
             try one.ask("write same.\(round) \(round)")
@@ -177,7 +177,7 @@ extension Trial {
         return "\(Self.turns) files"
     }
 
-    fileprivate func clocks() throws(Obstacle) -> String {
+    fileprivate func clocks() throws(TrialError) -> String {
         var farthest: Int64 = 0
         for partner in [left, right] {
             let distance = Int64(try partner.ask("time clock")) ?? 0
@@ -191,7 +191,7 @@ extension Trial {
         return "\(farthest) ms apart,"
     }
 
-    fileprivate func exclusion() throws(Obstacle) -> String {
+    fileprivate func exclusion() throws(TrialError) -> String {
         for round in 1...Self.turns {
             let (one, other) = pair(round)
             for partner in [one, other] { try partner.ask("open exclusion.lock") }
@@ -228,7 +228,7 @@ extension Trial {
         return "\(Self.turns) turns, 2 kills"
     }
 
-    fileprivate func removal() throws(Obstacle) -> String {
+    fileprivate func removal() throws(TrialError) -> String {
         for round in 1...Self.turns {
             let (one, other) = pair(round)
             for partner in [one, other] { try partner.ask("open removal.lock") }
@@ -251,7 +251,7 @@ extension Trial {
         return "\(Self.turns) turns"
     }
 
-    fileprivate func replacing() throws(Obstacle) -> String {
+    fileprivate func replacing() throws(TrialError) -> String {
         try left.ask("write counter 0")
         try atOnce("replace counter \(Self.rounds / 2)")
         for partner in [left, right] {
@@ -263,7 +263,7 @@ extension Trial {
         return "\(Self.rounds) changes"
     }
 
-    fileprivate func readers() throws(Obstacle) -> String {
+    fileprivate func readers() throws(TrialError) -> String {
         var reads = 0
         for round in 0...1 {
             let (one, other) = pair(round)
@@ -276,7 +276,7 @@ extension Trial {
         return "\(Self.rounds) replacements, \(reads) reads"
     }
 
-    fileprivate func acceptance() throws(Obstacle) -> String {
+    fileprivate func acceptance() throws(TrialError) -> String {
         for round in 0...1 {
             let (one, other) = pair(round)
             let name = "queue.\(round)"
@@ -288,7 +288,7 @@ extension Trial {
         return "\(Self.rounds) files"
     }
 
-    fileprivate func appending(opensFirst: Bool) throws(Obstacle) -> String {
+    fileprivate func appending(opensFirst: Bool) throws(TrialError) -> String {
         let name = opensFirst ? "early" : "late"
         try left.ask("blank \(name) 0")
         try atOnce("append \(name) \(opensFirst ? "first " : "")\(Self.rounds / 2)")
@@ -301,7 +301,7 @@ extension Trial {
         return "\(Self.rounds) lines"
     }
 
-    fileprivate func sharing() throws(Obstacle) -> String {
+    fileprivate func sharing() throws(TrialError) -> String {
         try left.ask("blank memory 4096")
         try left.tell("share memory left \(Self.stores / 2)")
         try right.tell("share memory right \(Self.stores / 2)")
@@ -315,7 +315,7 @@ extension Trial {
         round % 2 == 0 ? (left, right) : (right, left)
     }
 
-    private func atOnce(_ command: String) throws(Obstacle) {
+    private func atOnce(_ command: String) throws(TrialError) {
         try left.tell(command)
         try right.tell(command)
         _ = try left.answer()

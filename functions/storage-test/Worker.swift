@@ -15,7 +15,7 @@ struct Worker {
         while let line = nextLine() {
             let words = line.split(separator: " ").map(String.init)
             var reply: String
-            do throws(Obstacle) { reply = "ok \(try answer(words))" } catch {
+            do throws(TrialError) { reply = "ok \(try answer(words))" } catch {
                 switch error {
                 case .broken(let sentence): reply = "broken \(sentence)"
                 case .untried(let sentence, true): reply = "later \(sentence)"
@@ -49,7 +49,7 @@ struct Worker {
 
     private func path(_ name: String) -> String { "\(folder)/\(name)" }
 
-    private mutating func answer(_ words: [String]) throws(Obstacle) -> String {
+    private mutating func answer(_ words: [String]) throws(TrialError) -> String {
         let name = words.count > 1 ? words[1] : ""
         let number = words.last.flatMap { Int($0) } ?? 0
         switch words.first {
@@ -100,7 +100,7 @@ struct Worker {
         if round % 20 == 0 { say("alive") }
     }
 
-    private func read(_ name: String) throws(Obstacle) -> Int? {
+    private func read(_ name: String) throws(TrialError) -> Int? {
         let found = try tried(Files.contents(path(name)))
         guard let bytes = found else { return nil }
         guard bytes.last == UInt8(ascii: "\n"),
@@ -112,7 +112,7 @@ struct Worker {
     }
 
     /// How many milliseconds the file system's clock is ahead of this machine's.
-    private func clockDistance(_ name: String) throws(Obstacle) -> Int64 {
+    private func clockDistance(_ name: String) throws(TrialError) -> Int64 {
         try tried { () throws(SystemError) in
             try FileDescriptor.open(path(name), .truncate).synchronize()
         }
@@ -128,14 +128,14 @@ struct Worker {
 extension Worker {
     /// Runs `body` with the lock of a name held, as the programs lock a document.
     private func holding<Result>(
-        _ name: String, _ body: () throws(Obstacle) -> Result
-    ) throws(Obstacle) -> Result {
+        _ name: String, _ body: () throws(TrialError) -> Result
+    ) throws(TrialError) -> Result {
         let file = try locked(name)
         defer { file.unlock() }
         return try body()
     }
 
-    private func locked(_ name: String) throws(Obstacle) -> FileDescriptor {
+    private func locked(_ name: String) throws(TrialError) -> FileDescriptor {
         let file = try tried(FileDescriptor.open(path("\(name).lock"), .update))
         guard try tried(file.lock(patience: .seconds(30))) else {
             throw .broken("a lock that others hold for an instant was not free within 30 s")
@@ -144,10 +144,10 @@ extension Worker {
     }
 
     /// Adds 1 to a number, as the programs change a document.
-    private func replace(_ name: String, rounds: Int) throws(Obstacle) -> String {
+    private func replace(_ name: String, rounds: Int) throws(TrialError) -> String {
         var last = 0
         for round in 1...rounds {
-            last = try holding(name) { () throws(Obstacle) in
+            last = try holding(name) { () throws(TrialError) in
                 guard let number = try read(name) else {
                     throw .broken("a file that was committed was missing under its lock")
                 }
@@ -168,10 +168,11 @@ extension Worker {
     /// Appends lines.
     ///
     /// - Parameter opensFirst: whether the file is opened before the lock is taken.
-    private func append(_ name: String, rounds: Int, opensFirst: Bool) throws(Obstacle) -> String {
+    private func append(_ name: String, rounds: Int, opensFirst: Bool) throws(TrialError) -> String
+    {
         for round in 1...rounds {
             let early = opensFirst ? try tried(FileDescriptor.open(path(name), .append)) : nil
-            try holding(name) { () throws(Obstacle) in
+            try holding(name) { () throws(TrialError) in
                 try tried { () throws(SystemError) in
                     let file =
                         if let early { early } else { try FileDescriptor.open(path(name), .append) }
@@ -185,8 +186,9 @@ extension Worker {
     }
 
     /// How many lines were appended. They have the same length, so holes and overwritten ones show.
-    private func lines(_ name: String) throws(Obstacle) -> Int {
-        let found = try holding(name) { () throws(Obstacle) in try tried(Files.contents(path(name)))
+    private func lines(_ name: String) throws(TrialError) -> Int {
+        let found = try holding(name) { () throws(TrialError) in
+            try tried(Files.contents(path(name)))
         }
         let bytes = found ?? []
         for start in stride(from: 0, to: bytes.count, by: Self.line.count)
@@ -197,10 +199,10 @@ extension Worker {
     }
 
     /// Counts in a word of a file that both map as memory.
-    private func share(_ name: String, rounds: Int, place: Int) throws(Obstacle) -> String {
+    private func share(_ name: String, rounds: Int, place: Int) throws(TrialError) -> String {
         var other = Int64(0)
         for round in 1...rounds {
-            try holding(name) { () throws(Obstacle) in
+            try holding(name) { () throws(TrialError) in
                 guard
                     let memory = try tried({ () throws(SystemError) in
                         try MappedFile(FileDescriptor.open(path(name), .overwrite))
@@ -224,7 +226,7 @@ extension Worker {
     }
 
     /// Replaces a file again and again, while the other process reads it.
-    private func publish(_ name: String, rounds: Int) throws(Obstacle) -> String {
+    private func publish(_ name: String, rounds: Int) throws(TrialError) -> String {
         for round in 1...rounds {
             try tried(Files.replace(path(name), with: Array("\(round)\n".utf8)))
             breathe(round)
@@ -233,7 +235,7 @@ extension Worker {
     }
 
     /// Reads a file without a lock until it has its last content.
-    private func follow(_ name: String, last: Int) throws(Obstacle) -> String {
+    private func follow(_ name: String, last: Int) throws(TrialError) -> String {
         var (known, reads) = (0, 0)
         var progress = Instant.now
         while known < last {
@@ -254,7 +256,7 @@ extension Worker {
 
     /// Looks for a missing file as often as the programs do: some network file systems say that a file which
     /// is replaced while it is opened is missing.
-    private func readPatiently(_ name: String) throws(Obstacle) -> Int {
+    private func readPatiently(_ name: String) throws(TrialError) -> Int {
         var patience = Patience()
         repeat {
             if let number = try read(name) { return number }
@@ -263,7 +265,7 @@ extension Worker {
     }
 
     /// Puts files into a folder, as the programs accept notifications.
-    private func accept(_ name: String, rounds: Int) throws(Obstacle) -> String {
+    private func accept(_ name: String, rounds: Int) throws(TrialError) -> String {
         for round in 1...rounds {
             try tried { () throws(SystemError) in
                 let file = try FileDescriptor.open(path("\(name)/new.\(round)"), .truncate)
@@ -278,7 +280,7 @@ extension Worker {
     }
 
     /// Lists the folder and takes what is in it, until it has all.
-    private func take(_ name: String, count: Int) throws(Obstacle) -> String {
+    private func take(_ name: String, count: Int) throws(TrialError) -> String {
         var taken: Set<Int> = []
         var (progress, rounds) = (Instant.now, 0)
         while taken.count < count {
@@ -307,15 +309,15 @@ extension Worker {
 /// trial.
 func tried<Result>(
     _ work: @autoclosure () throws(SystemError) -> Result
-) throws(Obstacle) -> Result {
-    do throws(SystemError) { return try work() } catch { throw obstacle(error) }
+) throws(TrialError) -> Result {
+    do throws(SystemError) { return try work() } catch { throw trialError(error) }
 }
 
-func tried<Result>(_ work: () throws(SystemError) -> Result) throws(Obstacle) -> Result {
-    do throws(SystemError) { return try work() } catch { throw obstacle(error) }
+func tried<Result>(_ work: () throws(SystemError) -> Result) throws(TrialError) -> Result {
+    do throws(SystemError) { return try work() } catch { throw trialError(error) }
 }
 
-private func obstacle(_ error: SystemError) -> Obstacle {
+private func trialError(_ error: SystemError) -> TrialError {
     let sentence = "unable to \(error.call) \(error.path): \(error.reason)"
     if ["EACCES", "EPERM", "EROFS"].contains(error.errno.name) {
         return .untried(sentence, isTemporary: false)

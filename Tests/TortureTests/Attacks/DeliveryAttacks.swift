@@ -264,7 +264,7 @@ extension Installation {
         }
         _ = try drainer.end()
         try run("deliver")
-        // The last one of each is the one that was sent here.
+        // A device's last receipt is that of the push that was sent here.
         return try receipts()[before...].reversed().compactMap {
             let moment = $0["at"]?.integer ?? 0
             let device = $0["device"]?.string?.prefix(8) ?? ""

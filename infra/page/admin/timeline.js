@@ -10,9 +10,9 @@ const whats = {
 }
 const reasons = {
     unregistered: "the device was no longer the user's", newer: "a newer one replaced it", answered: "the games were answered meanwhile",
-    unwanted: "the user does not want this kind", held: "the user does not want it now", delivered: "it is the same device as another one",
-    unsuitable: "the device cannot show it; it only ended what was older",
-    released: "it was delivered with others", unselected: "the message was no longer meant for the user",
+    unwanted: "the user does not want this kind", held: "the user does not want it now", delivered: "the same device is listed again, with the outcome",
+    unsuitable: "the device cannot show it, and it only replaced older ones",
+    released: "nothing of it was left to send", unselected: "the message was no longer meant for the user",
 }
 const notices = {told: "told", queued: "queued", never: "not wanted when it came", none: "no notice"}
 

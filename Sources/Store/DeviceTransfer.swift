@@ -3,7 +3,7 @@ import Turnstone
 
 /// A transfer of a device to another user, as long as it is not finished. It keeps the device while no user
 /// has it. If the program is killed, the next one finishes the transfer.
-package struct Transfer: Document {
+package struct DeviceTransfer: Document {
     package static var version: Int64 { 2 }
     /// As of ``User``: programs that know no browsers must not touch one.
     package var format: Int64 { device?.platform == .web ? 2 : 1 }

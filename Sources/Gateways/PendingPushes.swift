@@ -5,7 +5,7 @@ import DequeModule
 /// Its methods are inlinable: a sender handles tens of thousands of pushes a second, and generic code that is
 /// not specialized would take a tenth of that. They are `public`, because the compiler specializes no code of
 /// another module that is only `package`.
-public struct Outbox<Request, Verdict> {
+public struct PendingPushes<Request, Verdict> {
     public struct Item {
         public let request: Request
         public let push: AnyObject

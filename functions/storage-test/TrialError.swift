@@ -1,5 +1,5 @@
 /// Why a trial does not go on.
-enum Obstacle: Error {
+enum TrialError: Error {
     /// The file system does not do what the programs need.
     case broken(String)
     /// Nothing is known of the file system: the disk is full, or we may not write there.

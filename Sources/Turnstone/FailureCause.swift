@@ -1,0 +1,14 @@
+/// The causes of failures that programs tell apart. Receipts have them as the reason of what they could not
+/// send. Other causes are only shown.
+package enum FailureCause {
+    /// A file or a document does not parse.
+    package static let corrupt = "corrupt"
+    /// A newer program wrote it.
+    package static let newer = "newer"
+    /// It cannot be opened: it belongs to another account, or is a folder or a FIFO.
+    package static let unreadable = "unreadable"
+    /// Reading it failed (`EIO`). It may work later.
+    package static let faulty = "faulty"
+    /// Another process uses it.
+    package static let busy = "busy"
+}
