@@ -30,7 +30,7 @@ struct ActivityStates: RunPart {
         }
         // After the session's end, only the activity's own end is sent.
         if session?.hasEnded(for: device.joined) == true, device.activity?.known?.isEnd != true {
-            return .superseded("newer")
+            return .superseded(.newer)
         }
         let shared = session?.feed(for: device.joined)
         var pause: Interval?
@@ -68,16 +68,16 @@ struct ActivityStates: RunPart {
         }
         // The device may have registered for another session since.
         guard device.sessionID?.utf8.elementsEqual(session.utf8) == true else {
-            return .superseded("unregistered")
+            return .superseded(.unregistered)
         }
         if let pause = try documents.session(session)?.pause(of: id, now: now) {
             return .behind(for: pause)
         }
         guard let taken = try take(from: session, by: push.job) else {
-            return .superseded("newer")
+            return .superseded(.newer)
         }
         // The listener may have left and come back since. A state from before it came back is not for it.
-        guard taken.state.number > device.joined else { return .superseded("unregistered") }
+        guard taken.state.number > device.joined else { return .superseded(.unregistered) }
         let verdict = fill(push, taken)
         guard let own = device.activity else {
             try recordAttempt(taken, of: session, by: push.job)
@@ -90,7 +90,7 @@ struct ActivityStates: RunPart {
             isPutOff = try spool.putOff(last.carrier) != nil
         }
         let merged = own.merged(into: taken, now: now, isPutOff: isPutOff, fits: fits)
-        guard let merged else { return .superseded("newer") }
+        guard let merged else { return .superseded(.newer) }
         push.load(content(of: merged, like: push), expires: merged.state.expires)
         try recordAttempt(taken, of: session, by: push.job)
         return nil
@@ -128,7 +128,7 @@ struct ActivityStates: RunPart {
     }
 
     private func fill(_ push: Push, _ taken: ActivityFeed.Taken?) -> Verdict? {
-        guard let taken else { return .superseded("newer") }
+        guard let taken else { return .superseded(.newer) }
         push.job.load(content(of: taken, like: push), expires: taken.state.expires)
         return nil
     }

@@ -76,8 +76,8 @@ final class Decisions: RunPart {
             push.bring(try spool.messageIDs(of: push.job.notification.id))
         }
         let document = try documents.user(user)
-        guard let device = try aim(push, at: document) else { return .superseded("unregistered") }
-        if try isRepeated(push) { return .superseded("delivered") }
+        guard let device = try aim(push, at: document) else { return .superseded(.unregistered) }
+        if try isRepeated(push) { return .superseded(.delivered) }
         if let notified = push.job.notification.turns {
             return try turns.load(notified, push, to: device, of: user)
         }
@@ -182,7 +182,7 @@ final class Decisions: RunPart {
         let holders = known.users.map {
             Delivery(token: token, of: spool.service, environment: nil, user: $0)
         }
-        return try decide(push, else: .superseded("unregistered"), among: holders)
+        return try decide(push, else: .superseded(.unregistered), among: holders)
     }
 
     /// - Parameter verdict: the result if no alternate is sent and no alternate's verdict is nearer.
@@ -213,11 +213,11 @@ final class Decisions: RunPart {
         if documents.isAsAccepted(push.delivery, of: user) { return nil }
         let document = try documents.user(user)
         if let verdict = ownMoment(of: push, document) { return verdict }
-        guard let device = try aim(push, at: document) else { return .superseded("unregistered") }
+        guard let device = try aim(push, at: document) else { return .superseded(.unregistered) }
         guard try selection.admits(push.job.notification, document, device, at: now) else {
-            return .superseded("unselected")
+            return .superseded(.unselected)
         }
-        return try isRepeated(push) ? .superseded("delivered") : unwanted(push, by: document)
+        return try isRepeated(push) ? .superseded(.delivered) : unwanted(push, by: document)
     }
 
     /// Sets the user's own moment for a message whose users have different ones.
@@ -281,7 +281,7 @@ final class Decisions: RunPart {
         guard notification.isMessage, push.expires > now else { return nil }
         switch documents.passage(of: notification, by: document) {
         case .free: return nil
-        case .closed: return .superseded("unwanted")
+        case .closed: return .superseded(.unwanted)
         case .held(let moment):
             return .waiting(min(moment, push.end(heldUntil: moment)) - now)
         }

@@ -36,7 +36,7 @@ final class HeldBoxes: RunPart {
     ) throws(Failure) -> Verdict {
         guard push.delivery.token != nil, let device = push.device,
             let id = push.job.file.user(of: push.delivery)
-        else { return .superseded("unregistered") }
+        else { return .superseded(.unregistered) }
         let notification = push.message
         try spool.hold(
             notification.heldCopy(for: id, expires: notification.end(heldUntil: moment)),
@@ -213,20 +213,22 @@ final class HeldBoxes: RunPart {
                 }
                 for device in devices { try hold(message, for: user, device) }
                 guard devices.isEmpty else { continue }
-                end(message.id, "unregistered", onDevices: message.count, of: user)
+                end(message.id, .unregistered, onDevices: message.count, of: user)
             }
             for id in document.held.messageIDs where !messages.contains(where: { $0.id == id }) {
-                end(id, "newer", onDevices: 1, of: user)
+                end(id, .newer, onDevices: 1, of: user)
             }
             try intake.log.commit()
             document.held = HeldMessages()
         }
-        return .superseded("released")
+        return .superseded(.released)
     }
 
-    private func end(_ id: String, _ reason: String, onDevices count: Int64, of user: UserID) {
+    private func end(_ id: String, _ reason: Supersession, onDevices count: Int64, of user: UserID)
+    {
         intake.log.append(
-            held: [id], .superseded, reason, onDevices: count, of: user, in: "\(id) ended", at: now)
+            held: [id], .superseded, reason.rawValue, onDevices: count, of: user, in: "\(id) ended",
+            at: now)
     }
 
     /// The messages of the document's releases that are not in the spool.

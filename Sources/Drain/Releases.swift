@@ -46,7 +46,7 @@ final class Releases: RunPart {
         if let pause = try dropUnwanted(of: &contents, push, device, user, document) {
             return .behind(for: pause)
         }
-        guard !contents.shown.isEmpty else { return .superseded("released") }
+        guard !contents.shown.isEmpty else { return .superseded(.released) }
         // Two releases to one device could arrive in any order.
         guard try !order.isBringing(toAnyOf: documents.phoneIDs(of: device)) else { return .soon }
         if let verdict = try keepBack(some: &contents, of: push, device, user, document) {
@@ -130,7 +130,7 @@ final class Releases: RunPart {
             }
             try spool.putBack(contents.all, of: release, into: box, until: moment, now: now)
             try boxes.lookAgain(at: user, held: id, until: moment)
-            return .superseded("held")
+            return .superseded(.held)
         }
         for message in contents.shown {
             guard let moment = message.notification.notBefore, moment > now else { continue }
@@ -141,7 +141,7 @@ final class Releases: RunPart {
             try spool.putBack([message], of: release, into: box, until: moment, now: now)
             contents.shown.removeAll { $0.id == message.id }
         }
-        return contents.shown.isEmpty ? .superseded("held") : nil
+        return contents.shown.isEmpty ? .superseded(.held) : nil
     }
 
     /// The outcome of a message that was held.
@@ -160,9 +160,13 @@ final class Releases: RunPart {
 
         var isWanted: Bool { outcome == nil && !isVoid }
 
-        mutating func end(_ outcome: Outcome, _ reason: String? = nil) {
+        mutating func end(_ outcome: Outcome) {
             self.outcome = outcome
-            self.reason = reason
+        }
+
+        mutating func supersede(_ reason: Supersession) {
+            outcome = .superseded
+            self.reason = reason.rawValue
         }
     }
 
@@ -262,7 +266,7 @@ final class Releases: RunPart {
             if fate.isWanted, let series = notification.series {
                 if wasHidden {
                     // What replaces it may have arrived.
-                    fate.end(.superseded, "newer")
+                    fate.supersede(.newer)
                 } else {
                     try decide(
                         &fate, of: notification, series, onAnyOf: ids, &replacements, &pause)
@@ -291,17 +295,17 @@ final class Releases: RunPart {
             // brings the message.
             fate.isVoid = true
         } else if try hasGot(message.id, device) {
-            fate.end(.superseded, "delivered")
+            fate.supersede(.delivered)
             fate.isRepeated = true
         } else if let other, try spool.isHeld(message.id, in: other, besides: release) {
-            fate.end(.superseded, "delivered")
+            fate.supersede(.delivered)
             fate.isRepeated = true
         } else if end(of: notification, in: push.job) <= now {
             fate.end(.expired)
         } else if let kind = notification.kind, document.preferences.kinds[kind] == .bool(false) {
-            fate.end(.superseded, "unwanted")
+            fate.supersede(.unwanted)
         } else if try !selection.admits(notification, document, device, at: now) {
-            fate.end(.superseded, "unselected")
+            fate.supersede(.unselected)
         }
         return fate
     }
@@ -315,18 +319,18 @@ final class Releases: RunPart {
         _ fate: inout Fate, of notification: Notification, _ series: Series,
         onAnyOf ids: [String], _ replacements: inout Replacements, _ pause: inout Interval?
     ) throws(Failure) {
-        if replacements.end(series) { return fate.end(.superseded, "newer") }
+        if replacements.end(series) { return fate.supersede(.newer) }
         // To ask takes long, and of hundreds of one series only the newest has to.
         if replacements.hide(series) {
             if replacements.suffice(for: notification, series) {
-                return fate.end(.superseded, "newer")
+                return fate.supersede(.newer)
             }
             fate.isHidden = true
         } else {
             switch try order.newer(than: series, onAnyOf: ids) {
             case .taken:
                 replacements.didEnd(series)
-                return fate.end(.superseded, "newer")
+                return fate.supersede(.newer)
             case .expected(let interval): pause = interval
             case nil: break
             }

@@ -149,7 +149,7 @@ final class SeriesOrder: RunPart {
         for group in push.job.groups {
             for id in ids {
                 if let newest = group.newest(on: id), newest > series.order {
-                    return .superseded("newer")
+                    return .superseded(.newer)
                 }
             }
         }

@@ -19,8 +19,8 @@ final class TurnNotices: RunPart {
     func load(
         _ turns: Notification.NotifiedTurns, _ push: Push, to device: Device, of user: UserID
     ) throws(Failure) -> Verdict? {
-        guard let player = user.player else { return .superseded("unregistered") }
-        guard device.notice <= turns.notice else { return .superseded("newer") }
+        guard let player = user.player else { return .superseded(.unregistered) }
+        guard device.notice <= turns.notice else { return .superseded(.newer) }
         // Another notice may name the same turns. Its result decides what is left for this one.
         let id = push.job.notification.id
         guard inHand[user] ?? id == id else { return .soon }
@@ -28,7 +28,7 @@ final class TurnNotices: RunPart {
         switch try filling(of: push.job, turns, of: player) {
         case .nothing(let reason): return .superseded(reason)
         case .turns(let waiting, let newest):
-            guard device.notice < newest else { return .superseded("answered") }
+            guard device.notice < newest else { return .superseded(.answered) }
             setBadge(push, of: user, waiting: waiting, on: device)
             return nil
         }
@@ -56,8 +56,8 @@ final class TurnNotices: RunPart {
             case .closed:
                 // These turns are not sent later either.
                 document.ledger.markAccepted(turns.notice)
-                return .nothing("unwanted")
-            case .held: return .nothing("held")
+                return .nothing(.unwanted)
+            case .held: return .nothing(.held)
             }
             // The look is only a cache. Without it the notice stays as it was queued.
             guard let look = try state.looks[player].read() else {
@@ -72,7 +72,7 @@ final class TurnNotices: RunPart {
             let notice = TurnNotice(
                 new: games, badge: judgement.badge, player: player, site: settings.site,
                 environment: settings.environment, texts: texts, now: now)
-            guard let notice else { return .nothing("answered") }
+            guard let notice else { return .nothing(.answered) }
             job.load(PushContent(notice), expires: notice.expiration)
             return .turns(waiting: Int64(judgement.badge), newest: newest)
         }
@@ -84,7 +84,7 @@ final class TurnNotices: RunPart {
     func loadCorrection(
         _ push: Push, to device: Device, of user: UserID
     ) throws(Failure) -> Verdict? {
-        guard let player = user.player else { return .superseded("unregistered") }
+        guard let player = user.player else { return .superseded(.unregistered) }
         let settings = try TurnSettings(run.configuration.variables)
         let (badge, preferences) = try state.users[user].update { (document) throws(Failure) in
             if let look = try state.looks[player].read() {
@@ -93,10 +93,10 @@ final class TurnNotices: RunPart {
             return (document.turnBadge, document.preferences)
         }
         let shown = device.shownTurns ?? 0
-        if badge.waiting == shown { return .superseded("answered") }
+        if badge.waiting == shown { return .superseded(.answered) }
         // A player who wants no notices gets no higher number either.
         if badge.waiting > shown, preferences.kinds[Preferences.turn] == .bool(false) {
-            return .superseded("unwanted")
+            return .superseded(.unwanted)
         }
         push.job.notice = (.turns(waiting: badge.waiting, newest: .max), Instant.now)
         setBadge(push, of: user, waiting: badge.waiting, on: device)

@@ -43,15 +43,15 @@ extension Verdict {
     static let expired = Verdict(status: nil, reason: nil, meaning: .settled(.expired))
 
     /// - Parameter reason: what has become untrue since the push was accepted, for receipts and reports.
-    static func superseded(_ reason: String) -> Verdict {
-        Verdict(status: nil, reason: reason, meaning: .settled(.superseded))
+    static func superseded(_ reason: Supersession) -> Verdict {
+        Verdict(status: nil, reason: reason.rawValue, meaning: .settled(.superseded))
     }
 
     /// The device cannot show it. It only ends older messages of its series.
-    static let unsuitable = superseded(Series.unsuitable)
+    static let unsuitable = superseded(.unsuitable)
 
     /// Whether older messages of the push's series end on the device, though it was not sent.
-    var endsOlder: Bool { reason == Series.unsuitable }
+    var endsOlder: Bool { reason == Supersession.unsuitable.rawValue }
 
     /// Whether this verdict counts if another user of the device has the other verdict and neither gets the
     /// push now. A verdict that may still send the push comes first, the sooner the better, then one that
@@ -61,7 +61,7 @@ extension Verdict {
         case (.later(let interval), .later(let earlier)): interval < earlier
         case (.later, _): true
         case (_, .later): false
-        default: other.reason == "unregistered"
+        default: other.reason == Supersession.unregistered.rawValue
         }
     }
 

@@ -34,7 +34,8 @@ package struct Attempt: Equatable, Sendable {
     /// refusal they are sent without the messages that were refused.
     var ofHidden: Attempt? {
         switch outcome {
-        case .accepted: Attempt(at: at, pushID: nil, reason: "newer", outcome: .superseded)
+        case .accepted:
+            Attempt(at: at, pushID: nil, reason: Supersession.newer.rawValue, outcome: .superseded)
         case .gone, .quarantined: Attempt(at: at, pushID: nil, reason: reason, outcome: outcome)
         default: nil
         }

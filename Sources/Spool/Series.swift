@@ -26,10 +26,6 @@ package struct Series: Equatable, Sendable {
 
     static let everybody = "all"
 
-    /// The reason in receipts why a device got nothing: it cannot show the message, which ends the older ones
-    /// of its series there.
-    package static let unsuitable = "unsuitable"
-
     /// Whether it replaces `other` on a device that has accepted `other`.
     package func replaces(_ other: Series) -> Bool {
         order > other.order && keys.contains { other.keys.contains($0) }

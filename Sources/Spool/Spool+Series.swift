@@ -207,7 +207,7 @@ extension Intake {
             let isReached =
                 outcome == Outcome.accepted.rawValue
                 || outcome == Outcome.superseded.rawValue
-                    && line["reason"]?.string == Series.unsuitable
+                    && line["reason"]?.string == Supersession.unsuitable.rawValue
             let isInDoubt = outcome != nil && line["in_doubt"]?.bool == true
             if isReached || isInDoubt, let device = line["device_id"]?.string {
                 devices.append(device)

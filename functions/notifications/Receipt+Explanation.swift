@@ -21,18 +21,18 @@ extension Receipt {
 
     /// Why it was not sent any more.
     private var supersession: String {
-        switch reason {
-        case "answered": "The games were answered before it was sent."
-        case "newer": "A newer notification replaced it."
-        case "unwanted": "You have turned this kind of notification off."
-        case "held":
+        switch reason.flatMap({ Supersession(rawValue: $0) }) {
+        case .answered: "The games were answered before it was sent."
+        case .newer: "A newer notification replaced it."
+        case .unwanted: "You have turned this kind of notification off."
+        case .held:
             "Your mute or your quiet hours were on. The next notification has everything that still waits."
-        case "unregistered": "The device was removed before it was sent."
-        case "delivered": "It is the same device as another one, which shows what became of it."
-        case "unsuitable": "This device cannot show it; it only ended what was older."
-        case "unselected": "You were no longer among its recipients when it was sent."
-        case "released": "Nothing of it was left to send."
-        default: "It was no longer true or wanted when it was to be sent\(because)."
+        case .unregistered: "The device was removed before it was sent."
+        case .delivered: "It is the same device as another one, which shows what became of it."
+        case .unsuitable: "This device cannot show it; it only ended what was older."
+        case .unselected: "You were no longer among its recipients when it was sent."
+        case .released: "Nothing of it was left to send."
+        case nil: "It was no longer true or wanted when it was to be sent\(because)."
         }
     }
 

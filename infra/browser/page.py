@@ -24,6 +24,7 @@ from playwright.sync_api import sync_playwright
 from chromium import Chromium
 from steps import expect, step
 
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 link, simulator, started = sys.argv[1], pathlib.Path(sys.argv[2]), float(sys.argv[3])
 pictures = pathlib.Path(sys.argv[4]) if sys.argv[4:] and sys.argv[4] else None
 # The first paint with 80 games takes less than 300 ms on a quiet machine. This one fails on a gross defect only.
@@ -293,6 +294,29 @@ with sync_playwright() as playwright:
         expect("Test" in history and "Your turn" in history and "Delivered" in history, history)
         accessible("history")
         picture("history")
+
+    @step("the history says in each language why a push was not sent")
+    def _():
+        reasons = re.findall(r"(?m)^    case (\w+)$", (ROOT / "Sources/Turnstone/Supersession.swift").read_text())
+        texts = page.evaluate("""async reasons => {
+            const {outcomeText} = await import("./history.js")
+            const {languages, showTexts, want} = await import("./texts.js")
+            const found = Object.keys(languages).map(name => {
+                want(name)
+                showTexts()
+                return [...reasons.map(reason => outcomeText({outcome: "superseded", reason})),
+                    outcomeText({outcome: "waiting", reason: "held"}), outcomeText({outcome: "waiting", reason: "TooManyRequests", status: 429})]
+            })
+            want("en")
+            showTexts()
+            localStorage.removeItem("language")
+            return found
+        }""", reasons)
+        for own in texts:
+            expect(len(set(own)) == len(reasons) + 2, f"two are the same: {own}")
+            named = [text for text in own if re.search(r"\(\w+\)$", text)]
+            expect(not named, f"not in words: {named}")
+        expect(len(reasons) > 5 and len({own[0] for own in texts}) == 6, f"{len(reasons)} reasons: {texts}")
 
     @step("the devices are listed, and one is removed")
     def _():
@@ -685,7 +709,7 @@ with sync_playwright() as playwright:
 
     @step("each other refusal of a signup is said in words")
     def _():
-        for status, wanted in [(401, "has expired"), (404, "knows no player"), (409, "as many keys"), (429, "Too many"), (503, "busy"), (0, "cannot be reached")]:
+        for status, wanted in [(401, "has expired"), (404, "knows no player"), (409, "Too many keys"), (429, "Too many"), (503, "busy"), (0, "cannot be reached")]:
             page.route("**/signup/confirm", lambda route: route.fulfill(status=status, json={"error": "x"}) if status else route.abort())
             page.get_by_role("button", name="The code is in my profile").click()
             until(lambda: wanted in text("#problem"), text("#problem"))

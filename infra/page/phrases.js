@@ -49,12 +49,12 @@ Ce navigateur ne conserve pas la connexion. Autorisez les cookies et données de
 此浏览器不保存登录信息。请允许 Cookie 和网站数据，然后重新打开链接。
 
 switch
-This browser is signed in as player {from}. Continue as player {to}?
-Dieser Browser ist als Spieler {from} angemeldet. Als Spieler {to} weitermachen?
-Ce navigateur est connecté comme joueur {from}. Continuer comme joueur {to} ?
-このブラウザはプレイヤー {from} でサインインしています。プレイヤー {to} で続けますか?
-이 브라우저는 플레이어 {from}(으)로 로그인되어 있습니다. 플레이어 {to}(으)로 계속할까요?
-此浏览器已登录为棋手 {from}。要以棋手 {to} 继续吗?
+Signed in as player {from}. Continue as player {to}?
+Angemeldet als Spieler {from}. Als Spieler {to} weitermachen?
+Connecté comme joueur {from}. Continuer comme joueur {to} ?
+プレイヤー {from} でサインイン中です。プレイヤー {to} で続けますか?
+플레이어 {from}(으)로 로그인되어 있습니다. 플레이어 {to}(으)로 계속할까요?
+已登录为棋手 {from}。要以棋手 {to} 继续吗?
 
 copy.copy
 Copy
@@ -297,12 +297,12 @@ Ce navigateur ne peut pas recevoir de notifications. Essayez Firefox, Chrome, Ed
 此浏览器无法接收通知。请使用 Firefox、Chrome、Edge 或 Safari。
 
 browser.denied
-This browser blocks notifications from this page, as private windows always do. Allow them in the settings beside the address, and reload.
-Dieser Browser blockiert Benachrichtigungen dieser Seite, private Fenster tun das immer. Erlaube sie in den Einstellungen neben der Adresse und lade die Seite neu.
-Ce navigateur bloque les notifications de cette page, comme toute fenêtre privée. Autorisez-les dans les réglages près de l’adresse, et rechargez.
-このブラウザはこのページの通知をブロックしています (プライベートウィンドウでは常に)。アドレスの横の設定で許可し、再読み込みしてください。
-이 브라우저가 이 페이지의 알림을 차단하고 있습니다(사생활 보호 창은 항상 차단합니다). 주소 옆의 설정에서 허용하고 새로 고치세요.
-此浏览器阻止了此页面的通知（隐私窗口总是如此）。请在地址旁的设置中允许通知，然后重新加载。
+This browser blocks notifications from this page (private windows always do). Allow them beside the address, and reload.
+Dieser Browser blockiert Benachrichtigungen dieser Seite (private Fenster immer). Erlaube sie neben der Adresse und lade neu.
+Ce navigateur bloque les notifications de cette page (les fenêtres privées toujours). Autorisez-les près de l’adresse, et rechargez.
+このブラウザはこのページの通知をブロックしています (プライベートウィンドウでは常に)。アドレスの横で許可し、再読み込みしてください。
+이 브라우저가 이 페이지의 알림을 차단합니다(사생활 보호 창은 항상). 주소 옆에서 허용하고 새로 고치세요.
+此浏览器阻止了此页面的通知（隐私窗口总是如此）。请在地址旁允许，然后刷新。
 
 browser.dismissed
 Notifications are not allowed yet. Press again, and choose Allow.
@@ -313,12 +313,12 @@ Pas encore autorisé. Appuyez de nouveau et choisissez Autoriser.
 尚未允许。请再按一次，并选择“允许”。
 
 browser.noService
-The browser could not reach its push service. Check the network. Some browsers have none.
-Der Browser hat seinen Push-Dienst nicht erreicht. Prüfe das Netz. Manche Browser haben keinen.
-Le navigateur n’a pas pu joindre son service push. Vérifiez le réseau. Certains n’en ont pas.
-ブラウザがプッシュサービスに接続できませんでした。ネットワークを確認してください。サービスがないブラウザもあります。
-브라우저가 푸시 서비스에 연결하지 못했습니다. 네트워크를 확인하세요. 푸시 서비스가 없는 브라우저도 있습니다.
-浏览器无法连接其推送服务。请检查网络。有些浏览器没有推送服务。
+The browser could not reach its push service, or has none. Check the network.
+Der Browser hat seinen Push-Dienst nicht erreicht oder hat keinen. Prüfe das Netz.
+Le navigateur n’a pas pu joindre son service push, ou n’en a pas. Vérifiez le réseau.
+ブラウザがプッシュサービスに接続できないか、サービスがありません。ネットワークを確認してください。
+브라우저가 푸시 서비스에 연결하지 못했거나 서비스가 없습니다. 네트워크를 확인하세요.
+浏览器无法连接推送服务，或没有推送服务。请检查网络。
 
 browser.serverOff
 This server does not send notifications to browsers. Ask its operator.
@@ -664,6 +664,38 @@ heures calmes. La prochaine l’inclut.
 음소거 중입니다. 다음 알림에 포함됩니다.
 静音中。下一条会包含它。
 
+notSent.delivered
+another entry is about the same device.
+ein anderer Eintrag betrifft dasselbe Gerät.
+une autre entrée concerne le même appareil.
+同じデバイスの別の項目があります。
+같은 기기의 다른 항목이 있습니다.
+另一条目是同一设备。
+
+notSent.unsuitable
+this device cannot show it.
+das Gerät kann sie nicht anzeigen.
+l’appareil ne peut pas l’afficher.
+このデバイスでは表示できません。
+이 기기는 표시할 수 없습니다.
+此设备无法显示。
+
+notSent.unselected
+it was no longer meant for you.
+sie galt dir nicht mehr.
+elle ne vous concernait plus.
+対象から外れました。
+대상에서 제외되었습니다.
+您已不在接收者中。
+
+notSent.released
+nothing of it was left.
+es war nichts mehr übrig.
+il n’en restait rien.
+残りはありません。
+남은 것이 없습니다.
+已无剩余内容。
+
 outcome.refused
 The push service refused it.
 Vom Push-Dienst abgelehnt.
@@ -721,12 +753,12 @@ Votre clé de connexion ne fonctionne plus. Demandez un nouveau lien.
 您的登录密钥已失效。请索取新的链接。
 
 failure.tooMany
-You have as many devices as allowed. Remove one first.
-Du hast so viele Geräte wie erlaubt. Entferne zuerst eines.
-Vous avez autant d’appareils que permis. Retirez-en un d’abord.
-デバイスの数が上限です。先に一つ削除してください。
-기기가 허용된 수만큼 있습니다. 먼저 하나를 삭제하세요.
-设备数量已达上限。请先移除一个。
+Too many devices. Remove one first.
+Zu viele Geräte. Entferne zuerst eines.
+Trop d’appareils. Retirez-en un d’abord.
+デバイスが多すぎます。先に一つ削除してください。
+기기가 너무 많습니다. 먼저 하나를 삭제하세요.
+设备太多。请先移除一个。
 
 failure.changed
 Your preferences have changed elsewhere. Check them, and save again.
@@ -817,12 +849,12 @@ Enregistrez le profil.
 保存个人资料。
 
 signup.warning
-Use only a code that you asked for on this page: a code that somebody sends you would let that person in. Remove it from the profile afterwards.
-Verwende nur einen Code, den du auf dieser Seite angefordert hast: Einer, den dir jemand schickt, würde diese Person hineinlassen. Entferne ihn danach aus dem Profil.
-N’utilisez qu’un code que vous avez demandé sur cette page : celui que quelqu’un vous envoie lui donnerait l’accès. Retirez-le ensuite du profil.
-このページで自分で取得したコードだけを使ってください。他の人から送られたコードでは、その人がログインできてしまいます。終わったら消してください。
-이 페이지에서 직접 받은 코드만 사용하세요. 다른 사람이 보낸 코드는 그 사람을 로그인시킵니다. 끝나면 프로필에서 지우세요.
-只使用您自己在本页获取的代码：别人发来的代码会让对方登录。完成后请从个人资料中删除。
+Use only a code from this page: one that somebody sends you would let that person in. Remove it afterwards.
+Verwende nur einen Code von dieser Seite: Einer, den dir jemand schickt, ließe diese Person hinein. Entferne ihn danach.
+N’utilisez qu’un code de cette page : celui que quelqu’un vous envoie lui donnerait l’accès. Retirez-le ensuite.
+このページで取得したコードだけを使ってください。人から送られたコードでは、その人がログインできてしまいます。終わったら消してください。
+이 페이지에서 받은 코드만 사용하세요. 다른 사람이 보낸 코드는 그 사람을 로그인시킵니다. 끝나면 지우세요.
+只使用您在本页获取的代码：别人发来的代码会让对方登录。完成后请删除。
 
 signup.confirm
 The code is in my profile
@@ -873,9 +905,9 @@ Online-Go.com에 그런 이름의 플레이어가 없습니다.
 Online-Go.com 没有这个名字的棋手。
 
 signup.keys
-You have as many keys as allowed. Sign out somewhere and revoke one, or ask the operator.
-Du hast so viele Schlüssel wie erlaubt. Melde dich irgendwo ab und sperre einen, oder frage den Betreiber.
-Vous avez autant de clés que permis. Déconnectez-vous ailleurs en révoquant la clé, ou demandez à l’opérateur.
-キーの数が上限です。どこかでサインアウトして無効にするか、運営者に連絡してください。
-키가 허용된 수만큼 있습니다. 다른 곳에서 로그아웃하며 폐기하거나 운영자에게 문의하세요.
-密钥数量已达上限。请在别处退出登录并撤销密钥，或联系运营者。`
+Too many keys. Sign out somewhere and revoke one, or ask the operator.
+Zu viele Schlüssel. Melde dich irgendwo ab und sperre einen, oder frage den Betreiber.
+Trop de clés. Déconnectez-vous ailleurs en révoquant la clé, ou demandez à l’opérateur.
+キーが多すぎます。どこかでサインアウトして無効にするか、運営者に連絡してください。
+키가 너무 많습니다. 다른 곳에서 로그아웃하며 폐기하거나 운영자에게 문의하세요.
+密钥太多。请在别处退出登录并撤销密钥，或联系运营者。`
