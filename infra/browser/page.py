@@ -143,6 +143,22 @@ with sync_playwright() as playwright:
         expect(page.evaluate("document.activeElement.id") == "main", "the focus is lost")
         page.evaluate("localStorage.removeItem('account')")
 
+    @step("an API key that is pasted signs in, and an unknown one is refused in words")
+    def _():
+        page.goto("about:blank")
+        page.goto(home)
+        page.fill("#link", "0a" * 32)
+        page.press("#link", "Enter")
+        until(lambda: "This key does not work" in text("#problem"), text("#problem"))
+        expect(page.locator("#signed-in").is_hidden() and page.evaluate("localStorage.getItem('account')") is None, "it signed in")
+        said.clear()  # the browser's own line about 401
+        page.fill("#link", f" {key}\n")
+        page.press("#link", "Enter")
+        page.locator("#waiting li").first.wait_for()
+        expect(player in text("#who") and text("#problem") == "" and page.url == home, text("#who") + text("#problem"))
+        expect(not page.is_checked("#revoke"), "the key would be revoked")
+        page.evaluate("localStorage.removeItem('account')")
+
     @step("a link signs in and leaves the address")
     def _():
         page.goto("about:blank")
@@ -632,7 +648,7 @@ with sync_playwright() as playwright:
         opened = elsewhere("Notification.requestPermission = async () => 'granted'")
         opened.route("**/api/push/config", lambda route: route.fulfill(status=404, json={"error": "off"}))
         opened.click("#turn-on")
-        says(opened, "#problem", "does not send notifications to browsers")
+        says(opened, "#problem", "does not notify browsers")
         opened.context.close()
 
     @step("an iPhone is led to its home screen, and its app signs in by the copied link")
@@ -736,7 +752,7 @@ with sync_playwright() as playwright:
     @step("the web client's examples run as they are shown")
     def _():
         page.goto(f"{home}reference/client.html")
-        until(lambda: text("#version") == "1.1.0", text("#version"))
+        until(lambda: text("#version") == "1.2.0", text("#version"))
         page.fill("#link", link)
         wanted = ["A quiet game", "stand-in|browser|Chrome|web|\\[\\]", "accepted", "mutedUntil\": \"20", "mutedUntil\": null", "404: "]
         for number, words in enumerate(wanted):

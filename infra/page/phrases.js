@@ -33,20 +33,20 @@ Révoquer aussi la clé : le lien ne marchera plus nulle part
 同时撤销密钥：链接在任何浏览器中都将失效
 
 badLink
-This sign-in link is incomplete. Copy the whole link, or ask for a new one.
-Dieser Anmeldelink ist unvollständig. Kopiere den ganzen Link oder bitte um einen neuen.
-Ce lien de connexion est incomplet. Copiez le lien entier ou demandez-en un nouveau.
-このサインインリンクは不完全です。リンク全体をコピーするか、新しいリンクをもらってください。
-로그인 링크가 완전하지 않습니다. 링크 전체를 복사하거나 새 링크를 요청하세요.
-此登录链接不完整。请复制整个链接，或索取新的链接。
+This link or key is incomplete. Copy all of it, or ask for a new link.
+Der Link oder Schlüssel ist unvollständig. Kopiere ihn ganz oder bitte um einen neuen Link.
+Ce lien ou cette clé est incomplet. Copiez-le en entier ou demandez un nouveau lien.
+リンクかキーが不完全です。全体をコピーするか、新しいリンクをもらってください。
+링크나 키가 완전하지 않습니다. 전체를 복사하거나 새 링크를 요청하세요.
+链接或密钥不完整。请完整复制，或索取新的链接。
 
 noStorage
-This browser keeps no sign-in. Allow cookies and site data, and open the link again.
-Dieser Browser speichert keine Anmeldung. Erlaube Cookies und Websitedaten und öffne den Link noch einmal.
-Ce navigateur ne conserve pas la connexion. Autorisez les cookies et données de site, puis rouvrez le lien.
-サインインを保存できません。Cookie とサイトデータを許可し、リンクをもう一度開いてください。
-로그인을 저장할 수 없습니다. 쿠키와 사이트 데이터를 허용하고 링크를 다시 여세요.
-此浏览器不保存登录信息。请允许 Cookie 和网站数据，然后重新打开链接。
+This browser keeps nothing. Allow cookies and site data, and try again.
+Dieser Browser speichert nichts. Erlaube Cookies und Websitedaten, und versuche es noch einmal.
+Ce navigateur ne conserve rien. Autorisez les cookies et données de site, puis réessayez.
+このブラウザには保存できません。Cookie とサイトデータを許可し、もう一度お試しください。
+이 브라우저에 저장할 수 없습니다. 쿠키와 사이트 데이터를 허용하고 다시 시도하세요.
+此浏览器无法保存。请允许 Cookie 和网站数据，然后重试。
 
 switch
 Signed in as player {from}. Continue as player {to}?
@@ -89,20 +89,20 @@ Connexion
 登录
 
 signedOut.text
-Open the sign-in link from the operator of this server, or paste it here. Only this browser keeps it.
-Öffne den Anmeldelink vom Betreiber dieses Servers oder füge ihn hier ein. Nur dieser Browser speichert ihn.
-Ouvrez le lien de connexion de l’opérateur de ce serveur, ou collez-le ici. Seul ce navigateur le conserve.
-運営者からもらったサインインリンクを開くか、ここに貼り付けてください。このブラウザだけに保存されます。
-운영자에게 받은 로그인 링크를 열거나 여기에 붙여 넣으세요. 이 브라우저에만 저장됩니다.
-请打开运营者给您的登录链接，或粘贴到这里。它只保存在此浏览器中。
+Open the operator’s sign-in link, or paste it or an API key here. Only this browser keeps it.
+Öffne den Anmeldelink des Betreibers, oder füge ihn oder einen API-Schlüssel hier ein. Nur dieser Browser speichert ihn.
+Ouvrez le lien de connexion de l’opérateur, ou collez-le ici, ou une clé API. Seul ce navigateur le conserve.
+運営者からのサインインリンクを開くか、リンクか API キーをここに貼り付けてください。このブラウザだけに保存されます。
+운영자의 로그인 링크를 열거나, 링크나 API 키를 여기에 붙여 넣으세요. 이 브라우저에만 저장됩니다.
+请打开运营者给您的登录链接，或在此粘贴链接或 API 密钥。它只保存在此浏览器中。
 
 signedOut.link
-Sign-in link
-Anmeldelink
-Lien de connexion
-サインインリンク
-로그인 링크
-登录链接
+Link or API key
+Link oder API-Schlüssel
+Lien ou clé API
+リンクか API キー
+링크 또는 API 키
+链接或 API 密钥
 
 signedOut.done
 You are signed out. This browser has forgotten your key.
@@ -273,12 +273,12 @@ Les notifications exigent une adresse en https://.
 通知需要 https:// 地址。
 
 browser.homeScreen
-On iPhone and iPad, notifications need this page on the home screen. Copy your sign-in link, tap Share, then Add to Home Screen. Open Turnstone there and paste the link.
-Auf iPhone und iPad muss diese Seite auf dem Home-Bildschirm sein. Kopiere deinen Anmeldelink, tippe auf Teilen, dann „Zum Home-Bildschirm“. Öffne Turnstone dort und füge den Link ein.
-Sur iPhone et iPad, cette page doit être sur l’écran d’accueil. Copiez votre lien de connexion, touchez Partager, puis « Sur l’écran d’accueil ». Ouvrez-y Turnstone et collez le lien.
-iPhone と iPad では、このページをホーム画面に追加します。サインインリンクをコピーし、「共有」から「ホーム画面に追加」を選び、そこから開いてリンクを貼り付けてください。
-iPhone과 iPad에서는 이 페이지를 홈 화면에 추가하세요. 로그인 링크를 복사하고 공유에서 ‘홈 화면에 추가’를 선택한 뒤, 거기에서 열고 링크를 붙여 넣으세요.
-在 iPhone 和 iPad 上，需要把此页面添加到主屏幕：复制登录链接，点按“共享”，选择“添加到主屏幕”，再从那里打开并粘贴链接。
+On iPhone and iPad, notifications need this page on the home screen. Copy your link, tap Share, then Add to Home Screen. Open Turnstone there and paste the link.
+Auf iPhone und iPad muss diese Seite auf dem Home-Bildschirm sein. Kopiere deinen Link, tippe auf Teilen, dann „Zum Home-Bildschirm“. Öffne Turnstone dort und füge den Link ein.
+Sur iPhone et iPad, cette page doit être sur l’écran d’accueil. Copiez votre lien, touchez Partager, puis « Sur l’écran d’accueil ». Ouvrez-y Turnstone et collez le lien.
+iPhone と iPad では、このページをホーム画面に追加します。リンクをコピーし、「共有」から「ホーム画面に追加」を選び、そこから開いてリンクを貼り付けてください。
+iPhone과 iPad에서는 이 페이지를 홈 화면에 추가하세요. 링크를 복사하고 공유에서 ‘홈 화면에 추가’를 선택한 뒤, 거기에서 열고 링크를 붙여 넣으세요.
+在 iPhone 和 iPad 上，需要把此页面添加到主屏幕：复制链接，点按“共享”，选择“添加到主屏幕”，再从那里打开并粘贴链接。
 
 browser.private
 This looks like a private window. Notifications work in a normal window.
@@ -321,12 +321,12 @@ Le navigateur n’a pas pu joindre son service push, ou n’en a pas. Vérifiez 
 浏览器无法连接推送服务，或没有推送服务。请检查网络。
 
 browser.serverOff
-This server does not send notifications to browsers. Ask its operator.
-Dieser Server sendet keine Benachrichtigungen an Browser. Frage den Betreiber.
-Ce serveur n’envoie pas de notifications aux navigateurs. Demandez à l’opérateur.
-このサーバーはブラウザに通知を送りません。運営者に連絡してください。
+This server does not notify browsers. Ask its operator.
+Dieser Server benachrichtigt keine Browser. Frage den Betreiber.
+Ce serveur n’avertit pas les navigateurs. Demandez à l’opérateur.
+このサーバーはブラウザに通知しません。運営者に連絡してください。
 이 서버는 브라우저로 알림을 보내지 않습니다. 운영자에게 문의하세요.
-此服务器不向浏览器发送通知。请联系运营者。
+此服务器不通知浏览器。请联系运营者。
 
 browser.test
 Send me one now
@@ -561,12 +561,12 @@ Plus anciennes
 更早的
 
 history.stopped
-The search took long and stopped. Older ones may follow.
-Die Suche dauerte lange und hat angehalten. Es kann Älteres geben.
-La recherche, trop longue, s’est arrêtée. Il peut y en avoir d’autres.
-検索に時間がかかり中断しました。続きがあるかもしれません。
-검색이 오래 걸려 멈췄습니다. 더 있을 수 있습니다.
-搜索时间过长已停止。可能还有更早的。
+The search was stopped. Older ones may follow.
+Die Suche wurde angehalten. Es kann Älteres geben.
+La recherche s’est arrêtée. Il peut y en avoir d’autres.
+検索を中断しました。続きがあるかもしれません。
+검색을 멈췄습니다. 더 있을 수 있습니다.
+搜索已停止。可能还有更早的。
 
 history.test
 Test
@@ -745,12 +745,12 @@ Le serveur est injoignable. Vérifiez le réseau.
 无法连接服务器。请检查网络。
 
 failure.key
-Your sign-in key does not work any more. Ask for a new link.
-Dein Schlüssel gilt nicht mehr. Bitte um einen neuen Link.
-Votre clé de connexion ne fonctionne plus. Demandez un nouveau lien.
-サインインのキーが使えなくなりました。新しいリンクをもらってください。
-로그인 키가 더 이상 작동하지 않습니다. 새 링크를 요청하세요.
-您的登录密钥已失效。请索取新的链接。
+This key does not work. Ask for a new link.
+Dieser Schlüssel gilt nicht. Bitte um einen neuen Link.
+Cette clé ne fonctionne pas. Demandez un nouveau lien.
+このキーは使えません。新しいリンクをもらってください。
+이 키는 작동하지 않습니다. 새 링크를 요청하세요.
+此密钥无效。请索取新的链接。
 
 failure.tooMany
 Too many devices. Remove one first.
@@ -761,10 +761,10 @@ Trop d’appareils. Retirez-en un d’abord.
 设备太多。请先移除一个。
 
 failure.changed
-Your preferences have changed elsewhere. Check them, and save again.
-Deine Einstellungen wurden anderswo geändert. Prüfe sie und speichere noch einmal.
+Your preferences changed elsewhere. Check them, and save again.
+Deine Einstellungen wurden anderswo geändert. Prüfe und speichere sie noch einmal.
 Vos préférences ont changé ailleurs. Vérifiez-les et enregistrez de nouveau.
-設定がほかの場所で変更されました。確認して、もう一度保存してください。
+設定がほかで変更されました。確認して、もう一度保存してください。
 다른 곳에서 설정이 바뀌었습니다. 확인하고 다시 저장하세요.
 偏好设置已在别处更改。请检查后再次保存。
 
@@ -786,9 +786,9 @@ Trop de requêtes. Attendez une minute.
 
 failure.busy
 The server is busy, or Online-Go.com does not answer. Try again soon.
-Der Server ist beschäftigt, oder Online-Go.com antwortet nicht. Versuche es bald noch einmal.
+Der Server ist beschäftigt, oder Online-Go.com antwortet nicht. Versuche es bald wieder.
 Le serveur est occupé, ou Online-Go.com ne répond pas. Réessayez bientôt.
-サーバーが混んでいるか、Online-Go.com が応答しません。しばらくしてからお試しください。
+サーバーが混んでいるか、Online-Go.com が応答しません。後でお試しください。
 서버가 바쁘거나 Online-Go.com이 응답하지 않습니다. 잠시 뒤에 다시 시도하세요.
 服务器繁忙，或 Online-Go.com 没有响应。请稍后再试。
 
@@ -809,12 +809,12 @@ Online-Go.com으로 로그인
 用 Online-Go.com 登录
 
 signup.intro
-You need no link: a code in your profile on Online-Go.com shows that you are the player.
-Ohne Link: Ein Code in deinem Profil auf Online-Go.com zeigt, dass du der Spieler bist.
-Sans lien : un code dans votre profil sur Online-Go.com montre que vous êtes ce joueur.
-リンクがなくても、Online-Go.com のプロフィールに書いたコードで本人と確かめます。
+Or without a link: a code in your profile on Online-Go.com shows that you are the player.
+Oder ohne Link: Ein Code in deinem Profil auf Online-Go.com zeigt, dass du der Spieler bist.
+Ou sans lien : un code dans votre profil sur Online-Go.com montre que vous êtes ce joueur.
+リンクなしでも、Online-Go.com のプロフィールのコードで本人確認ができます。
 링크 없이 Online-Go.com 프로필에 넣은 코드로 본인임을 확인합니다.
-无需链接：在 Online-Go.com 个人资料中放入代码，即可证明您是该棋手。
+或不用链接：在 Online-Go.com 个人资料中放入代码，证明您是该棋手。
 
 signup.label
 Your name on Online-Go.com
