@@ -74,12 +74,10 @@ def notifications():
         .map(one => ({title: one.title, body: one.body, tag: one.tag, data: one.data}))""")
 
 
-def both_colours(name):
+def seen(name):
     """Expects that axe-core finds nothing, and takes screenshots."""
     accessible(name)
-    for scheme in ("dark", "light"):
-        page.emulate_media(color_scheme=scheme)
-        picture(f"{name}-{scheme}")
+    chromium.looks(name)
 
 
 def kept():
@@ -120,7 +118,7 @@ with sync_playwright() as playwright:
         page.goto(home)
         page.locator("#signed-out").wait_for()
         expect(page.locator("#signed-in").is_hidden() and page.locator("#home-screen").is_hidden(), "it shows more")
-        both_colours("signed-out")
+        seen("signed-out")
 
     @step("an incomplete link is refused in words")
     def _():
@@ -250,12 +248,9 @@ with sync_playwright() as playwright:
 
     @step("accessible when signed in: light, dark, narrow")
     def _():
-        picture("light")
-        accessible("wide")
+        seen("games")
         page.emulate_media(color_scheme="dark")
-        picture("dark")
         page.set_viewport_size({"width": 340, "height": 740})
-        picture("narrow")
         expect(page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "it scrolls sideways")
         accessible("narrow")
         page.emulate_media(color_scheme="light")
@@ -308,8 +303,7 @@ with sync_playwright() as playwright:
         expect(any("It works" in json.dumps(push["payload"]) for push in pushes), pushes[-1])
         history = text("#history")
         expect("Test" in history and "Your turn" in history and "Delivered" in history, history)
-        accessible("history")
-        picture("history")
+        seen("history")
 
     @step("the history says in each language why a push was not sent")
     def _():
@@ -702,14 +696,14 @@ with sync_playwright() as playwright:
     def _():
         page.goto(home)
         page.locator("#signup-name").wait_for()
-        both_colours("signup")
+        seen("signup")
         page.fill("#signup-name", "You")
         page.press("#signup-name", "Enter")
         page.locator("#signup-code").wait_for()
         expect(page.evaluate("document.activeElement.tagName") == "H3", "the focus is lost")
         expect("“About” of You's profile" in text("#signup"), text("#signup"))
         expect(page.locator("#signup a").get_attribute("href") == environment["OGS_BASE_URL"], "not Online-Go.com's address")
-        both_colours("signup-code")
+        seen("signup-code")
         code = text("#signup-code")
         page.select_option("#language", "de")
         until(lambda: "im Profil von You" in text("#signup"), text("#signup"))
@@ -760,14 +754,14 @@ with sync_playwright() as playwright:
             page.locator("#examples button").nth(number).click()
             until(lambda: output.inner_text() not in ("", "…"), "no answer")
             expect(re.search(words, output.inner_text()), output.inner_text())
-        both_colours("client")
+        seen("client")
 
     @step("the reference page is accessible, light and dark")
     def _():
         page.goto(f"{home}reference/")
         page.locator("details").first.wait_for()
         page.locator("summary").first.click()
-        both_colours("reference")
+        seen("reference")
 
     @step("a link's key is revoked if the player says so")
     def _():
