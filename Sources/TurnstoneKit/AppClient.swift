@@ -161,11 +161,9 @@ public struct AppClient: Sendable {
         try await connection.set(preferences)
     }
 
-    private struct ProfileAnswer: Decodable { let profile: [String: JSONValue] }
-
     /// The user's properties, as `GET /api/profile` describes it.
     public func profile() async throws(TurnstoneError) -> [String: JSONValue] {
-        try await connection.value("GET", "api/profile", as: ProfileAnswer.self).profile
+        try await connection.profile()
     }
 
     /// Changes what is known of the user: only the members that are named, and `.null` removes a value.
@@ -177,7 +175,30 @@ public struct AppClient: Sendable {
     public func changeProfile(
         _ changes: [String: JSONValue]
     ) async throws(TurnstoneError) -> [String: JSONValue] {
-        try await connection.value("PATCH", "api/profile", as: ProfileAnswer.self, body: changes)
-            .profile
+        try await connection.changeProfile(changes)
+    }
+
+    /// What became of the user's notifications of the last 30 days, newest first.
+    ///
+    /// - Parameters:
+    ///   - place: the `next` of the page before. Nil: the newest.
+    ///   - limit: at most this many, 1 to 100.
+    public func notifications(
+        after place: String? = nil, limit: Int = 30
+    ) async throws(TurnstoneError) -> NotificationHistory {
+        try await connection.notifications(after: place, limit: limit)
+    }
+
+    /// Sends the user a notification now, to see whether it arrives.
+    ///
+    /// - Parameters:
+    ///   - device: the id of the only device that gets it. Nil: all of the user's.
+    ///   - language: `en`, `de`, `fr`, `ja`, `ko` or `zh`; others count as English.
+    /// - Throws: ``TurnstoneError/conflict(_:)`` if no push service reaches any of the devices.
+    @discardableResult
+    public func sendTest(
+        to device: String? = nil, language: String? = nil
+    ) async throws(TurnstoneError) -> SentTest {
+        try await connection.sendTest(to: device, language: language)
     }
 }

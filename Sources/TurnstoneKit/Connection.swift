@@ -4,8 +4,8 @@ import Foundation
 struct Connection: Sendable {
     /// The installation's address, with the prefix under which it is mounted.
     let base: URL
-    /// The header that says who calls.
-    let credential: @Sendable () async throws -> (name: String, value: String)
+    /// The header that says who calls. Nil: anyone may call.
+    let credential: @Sendable () async throws -> (name: String, value: String)?
     let transport: any Transport
     let patience: Patience
 
@@ -58,8 +58,7 @@ struct Connection: Sendable {
         }
         var request = HTTPRequest(method: method, url: url, headers: headers, body: nil)
         do {
-            let (name, value) = try await credential()
-            request.headers[name] = value
+            if let (name, value) = try await credential() { request.headers[name] = value }
             if let body {
                 request.headers["Content-Type"] = "application/json"
                 request.body = try Self.encoder.encode(body)
@@ -96,6 +95,8 @@ struct Connection: Sendable {
     private static var encoder: JSONEncoder {
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .iso8601
+        // A request that is repeated with its idempotency key must be the same, byte for byte.
+        encoder.outputFormatting = .sortedKeys
         return encoder
     }
 

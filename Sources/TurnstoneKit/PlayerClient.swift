@@ -26,6 +26,22 @@ public struct PlayerClient: Sendable {
         )
     }
 
+    /// A client of the player to whom a key belongs, for a key that came without the player's number.
+    ///
+    /// - Throws: ``TurnstoneError/unauthorized(_:)`` if it is nobody's.
+    public init(
+        at base: URL, key: String, transport: any Transport = URLSessionTransport(),
+        patience: Patience = Patience()
+    ) async throws(TurnstoneError) {
+        let unnamed = PlayerClient(
+            at: base, player: "", key: key, transport: transport, patience: patience)
+        let keys = try await unnamed.connection.value("GET", "api-keys", as: Keys.self)
+        guard let player = keys.user_id else {
+            throw .unexpected("the answer does not say whose key it is")
+        }
+        self.init(at: base, player: player, key: key, transport: transport, patience: patience)
+    }
+
     private struct Registration: Decodable { let id: String }
 
     /// Registers a device for the player, or renews its registration. Call it at each start of the app.
@@ -45,6 +61,13 @@ public struct PlayerClient: Sendable {
     /// Removes a device of the player by its id or its token, for instance when the player signs out.
     public func unregister(_ idOrToken: String) async throws(TurnstoneError) {
         _ = try await connection.send("DELETE", "register/\(Connection.encoded(idOrToken))")
+    }
+
+    private struct Devices: Decodable { let data: [RegisteredDevice] }
+
+    /// The player's devices, the most recently registered first.
+    public func devices() async throws(TurnstoneError) -> [RegisteredDevice] {
+        try await connection.value("GET", "api/devices", as: Devices.self).data
     }
 
     /// A player's active games by whose turn it is, as numbers.
@@ -100,6 +123,8 @@ public struct PlayerClient: Sendable {
     }
 
     private struct Keys: Decodable {
+        /// Nil: an older installation.
+        let user_id: String?
         let api_keys: [Key]
     }
 
@@ -134,5 +159,43 @@ public struct PlayerClient: Sendable {
         _ preferences: NotificationPreferences
     ) async throws(TurnstoneError) -> NotificationPreferences {
         try await connection.set(preferences)
+    }
+
+    /// The player's language and other properties, as `GET /api/profile` describes it.
+    public func profile() async throws(TurnstoneError) -> [String: JSONValue] {
+        try await connection.profile()
+    }
+
+    /// Changes what is known of the player: only the members that are named, and `.null` removes a value.
+    /// Turn notices are in the `language`.
+    @discardableResult
+    public func changeProfile(
+        _ changes: [String: JSONValue]
+    ) async throws(TurnstoneError) -> [String: JSONValue] {
+        try await connection.changeProfile(changes)
+    }
+
+    /// What became of the user's notifications of the last 30 days, newest first.
+    ///
+    /// - Parameters:
+    ///   - place: the `next` of the page before. Nil: the newest.
+    ///   - limit: at most this many, 1 to 100.
+    public func notifications(
+        after place: String? = nil, limit: Int = 30
+    ) async throws(TurnstoneError) -> NotificationHistory {
+        try await connection.notifications(after: place, limit: limit)
+    }
+
+    /// Sends the user a notification now, to see whether it arrives.
+    ///
+    /// - Parameters:
+    ///   - device: the id of the only device that gets it. Nil: all of the user's.
+    ///   - language: `en`, `de`, `fr`, `ja`, `ko` or `zh`; others count as English.
+    /// - Throws: ``TurnstoneError/conflict(_:)`` if no push service reaches any of the devices.
+    @discardableResult
+    public func sendTest(
+        to device: String? = nil, language: String? = nil
+    ) async throws(TurnstoneError) -> SentTest {
+        try await connection.sendTest(to: device, language: language)
     }
 }

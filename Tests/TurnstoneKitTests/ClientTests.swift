@@ -114,6 +114,36 @@ import TurnstoneKit
         #expect(body == ["badge": "+1", "deviceToken": "d"])
     }
 
+    /// The installation refuses an idempotency key with another body.
+    @Test func aMessageThatIsSentAgainIsTheSameByteForByte() async throws {
+        let answer = HTTPAnswer(
+            status: 202, body: Data(#"{"success": true, "id": "m", "devices": 1}"#.utf8))
+        let script = Script([answer])
+        let client = ServerClient(at: Self.base, key: "k", transport: script)
+        let message = Message(
+            title: "News", body: "It is out", data: ["b": .int(2), "a": .int(1)], kind: "news",
+            others: ["badge": .int(3)])
+        _ = try await client.send(message, to: Audience(users: ["ann"]), idempotencyKey: "i")
+        let request = try #require(await script.requests.first)
+        #expect(request.headers["Authorization"] == "Key k")
+        #expect(
+            String(decoding: try #require(request.body), as: UTF8.self)
+                == #"{"badge":3,"body":"It is out","data":{"a":1,"b":2},"idempotency_key":"i","kind":"news","title":"News","users":["ann"]}"#
+        )
+    }
+
+    @Test func anInstallationThatDoesNotSayWhoseAKeyIs() async {
+        do {
+            _ = try await PlayerClient(at: Self.base, key: "0a", transport: Script([keys]))
+            Issue.record("a key without a player had one")
+        } catch {
+            guard case .unexpected = error else {
+                Issue.record("\(error)")
+                return
+            }
+        }
+    }
+
     @Test func aTokenFromAppleIsHex() {
         #expect(PushToken.apple(Data([0x80, 0x86, 0x05, 0xff])).text == "808605ff")
     }

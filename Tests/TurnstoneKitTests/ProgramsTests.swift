@@ -10,9 +10,10 @@ import TurnstoneKit
 @Suite(.enabled(if: Host.nginx.obstacle == nil)) struct ProgramsTests {
     private static let key = String(repeating: "0a", count: 32)
     private static let secret = "a secret that the backend of an app shares"
+    static let serverKey = "the key of an app's own backend in 32 bytes"
     private let site: Site
-    private let simulator: Simulator
-    private let address: URL
+    let simulator: Simulator
+    let address: URL
 
     init() throws {
         simulator = try Simulator()
@@ -21,7 +22,8 @@ import TurnstoneKit
         let stand = simulator.environment.map { "\($0.key)=\($0.value)" }.joined(separator: "\n")
         try site.configure(
             "\(stand)\nTURNSTONE_DELIVER=external\nMASTER_API_KEY=master\nJWT_SECRET='\(Self.secret)'\n"
-                + "JWT_REQUIRE_EXP=false")
+                + "JWT_REQUIRE_EXP=false\nTURNSTONE_SERVER_KEY=\"\(Self.serverKey)\"\nSIGNUP=ogs-profile\n"
+                + "OGS_REQUESTS_PER_SECOND=1000")
     }
 
     private func player() async throws -> PlayerClient {
@@ -36,7 +38,7 @@ import TurnstoneKit
         return PlayerClient(at: address, player: "2", key: key)
     }
 
-    private func app(_ user: String = "ann") throws -> AppClient {
+    func app(_ user: String = "ann") throws -> AppClient {
         let signed = ["{\"alg\":\"HS256\",\"typ\":\"JWT\"}", "{\"sub\":\"\(user)\"}"]
             .map { base64URL(Array($0.utf8)) }.joined(separator: ".")
         let code = base64URL(hmacSHA256(Array(signed.utf8), key: Array(Self.secret.utf8)))
@@ -44,7 +46,7 @@ import TurnstoneKit
         return AppClient(at: address) { token }
     }
 
-    private let token = Data(repeating: 0x5a, count: 32)
+    let token = Data(repeating: 0x5a, count: 32)
 
     @Test func aPlayersWayThroughAllRoutes() async throws {
         try simulator.perform([
@@ -75,6 +77,11 @@ import TurnstoneKit
         // The first reading is out of date now.
         await #expect(throws: TurnstoneError.self) { try await client.set(preferences) }
 
+        #expect(try await client.devices().map(\.id) == [device])
+        let profile = try await client.changeProfile(["language": .string("de")])
+        #expect(profile["language"] == .string("de"))
+        #expect(try await client.profile()["language"] == .string("de"))
+
         let keys = try await client.keys()
         #expect(keys.count == 1)
         let other = PlayerClient(at: address, player: "2", key: try await client.rotateKey())
@@ -94,6 +101,49 @@ import TurnstoneKit
         await #expect(throws: TurnstoneError.self) {
             try await PlayerClient(at: address, player: "3", key: Self.key).register(.apple(token))
         }
+    }
+
+    @Test func aKeyAloneNamesItsPlayer() async throws {
+        let account = try await signedUp("Bob", number: 2)
+        let client = try await PlayerClient(at: address, key: account.key)
+        #expect(client.player == "2")
+        #expect(try await client.keys().count == 1)
+        do {
+            _ = try await PlayerClient(at: address, key: Self.key)
+            Issue.record("an unknown key was somebody's")
+        } catch {
+            guard case .unauthorized = error else {
+                Issue.record("\(error)")
+                return
+            }
+        }
+    }
+
+    /// A player's number and key, by a code in the player's profile.
+    private func signedUp(_ name: String, number: Int64) async throws -> Signup.Account {
+        try simulator.perform(["do": "player", "player": .integer(number), "name": .string(name)])
+        let signup = Signup(at: address)
+        #expect(try await signup.site() != nil)
+        let code = try await signup.begin(username: " \(name) ")
+        #expect(code.username == name && code.expiresAt > Date())
+        do {
+            _ = try await signup.confirm(code)
+            Issue.record("a code that is in no profile made a key")
+        } catch {
+            guard case .forbidden = error else { throw error }
+        }
+        try simulator.perform([
+            "do": "player", "player": .integer(number), "about": .string("Hello! \(code.text)"),
+        ])
+        let account = try await signup.confirm(code)
+        #expect(account.player == "\(number)")
+        do {
+            _ = try await signup.confirm(code)
+            Issue.record("a code worked twice")
+        } catch {
+            guard case .unauthorized = error else { throw error }
+        }
+        return account
     }
 
     @Test func aUsersWayThroughAllRoutes() async throws {
@@ -122,6 +172,10 @@ import TurnstoneKit
         #expect(profile["language"] == .string("de"))
         #expect(try await client.profile()["tags"] == .object(["level": .int(12)]))
         #expect(try await client.set(.init(kinds: ["comment": false])).kinds == ["comment": false])
+
+        let test = try await client.sendTest(language: "de")
+        #expect(test.devices == 1)
+        #expect(try await client.notifications().notifications.isEmpty)
 
         let bob = try app("bob")
         do {

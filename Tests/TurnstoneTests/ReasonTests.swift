@@ -3,7 +3,8 @@ import TestSupport
 import Testing
 import Turnstone
 
-/// The reasons that the documentation and the pages name are those that the programs give.
+/// The reasons that the documentation names are those that the programs give. (`infra/checks/page` checks the
+/// pages.)
 @Suite struct ReasonTests {
     private func text(_ path: String) throws -> String {
         try String(contentsOfFile: "\(Route.repository)/\(path)", encoding: .utf8)
@@ -41,18 +42,6 @@ import Turnstone
                 == supersessions.filter { reason in
                     !others.contains { $0.rawValue == reason }
                 }.sorted())
-    }
-
-    @Test("the operator's page has words for each, the users' page for none that does not exist")
-    func onPages() throws {
-        let timeline = try part(
-            text("infra/page/admin/timeline.js"), from: "const reasons = {", to: "\n}")
-        let worded = timeline.matches(of: /(\w+): "/).map { String($0.1) }
-        #expect(worded.sorted() == supersessions.sorted())
-        let history = try part(
-            text("infra/page/history.js"), from: "const supersessions = [", to: "]")
-        let known = history.matches(of: /"(\w+)"/).map { String($0.1) }
-        #expect(!known.isEmpty && Set(known).isSubset(of: supersessions))
     }
 
     @Test("status's README has each reason why a user gets no push")

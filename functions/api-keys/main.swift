@@ -2,7 +2,7 @@
 // DELETE /api-keys/{id}: revokes one of them, possibly the one that the request uses.
 //
 //   in    X-API-Key
-//   out   200 {"api_keys": [{"id", "description", "created_at": RFC 3339, "last_used": "2026-11-21"}]}
+//   out   200 {"user_id", "api_keys": [{"id", "description", "created_at": RFC 3339, "last_used": "2026-11-21"}]}
 //         200 {"id", "revoked": true}
 //   else  401 unknown key, 404 no such key of this user, 503 the store is busy
 
@@ -14,7 +14,10 @@ serve(
     Route("GET", "/api-keys") { (request) throws(Failure) in
         let keys = try State(request.variables).keys
         let caller = try keys.owner(of: request.apiKey(), at: request.time)
-        return .ok(["api_keys": .array(try keys.list(of: caller).map(summary))])
+        return .ok([
+            "user_id": .string("\(caller)"),
+            "api_keys": .array(try keys.list(of: caller).map(summary)),
+        ])
     },
     Route("DELETE", "/api-keys/{id}") { (request) throws(Failure) in
         let keys = try State(request.variables).keys

@@ -2,8 +2,9 @@
 
     admin.py STATUS FOLDER [SCREENSHOTS]
 
-STATUS is the program `status`, which answers from a state folder in FOLDER. Each incident is made in that folder
-as it would happen, and must then be on the page in words.
+STATUS is the program `status`, which answers from a state folder in FOLDER. Each incident must be on the page in
+words: first those that are written into that folder, then those that befall an installation of the real programs, which
+are beside STATUS.
 """
 
 import hashlib
@@ -21,6 +22,7 @@ import threading
 from playwright.sync_api import sync_playwright
 
 from chromium import Chromium
+from installation import Installation
 from steps import expect, step
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -57,9 +59,10 @@ class Server(http.server.BaseHTTPRequestHandler):
             "PATH": "/usr/bin:/bin", "GATEWAY_INTERFACE": "CGI/1.1", "REQUEST_METHOD": "GET", "REQUEST_URI": self.path,
             "SERVER_PROTOCOL": "HTTP/1.1", "TURNSTONE_STATE": str(state), "TURNSTONE_CONFIG": "/dev/null",
             "TURNSTONE_SERVER_KEY": KEY, "TURNSTONE_NOW": str(NOW), **variables}
+        environment = {name: value for name, value in environment.items() if value is not None}
         if "Authorization" in self.headers:
             environment["HTTP_AUTHORIZATION"] = self.headers["Authorization"]
-        head, _, body = subprocess.run([program], env=environment, stdin=subprocess.DEVNULL, capture_output=True).stdout.partition(b"\r\n\r\n")
+        head, _, body = subprocess.run([*installation.prefix, program], env=environment, stdin=subprocess.DEVNULL, capture_output=True).stdout.partition(b"\r\n\r\n")
         self.answer(int(re.match(rb"Status: (\d+)", head).group(1)), "application/json", body)
 
     def answer(self, status, kind, body):
@@ -97,6 +100,7 @@ def day(moment):
 
 def sound():
     """An installation that works, with a month of pushes."""
+    installation.prefix.clear()
     shutil.rmtree(state, ignore_errors=True)
     variables.clear()
     put("version.json", {"version": 2})
@@ -201,6 +205,26 @@ INCIDENTS = [
 ]
 
 
+installation = Installation(pathlib.Path(program).parent, folder / "simulator", state, variables)
+
+# The same of the real programs.
+REAL_INCIDENTS = [
+    ("the environment is misspelt, and deliver refuses it", installation.wrong_environment, "APNS_ENVIRONMENT", "Correct the configuration"),
+    ("Apple's key is missing", installation.missing_key, "APNS_KEY_PATH", "Correct the configuration"),
+    ("Apple's key is damaged", installation.damaged_key, "APNS_KEY_PATH", "Correct the configuration"),
+    ("check-turns last ran two hours ago", installation.stopped_timer, "check-turns has not completed a cycle since",
+     "systemctl enable --now turnstone-check-turns"),
+    ("a message has waited for an hour", installation.nobody_delivers, "ready to be sent since", "systemctl enable --now turnstone-deliver"),
+    ("deliver set a notification aside", installation.damaged_notification, "could not be read and was moved to spool/apns/failed",
+     "Delete each, or repair it"),
+    ("register set a player's document aside", installation.damaged_document, "A document was damaged and set aside", "Restore each from a backup"),
+    ("the state folder is mounted read-only", installation.read_only, "unable to", "Mount its disk so that it can be written"),
+    ("Online-Go.com answered 429", installation.pause, "has asked for a pause", "OGS_REQUESTS_PER_SECOND"),
+    ("APNs refused deliver's key", installation.refused_key, "Nothing is sent through apns: InvalidProviderToken",
+     "Correct the key, the team or the topic"),
+]
+
+
 def refresh():
     page.locator("#refresh").click()
     page.locator("#status", has_text="Refreshed.").wait_for()
@@ -212,7 +236,7 @@ home = f"http://127.0.0.1:{server.server_port}/admin/"
 
 with sync_playwright() as playwright:
     chromium = Chromium(playwright, 1200, 900, 60_000, pictures)
-    text, picture, accessible = chromium.text, chromium.picture, chromium.accessible
+    text, accessible = chromium.text, chromium.accessible
     said, asked = chromium.said, chromium.asked
     browser, context = chromium.browser, chromium.context
     page = chromium.open()
@@ -224,7 +248,7 @@ with sync_playwright() as playwright:
         page.locator("#signed-out").wait_for()
         expect(page.locator("#signed-in").is_hidden(), "it shows more")
         accessible("signed out")
-        picture("signed-out")
+        chromium.looks("admin-signed-out")
 
     @step("a wrong key is refused in words")
     def _():
@@ -242,7 +266,7 @@ with sync_playwright() as playwright:
         page.keyboard.press("Enter")
         page.locator("#verdict", has_text="Everything works.").wait_for()
         accessible("signed in")
-        picture("sound")
+        chromium.looks("admin")
 
     @step("cycles, queues, pushes and devices have tables")
     def _():
@@ -275,7 +299,7 @@ with sync_playwright() as playwright:
         page.locator("#timeline button", has_text="Earlier").click()
         page.locator("#timeline table").nth(3).wait_for()
         accessible("timeline")
-        picture("timeline")
+        chromium.looks("admin-timeline")
         page.locator("#user").fill("nobody")
         page.locator("#user").press("Enter")
         page.locator("#problem", has_text="nothing is known about this user").wait_for()
@@ -301,8 +325,24 @@ with sync_playwright() as playwright:
             expect("roblem" in text("#verdict"), text("#verdict"))
             if happens is stopped:
                 expect("InvalidProviderToken" in text("#queues"), text("#queues"))
+                heading = page.evaluate("document.querySelector('#problems h3').offsetWidth / document.querySelector('#problems li').clientWidth")
+                expect(heading > 0.5, f"the heading has {heading:.0%} of the card's width")
                 accessible("a problem")
-                picture("problem")
+                chromium.looks("admin-problem")
+
+    for what, happens, wrong, remedy in REAL_INCIDENTS:
+        @step(f"with the real programs it is seen in words when {what}")
+        def _():
+            happens()
+            refresh()
+            shown = text("#problems")
+            expect(wrong in shown, f"no {wrong!r} in {shown!r}")
+            expect(remedy in shown, f"no {remedy!r} in {shown!r}")
+            expect("roblem" in text("#verdict"), text("#verdict"))
+            # Nothing else is wrong.
+            installation.begin()
+            refresh()
+            expect(text("#verdict") == "Everything works.", text("#problems"))
 
     @step("it works again afterwards, dark and narrow")
     def _():
@@ -314,7 +354,6 @@ with sync_playwright() as playwright:
         wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         expect(wide <= 0, f"it is {wide} pixels too wide")
         accessible("dark and narrow")
-        picture("dark-narrow")
 
     @step("a server that does not answer is told apart")
     def _():
@@ -339,4 +378,5 @@ with sync_playwright() as playwright:
 
     browser.close()
 server.shutdown()
+installation.close()
 print("ok everything was tried")

@@ -34,6 +34,16 @@ class Chromium:
             self.pictures.mkdir(parents=True, exist_ok=True)
             self.page.screenshot(path=str(self.pictures / f"{name}.png"), full_page=True)
 
+    def looks(self, name):
+        """Takes screenshots at the size of a desktop and of a phone, in light and dark colours: NAME-phone-dark.png."""
+        size = self.page.viewport_size
+        for device, (width, height) in {"desktop": (1280, 800), "phone": (390, 844)}.items():
+            self.page.set_viewport_size({"width": width, "height": height})
+            for scheme in ("dark", "light"):
+                self.page.emulate_media(color_scheme=scheme)
+                self.picture(f"{name}-{device}-{scheme}")
+        self.page.set_viewport_size(size)
+
     def accessible(self, name):
         """Expects that axe-core finds nothing, in light and dark colours."""
         is_dark = self.page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")

@@ -24,6 +24,7 @@ from playwright.sync_api import sync_playwright
 from chromium import Chromium
 from steps import expect, step
 
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 link, simulator, started = sys.argv[1], pathlib.Path(sys.argv[2]), float(sys.argv[3])
 pictures = pathlib.Path(sys.argv[4]) if sys.argv[4:] and sys.argv[4] else None
 # The first paint with 80 games takes less than 300 ms on a quiet machine. This one fails on a gross defect only.
@@ -73,12 +74,10 @@ def notifications():
         .map(one => ({title: one.title, body: one.body, tag: one.tag, data: one.data}))""")
 
 
-def both_colours(name):
+def seen(name):
     """Expects that axe-core finds nothing, and takes screenshots."""
     accessible(name)
-    for scheme in ("dark", "light"):
-        page.emulate_media(color_scheme=scheme)
-        picture(f"{name}-{scheme}")
+    chromium.looks(name)
 
 
 def kept():
@@ -119,7 +118,7 @@ with sync_playwright() as playwright:
         page.goto(home)
         page.locator("#signed-out").wait_for()
         expect(page.locator("#signed-in").is_hidden() and page.locator("#home-screen").is_hidden(), "it shows more")
-        both_colours("signed-out")
+        seen("signed-out")
 
     @step("an incomplete link is refused in words")
     def _():
@@ -140,6 +139,22 @@ with sync_playwright() as playwright:
         expect(page.input_value("#link") == "", "the link is still there")
         expect(text("#problem") == "", text("#problem"))
         expect(page.evaluate("document.activeElement.id") == "main", "the focus is lost")
+        page.evaluate("localStorage.removeItem('account')")
+
+    @step("an API key that is pasted signs in, and an unknown one is refused in words")
+    def _():
+        page.goto("about:blank")
+        page.goto(home)
+        page.fill("#link", "0a" * 32)
+        page.press("#link", "Enter")
+        until(lambda: "This key does not work" in text("#problem"), text("#problem"))
+        expect(page.locator("#signed-in").is_hidden() and page.evaluate("localStorage.getItem('account')") is None, "it signed in")
+        said.clear()  # the browser's own line about 401
+        page.fill("#link", f" {key}\n")
+        page.press("#link", "Enter")
+        page.locator("#waiting li").first.wait_for()
+        expect(player in text("#who") and text("#problem") == "" and page.url == home, text("#who") + text("#problem"))
+        expect(not page.is_checked("#revoke"), "the key would be revoked")
         page.evaluate("localStorage.removeItem('account')")
 
     @step("a link signs in and leaves the address")
@@ -233,12 +248,9 @@ with sync_playwright() as playwright:
 
     @step("accessible when signed in: light, dark, narrow")
     def _():
-        picture("light")
-        accessible("wide")
+        seen("games")
         page.emulate_media(color_scheme="dark")
-        picture("dark")
         page.set_viewport_size({"width": 340, "height": 740})
-        picture("narrow")
         expect(page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "it scrolls sideways")
         accessible("narrow")
         page.emulate_media(color_scheme="light")
@@ -291,8 +303,31 @@ with sync_playwright() as playwright:
         expect(any("It works" in json.dumps(push["payload"]) for push in pushes), pushes[-1])
         history = text("#history")
         expect("Test" in history and "Your turn" in history and "Delivered" in history, history)
-        accessible("history")
-        picture("history")
+        seen("history")
+
+    @step("the history says in each language why a push was not sent")
+    def _():
+        code = (ROOT / "Sources/Turnstone/ReceiptReason.swift").read_text()
+        reasons = re.findall(r"\w+", re.search(r"supersessions = \[(.*?)\]", code, re.S).group(1))
+        texts = page.evaluate("""async reasons => {
+            const {outcomeText} = await import("./history.js")
+            const {languages, showTexts, want} = await import("./texts.js")
+            const found = Object.keys(languages).map(name => {
+                want(name)
+                showTexts()
+                return [...reasons.map(reason => outcomeText({outcome: "superseded", reason})),
+                    outcomeText({outcome: "waiting", reason: "held"}), outcomeText({outcome: "waiting", reason: "TooManyRequests", status: 429})]
+            })
+            want("en")
+            showTexts()
+            localStorage.removeItem("language")
+            return found
+        }""", reasons)
+        for own in texts:
+            expect(len(set(own)) == len(reasons) + 2, f"two are the same: {own}")
+            named = [text for text in own if re.search(r"\(\w+\)$", text)]
+            expect(not named, f"not in words: {named}")
+        expect(len(reasons) > 5 and len({own[0] for own in texts}) == 6, f"{len(reasons)} reasons: {texts}")
 
     @step("the devices are listed, and one is removed")
     def _():
@@ -608,7 +643,7 @@ with sync_playwright() as playwright:
         opened = elsewhere("Notification.requestPermission = async () => 'granted'")
         opened.route("**/api/push/config", lambda route: route.fulfill(status=404, json={"error": "off"}))
         opened.click("#turn-on")
-        says(opened, "#problem", "does not send notifications to browsers")
+        says(opened, "#problem", "does not notify browsers")
         opened.context.close()
 
     @step("an iPhone is led to its home screen, and its app signs in by the copied link")
@@ -662,14 +697,14 @@ with sync_playwright() as playwright:
     def _():
         page.goto(home)
         page.locator("#signup-name").wait_for()
-        both_colours("signup")
+        seen("signup")
         page.fill("#signup-name", "You")
         page.press("#signup-name", "Enter")
         page.locator("#signup-code").wait_for()
         expect(page.evaluate("document.activeElement.tagName") == "H3", "the focus is lost")
         expect("“About” of You's profile" in text("#signup"), text("#signup"))
         expect(page.locator("#signup a").get_attribute("href") == environment["OGS_BASE_URL"], "not Online-Go.com's address")
-        both_colours("signup-code")
+        seen("signup-code")
         code = text("#signup-code")
         page.select_option("#language", "de")
         until(lambda: "im Profil von You" in text("#signup"), text("#signup"))
@@ -685,7 +720,7 @@ with sync_playwright() as playwright:
 
     @step("each other refusal of a signup is said in words")
     def _():
-        for status, wanted in [(401, "has expired"), (404, "knows no player"), (409, "as many keys"), (429, "Too many"), (503, "busy"), (0, "cannot be reached")]:
+        for status, wanted in [(401, "has expired"), (404, "knows no player"), (409, "Too many keys"), (429, "Too many"), (503, "busy"), (0, "cannot be reached")]:
             page.route("**/signup/confirm", lambda route: route.fulfill(status=status, json={"error": "x"}) if status else route.abort())
             page.get_by_role("button", name="The code is in my profile").click()
             until(lambda: wanted in text("#problem"), text("#problem"))
@@ -712,7 +747,7 @@ with sync_playwright() as playwright:
     @step("the web client's examples run as they are shown")
     def _():
         page.goto(f"{home}reference/client.html")
-        until(lambda: text("#version") == "1.1.0", text("#version"))
+        until(lambda: text("#version") == "1.2.0", text("#version"))
         page.fill("#link", link)
         wanted = ["A quiet game", "stand-in|browser|Chrome|web|\\[\\]", "accepted", "mutedUntil\": \"20", "mutedUntil\": null", "404: "]
         for number, words in enumerate(wanted):
@@ -720,14 +755,14 @@ with sync_playwright() as playwright:
             page.locator("#examples button").nth(number).click()
             until(lambda: output.inner_text() not in ("", "…"), "no answer")
             expect(re.search(words, output.inner_text()), output.inner_text())
-        both_colours("client")
+        seen("client")
 
     @step("the reference page is accessible, light and dark")
     def _():
         page.goto(f"{home}reference/")
         page.locator("details").first.wait_for()
         page.locator("summary").first.click()
-        both_colours("reference")
+        seen("reference")
 
     @step("a link's key is revoked if the player says so")
     def _():

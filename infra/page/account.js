@@ -1,6 +1,8 @@
 // What this browser keeps. The page's part is in localStorage. A service worker cannot read that, so what it
 // needs to renew a subscription is in the Cache API while notifications are on.
 
+import {accountOf} from "./turnstone.js"
+
 const recordAddress = new URL("registration", document.baseURI).href
 
 /// {key, player, isOwn}, or null. isOwn: this browser got the key by a signup, so no other one has it.
@@ -17,16 +19,20 @@ export const keepAccount = account => localStorage.setItem("account", JSON.strin
 
 export const forgetAccount = () => localStorage.removeItem("account")
 
-/// The account that a sign-in link names, or null.
-export function accountIn(link) {
-  const found = new URLSearchParams(link.trim().split("#").at(-1))
+/// The account of a sign-in link or an API key, or null.
+export async function accountIn(link) {
+  const part = link.trim().split("#").at(-1)
+  if (isKey(part)) return valid(await accountOf(part))
+  const found = new URLSearchParams(part)
   return valid({key: found.get("key"), player: found.get("player"), isOwn: found.has("own")})
 }
 
 /// As infra/invite writes it.
 export const linkOf = ({key, player}) => `${location.origin}${location.pathname}#key=${key}&player=${player}`
 
-const valid = found => /^[0-9a-f]{64}$/.test(found?.key) && /^[1-9][0-9]{0,18}$/.test(found?.player) ? found : null
+const isKey = text => /^[0-9a-f]{64}$/.test(text)
+
+const valid = found => isKey(found?.key) && /^[1-9][0-9]{0,18}$/.test(found?.player) ? found : null
 
 /// This browser's registration: {id, key, player, title, body}, or null. The texts are for a push that cannot be
 /// read.

@@ -2,7 +2,7 @@
 
 import {deviceName} from "./devices.js"
 import {latest, make, the} from "./elements.js"
-import {moment, text} from "./texts.js"
+import {isText, moment, text} from "./texts.js"
 
 let entries = []
 let next = null
@@ -32,13 +32,11 @@ function row(entry) {
 
 const kind = name => name === "turn" ? text("games.waiting") : name === "test" ? text("history.test") : name ?? text("history.message")
 
-const supersessions = ["answered", "newer", "unwanted", "unregistered", "held"]
-
 /// What became of it in words, with the push service's reason where that says more.
 export function outcomeText({outcome, reason}) {
-  const isKnown = supersessions.includes(reason)
-  const words = outcome === "superseded" || outcome === "expired"
-    ? text("outcome.notSent", {why: text(`notSent.${isKnown ? reason : "late"}`)})
-    : text(`outcome.${outcome === "quarantined" ? "gone" : outcome}`)
-  return reason && !isKnown && outcome !== "waiting" ? `${words} (${reason})` : words
+  if (outcome === "waiting") return text(`outcome.${reason === "held" ? "held" : "waiting"}`)
+  const why = `notSent.${reason}`, isOver = ["superseded", "expired"].includes(outcome)
+  if (isOver && isText(why)) return text("outcome.notSent", {why: text(why)})
+  const words = isOver ? text("outcome.notSent", {why: text("notSent.late")}) : text(`outcome.${outcome === "quarantined" ? "gone" : outcome}`)
+  return reason ? `${words} (${reason})` : words
 }

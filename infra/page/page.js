@@ -98,10 +98,10 @@ async function show() {
   if (failed && the("problem").textContent === "") tell("", failureText(failed.reason))
 }
 
-/// Takes the account of a sign-in link. Whoever made the link learns nothing, but the pushes would be theirs:
+/// Takes the account of a sign-in link or a key. Whoever made the link learns nothing, but the pushes would be theirs:
 /// so a browser that is signed in asks first. A key that is not the player's changes nothing.
 async function signIn(link) {
-  const found = accountIn(link)
+  const found = await accountIn(link)
   if (!found) return tell("", text("badLink"))
   const former = account()
   if (former && former.player !== found.player) {

@@ -33,28 +33,28 @@ Révoquer aussi la clé : le lien ne marchera plus nulle part
 同时撤销密钥：链接在任何浏览器中都将失效
 
 badLink
-This sign-in link is incomplete. Copy the whole link, or ask for a new one.
-Dieser Anmeldelink ist unvollständig. Kopiere den ganzen Link oder bitte um einen neuen.
-Ce lien de connexion est incomplet. Copiez le lien entier ou demandez-en un nouveau.
-このサインインリンクは不完全です。リンク全体をコピーするか、新しいリンクをもらってください。
-로그인 링크가 완전하지 않습니다. 링크 전체를 복사하거나 새 링크를 요청하세요.
-此登录链接不完整。请复制整个链接，或索取新的链接。
+This link or key is incomplete. Copy all of it, or ask for a new link.
+Der Link oder Schlüssel ist unvollständig. Kopiere ihn ganz oder bitte um einen neuen Link.
+Ce lien ou cette clé est incomplet. Copiez-le en entier ou demandez un nouveau lien.
+リンクかキーが不完全です。全体をコピーするか、新しいリンクをもらってください。
+링크나 키가 완전하지 않습니다. 전체를 복사하거나 새 링크를 요청하세요.
+链接或密钥不完整。请完整复制，或索取新的链接。
 
 noStorage
-This browser keeps no sign-in. Allow cookies and site data, and open the link again.
-Dieser Browser speichert keine Anmeldung. Erlaube Cookies und Websitedaten und öffne den Link noch einmal.
-Ce navigateur ne conserve pas la connexion. Autorisez les cookies et données de site, puis rouvrez le lien.
-サインインを保存できません。Cookie とサイトデータを許可し、リンクをもう一度開いてください。
-로그인을 저장할 수 없습니다. 쿠키와 사이트 데이터를 허용하고 링크를 다시 여세요.
-此浏览器不保存登录信息。请允许 Cookie 和网站数据，然后重新打开链接。
+This browser keeps nothing. Allow cookies and site data, and try again.
+Dieser Browser speichert nichts. Erlaube Cookies und Websitedaten, und versuche es noch einmal.
+Ce navigateur ne conserve rien. Autorisez les cookies et données de site, puis réessayez.
+このブラウザには保存できません。Cookie とサイトデータを許可し、もう一度お試しください。
+이 브라우저에 저장할 수 없습니다. 쿠키와 사이트 데이터를 허용하고 다시 시도하세요.
+此浏览器无法保存。请允许 Cookie 和网站数据，然后重试。
 
 switch
-This browser is signed in as player {from}. Continue as player {to}?
-Dieser Browser ist als Spieler {from} angemeldet. Als Spieler {to} weitermachen?
-Ce navigateur est connecté comme joueur {from}. Continuer comme joueur {to} ?
-このブラウザはプレイヤー {from} でサインインしています。プレイヤー {to} で続けますか?
-이 브라우저는 플레이어 {from}(으)로 로그인되어 있습니다. 플레이어 {to}(으)로 계속할까요?
-此浏览器已登录为棋手 {from}。要以棋手 {to} 继续吗?
+Signed in as player {from}. Continue as player {to}?
+Angemeldet als Spieler {from}. Als Spieler {to} weitermachen?
+Connecté comme joueur {from}. Continuer comme joueur {to} ?
+プレイヤー {from} でサインイン中です。プレイヤー {to} で続けますか?
+플레이어 {from}(으)로 로그인되어 있습니다. 플레이어 {to}(으)로 계속할까요?
+已登录为棋手 {from}。要以棋手 {to} 继续吗?
 
 copy.copy
 Copy
@@ -89,20 +89,20 @@ Connexion
 登录
 
 signedOut.text
-Open the sign-in link from the operator of this server, or paste it here. Only this browser keeps it.
-Öffne den Anmeldelink vom Betreiber dieses Servers oder füge ihn hier ein. Nur dieser Browser speichert ihn.
-Ouvrez le lien de connexion de l’opérateur de ce serveur, ou collez-le ici. Seul ce navigateur le conserve.
-運営者からもらったサインインリンクを開くか、ここに貼り付けてください。このブラウザだけに保存されます。
-운영자에게 받은 로그인 링크를 열거나 여기에 붙여 넣으세요. 이 브라우저에만 저장됩니다.
-请打开运营者给您的登录链接，或粘贴到这里。它只保存在此浏览器中。
+Open the operator’s sign-in link, or paste it or an API key here. Only this browser keeps it.
+Öffne den Anmeldelink des Betreibers, oder füge ihn oder einen API-Schlüssel hier ein. Nur dieser Browser speichert ihn.
+Ouvrez le lien de connexion de l’opérateur, ou collez-le ici, ou une clé API. Seul ce navigateur le conserve.
+運営者からのサインインリンクを開くか、リンクか API キーをここに貼り付けてください。このブラウザだけに保存されます。
+운영자의 로그인 링크를 열거나, 링크나 API 키를 여기에 붙여 넣으세요. 이 브라우저에만 저장됩니다.
+请打开运营者给您的登录链接，或在此粘贴链接或 API 密钥。它只保存在此浏览器中。
 
 signedOut.link
-Sign-in link
-Anmeldelink
-Lien de connexion
-サインインリンク
-로그인 링크
-登录链接
+Link or API key
+Link oder API-Schlüssel
+Lien ou clé API
+リンクか API キー
+링크 또는 API 키
+链接或 API 密钥
 
 signedOut.done
 You are signed out. This browser has forgotten your key.
@@ -273,12 +273,12 @@ Les notifications exigent une adresse en https://.
 通知需要 https:// 地址。
 
 browser.homeScreen
-On iPhone and iPad, notifications need this page on the home screen. Copy your sign-in link, tap Share, then Add to Home Screen. Open Turnstone there and paste the link.
-Auf iPhone und iPad muss diese Seite auf dem Home-Bildschirm sein. Kopiere deinen Anmeldelink, tippe auf Teilen, dann „Zum Home-Bildschirm“. Öffne Turnstone dort und füge den Link ein.
-Sur iPhone et iPad, cette page doit être sur l’écran d’accueil. Copiez votre lien de connexion, touchez Partager, puis « Sur l’écran d’accueil ». Ouvrez-y Turnstone et collez le lien.
-iPhone と iPad では、このページをホーム画面に追加します。サインインリンクをコピーし、「共有」から「ホーム画面に追加」を選び、そこから開いてリンクを貼り付けてください。
-iPhone과 iPad에서는 이 페이지를 홈 화면에 추가하세요. 로그인 링크를 복사하고 공유에서 ‘홈 화면에 추가’를 선택한 뒤, 거기에서 열고 링크를 붙여 넣으세요.
-在 iPhone 和 iPad 上，需要把此页面添加到主屏幕：复制登录链接，点按“共享”，选择“添加到主屏幕”，再从那里打开并粘贴链接。
+On iPhone and iPad, notifications need this page on the home screen. Copy your link, tap Share, then Add to Home Screen. Open Turnstone there and paste the link.
+Auf iPhone und iPad muss diese Seite auf dem Home-Bildschirm sein. Kopiere deinen Link, tippe auf Teilen, dann „Zum Home-Bildschirm“. Öffne Turnstone dort und füge den Link ein.
+Sur iPhone et iPad, cette page doit être sur l’écran d’accueil. Copiez votre lien, touchez Partager, puis « Sur l’écran d’accueil ». Ouvrez-y Turnstone et collez le lien.
+iPhone と iPad では、このページをホーム画面に追加します。リンクをコピーし、「共有」から「ホーム画面に追加」を選び、そこから開いてリンクを貼り付けてください。
+iPhone과 iPad에서는 이 페이지를 홈 화면에 추가하세요. 링크를 복사하고 공유에서 ‘홈 화면에 추가’를 선택한 뒤, 거기에서 열고 링크를 붙여 넣으세요.
+在 iPhone 和 iPad 上，需要把此页面添加到主屏幕：复制链接，点按“共享”，选择“添加到主屏幕”，再从那里打开并粘贴链接。
 
 browser.private
 This looks like a private window. Notifications work in a normal window.
@@ -297,12 +297,12 @@ Ce navigateur ne peut pas recevoir de notifications. Essayez Firefox, Chrome, Ed
 此浏览器无法接收通知。请使用 Firefox、Chrome、Edge 或 Safari。
 
 browser.denied
-This browser blocks notifications from this page, as private windows always do. Allow them in the settings beside the address, and reload.
-Dieser Browser blockiert Benachrichtigungen dieser Seite, private Fenster tun das immer. Erlaube sie in den Einstellungen neben der Adresse und lade die Seite neu.
-Ce navigateur bloque les notifications de cette page, comme toute fenêtre privée. Autorisez-les dans les réglages près de l’adresse, et rechargez.
-このブラウザはこのページの通知をブロックしています (プライベートウィンドウでは常に)。アドレスの横の設定で許可し、再読み込みしてください。
-이 브라우저가 이 페이지의 알림을 차단하고 있습니다(사생활 보호 창은 항상 차단합니다). 주소 옆의 설정에서 허용하고 새로 고치세요.
-此浏览器阻止了此页面的通知（隐私窗口总是如此）。请在地址旁的设置中允许通知，然后重新加载。
+This browser blocks notifications from this page (private windows always do). Allow them beside the address, and reload.
+Dieser Browser blockiert Benachrichtigungen dieser Seite (private Fenster immer). Erlaube sie neben der Adresse und lade neu.
+Ce navigateur bloque les notifications de cette page (les fenêtres privées toujours). Autorisez-les près de l’adresse, et rechargez.
+このブラウザはこのページの通知をブロックしています (プライベートウィンドウでは常に)。アドレスの横で許可し、再読み込みしてください。
+이 브라우저가 이 페이지의 알림을 차단합니다(사생활 보호 창은 항상). 주소 옆에서 허용하고 새로 고치세요.
+此浏览器阻止了此页面的通知（隐私窗口总是如此）。请在地址旁允许，然后刷新。
 
 browser.dismissed
 Notifications are not allowed yet. Press again, and choose Allow.
@@ -313,20 +313,20 @@ Pas encore autorisé. Appuyez de nouveau et choisissez Autoriser.
 尚未允许。请再按一次，并选择“允许”。
 
 browser.noService
-The browser could not reach its push service. Check the network. Some browsers have none.
-Der Browser hat seinen Push-Dienst nicht erreicht. Prüfe das Netz. Manche Browser haben keinen.
-Le navigateur n’a pas pu joindre son service push. Vérifiez le réseau. Certains n’en ont pas.
-ブラウザがプッシュサービスに接続できませんでした。ネットワークを確認してください。サービスがないブラウザもあります。
-브라우저가 푸시 서비스에 연결하지 못했습니다. 네트워크를 확인하세요. 푸시 서비스가 없는 브라우저도 있습니다.
-浏览器无法连接其推送服务。请检查网络。有些浏览器没有推送服务。
+The browser could not reach its push service, or has none. Check the network.
+Der Browser hat seinen Push-Dienst nicht erreicht oder hat keinen. Prüfe das Netz.
+Le navigateur n’a pas pu joindre son service push, ou n’en a pas. Vérifiez le réseau.
+ブラウザがプッシュサービスに接続できないか、サービスがありません。ネットワークを確認してください。
+브라우저가 푸시 서비스에 연결하지 못했거나 서비스가 없습니다. 네트워크를 확인하세요.
+浏览器无法连接推送服务，或没有推送服务。请检查网络。
 
 browser.serverOff
-This server does not send notifications to browsers. Ask its operator.
-Dieser Server sendet keine Benachrichtigungen an Browser. Frage den Betreiber.
-Ce serveur n’envoie pas de notifications aux navigateurs. Demandez à l’opérateur.
-このサーバーはブラウザに通知を送りません。運営者に連絡してください。
+This server does not notify browsers. Ask its operator.
+Dieser Server benachrichtigt keine Browser. Frage den Betreiber.
+Ce serveur n’avertit pas les navigateurs. Demandez à l’opérateur.
+このサーバーはブラウザに通知しません。運営者に連絡してください。
 이 서버는 브라우저로 알림을 보내지 않습니다. 운영자에게 문의하세요.
-此服务器不向浏览器发送通知。请联系运营者。
+此服务器不通知浏览器。请联系运营者。
 
 browser.test
 Send me one now
@@ -561,12 +561,12 @@ Plus anciennes
 更早的
 
 history.stopped
-The search took long and stopped. Older ones may follow.
-Die Suche dauerte lange und hat angehalten. Es kann Älteres geben.
-La recherche, trop longue, s’est arrêtée. Il peut y en avoir d’autres.
-検索に時間がかかり中断しました。続きがあるかもしれません。
-검색이 오래 걸려 멈췄습니다. 더 있을 수 있습니다.
-搜索时间过长已停止。可能还有更早的。
+The search was stopped. Older ones may follow.
+Die Suche wurde angehalten. Es kann Älteres geben.
+La recherche s’est arrêtée. Il peut y en avoir d’autres.
+検索を中断しました。続きがあるかもしれません。
+검색을 멈췄습니다. 더 있을 수 있습니다.
+搜索已停止。可能还有更早的。
 
 history.test
 Test
@@ -664,6 +664,38 @@ heures calmes. La prochaine l’inclut.
 음소거 중입니다. 다음 알림에 포함됩니다.
 静音中。下一条会包含它。
 
+notSent.delivered
+another entry is about the same device.
+ein anderer Eintrag betrifft dasselbe Gerät.
+une autre entrée concerne le même appareil.
+同じデバイスの別の項目があります。
+같은 기기의 다른 항목이 있습니다.
+另一条目是同一设备。
+
+notSent.unsuitable
+this device cannot show it.
+das Gerät kann sie nicht anzeigen.
+l’appareil ne peut pas l’afficher.
+このデバイスでは表示できません。
+이 기기는 표시할 수 없습니다.
+此设备无法显示。
+
+notSent.unselected
+it was no longer meant for you.
+sie galt dir nicht mehr.
+elle ne vous concernait plus.
+対象から外れました。
+대상에서 제외되었습니다.
+您已不在接收者中。
+
+notSent.released
+nothing of it was left.
+es war nichts mehr übrig.
+il n’en restait rien.
+残りはありません。
+남은 것이 없습니다.
+已无剩余内容。
+
 outcome.refused
 The push service refused it.
 Vom Push-Dienst abgelehnt.
@@ -713,26 +745,26 @@ Le serveur est injoignable. Vérifiez le réseau.
 无法连接服务器。请检查网络。
 
 failure.key
-Your sign-in key does not work any more. Ask for a new link.
-Dein Schlüssel gilt nicht mehr. Bitte um einen neuen Link.
-Votre clé de connexion ne fonctionne plus. Demandez un nouveau lien.
-サインインのキーが使えなくなりました。新しいリンクをもらってください。
-로그인 키가 더 이상 작동하지 않습니다. 새 링크를 요청하세요.
-您的登录密钥已失效。请索取新的链接。
+This key does not work. Ask for a new link.
+Dieser Schlüssel gilt nicht. Bitte um einen neuen Link.
+Cette clé ne fonctionne pas. Demandez un nouveau lien.
+このキーは使えません。新しいリンクをもらってください。
+이 키는 작동하지 않습니다. 새 링크를 요청하세요.
+此密钥无效。请索取新的链接。
 
 failure.tooMany
-You have as many devices as allowed. Remove one first.
-Du hast so viele Geräte wie erlaubt. Entferne zuerst eines.
-Vous avez autant d’appareils que permis. Retirez-en un d’abord.
-デバイスの数が上限です。先に一つ削除してください。
-기기가 허용된 수만큼 있습니다. 먼저 하나를 삭제하세요.
-设备数量已达上限。请先移除一个。
+Too many devices. Remove one first.
+Zu viele Geräte. Entferne zuerst eines.
+Trop d’appareils. Retirez-en un d’abord.
+デバイスが多すぎます。先に一つ削除してください。
+기기가 너무 많습니다. 먼저 하나를 삭제하세요.
+设备太多。请先移除一个。
 
 failure.changed
-Your preferences have changed elsewhere. Check them, and save again.
-Deine Einstellungen wurden anderswo geändert. Prüfe sie und speichere noch einmal.
+Your preferences changed elsewhere. Check them, and save again.
+Deine Einstellungen wurden anderswo geändert. Prüfe und speichere sie noch einmal.
 Vos préférences ont changé ailleurs. Vérifiez-les et enregistrez de nouveau.
-設定がほかの場所で変更されました。確認して、もう一度保存してください。
+設定がほかで変更されました。確認して、もう一度保存してください。
 다른 곳에서 설정이 바뀌었습니다. 확인하고 다시 저장하세요.
 偏好设置已在别处更改。请检查后再次保存。
 
@@ -754,9 +786,9 @@ Trop de requêtes. Attendez une minute.
 
 failure.busy
 The server is busy, or Online-Go.com does not answer. Try again soon.
-Der Server ist beschäftigt, oder Online-Go.com antwortet nicht. Versuche es bald noch einmal.
+Der Server ist beschäftigt, oder Online-Go.com antwortet nicht. Versuche es bald wieder.
 Le serveur est occupé, ou Online-Go.com ne répond pas. Réessayez bientôt.
-サーバーが混んでいるか、Online-Go.com が応答しません。しばらくしてからお試しください。
+サーバーが混んでいるか、Online-Go.com が応答しません。後でお試しください。
 서버가 바쁘거나 Online-Go.com이 응답하지 않습니다. 잠시 뒤에 다시 시도하세요.
 服务器繁忙，或 Online-Go.com 没有响应。请稍后再试。
 
@@ -777,12 +809,12 @@ Online-Go.com으로 로그인
 用 Online-Go.com 登录
 
 signup.intro
-You need no link: a code in your profile on Online-Go.com shows that you are the player.
-Ohne Link: Ein Code in deinem Profil auf Online-Go.com zeigt, dass du der Spieler bist.
-Sans lien : un code dans votre profil sur Online-Go.com montre que vous êtes ce joueur.
-リンクがなくても、Online-Go.com のプロフィールに書いたコードで本人と確かめます。
+Or without a link: a code in your profile on Online-Go.com shows that you are the player.
+Oder ohne Link: Ein Code in deinem Profil auf Online-Go.com zeigt, dass du der Spieler bist.
+Ou sans lien : un code dans votre profil sur Online-Go.com montre que vous êtes ce joueur.
+リンクなしでも、Online-Go.com のプロフィールのコードで本人確認ができます。
 링크 없이 Online-Go.com 프로필에 넣은 코드로 본인임을 확인합니다.
-无需链接：在 Online-Go.com 个人资料中放入代码，即可证明您是该棋手。
+或不用链接：在 Online-Go.com 个人资料中放入代码，证明您是该棋手。
 
 signup.label
 Your name on Online-Go.com
@@ -817,12 +849,12 @@ Enregistrez le profil.
 保存个人资料。
 
 signup.warning
-Use only a code that you asked for on this page: a code that somebody sends you would let that person in. Remove it from the profile afterwards.
-Verwende nur einen Code, den du auf dieser Seite angefordert hast: Einer, den dir jemand schickt, würde diese Person hineinlassen. Entferne ihn danach aus dem Profil.
-N’utilisez qu’un code que vous avez demandé sur cette page : celui que quelqu’un vous envoie lui donnerait l’accès. Retirez-le ensuite du profil.
-このページで自分で取得したコードだけを使ってください。他の人から送られたコードでは、その人がログインできてしまいます。終わったら消してください。
-이 페이지에서 직접 받은 코드만 사용하세요. 다른 사람이 보낸 코드는 그 사람을 로그인시킵니다. 끝나면 프로필에서 지우세요.
-只使用您自己在本页获取的代码：别人发来的代码会让对方登录。完成后请从个人资料中删除。
+Use only a code from this page: one that somebody sends you would let that person in. Remove it afterwards.
+Verwende nur einen Code von dieser Seite: Einer, den dir jemand schickt, ließe diese Person hinein. Entferne ihn danach.
+N’utilisez qu’un code de cette page : celui que quelqu’un vous envoie lui donnerait l’accès. Retirez-le ensuite.
+このページで取得したコードだけを使ってください。人から送られたコードでは、その人がログインできてしまいます。終わったら消してください。
+이 페이지에서 받은 코드만 사용하세요. 다른 사람이 보낸 코드는 그 사람을 로그인시킵니다. 끝나면 지우세요.
+只使用您在本页获取的代码：别人发来的代码会让对方登录。完成后请删除。
 
 signup.confirm
 The code is in my profile
@@ -873,9 +905,9 @@ Online-Go.com에 그런 이름의 플레이어가 없습니다.
 Online-Go.com 没有这个名字的棋手。
 
 signup.keys
-You have as many keys as allowed. Sign out somewhere and revoke one, or ask the operator.
-Du hast so viele Schlüssel wie erlaubt. Melde dich irgendwo ab und sperre einen, oder frage den Betreiber.
-Vous avez autant de clés que permis. Déconnectez-vous ailleurs en révoquant la clé, ou demandez à l’opérateur.
-キーの数が上限です。どこかでサインアウトして無効にするか、運営者に連絡してください。
-키가 허용된 수만큼 있습니다. 다른 곳에서 로그아웃하며 폐기하거나 운영자에게 문의하세요.
-密钥数量已达上限。请在别处退出登录并撤销密钥，或联系运营者。`
+Too many keys. Sign out somewhere and revoke one, or ask the operator.
+Zu viele Schlüssel. Melde dich irgendwo ab und sperre einen, oder frage den Betreiber.
+Trop de clés. Déconnectez-vous ailleurs en révoquant la clé, ou demandez à l’opérateur.
+キーが多すぎます。どこかでサインアウトして無効にするか、運営者に連絡してください。
+키가 너무 많습니다. 다른 곳에서 로그아웃하며 폐기하거나 운영자에게 문의하세요.
+密钥太多。请在别处退出登录并撤销密钥，或联系运营者。`

@@ -43,6 +43,8 @@ export function showTexts() {
   for (const part of document.querySelectorAll("section")) part.ariaLabel = part.querySelector("h2")?.textContent ?? null
 }
 
+export const isText = name => table.has(name)
+
 /// A text, such as `games.title`, with `{name}` replaced by the value of that name.
 export function text(name, values = {}) {
   return table.get(name)[Object.keys(languages).indexOf(language)].replace(/\{(\w+)\}/g, (_, value) => values[value])

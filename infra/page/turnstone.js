@@ -2,7 +2,7 @@
 // reference/client.html shows what it answers, with examples.
 
 /// Its first number grows if a caller must change, the second if something is new, the third if something is mended.
-export const version = "1.1.0"
+export const version = "1.2.0"
 
 /// An installation's routes are beside its copy of this file, also below a prefix.
 const home = new URL(".", import.meta.url).href
@@ -27,6 +27,11 @@ export async function ask(method, path, body, headers = {}, base = home) {
   const answer = await response.json().catch(() => ({}))
   if (!response.ok) throw new Failure(response.status, String(answer?.error ?? ""), response.headers.get("Retry-After"))
   return {body: answer, etag: response.headers.get("ETag")}
+}
+
+/// The account to which an API key belongs: {key, player}. 401: to none.
+export async function accountOf(key, base = home) {
+  return {key, player: (await ask("GET", "api-keys", undefined, {"X-API-Key": key}, base)).body.user_id}
 }
 
 export class Client {

@@ -1,0 +1,81 @@
+import Foundation
+
+/// A page of what became of a user's notifications, newest first.
+public struct NotificationHistory: Decodable, Hashable, Sendable {
+    /// What became of one notification on one device.
+    public struct Entry: Decodable, Hashable, Sendable {
+        /// The notification's id: its entries for several devices have the same.
+        public let id: String
+        public let at: Date
+        /// `turn`, `test`, `badge`, `turn_badge`, `activity` or the kind of a message. Nil if it is not known
+        /// any more.
+        public let kind: String?
+        /// `ios`, `android` or `web`.
+        public let platform: String
+        /// The id of the user's device. Nil if the user no longer has it, or if several fit.
+        public let device: String?
+        public let deviceName: String?
+        /// `accepted`, `waiting`, `held`, `superseded`, `expired`, `refused`, `gone`, `quarantined`,
+        /// `cancelled` or `damaged`.
+        public let outcome: String
+        /// Why, as the push service or the delivery names it.
+        public let reason: String?
+        /// Why, as an English sentence.
+        public let explanation: String
+        /// The push service's HTTP status, if it answered.
+        public let status: Int?
+        /// Whether the answer to an attempt was lost.
+        public let mayHaveArrived: Bool
+
+        private enum CodingKeys: String, CodingKey {
+            case id, at, kind, platform, device, deviceName, outcome, reason, explanation, status
+            case mayHaveArrived
+        }
+
+        public init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            id = try container.decode(String.self, forKey: .id)
+            at = try container.decode(Date.self, forKey: .at)
+            kind = try container.decodeIfPresent(String.self, forKey: .kind)
+            platform = try container.decode(String.self, forKey: .platform)
+            device = try container.decodeIfPresent(String.self, forKey: .device)
+            deviceName = try container.decodeIfPresent(String.self, forKey: .deviceName)
+            outcome = try container.decode(String.self, forKey: .outcome)
+            reason = try container.decodeIfPresent(String.self, forKey: .reason)
+            explanation = try container.decode(String.self, forKey: .explanation)
+            status = try container.decodeIfPresent(Int.self, forKey: .status)
+            mayHaveArrived =
+                try container.decodeIfPresent(Bool.self, forKey: .mayHaveArrived) ?? false
+        }
+    }
+
+    public let notifications: [Entry]
+    /// The place where the next page begins. Nil after the oldest entry.
+    public let next: String?
+    /// Whether the page is short because the installation had no more time. Ask again with `next`.
+    public let stopped: Bool
+}
+
+/// A notification that was sent to try it out.
+public struct SentTest: Decodable, Hashable, Sendable {
+    /// Its id in the ``NotificationHistory``.
+    public let id: String
+    /// How many devices it goes to.
+    public let devices: Int
+}
+
+extension Connection {
+    func notifications(after place: String?, limit: Int) async throws(TurnstoneError)
+        -> NotificationHistory
+    {
+        let after = place.map { "&after=\(Self.encoded($0))" } ?? ""
+        return try await value("GET", "api/notifications?limit=\(limit)\(after)")
+    }
+
+    func sendTest(to device: String?, language: String?) async throws(TurnstoneError) -> SentTest {
+        var body: [String: JSONValue] = [:]
+        body["device"] = device.map { .string($0) }
+        body["language"] = language.map { .string($0) }
+        return try await value("POST", "api/notifications/test", body: body)
+    }
+}

@@ -1,0 +1,148 @@
+import Foundation
+
+/// The routes that an app's own backend calls with the server key.
+///
+/// ```swift
+/// let client = ServerClient(at: URL(string: "https://push.example.org")!, key: key)
+/// let message = try await client.send(Message(title: "News"), to: Audience(users: ["ann"]))
+/// let report = try await client.report(on: message.id)
+/// ```
+///
+/// The key belongs into the backend's configuration. An app must never have it: it can push to everyone.
+public struct ServerClient: Sendable {
+    private let connection: Connection
+
+    /// - Parameters:
+    ///   - base: the installation's address, with the prefix under which it is mounted.
+    ///   - key: one of the installation's `TURNSTONE_SERVER_KEY`.
+    public init(
+        at base: URL, key: String, transport: any Transport = URLSessionTransport(),
+        patience: Patience = Patience()
+    ) {
+        connection = Connection(
+            base: base, credential: { ("Authorization", "Key \(key)") }, transport: transport,
+            patience: patience)
+    }
+
+    /// Pushes a message.
+    ///
+    /// - Parameter idempotencyKey: a text that only this message has. A request that is repeated with it
+    ///   within 24 hours, for instance because its answer was lost, sends nothing and is answered as before.
+    public func send(
+        _ message: Message, to audience: Audience, idempotencyKey: String? = nil
+    ) async throws(TurnstoneError) -> AcceptedMessage {
+        try await accept("api/notify", message.members, audience, idempotencyKey)
+    }
+
+    /// Pushes a message that one of the installation's templates makes from an event.
+    ///
+    /// - Parameter values: what replaces the template's placeholders.
+    public func send(
+        event: String, values: [String: JSONValue] = [:], to audience: Audience,
+        idempotencyKey: String? = nil
+    ) async throws(TurnstoneError) -> AcceptedMessage {
+        let members = ["event": JSONValue.string(event), "values": .object(values)]
+        return try await accept("api/events", members, audience, idempotencyKey)
+    }
+
+    private func accept(
+        _ path: String, _ members: [String: JSONValue], _ audience: Audience,
+        _ idempotencyKey: String?
+    ) async throws(TurnstoneError) -> AcceptedMessage {
+        var body = members.merging(audience.members) { $1 }
+        body["idempotency_key"] = idempotencyKey.map { .string($0) }
+        return try await connection.value("POST", path, body: body)
+    }
+
+    /// Estimates how many a message would reach.
+    public func count(_ audience: Audience) async throws(TurnstoneError) -> AudienceCount {
+        try await connection.value("POST", "api/notify/count", body: audience.members)
+    }
+
+    /// What became of a message. Reports are kept for 30 days.
+    public func report(on message: String) async throws(TurnstoneError) -> MessageReport {
+        try await connection.value("GET", "api/notify/\(Connection.encoded(message))")
+    }
+
+    /// Cancels deliveries of a message that have not been sent.
+    ///
+    /// - Throws: ``TurnstoneError/conflict(_:)`` if all of it was sent already.
+    @discardableResult
+    public func cancel(_ message: String) async throws(TurnstoneError) -> MessageReport {
+        try await connection.value("DELETE", "api/notify/\(Connection.encoded(message))")
+    }
+
+    private struct UserAnswer: Decodable { let user: KnownUser }
+    private struct ErasureAnswer: Decodable { let erased: Erasure }
+
+    public func user(_ id: String) async throws(TurnstoneError) -> KnownUser {
+        try await connection.value(
+            "GET", "api/users/\(Connection.encoded(id))", as: UserAnswer.self
+        )
+        .user
+    }
+
+    /// Changes what is known of a user, who need not be known yet: only the members that are named, and
+    /// `.null` removes a value.
+    ///
+    /// ```swift
+    /// try await client.change("ann", ["tags": .object(["role": .string("admin")])])
+    /// ```
+    @discardableResult
+    public func change(
+        _ user: String, _ changes: [String: JSONValue]
+    ) async throws(TurnstoneError) -> KnownUser {
+        let path = "api/users/\(Connection.encoded(user))"
+        return try await connection.value("PATCH", path, as: UserAnswer.self, body: changes).user
+    }
+
+    /// Erases a user everywhere, for instance when the account is closed.
+    @discardableResult
+    public func erase(_ user: String) async throws(TurnstoneError) -> Erasure {
+        let path = "api/users/\(Connection.encoded(user))"
+        return try await connection.value("DELETE", path, as: ErasureAnswer.self).erased
+    }
+
+    private struct SegmentAnswer: Decodable { let segment: Segment }
+    private struct SegmentPage: Decodable {
+        let total: Int
+        let segments: [Segment]
+    }
+
+    /// All segments, oldest first.
+    public func segments() async throws(TurnstoneError) -> [Segment] {
+        var segments: [Segment] = []
+        while true {
+            let path = "api/segments?offset=\(segments.count)"
+            let page = try await connection.value("GET", path, as: SegmentPage.self)
+            segments += page.segments
+            if page.segments.isEmpty || segments.count >= page.total { return segments }
+        }
+    }
+
+    /// Makes a segment, to which messages can be sent by its name.
+    public func makeSegment(
+        _ name: String, filters: [JSONValue]
+    ) async throws(TurnstoneError) -> Segment {
+        let body: [String: JSONValue] = ["name": .string(name), "filters": .array(filters)]
+        return try await connection.value(
+            "POST", "api/segments", as: SegmentAnswer.self, body: body
+        ).segment
+    }
+
+    /// Changes a segment's name, its filters or both.
+    @discardableResult
+    public func changeSegment(
+        _ id: String, name: String? = nil, filters: [JSONValue]? = nil
+    ) async throws(TurnstoneError) -> Segment {
+        var body: [String: JSONValue] = [:]
+        body["name"] = name.map { .string($0) }
+        body["filters"] = filters.map { .array($0) }
+        let path = "api/segments/\(Connection.encoded(id))"
+        return try await connection.value("PATCH", path, as: SegmentAnswer.self, body: body).segment
+    }
+
+    public func removeSegment(_ id: String) async throws(TurnstoneError) {
+        _ = try await connection.send("DELETE", "api/segments/\(Connection.encoded(id))")
+    }
+}

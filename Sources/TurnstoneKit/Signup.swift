@@ -1,0 +1,83 @@
+import Foundation
+
+/// The way of a player to an API key without the operator, where an installation allows it: a code goes into
+/// the player's profile on Online-Go.com, and a key comes back.
+///
+/// ```swift
+/// let signup = Signup(at: address)
+/// let code = try await signup.begin(username: "Ann Go")
+/// // The player puts `code.text` into the text "About" of the profile.
+/// let account = try await signup.confirm(code)
+/// let client = PlayerClient(at: address, player: account.player, key: account.key)
+/// ```
+public struct Signup: Sendable {
+    private let connection: Connection
+
+    public init(
+        at base: URL, transport: any Transport = URLSessionTransport(),
+        patience: Patience = Patience()
+    ) {
+        connection = Connection(
+            base: base, credential: { nil }, transport: transport, patience: patience)
+    }
+
+    private struct Offer: Decodable {
+        let signup: String
+        let site: URL?
+    }
+
+    /// The site with the player's profile. Nil if the installation gives no keys this way.
+    public func site() async throws(TurnstoneError) -> URL? {
+        let offer = try await connection.value("GET", "signup", as: Offer.self)
+        return offer.signup == "ogs-profile" ? offer.site : nil
+    }
+
+    /// A code for a player's profile.
+    public struct Code: Decodable, Hashable, Sendable {
+        /// What the profile must contain.
+        public let text: String
+        /// The caller's part, which nobody else may know.
+        let token: String
+        public let expiresAt: Date
+        /// The name as the installation understood it.
+        public let username: String
+
+        private enum CodingKeys: String, CodingKey {
+            case text = "code"
+            case token, username
+            case expiresAt = "expires_at"
+        }
+    }
+
+    /// - Parameter username: the player's name, as Online-Go.com shows it.
+    public func begin(username: String) async throws(TurnstoneError) -> Code {
+        try await connection.value("POST", "signup", body: ["username": username])
+    }
+
+    /// A player's number and API key, for ``PlayerClient``.
+    public struct Account: Decodable, Hashable, Sendable {
+        public let player: String
+        /// Keep it in the keychain: it is shown only once.
+        public let key: String
+
+        private enum CodingKeys: String, CodingKey {
+            case player = "user_id"
+            case key = "api_key"
+        }
+    }
+
+    /// Ends the signup once the code is in the profile. The code works once.
+    ///
+    /// - Parameter revokesOthers: whether the player's other API keys end.
+    /// - Throws: ``TurnstoneError/forbidden(_:)`` while the code is not in the profile,
+    ///   ``TurnstoneError/unauthorized(_:)`` if it has expired or was used.
+    public func confirm(
+        _ code: Code, revokesOthers: Bool = false
+    ) async throws(TurnstoneError) -> Account {
+        let body: [String: JSONValue] = [
+            "username": .string(code.username), "token": .string(code.token),
+            "revoke_others": .bool(revokesOthers),
+        ]
+        return try await connection.value("POST", "signup/confirm", body: body)
+    }
+}
