@@ -112,7 +112,7 @@ let foundation: [Target] = [
         "WebPushCredentials",
         on: ["Documents", "Store", "PushServices", "Signatures", "Crypto", "Unix"]),
     module("Texts", on: ["JSON", "Unix"]),
-    module("Profiles", on: ["Edge", "Documents", "Store", "Unix"]),
+    module("Profiles", on: ["Edge", "Documents", "Store", "Unix", "JSON", "Crypto"]),
     // Pure: who is meant by a filter.
     module("Audiences", on: []),
     module(

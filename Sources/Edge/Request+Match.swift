@@ -4,11 +4,11 @@ extension Request {
     /// Refuses a change if the content is no longer what the caller has read (RFC 9110 section 13.1.1).
     ///
     /// - Parameters:
-    ///   - revision: the revision of the content, of which its entity tag is made.
+    ///   - version: the version of the content, of which its entity tag is made.
     ///   - sentence: the refusal.
-    package func checkMatch(_ revision: Int64, else sentence: String) throws(Failure) {
+    package func checkMatch(_ version: String, else sentence: String) throws(Failure) {
         guard let tags = tags("if-match") else { return }
-        guard tags.contains(entityTag(revision)) || tags == ["*"] else {
+        guard tags.contains(entityTag(version)) || tags == ["*"] else {
             throw .refused(.changedMeanwhile, sentence)
         }
     }
@@ -27,10 +27,12 @@ extension Request {
 }
 
 extension Response {
-    /// Adds the entity tag of content with a revision (RFC 9110 section 8.8.3).
-    package mutating func setEntityTag(_ revision: Int64) {
-        headers.append(("ETag", entityTag(revision)))
+    /// Adds the entity tag of a version of the content (RFC 9110 section 8.8.3).
+    ///
+    /// - Parameter version: without quotation marks.
+    package mutating func setEntityTag(_ version: String) {
+        headers.append(("ETag", entityTag(version)))
     }
 }
 
-private func entityTag(_ revision: Int64) -> String { "\"\(revision)\"" }
+private func entityTag(_ version: String) -> String { "\"\(version)\"" }

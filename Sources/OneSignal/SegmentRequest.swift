@@ -56,12 +56,16 @@ package struct SegmentRequest {
     /// Counts a segment's subscriptions. With `include-segment-detail`, the answer has the filters too.
     @export(interface)
     package func view() throws(Failure) -> Response {
+        let isDetailed = try request.query("include-segment-detail") ?? "false"
+        guard isDetailed == "true" || isDetailed == "false" else {
+            throw .malformed("include-segment-detail must be true or false")
+        }
         guard let segment = try state.segments.find(id) else { throw unknown }
         var fields = Fields(["segments": [.string(id)]])
         let audience = try Audience(&fields, reaching: state.services)
         let count = try Outbox(state, now: request.time).count(audience)
         var body: JSONObject = ["subscriber_count": .integer(Int64(count.devices))]
-        if try request.query("include-segment-detail") == "true" {
+        if isDetailed == "true" {
             body["payload"] = [
                 "id": .string(id), "name": .string(segment.name),
                 "created_at": .integer(segment.created.seconds), "source": "api",

@@ -129,13 +129,7 @@ package struct SubscriptionBody {
         for user: UserID, changing known: Device? = nil, _ state: State, as request: Request
     ) throws(Failure) -> Device {
         if let token, token != known?.token || environment != nil || known == nil {
-            var registration = Registration(token)
-            registration.platform = platform ?? .ios
-            registration.environment = environment
-            registration.appVersion = appVersion
-            registration.model = model
-            registration.system = system
-            registration.isEnabled = isEnabled
+            var registration = registration(of: token)
             registration.previous = known?.token == token ? nil : known?.token
             registration.requiresPrevious = registration.previous != nil
             let device = try state.registry.claim(registration, for: user, at: request.time)
@@ -155,6 +149,22 @@ package struct SubscriptionBody {
         return document.devices.first { $0.id == device.id } ?? device
     }
 
+    /// The registration of a subscription that the request makes; `nil` without a token.
+    var registration: Registration? {
+        guard let token else { return nil }
+        return registration(of: token)
+    }
+
+    private func registration(of token: DeviceToken) -> Registration {
+        var registration = Registration(token)
+        registration.platform = platform ?? .ios
+        registration.environment = environment
+        registration.appVersion = appVersion
+        registration.model = model
+        registration.system = system
+        registration.isEnabled = isEnabled
+        return registration
+    }
 }
 
 let noSubscription = Failure.refused(.notFound, "Subscription not found")

@@ -8,29 +8,29 @@ extension State {
     ///
     /// - Returns: the user's document afterwards.
     /// - Throws: a conflict if another user has one of the aliases; changed meanwhile if the request's
-    ///   `If-Match` names another revision.
+    ///   `If-Match` names another version.
     @export(interface)
     package func change(
         _ user: UserID, by change: ProfileChange, as request: Request
     ) throws(Failure) -> User {
-        try self.change(user, by: change, at: request.time) { (revision) throws(Failure) in
+        try self.change(user, by: change, at: request.time) { (document) throws(Failure) in
             try request.checkMatch(
-                revision, else: "the profile has changed since; read it again")
+                document.profileVersion, else: "the profile has changed since; read it again")
         }
     }
 
     /// Changes what is known of a user.
     ///
-    /// - Parameter check: throws if the profile must not be changed in this revision.
+    /// - Parameter check: throws if the profile of this document must not be changed.
     @export(interface)
     @discardableResult
     package func change(
         _ user: UserID, by change: ProfileChange, at now: Timestamp,
-        unless check: (_ revision: Int64) throws(Failure) -> Void = { (_) throws(Failure) in }
+        unless check: (_ document: User) throws(Failure) -> Void = { (_) throws(Failure) in }
     ) throws(Failure) -> User {
         let document = try aliases.update(user, claiming: change.claimed) {
             (document) throws(Failure) in
-            try check(document.profile.revision)
+            try check(document)
             try change.apply(to: &document, at: now)
             return document
         }

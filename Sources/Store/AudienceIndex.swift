@@ -174,7 +174,7 @@ package struct AudienceIndex {
         fileprivate init(_ index: AudienceIndex) throws(Failure) {
             self.index = index
             shards = AudienceIndex.shards[...]
-            unread = try index.statement() ?? []
+            unread = try index.statement()?.unread ?? []
         }
 
         /// - Throws: later, if the file is missing or damaged. The index is then made again.
@@ -195,24 +195,40 @@ package struct AudienceIndex {
 
     // MARK: - Making it
 
+    /// The longest time that a request spends on making the index. Hosts give up after 30 s: without a limit, a
+    /// message would be accepted later whose sender takes it for refused and repeats it.
+    package static let longestMaking = Interval.seconds(10)
+
     /// Makes the index if there is none, or if it may lack lines: they are not synchronized with the disk, so
     /// a crash of the machine may have lost some, and a copy may be of another moment than the documents.
     ///
-    /// - Parameter progress: gets how many of 256 parts are done.
-    /// - Throws: later, if another process is making it.
-    package func prepare(_ progress: (Int) -> Void) throws(Failure) {
-        guard try statement() == nil else { return }
+    /// - Parameters:
+    ///   - longest: after this time it stops. The next call goes on from there.
+    ///   - progress: gets how many of 256 parts are done.
+    /// - Throws: later, if there is more to do, or if another process is making it.
+    package func prepare(
+        within longest: Interval = longestMaking, _ progress: (Int) -> Void
+    ) throws(Failure) {
+        guard try statement()?.isComplete != true else { return }
         clear()
         clear("\(statementPath).lock")
+        let began = Instant.now
         try Lock.holding(statementPath) { (_) throws(Failure) in
-            guard try statement() == nil else { return }
+            var statement = try statement() ?? Statement()
+            guard !statement.isComplete else { return }
             try systemCalls(Files.makeFolder(folder))
-            var unread: [UserID] = []
-            for (done, shard) in Self.shards.enumerated() {
-                try make(shard, &unread)
-                progress(done + 1)
+            repeat {
+                try make(Self.shards[statement.parts], &statement.unread)
+                statement.parts += 1
+                progress(statement.parts)
+            } while !statement.isComplete && Instant.now - began < longest
+            try write(statement)
+            guard statement.isComplete else {
+                throw Failure(
+                    .later(seconds: 1),
+                    "the index of all users is being made: \(statement.parts) of \(Self.shards.count) parts are done; send the request again",
+                    cause: "index")
             }
-            try writeStatement(unread)
         }
     }
 
@@ -330,32 +346,48 @@ package struct AudienceIndex {
         }
     }
 
-    /// Writes that the index has all lines. The statement is about this file only, and not about a copy.
-    private func writeStatement(_ unread: [UserID]) throws(Failure) {
+    /// What `index.json` says about the files of lines.
+    private struct Statement {
+        /// How many of the files, in their order, have all lines.
+        var parts = 0
+        /// The users in these files whose documents could not be read.
+        var unread: [UserID] = []
+
+        var isComplete: Bool { parts == AudienceIndex.shards.count }
+    }
+
+    /// Writes how much of the index has all lines. The statement is about this file only, and not about a
+    /// copy.
+    private func write(_ statement: Statement) throws(Failure) {
         try systemCalls { () throws(SystemError) in
             let file = try Files.openTemporary(for: statementPath)
             let own = try file.identity()
             var members: JSONObject = [
-                "version": 1, "boot": .string(try Self.boot()), "inode": .integer(own.inode),
-                "made": .integer(own.birth),
+                "version": .integer(Self.version), "boot": .string(try Self.boot()),
+                "inode": .integer(own.inode), "made": .integer(own.birth),
+                "parts": .integer(Int64(statement.parts)),
             ]
+            let unread = statement.unread
             members["unread"] = unread.isEmpty ? nil : JSONValue(texts: unread.map { $0.text })
             try file.write(JSON.text(.object(members)) + [UInt8(ascii: "\n")])
             try Files.rename(Files.temporary(for: statementPath), statementPath)
         }
     }
 
-    /// Reads the statement: the users whose documents could not be read; `nil` if lines may be missing.
+    /// Of the files of lines. Another version's are made again.
+    private static let version: Int64 = 2
+
+    /// Reads the statement; `nil` if lines may be missing in any file.
     ///
     /// - Throws: later, if something else is in the file's place. It is removed, and the index is made again.
-    private func statement() throws(Failure) -> [UserID]? {
+    private func statement() throws(Failure) -> Statement? {
         do throws(SystemError) { return try readStatement() } catch {
             guard error.errno.concernsOneFile, removeStatement() else { throw error.failure }
             throw givenUp(statementPath, error.reason)
         }
     }
 
-    private func readStatement() throws(SystemError) -> [UserID]? {
+    private func readStatement() throws(SystemError) -> Statement? {
         let file: FileDescriptor
         do throws(SystemError) { file = try FileDescriptor.open(statementPath, .read) } catch {
             guard [.noEntry, .notDirectory].contains(error.errno) else { throw error }
@@ -366,10 +398,13 @@ package struct AudienceIndex {
         let boot = try Self.boot()
         var members: JSONObject?
         do throws(JSONError) { members = try JSON.parse(text).object } catch {}
-        guard let members, members["version"]?.integer == 1, members["boot"]?.string == boot,
-            members["inode"]?.integer == own.inode, members["made"]?.integer == own.birth
+        guard let members, members["version"]?.integer == Self.version,
+            members["boot"]?.string == boot,
+            members["inode"]?.integer == own.inode, members["made"]?.integer == own.birth,
+            let parts = members["parts"]?.integer, (0...Int64(Self.shards.count)).contains(parts)
         else { return nil }
-        return (members["unread"]?.texts ?? []).compactMap { UserID($0) }
+        let unread = (members["unread"]?.texts ?? []).compactMap { UserID($0) }
+        return Statement(parts: Int(parts), unread: unread)
     }
 
     /// Removes the statement, or what is in its place: lines may be missing.

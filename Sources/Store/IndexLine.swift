@@ -33,11 +33,7 @@ enum IndexLine {
         var members = JSONObject()
         let profile = document.profile
         members["t"] = profile.tags.members.isEmpty ? nil : .object(profile.tags)
-        members["l"] = profile.language.map { .string($0.text) }
-        members["c"] = profile.country.map { .string($0.text) }
-        members["f"] = profile.firstSession.map { JSONValue($0) }
-        members["s"] = profile.lastSession.map { JSONValue($0) }
-        members["n"] = profile.sessionCount == 0 ? nil : .integer(profile.sessionCount)
+        members["p"] = properties(of: profile)
         let devices = document.devices.filter { $0.isOpenToMessages }
         switch devices.count {
         case 0: break
@@ -50,6 +46,22 @@ enum IndexLine {
         }
         members["i"] = ids.members.isEmpty ? nil : .object(ids)
         return members
+    }
+
+    /// `[sessions, first, last, language, country]`, without what is missing at the end; `nil` without any.
+    /// The last session is in milliseconds after the first, if that is known.
+    private static func properties(of profile: Profile) -> JSONValue? {
+        let first = profile.firstSession?.milliseconds
+        // Wrapping, so that moments which only a damaged document has are read as they were written.
+        let last = profile.lastSession.map { $0.milliseconds &- (first ?? 0) }
+        var elements: [JSONValue] = [
+            .integer(profile.sessionCount), first.map { .integer($0) } ?? .null,
+            last.map { .integer($0) } ?? .null,
+            profile.language.map { .string($0.text) } ?? .null,
+            profile.country.map { .string($0.text) } ?? .null,
+        ]
+        while elements.last == .null { elements.removeLast() }
+        return elements == [0] ? nil : .array(elements)
     }
 
     /// Whether bytes between two newlines look like a line.
@@ -136,11 +148,7 @@ enum IndexLine {
         guard let user = members["u"]?.string.flatMap({ UserID($0) }) else { return nil }
         var profile = Profile()
         profile.tags = members["t"]?.object ?? [:]
-        profile.language = members["l"]?.string.flatMap { LanguageTag($0) }
-        profile.country = members["c"]?.string.flatMap { CountryCode($0) }
-        profile.firstSession = members["f"]?.timestamp
-        profile.lastSession = members["s"]?.timestamp
-        profile.sessionCount = members["n"]?.count ?? 0
+        profile.takeProperties(members["p"]?.array ?? [])
         var elements = members["d"]?.array ?? []
         // The only device is not in an array of its own.
         if elements.first?.string != nil { elements = [.array(elements)] }
@@ -148,6 +156,21 @@ enum IndexLine {
         return IndexedUser(
             user: user, profile: profile,
             devices: devices.count == elements.count ? devices : nil)
+    }
+}
+
+extension Profile {
+    /// Takes what ``IndexLine/properties(of:)`` has written.
+    fileprivate mutating func takeProperties(_ elements: [JSONValue]) {
+        func element(_ place: Int) -> JSONValue? {
+            place < elements.count ? elements[place] : nil
+        }
+        sessionCount = element(0)?.count ?? 0
+        let first = element(1)?.integer
+        firstSession = first.map { Timestamp(milliseconds: $0) }
+        lastSession = element(2)?.integer.map { Timestamp(milliseconds: $0 &+ (first ?? 0)) }
+        language = element(3)?.string.flatMap { LanguageTag($0) }
+        country = element(4)?.string.flatMap { CountryCode($0) }
     }
 }
 

@@ -120,11 +120,6 @@ extension User {
                 after: registration.joined.number, turn: registration.joined.turn)
         }
         if arriving == nil { device.take(registration, at: time) }
-        if arriving == nil,
-            !device.isDescribed(as: before ?? Device(device.token, registered: time))
-        {
-            profile.revision += 1
-        }
         silence = nil
         for replaced in devices where registration.replaces(replaced) && replaced.id != device.id {
             device.takeOver(replaced)
@@ -206,11 +201,6 @@ extension Device {
         guard time > registered else { return }
         firstRegistered = created
         registered = time
-    }
-
-    /// Whether what the routes for profiles change is the same.
-    fileprivate func isDescribed(as other: Device) -> Bool {
-        model == other.model && system == other.system && isEnabled == other.isEnabled
     }
 
     /// Takes the place of another device too, whose token was replaced by its own.

@@ -30,7 +30,7 @@ extension Registry {
         {
             return renewed
         }
-        try checkQuota(registration, for: user, at: time)
+        try checkQuota([registration], for: user, at: time)
         let added = try indexing(user, under: [.token(token)], of: token) { (_) throws(Failure) in
             try add(registration, to: user, asPlayer: true, at: time)
         }
@@ -71,7 +71,7 @@ extension Registry {
                 throw Self.hasMoved
             }
         }
-        try checkQuota(registration, for: user, at: time)
+        try checkQuota([registration], for: user, at: time)
         try checkNames(registration, for: user)
         var lost: [(devices: [Device], user: UserID)] = []
         let added = try index.holding { (known, commit) throws(Failure) in
@@ -204,12 +204,16 @@ extension Registry {
         }
     }
 
-    /// Throws if the user's document would refuse the registration. Changes nothing.
-    private func checkQuota(
-        _ registration: Registration, for user: UserID, at time: Timestamp
+    /// Throws a conflict if the user would have more devices than allowed with all of the registrations.
+    /// Changes nothing.
+    @export(interface)
+    package func checkQuota(
+        _ registrations: [Registration], for user: UserID, at time: Timestamp
     ) throws(Failure) {
-        guard var document = try state.users[user].read() else { return }
-        _ = try document.add(registration, within: state.quotas(), at: time)
+        var document = try state.users[user].read() ?? User()
+        for registration in registrations {
+            _ = try document.add(registration, within: state.quotas(), at: time)
+        }
     }
 
     private func checkNames(_ registration: Registration, for user: UserID) throws(Failure) {

@@ -292,6 +292,63 @@ import Unix
         try scratch.state.audience.prepare { _ in Issue.record("it was valid") }
     }
 
+    @Test("a request stops after a while, and the next one goes on from there")
+    func stopped() throws {
+        try setRole("admin", of: ann)
+        try FileManager.default.removeItem(atPath: "\(scratch.folder.path)/audience")
+        let other = UserID("bob")!
+        var parts: [Int] = []
+        for number in 1...255 {
+            let failure = #expect(throws: Failure.self) {
+                try scratch.state.audience.prepare(within: .seconds(0)) { parts.append($0) }
+            }
+            #expect(failure?.disposition == .later(seconds: 1))
+            // The file of ann is the 74th, and that of bob the 130th.
+            if number == 100 { for user in [ann, other] { try setRole("guest", of: user) } }
+        }
+        try scratch.state.audience.prepare(within: .seconds(0)) { parts.append($0) }
+        #expect(parts == Array(1...256))
+        #expect(try roles() == ["ann": ["guest"], "bob": ["guest"]])
+        try scratch.state.audience.prepare { _ in Issue.record("it was complete") }
+    }
+
+    @Test("lines of an earlier version are replaced")
+    func earlierVersion() throws {
+        try setRole("admin", of: ann)
+        try scratch.state.users[ann].update { $0.profile.language = LanguageTag("de") }
+        let path = "\(scratch.folder.path)/audience/index.json"
+        // In place: the statement is about its inode.
+        let statement = try #require(FileHandle(forUpdatingAtPath: path))
+        let text = String(decoding: try statement.readToEnd() ?? Data(), as: UTF8.self)
+        try statement.seek(toOffset: 0)
+        try statement.write(
+            contentsOf: Data(text.replacing(#""version":2"#, with: #""version":1"#).utf8))
+        try statement.close()
+        let line = try #require(lines.last)
+        try append(line.replacing(#""p":[0,null,null,"de"]"#, with: #""l":"de""#) + "\n")
+        try scratch.state.audience.prepare { _ in }
+        #expect(lines == [line])
+    }
+
+    @Test(
+        "sessions are read as they were written",
+        arguments: [nil, 0, 1_764_000_000_000, -5, Int64.min],
+        [nil, 0, 1_764_086_400_000, Int64.max])
+    func sessions(first: Int64?, last: Int64?) throws {
+        try scratch.state.users[ann].update { document in
+            document.profile.tags["role"] = "x"
+            document.profile.firstSession = first.map { Timestamp(milliseconds: $0) }
+            document.profile.lastSession = last.map { Timestamp(milliseconds: $0) }
+        }
+        var reader = try scratch.state.audience.reader()
+        var found: IndexedUser?
+        while let shard = try reader.next() {
+            found = shard.entries().compactMap { shard.user(of: $0.lines[0]) }.first ?? found
+        }
+        #expect(found?.profile.firstSession?.milliseconds == first)
+        #expect(found?.profile.lastSession?.milliseconds == last)
+    }
+
     @Test("an erased user is in no line")
     func erased() throws {
         try setRole("admin", of: ann)

@@ -33,7 +33,7 @@ serve(
             (document) throws(Failure) in
             ids = document.ids(of: user)
             try request.checkMatch(
-                document.preferences.revision,
+                "\(document.preferences.revision)",
                 else: "the preferences have changed since; read them again")
             var changed = wanted
             changed.revision = document.preferences.revision
@@ -56,6 +56,6 @@ serve(
 
 func answer(_ preferences: Preferences) -> Response {
     var response = Response.ok(["success": true, "preferences": preferences.listing])
-    response.setEntityTag(preferences.revision)
+    response.setEntityTag("\(preferences.revision)")
     return response
 }

@@ -42,9 +42,8 @@ func refuseAddressing(_ fields: Fields) throws(Failure) {
 
 func answer(_ document: User) -> Response {
     var profile = document.profile.listing.object ?? [:]
-    profile["devices"] = .array(
-        document.devices.filter { $0.kind == .device }.map { $0.profile })
+    profile["devices"] = .array(document.profileDevices)
     var response = Response.ok(["success": true, "profile": .object(profile)])
-    response.setEntityTag(document.profile.revision)
+    response.setEntityTag(document.profileVersion)
     return response
 }

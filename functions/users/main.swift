@@ -44,7 +44,7 @@ serve(
 
 func answer(_ user: UserID, _ document: User) -> Response {
     var response = Response.ok(["success": true, "user": description(of: user, document)])
-    response.setEntityTag(document.profile.revision)
+    response.setEntityTag(document.profileVersion)
     return response
 }
 

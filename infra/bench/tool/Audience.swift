@@ -19,6 +19,7 @@ func makeAudience(in folder: String, count: Int64) throws(Failure) {
         for number in 0..<count {
             let tags = tags(number)
             let (language, country) = (["en", "de", "ja"][Int(number % 3)], "DE")
+            let first = 1_764_000_000_000 - number * 1000
             let tokens = (0...(number % 2)).map { place in
                 hex(SHA256.hash(Array("device \(number) \(place)".utf8)))
             }
@@ -26,7 +27,7 @@ func makeAudience(in folder: String, count: Int64) throws(Failure) {
             let text =
                 #"{"version":1,"revision":1,"devices":[\#(list.joined(separator: ","))],"ledger":[],"notices":0,"#
                 + #""profile":{"tags":\#(tags),"language":"\#(language)","country":"\#(country)","#
-                + #""first_session":\#(number + 1),"last_session":\#(number + 2),"sessions":3,"revision":1}}"#
+                + #""first_session":\#(first),"last_session":\#(first + number % 90 * 86_400_000),"sessions":3,"revision":1}}"#
             let name = "user-\(number)"
             let shard = hex(SHA256.hash(Array(name.utf8)).prefix(1))
             try Files.replace(
