@@ -100,7 +100,7 @@ import WebPushCredentials
         let folder = folder.path
         let moment = now
         let headers = try await atOnce(100) { number in
-            var variables = try WebPushSettingsTests.variables([
+            var variables = WebPushSettingsTests.variables([
                 "VAPID_SUBJECT": "mailto:push@example.org"
             ])
             variables.offer("TURNSTONE_STATE", folder)
