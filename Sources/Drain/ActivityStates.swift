@@ -33,6 +33,14 @@ struct ActivityStates: RunPart {
             return .superseded(.newer)
         }
         let shared = session?.feed(for: device.joined)
+        // Until its session's newer state has been sent, that one may need this one's alert.
+        if let shared, let newer = shared.taken?.carrier,
+            device.activity?.leavesAlert(to: shared, now: now) == true,
+            try intake.contains(newer)
+        {
+            let until = try spool.putOff(newer)?.until ?? now
+            return .behind(for: max(until, now) + .seconds(1) - now)
+        }
         var pause: Interval?
         let taken = try state.users[user].update { (document) throws(Failure) in
             // Only under the lock is it certain what the call that accepted this push has recorded, and
@@ -78,9 +86,9 @@ struct ActivityStates: RunPart {
         }
         // The listener may have left and come back since. A state from before it came back is not for it.
         guard shared.state.number > device.joined else { return .superseded(.unregistered) }
-        let verdict = fill(push, shared)
+        push.job.load(content(of: shared, like: push), expires: shared.state.expires)
         var taken = shared.adapted(toListenerSince: device.joined)
-        var isOwn = taken.state.alerted != shared.state.alerted
+        var isOwn = taken.state.inherited != shared.state.inherited
         if let own = device.activity {
             if let pause = own.pause(before: taken, now: now) { return .behind(for: pause) }
             guard let merged = try merged(own, into: taken) else { return .superseded(.newer) }
@@ -89,7 +97,7 @@ struct ActivityStates: RunPart {
         }
         if isOwn { push.load(content(of: taken, like: push), expires: taken.state.expires) }
         try recordAttempt(shared, of: session, by: push.job)
-        return verdict
+        return nil
     }
 
     /// ``ActivityFeed/merged(into:now:isPutOff:fits:)`` for a listener's own feed.

@@ -96,7 +96,7 @@ package struct Users {
         if let known, Identity.isAnonymous(user, known.profile), identity.externalID != nil {
             return try conflict(identity, with: user)
         }
-        // Before anything is changed: the request succeeds with all of its subscriptions, or has no effect.
+        // Before anything is changed, so that a request for too many subscriptions has no effect.
         try state.registry.checkQuota(
             subscriptions.compactMap { $0.registration }, for: user, at: request.time)
         var aliases = identity.aliases

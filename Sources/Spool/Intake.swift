@@ -11,7 +11,7 @@ package final class Intake {
     let checkpoint: Checkpoint
     /// The notifications in hand, by id.
     var held: [String: SpoolFile] = [:]
-    /// By id, which devices some notifications may have reached without an answer.
+    /// By id, what was read of the notifications that ``mayHaveArrived(_:onAnyOf:)`` was asked about.
     var doubts: [String: DoubtfulDevices] = [:]
     /// The progress of notifications that were not taken yet, according to the receipts.
     var recovered: [String: Progress] = [:]

@@ -1,4 +1,3 @@
-import Crypto
 import JSON
 import Turnstone
 import Unix
@@ -289,68 +288,12 @@ extension Intake {
             at: path, held[id]?.progress ?? recovered[id] ?? Progress())
     }
 
+    /// Whether a notification is in the spool, in hand or not.
+    package func contains(_ id: String) throws(Failure) -> Bool { try path(of: id) != nil }
+
     /// The path of a notification's file; `nil` if it has left the spool.
-    private func path(of id: String) throws(Failure) -> String? {
+    func path(of id: String) throws(Failure) -> String? {
         if let path = held[id]?.path { return path }
         return try spool.path(of: id)
     }
-
-    /// Whether a push of a notification in the spool may have arrived at a device although no answer says so.
-    ///
-    /// - Parameter devices: the ids of the device in receipts.
-    @export(interface)
-    package func mayHaveArrived(
-        _ id: String, onAnyOf devices: [String]
-    ) throws(Failure) -> Bool {
-        guard let path = try path(of: id) else { return false }
-        let progress = held[id]?.progress ?? recovered[id] ?? Progress()
-        let version = DoubtfulDevices.Version(
-            stamp: try systemCalls(Files.stamp(of: path)), unanswered: progress.unanswered.count,
-            doubtful: progress.doubtful.count)
-        if let read = doubts[id], read.version == version {
-            return devices.contains(where: read.ids.contains)
-        }
-        let ids = try doubtfulDevices(in: path, progress)
-        if doubts.count >= 16 { doubts = [:] }
-        doubts[id] = DoubtfulDevices(version: version, ids: ids)
-        return devices.contains(where: ids.contains)
-    }
-
-    /// The devices for which a push in a spool file may have arrived although no answer says so.
-    private func doubtfulDevices(
-        in path: String, _ progress: Progress
-    ) throws(Failure) -> Set<String> {
-        var ids: Set<String> = []
-        do throws(Failure) {
-            guard let file = try SpoolFile.open(path) else { return [] }
-            file.progress = progress
-            // Few files have such a push, and reading all lines of a large file takes long.
-            let isAnswered = progress.unanswered.count == 0 && progress.doubtful.count == 0
-            if isAnswered,
-                try !systemCalls(Files.contains(Array("\"in_doubt\"".utf8), in: path))
-            {
-                return []
-            }
-            while let delivery = try file.nextOfAll() {
-                if file.isInDoubt(delivery), let device = delivery.device { ids.insert(device) }
-            }
-        } catch {
-            guard Damage.explains(error) else { throw error }
-        }
-        return ids
-    }
-}
-
-/// What ``Intake/mayHaveArrived(_:onAnyOf:)`` has read from a spool file. Each push that the notification's
-/// user holds back asks for it, and there may be thousands of them.
-struct DoubtfulDevices {
-    /// What the ids depend on.
-    struct Version: Equatable {
-        let stamp: Files.Stamp?
-        let unanswered: Int
-        let doubtful: Int
-    }
-
-    let version: Version
-    let ids: Set<String>
 }

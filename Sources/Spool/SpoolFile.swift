@@ -107,6 +107,13 @@ package final class SpoolFile {
         return ids
     }
 
+    /// The devices of ``deviceIDs(of:)``, for each of the users.
+    func userDevices(of delivery: Delivery) throws(Failure) -> [UserDevice] {
+        try ([delivery] + alternates(to: delivery)).compactMap { delivery in
+            delivery.device.map { UserDevice(delivery.user ?? notification.user, $0) }
+        }
+    }
+
     private func readAlternates() throws(Failure) -> [Int: [Delivery]] {
         var alternates: [Int: [Delivery]] = [:]
         // Reading the lines would take ten times as long.

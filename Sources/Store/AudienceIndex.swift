@@ -163,7 +163,7 @@ package struct AudienceIndex {
 
     // MARK: - Reading
 
-    /// The files of the index, one after the other. ``prepare(_:)`` must have been called.
+    /// The files of the index, one after the other. ``prepare(within:_:)`` must have been called.
     package struct Reader {
         private let index: AudienceIndex
         private var shards: ArraySlice<String>
@@ -195,8 +195,8 @@ package struct AudienceIndex {
 
     // MARK: - Making it
 
-    /// The longest time that a request spends on making the index. Hosts give up after 30 s: without a limit, a
-    /// message would be accepted later whose sender takes it for refused and repeats it.
+    /// The longest time that a request spends on making the index. Hosts give up after 30 s: the sender would
+    /// get a 504 and repeat the message, and both would be sent.
     package static let longestMaking = Interval.seconds(10)
 
     /// Makes the index if there is none, or if it may lack lines: they are not synchronized with the disk, so
@@ -214,23 +214,32 @@ package struct AudienceIndex {
         clear("\(statementPath).lock")
         let began = Instant.now
         try Lock.holding(statementPath) { (_) throws(Failure) in
-            var statement = try statement() ?? Statement()
-            guard !statement.isComplete else { return }
             try systemCalls(Files.makeFolder(folder))
-            repeat {
+            var isFirst = true
+            while true {
+                let known = try statement()
+                var statement = known ?? Statement()
+                guard !statement.isComplete else { return }
+                guard isFirst || Instant.now - began < longest else {
+                    throw Failure(
+                        .later(seconds: 1),
+                        "the index of all users is being made: \(statement.parts) of \(Self.shards.count) parts are done; send the request again",
+                        cause: Self.cause)
+                }
+                isFirst = false
+                if known == nil { try write(statement) }
                 try make(Self.shards[statement.parts], &statement.unread)
+                // A change that could not add its line has removed it: all parts are made again.
+                guard try self.statement() != nil else { continue }
                 statement.parts += 1
+                try write(statement)
                 progress(statement.parts)
-            } while !statement.isComplete && Instant.now - began < longest
-            try write(statement)
-            guard statement.isComplete else {
-                throw Failure(
-                    .later(seconds: 1),
-                    "the index of all users is being made: \(statement.parts) of \(Self.shards.count) parts are done; send the request again",
-                    cause: "index")
             }
         }
     }
+
+    /// The cause of failures that end once the index is made.
+    private static let cause = "index"
 
     /// Removes a file that is in place of the folder.
     private func clear() {
@@ -374,7 +383,7 @@ package struct AudienceIndex {
         }
     }
 
-    /// Of the files of lines. Another version's are made again.
+    /// The version of the index. An index of another version is made again.
     private static let version: Int64 = 2
 
     /// Reads the statement; `nil` if lines may be missing in any file.
@@ -419,7 +428,7 @@ package struct AudienceIndex {
         Failure(
             .later(seconds: 1),
             "unable to read \(path): \(reason); it is made again from the users' documents",
-            cause: "index")
+            cause: Self.cause)
     }
 
     /// Identifies the time since the machine was started. Linux: `random(4)`.

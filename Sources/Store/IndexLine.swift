@@ -52,7 +52,7 @@ enum IndexLine {
     /// The last session is in milliseconds after the first, if that is known.
     private static func properties(of profile: Profile) -> JSONValue? {
         let first = profile.firstSession?.milliseconds
-        // Wrapping, so that moments which only a damaged document has are read as they were written.
+        // Wrapping: a damaged document may have any moment, and it must be read back unchanged.
         let last = profile.lastSession.map { $0.milliseconds &- (first ?? 0) }
         var elements: [JSONValue] = [
             .integer(profile.sessionCount), first.map { .integer($0) } ?? .null,
@@ -148,7 +148,11 @@ enum IndexLine {
         guard let user = members["u"]?.string.flatMap({ UserID($0) }) else { return nil }
         var profile = Profile()
         profile.tags = members["t"]?.object ?? [:]
-        profile.takeProperties(members["p"]?.array ?? [])
+        if let properties = members["p"]?.array {
+            profile.takeProperties(properties)
+        } else {
+            profile.takeEarlierProperties(members)
+        }
         var elements = members["d"]?.array ?? []
         // The only device is not in an array of its own.
         if elements.first?.string != nil { elements = [.array(elements)] }
@@ -171,6 +175,16 @@ extension Profile {
         lastSession = element(2)?.integer.map { Timestamp(milliseconds: $0 &+ (first ?? 0)) }
         language = element(3)?.string.flatMap { LanguageTag($0) }
         country = element(4)?.string.flatMap { CountryCode($0) }
+    }
+
+    /// Takes what version 1 wrote. Programs of that version may still run when the index is made again, and
+    /// add their lines to it.
+    fileprivate mutating func takeEarlierProperties(_ members: JSONObject) {
+        language = members["l"]?.string.flatMap { LanguageTag($0) }
+        country = members["c"]?.string.flatMap { CountryCode($0) }
+        firstSession = members["f"]?.timestamp
+        lastSession = members["s"]?.timestamp
+        sessionCount = members["n"]?.count ?? 0
     }
 }
 

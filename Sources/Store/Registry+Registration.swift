@@ -71,8 +71,7 @@ extension Registry {
                 throw Self.hasMoved
             }
         }
-        try checkQuota([registration], for: user, at: time)
-        try checkNames(registration, for: user)
+        try check(registration, for: user, at: time)
         var lost: [(devices: [Device], user: UserID)] = []
         let added = try index.holding { (known, commit) throws(Failure) in
             var registration = try refreshed(registration, among: known.users)
@@ -214,6 +213,14 @@ extension Registry {
         for registration in registrations {
             _ = try document.add(registration, within: state.quotas(), at: time)
         }
+    }
+
+    /// Throws a conflict if ``claim(_:for:at:isMissed:)`` would. Changes nothing.
+    func check(
+        _ registration: Registration, for user: UserID, at time: Timestamp
+    ) throws(Failure) {
+        try checkQuota([registration], for: user, at: time)
+        try checkNames(registration, for: user)
     }
 
     private func checkNames(_ registration: Registration, for user: UserID) throws(Failure) {

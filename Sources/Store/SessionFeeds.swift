@@ -45,7 +45,7 @@ package struct SessionFeeds: Equatable {
     /// - Parameter joined: the newest state's number when the listener joined.
     package func hasEnded(for joined: Int64) -> Bool { joined < present?.base ?? 0 }
 
-    /// The newest state that was taken for a listener that leaves, or the end if its activity has ended with
+    /// For a listener that leaves: the newest state that was taken, or the end if its activity has ended with
     /// the session; `nil` if none was taken.
     ///
     /// - Parameter joined: the newest state's number when the listener joined.

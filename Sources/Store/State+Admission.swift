@@ -74,11 +74,15 @@ extension State {
     /// A backend's registrations, by OneSignal's routes, are not counted: it has the server key.
     ///
     /// - Throws: too many if the user has made more than `NEW_TOKENS_PER_HOUR` registrations with a token, Live
-    ///   Activity or session that nobody had registered. The request passes if the file cannot be used.
+    ///   Activity or session that nobody had registered; a conflict, without counting it, if it would be
+    ///   refused in any case. The request passes if the file cannot be used.
     @export(interface)
-    package func admit(_ registration: Registration, by user: UserID) throws(Failure) {
+    package func admit(
+        _ registration: Registration, by user: UserID, at time: Timestamp
+    ) throws(Failure) {
         let perHour = try newTokensPerHour()
         guard perHour > 0, try isNew(registration) else { return }
+        try registry.check(registration, for: user, at: time)
         try admit(
             user.text, in: "registrations.limit", distance: 3_600_000_000 / Int64(perHour),
             burst: .hours(1), else: "too many new devices and Live Activities of this user")

@@ -30,8 +30,8 @@ package struct ActivityFeed: Equatable, Sendable {
         /// For a session's state: the number of the newest state, up to this one, that was sent without a
         /// moment; 0 if there is none. Such a state is newer than everything known before it.
         package var untimed: Int64 = 0
-        /// The number of the earlier state whose alert it took over; 0 if the alert is its own.
-        package var alerted: Int64 = 0
+        /// The alert that it took over from an earlier state; `nil` if it has its own or none.
+        package fileprivate(set) var inherited: InheritedAlert?
 
         package var isEnd: Bool { aps["event"] == .string("end") }
 
@@ -46,16 +46,26 @@ package struct ActivityFeed: Equatable, Sendable {
             alerting["alert"] = alert
             guard fits(alerting) else { return }
             aps = alerting
-            alerted = other.alerted == 0 ? other.number : other.alerted
+            inherited = InheritedAlert(
+                number: other.inherited?.number ?? other.number, priority: priority)
             priority = max(priority, other.priority)
         }
 
         /// Drops an alert that it took over from a state up to `number`.
         fileprivate mutating func dropAlert(upTo number: Int64) {
-            guard alerted != 0, alerted <= number else { return }
+            guard let alert = inherited, alert.number <= number else { return }
             aps["alert"] = nil
-            alerted = 0
+            priority = alert.priority
+            inherited = nil
         }
+    }
+
+    /// An alert that a state has taken over from a state that it replaced.
+    package struct InheritedAlert: Equatable, Sendable {
+        /// The number of the state that brought it, in that state's feed.
+        let number: Int64
+        /// The priority of the state that has taken it over, without it.
+        let priority: Int
     }
 
     /// A state's place in its feed, and its moment.
@@ -149,6 +159,14 @@ package struct ActivityFeed: Equatable, Sendable {
         return taken?.state.isEnd == true ? taken?.carrier : nil
     }
 
+    /// Whether the waiting state has an alert and is older than the state that its session last took: that one
+    /// takes over the alert when it is sent to this activity.
+    package func leavesAlert(to shared: ActivityFeed, now: Timestamp) -> Bool {
+        guard let waiting, !waiting.isEnd, waiting.aps["alert"] != nil, let sent = shared.taken
+        else { return false }
+        return !sent.state.isEnd && !waiting.isNewer(than: sent.state.place, now: now)
+    }
+
     /// The notifications that carry the known states or have carried them.
     package var carriers: [String] { [carrier?.id, taken?.carrier].compactMap { $0 } }
 
@@ -212,9 +230,12 @@ package struct ActivityFeed: Equatable, Sendable {
         if scope == .session {
             state.untimed = moment == nil ? state.number : self.known?.untimed ?? 0
         }
-        if let waiting { state.takeAlert(of: waiting, fits: fits) }
-        // This activity does not get its session's waiting state any more.
-        if let waiting = shared?.waiting { state.takeAlert(of: waiting, fits: fits) }
+        // This activity does not get its session's waiting state any more. Of two alerts it gets the newer.
+        var replaced = [waiting, shared?.waiting].compactMap { $0 }
+        if let waiting, let other = shared?.waiting, !waiting.isNewer(than: other.place, now: now) {
+            replaced.reverse()
+        }
+        for other in replaced { state.takeAlert(of: other, fits: fits) }
         waiting = state
         var due = now
         if !state.isEnd, let last = [taken, shared?.taken].compactMap({ $0?.moment }).max() {
@@ -383,6 +404,8 @@ extension ActivityFeed {
             aps["content-state"] = content
             if fits(aps) { state.aps = aps }
         }
+        // A state of its own has replaced the alert, or has taken it over.
+        state.dropAlert(upTo: known.after)
         if let waiting { state.takeAlert(of: waiting, fits: fits) }
         if isPutOff, let taken { state.takeAlert(of: taken.state, fits: fits) }
         return Taken(
@@ -450,7 +473,7 @@ extension ActivityFeed {
 
     /// `{"waiting", "carrier": {"id", "due"}, "taken": {"state", "by", "at", "seconds", "turn"?}, "base"?}`.
     /// A state is `{"number", "at", "expires", "priority", "aps", "after"?, "shown"?: {"number", "at",
-    /// "untimed"?}, "untimed"?, "alerted"?}`. Moments are milliseconds since 1970.
+    /// "untimed"?}, "untimed"?, "inherited"?: {"number", "priority"}}`. Moments are milliseconds since 1970.
     package var json: JSONValue {
         var members = JSONObject()
         members["base"] = base == 0 ? nil : .integer(base)
@@ -482,7 +505,7 @@ extension ActivityFeed.State {
             shown: members["shown"].flatMap(ActivityFeed.Place.init),
             // An earlier version wrote `true` for a state without a moment and nothing for those after it.
             untimed: members["untimed"]?.bool == true ? number : members["untimed"]?.count ?? 0,
-            alerted: members["alerted"]?.count ?? 0)
+            inherited: members["inherited"].flatMap(ActivityFeed.InheritedAlert.init))
     }
 
     fileprivate var json: JSONValue {
@@ -492,9 +515,22 @@ extension ActivityFeed.State {
         ]
         members["after"] = after == 0 ? nil : .integer(after)
         members["untimed"] = untimed == 0 ? nil : .integer(untimed)
-        members["alerted"] = alerted == 0 ? nil : .integer(alerted)
+        members["inherited"] = inherited?.json
         members["shown"] = shown?.json
         return .object(members)
+    }
+}
+
+extension ActivityFeed.InheritedAlert {
+    fileprivate init?(_ json: JSONValue) {
+        guard let members = json.object, let number = members["number"]?.count,
+            let priority = members["priority"]?.integer
+        else { return nil }
+        self.init(number: number, priority: Int(priority))
+    }
+
+    fileprivate var json: JSONValue {
+        ["number": .integer(number), "priority": .integer(Int64(priority))]
     }
 }
 

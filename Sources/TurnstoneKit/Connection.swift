@@ -1,6 +1,6 @@
 import Foundation
 
-/// The part that both clients share: the address, the credential and the handling of answers.
+/// The part that all clients share: the address, the credential and the handling of answers.
 struct Connection: Sendable {
     /// The installation's address, with the prefix under which it is mounted.
     let base: URL

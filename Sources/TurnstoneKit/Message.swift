@@ -82,8 +82,26 @@ public struct MessageReport: Decodable, Hashable, Sendable, Identifiable {
         /// The push service's reason, or the installation's.
         public let reason: String?
         public let language: String?
-        /// Whether the answer to an attempt was lost, so that it may have arrived. Nil: no.
-        public let mayHaveArrived: Bool?
+        /// Whether the answer to an attempt was lost, so that it may have arrived.
+        public let mayHaveArrived: Bool
+
+        private enum CodingKeys: String, CodingKey {
+            case id, user, state, attempts, at, status, reason, language, mayHaveArrived
+        }
+
+        public init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            id = try container.decode(String.self, forKey: .id)
+            user = try container.decodeIfPresent(String.self, forKey: .user)
+            state = try container.decode(String.self, forKey: .state)
+            attempts = try container.decode(Int.self, forKey: .attempts)
+            at = try container.decodeIfPresent(Date.self, forKey: .at)
+            status = try container.decodeIfPresent(Int.self, forKey: .status)
+            reason = try container.decodeIfPresent(String.self, forKey: .reason)
+            language = try container.decodeIfPresent(String.self, forKey: .language)
+            mayHaveArrived =
+                try container.decodeIfPresent(Bool.self, forKey: .mayHaveArrived) ?? false
+        }
     }
 
     public let id: String
@@ -96,6 +114,22 @@ public struct MessageReport: Decodable, Hashable, Sendable, Identifiable {
     public let counts: [String: Int]
     /// At most 10,000. The others are only counted.
     public let devices: [Device]
-    /// How many are not listed. Nil: none.
-    public let omitted: Int?
+    /// How many are not listed.
+    public let omitted: Int
+
+    private enum CodingKeys: String, CodingKey {
+        case id, state, kind, acceptedAt, sendAfter, counts, devices, omitted
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        id = try container.decode(String.self, forKey: .id)
+        state = try container.decode(String.self, forKey: .state)
+        kind = try container.decode(String.self, forKey: .kind)
+        acceptedAt = try container.decode(Date.self, forKey: .acceptedAt)
+        sendAfter = try container.decodeIfPresent(Date.self, forKey: .sendAfter)
+        counts = try container.decode([String: Int].self, forKey: .counts)
+        devices = try container.decode([Device].self, forKey: .devices)
+        omitted = try container.decodeIfPresent(Int.self, forKey: .omitted) ?? 0
+    }
 }

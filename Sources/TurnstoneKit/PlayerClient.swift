@@ -175,7 +175,7 @@ public struct PlayerClient: Sendable {
         try await connection.changeProfile(changes)
     }
 
-    /// What became of the user's notifications of the last 30 days, newest first.
+    /// What became of the player's notifications of the last 30 days, newest first.
     ///
     /// - Parameters:
     ///   - place: the `next` of the page before. Nil: the newest.
@@ -186,10 +186,10 @@ public struct PlayerClient: Sendable {
         try await connection.notifications(after: place, limit: limit)
     }
 
-    /// Sends the user a notification now, to see whether it arrives.
+    /// Sends the player a notification now, to see whether it arrives.
     ///
     /// - Parameters:
-    ///   - device: the id of the only device that gets it. Nil: all of the user's.
+    ///   - device: the id of the only device that gets it. Nil: all of the player's.
     ///   - language: `en`, `de`, `fr`, `ja`, `ko` or `zh`; others count as English.
     /// - Throws: ``TurnstoneError/conflict(_:)`` if no push service reaches any of the devices.
     @discardableResult

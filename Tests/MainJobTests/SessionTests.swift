@@ -67,7 +67,8 @@ import Turnstone
         try world.listen(1)
         #expect(try world.send(1) == "queued")
         try world.run("deliver")
-        #expect(try world.send(2, ["alert": ["title": "Gate", "body": "A7"]]) == "held")
+        let urgent: JSONObject = ["alert": ["title": "Gate", "body": "A7"], "priority": 10]
+        #expect(try world.send(2, urgent) == "held")
         try world.listen(2)
         for step in 3...5 {
             let isOwn = step == own
@@ -85,6 +86,49 @@ import Turnstone
             $0["payload"]?.object?["aps"]?.object?["alert"] != nil
         }
         #expect(alerted.map { $0["token"]?.string } == [token(1)])
+        let urgentOnes = try world.simulator.pushes().filter {
+            $0["headers"]?.object?["apns-priority"] == "10"
+        }
+        #expect(urgentOnes.map { $0["token"]?.string } == [token(1)])
+        #expect(world.spooled().isEmpty)
+    }
+
+    /// Calls, in capitals with an alert: to the session (`s`) or to its second activity alone (`a`).
+    @Test(
+        "of the alerts that wait for an activity and its session, it gets the newest once",
+        arguments: ["SAs", "ASa", "Sas", "SaS", "ASs", "AsS", "Ass", "SSa", "saS", "Saa", "SAa"],
+        [0, 1, 2])
+    func newestAlert(calls: String, faults: Int64) throws {
+        let world = try World()
+        for number in 1...2 { try world.listen(number) }
+        #expect(try world.send(9) == "queued")
+        try world.run("deliver")
+        for (step, call) in calls.enumerated() {
+            var more: JSONObject = call.lowercased() == "a" ? ["activityId": "activity-2"] : [:]
+            if call.isUppercase { more["alert"] = ["title": .string("\(step)"), "body": "x"] }
+            #expect(try world.send(step, more) == "held")
+        }
+        if faults > 0 {
+            try world.simulator.perform([
+                "do": "apns-fault", "status": 429, "retry_after": 30, "count": .integer(faults),
+            ])
+        }
+        for _ in 1...8 {
+            try world.advance(seconds: 16)
+            try world.run("deliver")
+        }
+        try world.advance(seconds: 2400)
+        for _ in 1...2 { try world.run("deliver") }
+        func alerts(_ number: Int, among kinds: String) throws {
+            let heard = try world.simulator.pushes().filter {
+                $0["accepted"] == true && $0["token"]?.string == token(number)
+            }.compactMap { $0["payload"]?.object?["aps"]?.object?["alert"]?.object?["title"] }
+            let newest = Array(calls).lastIndex { kinds.contains($0) }
+            #expect(heard.last == newest.map { .string("\($0)") }, "\(number): \(heard)")
+            #expect(Set(heard.map { JSON.text($0) }).count == heard.count, "\(number): \(heard)")
+        }
+        try alerts(1, among: "S")
+        try alerts(2, among: "SA")
         #expect(world.spooled().isEmpty)
     }
 

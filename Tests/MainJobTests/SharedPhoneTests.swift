@@ -109,6 +109,36 @@ import Turnstone
         #expect(try world.acceptedIDs().count == 1)
     }
 
+    @Test(
+        "two phones under one id: a held message comes though the other phone has yet to get it",
+        arguments: [1, 2], [false, true])
+    func heldOfTwoPhones(replacing: Int64, isAlone: Bool) throws {
+        let world = try world()
+        try replaceToken(world, of: String(replacing))
+        let end = Timestamp(milliseconds: world.now) + .hours(1)
+        try world.change("2") { $0.preferences.mutedUntil = end }
+        if !isAlone {
+            _ = try world.sent(["users": ["2"], "title": "Other"])
+            try world.run("deliver")
+        }
+        let id = try world.sent(["users": ["1", "2"], "title": "Hello"])
+        try world.simulator.perform([
+            "do": "apns-fault", "status": 503, "retry_after": 1800, "count": 1,
+        ])
+        try world.run("deliver")
+        #expect(try world.report(id)["counts"] == ["held": 1, "waiting": 1])
+        try world.advance(seconds: 60)
+        let unmuted = try world.ask("preferences", "PUT", "/api/preferences", by: 2, [:])
+        #expect(unmuted.status == 200)
+        for _ in 0..<2 { try world.run("deliver") }
+        #expect(try world.report(id)["counts"] == ["accepted": 1, "waiting": 1])
+        try world.advance(seconds: 3600)
+        for _ in 0..<2 { try world.run("deliver") }
+        #expect(try world.report(id)["counts"] == ["accepted": 2])
+        #expect(try world.acceptedIDs().count == 2)
+        #expect(world.spooled().isEmpty)
+    }
+
     @Test("a push waits for a newer one that goes to the phone for another user instead")
     func alternateUser() throws {
         for _ in 0..<10 {

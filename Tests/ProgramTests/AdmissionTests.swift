@@ -122,6 +122,32 @@ import Turnstone
         #expect(try status(6, user: "bob") == 200)
     }
 
+    @Test("a registration that is refused is not counted among the new tokens")
+    func refusedRegistration() throws {
+        let installation = try Endpoint.installation(
+            environment: ["NEW_TOKENS_PER_HOUR": "3", "DEVICES_PER_USER": "2"])
+        func token(_ number: Int) -> JSONValue {
+            .string(String(repeating: "0", count: 60) + String(1000 + number))
+        }
+        func status(_ number: Int, after previous: Int? = nil) throws -> Int {
+            var body: JSONObject = ["token": token(number), "tokenType": "device"]
+            body["previousToken"] = previous.map(token)
+            let event: JSONObject = [
+                "method": "POST", "path": "/api/push/register",
+                "headers": ["Authorization": .string("Bearer \(Self.token(of: "ann"))")],
+                "body": .object(body),
+            ]
+            let ended = try Programs.run(
+                "push-register",
+                stdin: String(decoding: JSON.text(.object(event)), as: UTF8.self),
+                environment: installation.environment)
+            return try Answer(event: ended.stdout).status
+        }
+        for number in 0..<2 { #expect(try status(number) == 200) }
+        for number in 2..<8 { #expect(try status(number) == 409) }
+        #expect(try status(8, after: 1) == 200)
+    }
+
     @Test("a token that becomes a device's counts as a device")
     func otherKind() throws {
         let installation = try Endpoint.installation(

@@ -330,6 +330,44 @@ import Unix
         #expect(lines == [line])
     }
 
+    @Test("a line that a program of an earlier version adds is read")
+    func earlierLine() throws {
+        try setRole("admin", of: ann)
+        let line = try #require(lines.last)
+        let properties = #","l":"de","c":"DE","f":1764000000000,"s":1764086400000,"n":7}"#
+        try append(line.dropLast() + properties + "\n")
+        let profile = try indexed()?.profile
+        #expect(profile?.tags["role"] == "admin")
+        #expect(profile?.language?.text == "de" && profile?.country?.text == "DE")
+        #expect(profile?.firstSession?.milliseconds == 1_764_000_000_000)
+        #expect(profile?.lastSession?.milliseconds == 1_764_086_400_000)
+        #expect(profile?.sessionCount == 7)
+    }
+
+    @Test("it is made from the start if a change has given it up meanwhile")
+    func givenUpMeanwhile() throws {
+        try setRole("admin", of: ann)
+        let path = "\(scratch.folder.path)/audience/index.json"
+        try FileManager.default.removeItem(atPath: path)
+        var parts: [Int] = []
+        try scratch.state.audience.prepare(within: .minutes(1)) { part in
+            parts.append(part)
+            if parts.count == 100 { #expect(Files.remove(path)) }
+        }
+        #expect(parts == Array(1...100) + Array(1...256))
+        #expect(try roles() == ["ann": ["admin"]])
+    }
+
+    /// The only user in the index.
+    private func indexed() throws -> IndexedUser? {
+        var reader = try scratch.state.audience.reader()
+        var found: IndexedUser?
+        while let shard = try reader.next() {
+            found = shard.entries().compactMap { shard.user(of: $0.lines[0]) }.first ?? found
+        }
+        return found
+    }
+
     @Test(
         "sessions are read as they were written",
         arguments: [nil, 0, 1_764_000_000_000, -5, Int64.min],
@@ -340,11 +378,7 @@ import Unix
             document.profile.firstSession = first.map { Timestamp(milliseconds: $0) }
             document.profile.lastSession = last.map { Timestamp(milliseconds: $0) }
         }
-        var reader = try scratch.state.audience.reader()
-        var found: IndexedUser?
-        while let shard = try reader.next() {
-            found = shard.entries().compactMap { shard.user(of: $0.lines[0]) }.first ?? found
-        }
+        let found = try indexed()
         #expect(found?.profile.firstSession?.milliseconds == first)
         #expect(found?.profile.lastSession?.milliseconds == last)
     }

@@ -22,7 +22,7 @@ serve(
         let registration = try registration(&fields, request.variables)
         let profile = try fields.profile()
         let state = try State(request.variables, admitting: caller)
-        try state.admit(registration, by: caller)
+        try state.admit(registration, by: caller, at: request.time)
         let device = try state.registry.claim(registration, for: caller, at: request.time)
         Log().registered(registration.token, of: caller)
         if let profile { try state.change(caller, by: profile, at: request.time) }

@@ -26,7 +26,7 @@ serve(
         let registration = try registration(&fields, request.variables)
         let profile = try fields.profile()
         let state = try State(request.variables, admitting: caller)
-        try state.admit(registration, by: caller)
+        try state.admit(registration, by: caller, at: request.time)
         let spools = state.spools
         let device = try state.registry.claim(registration, for: caller, at: request.time) {
             (carrier, device) throws(Failure) in try spools.isMissed(carrier, by: device.ids)

@@ -26,7 +26,7 @@ serve(
         guard player == caller else {
             throw .refused(.forbidden, "this key belongs to another user")
         }
-        try state.admit(registration, by: UserID(player))
+        try state.admit(registration, by: UserID(player), at: request.time)
         let device = try state.registry.bind(registration, to: player, at: request.time)
         Log().registered(registration.token, of: UserID(player))
         return .ok(["status": "registered", "id": .string(device.id)])

@@ -3,7 +3,7 @@
     admin.py STATUS FOLDER [SCREENSHOTS]
 
 STATUS is the program `status`, which answers from a state folder in FOLDER. Each incident must be on the page in
-words: first those that are written into that folder, then those that befall an installation of the real programs, which
+words: first those that are written into that folder, then those that happen to an installation of the real programs, which
 are beside STATUS.
 """
 

@@ -849,12 +849,12 @@ Enregistrez le profil.
 保存个人资料。
 
 signup.warning
-Use only a code from this page: one that somebody sends you would let that person in. Remove it afterwards.
-Verwende nur einen Code von dieser Seite: Einer, den dir jemand schickt, ließe diese Person hinein. Entferne ihn danach.
-N’utilisez qu’un code de cette page : celui que quelqu’un vous envoie lui donnerait l’accès. Retirez-le ensuite.
-このページで取得したコードだけを使ってください。人から送られたコードでは、その人がログインできてしまいます。終わったら消してください。
-이 페이지에서 받은 코드만 사용하세요. 다른 사람이 보낸 코드는 그 사람을 로그인시킵니다. 끝나면 지우세요.
-只使用您在本页获取的代码：别人发来的代码会让对方登录。完成后请删除。
+Use only a code that you asked for here: one sent to you lets its sender in. Then remove it.
+Verwende nur einen Code, den du hier angefordert hast: Ein zugeschickter lässt den Absender hinein. Entferne ihn danach.
+N’utilisez qu’un code que vous avez demandé ici : un code reçu donne accès à qui l’envoie. Retirez-le ensuite.
+自分でここで取得したコードだけを使ってください。人から送られたコードでは、その人がログインできてしまいます。終わったら消してください。
+여기서 직접 받은 코드만 사용하세요. 다른 사람이 보낸 코드는 그 사람을 로그인시킵니다. 끝나면 지우세요.
+只使用您自己在此获取的代码：别人发来的代码会让对方登录。完成后请删除。
 
 signup.confirm
 The code is in my profile

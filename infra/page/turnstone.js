@@ -29,7 +29,7 @@ export async function ask(method, path, body, headers = {}, base = home) {
   return {body: answer, etag: response.headers.get("ETag")}
 }
 
-/// The account to which an API key belongs: {key, player}. 401: to none.
+/// The account to which an API key belongs: {key, player}. 401: nobody has this key.
 export async function accountOf(key, base = home) {
   return {key, player: (await ask("GET", "api-keys", undefined, {"X-API-Key": key}, base)).body.user_id}
 }
