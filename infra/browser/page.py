@@ -243,8 +243,19 @@ with sync_playwright() as playwright:
     @step("a link with a key that is not the player's changes nothing")
     def _():
         page.goto(f"{home}#key={'0' * 64}&player={player}")
-        until(lambda: "incomplete" in text("#problem"), text("#problem"))
+        until(lambda: "does not work" in text("#problem"), text("#problem"))
         expect(key in page.evaluate("localStorage.account"), "the key was replaced")
+
+    @step("nor does one that could not be tried")
+    def _():
+        for number, answer in enumerate([dict(status=429, json={"error": "too many"}), dict(status=200, body="<html>"), None]):
+            page.route("**/api/devices", lambda route: route.fulfill(**answer) if answer else route.abort())
+            page.goto(f"{home}#key={str(number) * 64}&player={player}")
+            until(lambda: text("#problem") != "", "no problem")
+            expect(key in page.evaluate("localStorage.account"), f"the key was replaced: {answer}")
+            page.unroute("**/api/devices")
+        page.goto(home)
+        page.locator("#waiting li").first.wait_for()
 
     @step("accessible when signed in: light, dark, narrow")
     def _():
@@ -585,8 +596,14 @@ with sync_playwright() as playwright:
     def _():
         registered = kept()["id"]
         expect(not page.is_checked("#revoke"), "a link's key would be revoked")
+        tab = context.new_page()
+        tab.goto(home)
+        tab.locator("#signed-in").wait_for()
         page.click("#sign-out")
         page.locator("#signed-out").wait_for()
+        tab.locator("#signed-out").wait_for()
+        expect(tab.locator("#turn-on").is_hidden(), "another tab is still signed in")
+        tab.close()
         until(lambda: "signed out" in text("#status"), text("#status") + text("#problem"))
         expect(page.evaluate("Object.keys(localStorage).join()") == "language", page.evaluate("Object.keys(localStorage).join()"))
         expect("account" not in page.evaluate("caches.keys()"), "the worker still has the key")
@@ -747,7 +764,7 @@ with sync_playwright() as playwright:
     @step("the web client's examples run as they are shown")
     def _():
         page.goto(f"{home}reference/client.html")
-        until(lambda: text("#version") == "1.2.0", text("#version"))
+        until(lambda: text("#version") == "1.2.1", text("#version"))
         page.fill("#link", link)
         wanted = ["A quiet game", "stand-in|browser|Chrome|web|\\[\\]", "accepted", "mutedUntil\": \"20", "mutedUntil\": null", "404: "]
         for number, words in enumerate(wanted):

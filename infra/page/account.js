@@ -38,7 +38,7 @@ const valid = found => isKey(found?.key) && /^[1-9][0-9]{0,18}$/.test(found?.pla
 /// read.
 export async function registration() {
   try {
-    const kept = await (await caches.open("account")).match(recordAddress)
+    const kept = await caches.match(recordAddress, {cacheName: "account"})
     return kept ? await kept.json() : null
   } catch {
     return null

@@ -99,7 +99,7 @@ async function show() {
 }
 
 /// Takes the account of a sign-in link or a key. Whoever made the link learns nothing, but the pushes would be theirs:
-/// so a browser that is signed in asks first. A key that is not the player's changes nothing.
+/// so a browser that is signed in asks first. A key changes nothing before it has worked.
 async function signIn(link) {
   const found = await accountIn(link)
   if (!found) return tell("", text("badLink"))
@@ -109,9 +109,9 @@ async function signIn(link) {
     await leave(new Client(former), former.isOwn)
   } else if (former && former.key !== found.key) {
     try {
-      await new Client(found).diagnostics()
-    } catch (error) {
-      if ([401, 403].includes(error.status)) return tell("", text("badLink"))
+      await new Client(found).devices()
+    } catch (failure) {
+      return tell("", failureText(failure))
     }
   }
   try {
@@ -135,8 +135,8 @@ const leave = (client, isRevoked) =>
 
 async function signOut() {
   const failure = await leave(client, the("revoke").checked)
-  await forgetRegistration()
   forgetAccount()
+  await forgetRegistration().catch(() => {})
   await show()
   tell(text("signedOut.done"), failure ? text("signedOut.left", {why: failureText(failure)}) : "")
   the("main").focus()
@@ -198,6 +198,7 @@ async function start() {
     showHistory(client).catch(() => {})
   })
   document.addEventListener("visibilitychange", refresh)
+  addEventListener("storage", show)
   setInterval(refresh, lookEvery)
   await signInByAddress()
   await Promise.all([show(), prepare().catch(() => {})])

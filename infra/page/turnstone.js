@@ -2,7 +2,7 @@
 // reference/client.html shows what it answers, with examples.
 
 /// Its first number grows if a caller must change, the second if something is new, the third if something is mended.
-export const version = "1.2.0"
+export const version = "1.2.1"
 
 /// An installation's routes are beside its copy of this file, also below a prefix.
 const home = new URL(".", import.meta.url).href
@@ -23,9 +23,10 @@ export async function ask(method, path, body, headers = {}, base = home) {
     method, headers: {"Content-Type": "application/json", ...headers},
     body: body && JSON.stringify(body), cache: "no-store", credentials: "omit",
   }).catch(() => { throw new Failure(0, "") })
-  // An answer of something in between has no JSON. Its status says enough.
-  const answer = await response.json().catch(() => ({}))
-  if (!response.ok) throw new Failure(response.status, String(answer?.error ?? ""), response.headers.get("Retry-After"))
+  // What has no JSON is of something in between, or cut.
+  const answer = await response.json().catch(() => null)
+  if (!response.ok || !answer)
+    throw new Failure(response.status, typeof answer?.error === "string" ? answer.error : "", response.headers.get("Retry-After"))
   return {body: answer, etag: response.headers.get("ETag")}
 }
 

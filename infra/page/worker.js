@@ -1,8 +1,8 @@
 // The service worker. It shows pushes, opens what a click asks for, renews a subscription that the browser
-// changed, and keeps the page's files for a start without a network. It is a classic script because not all
-// browsers that can show pushes run modules as service workers.
+// changed, and keeps the page's files for a start without a network. It is no module: not all browsers that show
+// pushes run those as service workers.
 
-const shell = "shell-4"
+const shell = "shell-5"
 const files = ["./", "style.css", "app.webmanifest", "icon.svg", "icon-192.png", "page.js", "turnstone.js", "account.js", "texts.js",
   "phrases.js", "browser.js", "elements.js", "games.js", "board.js", "devices.js", "history.js", "preferences.js"].map(name => new URL(name, self.registration.scope).href)
 const recordAddress = new URL("registration", self.registration.scope).href
@@ -18,8 +18,7 @@ self.addEventListener("activate", event => {
   })())
 })
 
-// The network comes first, so an upgrade is seen at once. Only the page's own files are kept: never an answer
-// with a player's games.
+// The network comes first, so an upgrade is seen at once. Only the page's own files are kept.
 self.addEventListener("fetch", event => {
   const address = event.request.url.replace(/[?#].*$/, "")
   if (event.request.method !== "GET" || !files.includes(address)) return
@@ -65,7 +64,7 @@ self.addEventListener("push", event => {
     const all = options(found)
     // Browsers refuse malformed options. The text and the address are worth more.
     await self.registration.showNotification(found.title, all)
-      .catch(() => self.registration.showNotification(found.title, {body: String(found.body ?? ""), data: all.data}))
+      .catch(() => self.registration.showNotification(found.title, {body: typeof found.body === "string" ? found.body : "", data: all.data}))
     const badge = found.app_badge
     if (Number.isInteger(badge) && badge >= 0) await navigator.setAppBadge?.(badge).catch(() => {})
     for (const page of await self.clients.matchAll()) page.postMessage("pushed")
