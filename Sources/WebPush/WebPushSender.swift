@@ -168,10 +168,11 @@ package final class WebPushSender: PushSender {
     private func send() -> Failure? {
         var failure: Failure?
         for origin in origins.values where !origin.waiting.isEmpty {
-            do throws(Failure) { try send(to: origin) } catch { failure = error }
+            // First: an answer may have come since they began to wait.
             for (item, postponement) in origin.removePostponed(at: .now) {
                 settle(item.push, WebPushVerdict(postponement))
             }
+            do throws(Failure) { try send(to: origin) } catch { failure = error }
         }
         return failure
     }
