@@ -36,10 +36,9 @@ struct ActivityStates: RunPart {
         // Until its session's newer state has been sent, that one may need this one's alert.
         if let shared, let newer = shared.taken?.carrier,
             device.activity?.leavesAlert(to: shared, now: now) == true,
-            try intake.contains(newer)
+            let due = try intake.due(newer)
         {
-            let until = try spool.putOff(newer)?.until ?? now
-            return .behind(for: max(until, now) + .seconds(1) - now)
+            return .behind(for: max(due, now) + .seconds(1) - now)
         }
         var pause: Interval?
         let taken = try state.users[user].update { (document) throws(Failure) in

@@ -214,7 +214,7 @@ final class Releases: RunPart {
         let users = [nil, push.job.notification.user, try documents.user(of: push)]
         let own = users.flatMap { user in device.ids.map { UserDevice(user, $0) } }
         if let known = openDevices[message], !own.contains(where: known.contains) { return false }
-        let devices = Set(try intake.open(message)?.userDevices ?? [])
+        let devices = try intake.userDevices(of: message)
         let count = openDevices.values.reduce(0) { $0 + $1.count }
         if count + devices.count > 100_000 { openDevices = [:] }
         openDevices[message] = devices

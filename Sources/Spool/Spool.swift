@@ -161,16 +161,14 @@ package struct Spool {
             guard let file = try SpoolFile.open(path) else { return nil }
             file.progress = progress
             var devices: [String] = []
-            var userDevices: [UserDevice] = []
             var isInDoubt = false
             while let delivery = try file.next() {
                 if file.isInDoubt(delivery) { isInDoubt = true }
                 devices += try file.deviceIDs(of: delivery)
-                userDevices += try file.userDevices(of: delivery)
             }
             let folder = WaitingFolder(name: Files.name(of: Files.parent(of: path)))
             return OpenNotification(
-                notification: file.notification, devices: devices, userDevices: userDevices,
+                notification: file.notification, devices: devices,
                 until: folder?.until ?? Timestamp(milliseconds: 0),
                 isScheduled: folder != nil
                     && (folder?.since == nil || file.notification.delayed != nil),

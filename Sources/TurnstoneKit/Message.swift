@@ -83,24 +83,12 @@ public struct MessageReport: Decodable, Hashable, Sendable, Identifiable {
         public let reason: String?
         public let language: String?
         /// Whether the answer to an attempt was lost, so that it may have arrived.
-        public let mayHaveArrived: Bool
+        public var mayHaveArrived: Bool { isInDoubt ?? false }
+        private let isInDoubt: Bool?
 
         private enum CodingKeys: String, CodingKey {
-            case id, user, state, attempts, at, status, reason, language, mayHaveArrived
-        }
-
-        public init(from decoder: any Decoder) throws {
-            let container = try decoder.container(keyedBy: CodingKeys.self)
-            id = try container.decode(String.self, forKey: .id)
-            user = try container.decodeIfPresent(String.self, forKey: .user)
-            state = try container.decode(String.self, forKey: .state)
-            attempts = try container.decode(Int.self, forKey: .attempts)
-            at = try container.decodeIfPresent(Date.self, forKey: .at)
-            status = try container.decodeIfPresent(Int.self, forKey: .status)
-            reason = try container.decodeIfPresent(String.self, forKey: .reason)
-            language = try container.decodeIfPresent(String.self, forKey: .language)
-            mayHaveArrived =
-                try container.decodeIfPresent(Bool.self, forKey: .mayHaveArrived) ?? false
+            case id, user, state, attempts, at, status, reason, language
+            case isInDoubt = "mayHaveArrived"
         }
     }
 
@@ -115,21 +103,11 @@ public struct MessageReport: Decodable, Hashable, Sendable, Identifiable {
     /// At most 10,000. The others are only counted.
     public let devices: [Device]
     /// How many are not listed.
-    public let omitted: Int
+    public var omitted: Int { unlisted ?? 0 }
+    private let unlisted: Int?
 
     private enum CodingKeys: String, CodingKey {
-        case id, state, kind, acceptedAt, sendAfter, counts, devices, omitted
-    }
-
-    public init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: CodingKeys.self)
-        id = try container.decode(String.self, forKey: .id)
-        state = try container.decode(String.self, forKey: .state)
-        kind = try container.decode(String.self, forKey: .kind)
-        acceptedAt = try container.decode(Date.self, forKey: .acceptedAt)
-        sendAfter = try container.decodeIfPresent(Date.self, forKey: .sendAfter)
-        counts = try container.decode([String: Int].self, forKey: .counts)
-        devices = try container.decode([Device].self, forKey: .devices)
-        omitted = try container.decodeIfPresent(Int.self, forKey: .omitted) ?? 0
+        case id, state, kind, acceptedAt, sendAfter, counts, devices
+        case unlisted = "omitted"
     }
 }

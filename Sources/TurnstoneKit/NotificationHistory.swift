@@ -25,27 +25,12 @@ public struct NotificationHistory: Decodable, Hashable, Sendable {
         /// The push service's HTTP status, if it answered.
         public let status: Int?
         /// Whether the answer to an attempt was lost.
-        public let mayHaveArrived: Bool
+        public var mayHaveArrived: Bool { isInDoubt ?? false }
+        private let isInDoubt: Bool?
 
         private enum CodingKeys: String, CodingKey {
             case id, at, kind, platform, device, deviceName, outcome, reason, explanation, status
-            case mayHaveArrived
-        }
-
-        public init(from decoder: any Decoder) throws {
-            let container = try decoder.container(keyedBy: CodingKeys.self)
-            id = try container.decode(String.self, forKey: .id)
-            at = try container.decode(Date.self, forKey: .at)
-            kind = try container.decodeIfPresent(String.self, forKey: .kind)
-            platform = try container.decode(String.self, forKey: .platform)
-            device = try container.decodeIfPresent(String.self, forKey: .device)
-            deviceName = try container.decodeIfPresent(String.self, forKey: .deviceName)
-            outcome = try container.decode(String.self, forKey: .outcome)
-            reason = try container.decodeIfPresent(String.self, forKey: .reason)
-            explanation = try container.decode(String.self, forKey: .explanation)
-            status = try container.decodeIfPresent(Int.self, forKey: .status)
-            mayHaveArrived =
-                try container.decodeIfPresent(Bool.self, forKey: .mayHaveArrived) ?? false
+            case isInDoubt = "mayHaveArrived"
         }
     }
 

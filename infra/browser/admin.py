@@ -230,6 +230,14 @@ def refresh():
     page.locator("#status", has_text="Refreshed.").wait_for()
 
 
+def expect_problem(wrong, remedy):
+    refresh()
+    shown = text("#problems")
+    expect(wrong in shown, f"no {wrong!r} in {shown!r}")
+    expect(remedy in shown, f"no {remedy!r} in {shown!r}")
+    expect("roblem" in text("#verdict"), text("#verdict"))
+
+
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
 threading.Thread(target=server.serve_forever, daemon=True).start()
 home = f"http://127.0.0.1:{server.server_port}/admin/"
@@ -318,11 +326,7 @@ with sync_playwright() as playwright:
         def _():
             sound()
             happens()
-            refresh()
-            shown = text("#problems")
-            expect(wrong in shown, f"no {wrong!r} in {shown!r}")
-            expect(remedy in shown, f"no {remedy!r} in {shown!r}")
-            expect("roblem" in text("#verdict"), text("#verdict"))
+            expect_problem(wrong, remedy)
             if happens is stopped:
                 expect("InvalidProviderToken" in text("#queues"), text("#queues"))
                 heading = page.evaluate("document.querySelector('#problems h3').offsetWidth / document.querySelector('#problems li').clientWidth")
@@ -334,11 +338,7 @@ with sync_playwright() as playwright:
         @step(f"with the real programs it is seen in words when {what}")
         def _():
             happens()
-            refresh()
-            shown = text("#problems")
-            expect(wrong in shown, f"no {wrong!r} in {shown!r}")
-            expect(remedy in shown, f"no {remedy!r} in {shown!r}")
-            expect("roblem" in text("#verdict"), text("#verdict"))
+            expect_problem(wrong, remedy)
             # Nothing else is wrong.
             installation.begin()
             refresh()
