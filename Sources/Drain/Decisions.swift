@@ -78,7 +78,10 @@ final class Decisions: RunPart {
             push.bring(try spool.messageIDs(of: push.job.notification.id))
         }
         let document = try documents.user(user)
-        guard let device = try aim(push, at: document) else { return .superseded(.unregistered) }
+        guard let device = try aim(push, at: document) else {
+            return push.job.notification.cargo == .release
+                ? try releases.endWithoutDevice(push) : .superseded(.unregistered)
+        }
         if try isRepeated(push) { return .superseded(.delivered) }
         if let notified = push.job.notification.turns {
             return try turns.load(notified, push, to: device, of: user)

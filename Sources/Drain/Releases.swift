@@ -59,6 +59,22 @@ final class Releases: RunPart {
         return try badges.count(contents.shown.map(\.notification), in: push, of: user)
     }
 
+    /// Ends a release whose user no longer has the device. Messages that were cancelled before stay cancelled.
+    func endWithoutDevice(_ push: Push) throws(Failure) -> Verdict {
+        guard let found = try reader.take(push.job.notification.id) else { return .busy }
+        try setAsideDamaged(found, push)
+        let isInDoubt = push.job.file.isInDoubt(push.delivery)
+        let fates = found.messages.map { (message) in
+            var fate = Fate()
+            if !isInDoubt, found.cancelled.contains(message.id) { fate.end(.cancelled) }
+            return fate
+        }
+        try drop(found.messages, fates, push)
+        let rest = zip(found.messages, fates).filter { $0.1.isWanted }
+        push.bring(rest.map { $0.0.id })
+        return .superseded(rest.isEmpty ? .released : .unregistered)
+    }
+
     /// The messages of a release that are still wanted, oldest first.
     private struct Contents {
         var shown: [HeldMessage]
