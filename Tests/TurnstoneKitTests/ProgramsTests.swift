@@ -65,7 +65,10 @@ import TurnstoneKit
         #expect(diagnostics.isDeviceRegistered)
         #expect(diagnostics.games.map(\.id) == [7])
         #expect(diagnostics.games.first?.isYourTurn == true)
+        #expect(diagnostics.games.first?.isPaused == nil)
         #expect(diagnostics.lastCheck != nil)
+        let detailed = try await client.diagnostics(details: true).games.first
+        #expect(detailed?.isPaused == false && detailed?.opponent != nil)
 
         var preferences = try await client.preferences()
         preferences.kinds["turn"] = false
