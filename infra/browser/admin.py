@@ -314,6 +314,23 @@ with sync_playwright() as playwright:
         page.locator("#problem", has_text="nothing is known about this user").wait_for()
         said.clear()  # the browser's own line about 404
 
+    @step("a player's timeline names a file that cannot be read, and shows the rest")
+    def _():
+        for place, missing, rest in (("delivery.json", "reasons", "Old friends"), ("receipts", "events", "The receipts cannot be read now")):
+            path = state / place
+            kept = path.rename(state.parent / "kept") if path.exists() else None
+            path.write_text("") if place == "receipts" else path.mkdir()
+            page.locator("#user").fill(str(PLAYER))
+            page.locator("#user").press("Enter")
+            page.locator("#timeline p", has_text=f"Missing or incomplete for that: {missing}.").wait_for()
+            shown = text("#timeline")
+            for words in (str(path), "What to do:", "1 game waits for the player", rest):
+                expect(words in shown, f"no {words!r} in {shown[:400]}")
+            accessible(f"a timeline without {place}")
+            path.unlink() if place == "receipts" else path.rmdir()
+            if kept:
+                kept.rename(path)
+
     @step("nothing shows a token or a key")
     def _():
         content = page.content()
