@@ -72,8 +72,7 @@ public struct MessageReport: Decodable, Hashable, Sendable, Identifiable {
         /// As in the list of the user's devices.
         public let id: String
         public let user: String?
-        /// `waiting`, or an outcome as in ``NotificationHistory``.
-        public let state: String
+        public let state: Outcome
         public let attempts: Int
         /// When the last attempt was made, or the outcome decided.
         public let at: Date?
