@@ -5,8 +5,8 @@ import Unix
 /// Which devices belong to which users.
 ///
 /// The indices are written before the user's document when a device is added, and after it when a device is
-/// removed. So a crash between the two leaves an index that names too many users, never too few, and every
-/// look-up checks the users' documents.
+/// removed. So a crash between the two leaves an index that names too many users, never too few. It also names
+/// users who replaced a token that somebody else still has. Every look-up checks the users' documents.
 package struct Registry {
     let state: State
 
@@ -193,8 +193,14 @@ package struct Registry {
     @export(interface)
     package func handOverBadges(of devices: [Device], from user: UserID) throws(Failure) {
         for device in devices {
-            try handOverBadge(of: device, from: user)
-            try forgetFormerUsers(of: device.token)
+            do throws(Failure) {
+                try handOverBadge(of: device, from: user)
+                try forgetFormerUsers(of: device.token)
+            } catch {
+                // The other devices have their turn.
+                guard error.isDocumentSpecific else { throw error }
+                error.recordFile()
+            }
         }
     }
 
@@ -223,9 +229,18 @@ package struct Registry {
         guard try index.read()?.users.isEmpty == false else { return }
         try index.update { (holders) throws(Failure) in
             for user in holders.users {
-                if try has(user, .token(token)) { return }
+                if try mayHave(user, token) { return }
             }
             holders.users = []
+        }
+    }
+
+    /// Whether a user has a token. A document that cannot be used does not say, so its user may have it.
+    private func mayHave(_ user: UserID, _ token: DeviceToken) throws(Failure) -> Bool {
+        do throws(Failure) { return try has(user, .token(token)) } catch {
+            guard error.isDocumentSpecific else { throw error }
+            error.recordFile()
+            return true
         }
     }
 
@@ -319,7 +334,7 @@ package struct Registry {
                     guard try !has(user, key) else { return }
                     if case .token = key, isReplaced {
                         for other in holders.users where other != user {
-                            if try has(other, key) { return }
+                            if try mayHave(other, device.token) { return }
                         }
                     }
                     holders.remove(user)

@@ -41,7 +41,7 @@ public struct Message: Sendable {
     }
 }
 
-/// The acceptance of a message: it is on disk, and is sent.
+/// The acceptance of a message: it is stored and will be sent.
 public struct AcceptedMessage: Decodable, Hashable, Sendable, Identifiable {
     /// The id of its report.
     public let id: String

@@ -32,8 +32,9 @@ public struct Signup: Sendable {
         return offer.signup == "ogs-profile" ? offer.site : nil
     }
 
-    /// A code for a player's profile.
-    public struct Code: Decodable, Hashable, Sendable {
+    /// A code for a player's profile. Store it until it is confirmed: the system may end the app while the player
+    /// is on the site.
+    public struct Code: Codable, Hashable, Sendable {
         /// What the profile must contain.
         public let text: String
         /// The caller's part, which nobody else may know.

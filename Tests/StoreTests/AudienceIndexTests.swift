@@ -344,7 +344,7 @@ import Unix
         #expect(profile?.sessionCount == 7)
     }
 
-    @Test("it is made from the start if a change has given it up meanwhile")
+    @Test("it is made from the start if a change has given it up between two parts")
     func givenUpMeanwhile() throws {
         try setRole("admin", of: ann)
         let path = "\(scratch.folder.path)/audience/index.json"
@@ -355,6 +355,33 @@ import Unix
             if parts.count == 100 { #expect(Files.remove(path)) }
         }
         #expect(parts == Array(1...100) + Array(1...256))
+        #expect(try roles() == ["ann": ["admin"]])
+    }
+
+    @Test("it is made from the start if a change has given it up while a part was made")
+    func givenUpInPart() throws {
+        try setRole("admin", of: ann)
+        let folder = scratch.folder.path
+        let path = "\(folder)/audience/index.json"
+        try FileManager.default.removeItem(atPath: path)
+        // Ann's part is the one after 0x49 others, and waits for a change of hers.
+        let (isHeld, isDue) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let change = Thread {
+            _ = try? Scratch.open(folder).users[UserID("ann")!].holding { (_, _) in
+                isHeld.signal()
+                isDue.wait()
+                Thread.sleep(forTimeInterval: 0.3)
+                #expect(Files.remove(path))
+            }
+        }
+        change.start()
+        isHeld.wait()
+        var parts: [Int] = []
+        try scratch.state.audience.prepare(within: .minutes(1)) { part in
+            parts.append(part)
+            if parts == Array(1...0x49) { isDue.signal() }
+        }
+        #expect(parts == Array(1...0x49) + Array(1...256))
         #expect(try roles() == ["ann": ["admin"]])
     }
 

@@ -357,7 +357,7 @@ with sync_playwright() as playwright:
         def _():
             happens()
             expect_problem(wrong, remedy)
-            # Nothing else is wrong.
+            # Without the cause, it works.
             installation.begin()
             refresh()
             expect(text("#verdict") == "Everything works.", text("#problems"))

@@ -263,6 +263,7 @@ with sync_playwright() as playwright:
     def _():
         for number, answer in enumerate([dict(status=429, json={"error": "too many"}), dict(status=200, body="<html>"), None]):
             page.route("**/api/devices", lambda route: route.fulfill(**answer) if answer else route.abort())
+            page.evaluate("document.querySelector('#problem').textContent = ''")
             page.goto(f"{home}#key={str(number) * 64}&player={player}")
             until(lambda: text("#problem") != "", "no problem")
             expect(key in page.evaluate("localStorage.account"), f"the key was replaced: {answer}")

@@ -23,7 +23,7 @@ export async function ask(method, path, body, headers = {}, base = home) {
     method, headers: {"Content-Type": "application/json", ...headers},
     body: body && JSON.stringify(body), cache: "no-store", credentials: "omit",
   }).catch(() => { throw new Failure(0, "") })
-  // What has no JSON is of something in between, or cut.
+  // An answer without JSON is a proxy's, or was cut off.
   const answer = await response.json().catch(() => null)
   if (!response.ok || !answer)
     throw new Failure(response.status, typeof answer?.error === "string" ? answer.error : "", response.headers.get("Retry-After"))

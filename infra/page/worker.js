@@ -1,6 +1,6 @@
 // The service worker. It shows pushes, opens what a click asks for, renews a subscription that the browser
-// changed, and keeps the page's files for a start without a network. It is no module: not all browsers that show
-// pushes run those as service workers.
+// changed, and keeps the page's files for a start without a network. It is a classic script, because not all
+// browsers run modules as service workers.
 
 const shell = "shell-6"
 const files = ["./", "style.css", "app.webmanifest", "icon.svg", "icon-192.png", "page.js", "turnstone.js", "account.js", "texts.js",
