@@ -167,6 +167,19 @@ import Unix
         #expect(try roles() == ["ann": ["admin"]])
     }
 
+    @Test("a folder in the place of a file is met by a reader, and the file is made again")
+    func folderInPlace() throws {
+        try setRole("admin", of: ann)
+        let path = "\(scratch.folder.path)/\(file)"
+        try FileManager.default.removeItem(atPath: path)
+        try FileManager.default.createDirectory(
+            atPath: "\(path)/x", withIntermediateDirectories: true)
+        let failure = #expect(throws: Failure.self) { try roles() }
+        #expect(failure?.disposition == .later(seconds: 1))
+        try scratch.state.audience.prepare { _ in }
+        #expect(try roles() == ["ann": ["admin"]])
+    }
+
     @Test(
         "what is in the place of a file refuses no change, and makes way", arguments: [true, false])
     func inPlace(ofFile: Bool) throws {
