@@ -176,11 +176,9 @@ package struct Registry {
         try forget(devices, of: user, isReplaced: isReplaced)
         do throws(Failure) {
             for device in devices {
-                if isReplaced, try users(of: device.token).isEmpty {
-                    try forgetFormerUsers(of: device.token)
-                } else {
-                    try handOverBadges(of: [device], from: user)
-                }
+                let isLast = try users(of: device.token).isEmpty
+                if !isReplaced || !isLast { try handOverBadges(of: [device], from: user) }
+                if isLast { try forgetFormerUsers(of: device.token) }
             }
         } catch {
             // The device is removed, so the caller must not be told otherwise.
@@ -195,7 +193,6 @@ package struct Registry {
         for device in devices {
             do throws(Failure) {
                 try handOverBadge(of: device, from: user)
-                try forgetFormerUsers(of: device.token)
             } catch {
                 // The other devices have their turn.
                 guard error.isDocumentSpecific else { throw error }
