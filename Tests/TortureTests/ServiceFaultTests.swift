@@ -100,7 +100,7 @@ import Turnstone
     @Test("TLS to FCM that fails loses nothing")
     func fcmTls() throws {
         let faults = ["close", "reset", "garble", "cut"].flatMap { kind in
-            Length.sample([1, 2, 3], few: 1).map { count -> [JSONObject] in
+            Length.sample([1, 2, 3], few: 2).map { count -> [JSONObject] in
                 [
                     [
                         "do": "tls-fault", "service": "fcm", "kind": .string(kind),
@@ -117,7 +117,7 @@ import Turnstone
     @Test("a limit of FCM's streams that falls to 1 in the middle and rises again")
     func fcmSettings() throws {
         let faults = Length.sample([1, 5, 20], few: 2).flatMap { fall in
-            Length.sample([1, 10], few: 1).map { rise -> [JSONObject] in
+            Length.sample([1, 10], few: 2).map { rise -> [JSONObject] in
                 [
                     [
                         "do": "settings", "service": "fcm", "streams": 1,
