@@ -150,8 +150,8 @@ struct ActivityStates: RunPart {
         return nil
     }
 
-    /// Whether a listener has got any of a session's last states, or may have. Of states before those it is
-    /// said only if there were more.
+    /// Whether a listener has got one of a session's last states, or may have. A push that was dropped for
+    /// another reason counts too, and so do states that are not remembered any more.
     ///
     /// - Parameter first: the number of the first state that counts.
     private func hasGot(
@@ -160,7 +160,7 @@ struct ActivityStates: RunPart {
         let names = try documents.userDevices(of: push, on: device)
         let id = push.job.notification.id
         for turn in session.recent where turn.number >= first && turn.carrier != id {
-            // One whose push is not for it any more has got it, or will get nothing of it.
+            // The push has an outcome, or an earlier attempt may have arrived.
             guard try intake.isOpen(turn.carrier, forAnyOf: names),
                 try !intake.mayHaveArrived(turn.carrier, onAnyOf: device.ids)
             else { return true }
