@@ -123,7 +123,7 @@ package struct ActivityFeed: Equatable, Sendable {
         }
     }
 
-    /// That a notification took a state.
+    /// A state, and the notification that took it.
     package struct Turn: Equatable, Sendable {
         /// The state's number.
         package let number: Int64

@@ -79,7 +79,7 @@ import Turnstone
         #expect(try Answer(event: ended.stdout).status == 200)
     }
 
-    @Test("a message to a token that nobody had goes to who has it then, not to what replaced it")
+    @Test("a message to a token that nobody had goes to who registers it, not to what replaced it")
     func tokenRegisteredAgain() throws {
         let world = try World()
         try world.register(token(1), of: 1)
