@@ -30,6 +30,7 @@ import Turnstone
         (["do": "fcm-fault", "kind": "reset", "code": 2], true),
         (["do": "web-fault", "kind": "reset", "code": 2], true),
         (["do": "apns-fault", "status": 404, "reason": "BadPath"], false),
+        (["do": "apns-fault", "status": 400, "reason": "DeviceTokenNotForTopic"], false),
         (["do": "fcm-fault", "status": 400, "reason": "INVALID_ARGUMENT"], false),
         (["do": "web-fault", "status": 405], false),
     ]
