@@ -9,17 +9,22 @@ package struct Lock: ~Copyable {
 
     /// The longest time this process waits for a lock. Only for programs that use locks on one thread.
     nonisolated(unsafe) private static var patience = Interval.seconds(2)
+    /// Whether a lock that is not free within that time is recorded for `health`.
+    nonisolated(unsafe) private static var isRecording = true
 
     /// The number of locks that this process has acquired so far.
     nonisolated(unsafe) package private(set) static var acquired = 0
 
     /// Runs `body`; until it returns, no lock is waited for longer than `longest`.
+    ///
+    /// - Parameter isRecording: whether a lock that is not free then is recorded for `health`.
     package static func waiting<Result>(
-        upTo longest: Interval, _ body: () throws(Failure) -> Result
+        upTo longest: Interval, recording isRecording: Bool = false,
+        _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        let usual = patience
-        patience = longest
-        defer { patience = usual }
+        let usual = (patience, Self.isRecording)
+        (patience, Self.isRecording) = (longest, isRecording)
+        defer { (patience, Self.isRecording) = usual }
         return try body()
     }
 
@@ -66,6 +71,8 @@ package struct Lock: ~Copyable {
             let file = try systemCalls(Self.open(lockPath))
             let isLocked = try systemCalls(file.lock(patience: Self.patience))
             guard isLocked else {
+                // A process that is frozen or stuck may hold it for ever.
+                if Self.isRecording { UnusableFiles.record(lockPath, FailureCause.busy) }
                 throw Failure(
                     .later(seconds: 2),
                     "unable to lock \(lockPath): busy for \(Self.patience.milliseconds) ms",

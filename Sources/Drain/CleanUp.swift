@@ -26,7 +26,7 @@ struct CleanUp {
     private var failures: [String: UserCount] = [:]
     /// The refusals of this run.
     private var refused: Refusals?
-    /// Those for which no device is the reason, since a push was last accepted.
+    /// Those that may not be the devices' fault, since a push was last accepted.
     private var faults: Refusals?
     /// The environments in which pushes were accepted under these settings in this run.
     private var accepting: Set<APNsEnvironment> = []
@@ -35,12 +35,10 @@ struct CleanUp {
     /// The environments in which pushes were accepted before this run; `nil` until they are read.
     private var cachedAcceptances: Set<APNsEnvironment>?
     private var items: [Item] = []
-    /// The report that this run has made for `health`.
-    private var reported = Reported.nothing
-
-    private enum Reported {
-        case nothing, refusals, acceptances, faults
-    }
+    /// Whether a push was accepted since the last report for `health`.
+    private var hasAccepted = false
+    /// No report is made before this moment, except at the end of the run.
+    private var nextReport = Instant.first
 
     /// Some of the users whose pushes were refused.
     private struct Refusals {
@@ -103,8 +101,10 @@ struct CleanUp {
             accepting.insert(place)
             reached.insert(user)
             faults = nil
+            hasAccepted = true
         }
-        if case .settled(.refused) = verdict.meaning, verdict.change == nil {
+        if case .settled(.refused) = verdict.meaning {
+            // Also of a device whose token is another app's: with a wrong topic, all are.
             let reason = verdict.reason ?? "HTTP \(status)"
             faults = faults ?? Refusals(at: now)
             faults?.add(reason, to: user, at: now)
@@ -147,7 +147,7 @@ struct CleanUp {
         refused = nil
         faults = nil
         refusedEarlier = nil
-        reported = .nothing
+        nextReport = .first
     }
 
     private mutating func countRefusal(
@@ -165,24 +165,28 @@ struct CleanUp {
     /// Reports to `health` without waiting for the end of the run: on a busy installation it may last for
     /// days.
     private mutating func reportNews() {
-        var news = reported
-        if let faults, faults.areMany, faults.last - faults.first >= .minutes(1) {
-            news = .faults
-        } else if !accepting.isEmpty, reported != .faults || faults == nil {
-            news = .acceptances
-        } else if reported == .nothing, refused?.areMany == true {
-            news = .refusals
-        }
-        guard news != reported else { return }
-        reported = news
+        guard Instant.now >= nextReport, hasAccepted || isRefusedByAll else { return }
+        nextReport = .now + .minutes(1)
         recordRefusals()
     }
 
-    /// Records for `health` to which users pushes were refused, or removes that record once a push was
+    /// Whether the refusals of this run alone are reason for an alarm. If key and topic were right before, it
+    /// takes a minute without an acceptance.
+    private var isRefusedByAll: Bool {
+        mutating get {
+            guard let refused, refused.areMany else { return false }
+            if isUnproven { return true }
+            guard let faults, faults.areMany else { return false }
+            return faults.last - faults.first >= .minutes(1)
+        }
+    }
+
+    /// Records for `health` to which users pushes were refused, and removes that record once a push was
     /// accepted. If this fails, another run does it.
     private mutating func recordRefusals() {
         do throws(Failure) {
-            if !accepting.isEmpty { try state.forgetRefusals(by: service) }
+            if hasAccepted { try state.forgetRefusals(by: service) }
+            hasAccepted = false
             guard let refusals = isUnproven ? refused : faults else { return }
             try state.recordRefusals(
                 refusals.reason, to: refusals.users, by: service, under: settings,

@@ -11,11 +11,13 @@ package final class Intake {
     let checkpoint: Checkpoint
     /// The notifications in hand, by id.
     var held: [String: SpoolFile] = [:]
-    /// By id, what was read of the notifications that ``mayHaveArrived(_:onAnyOf:)`` was asked about.
-    var doubts: [String: DoubtfulDevices] = [:]
-    /// By id, what was read of the notifications that ``isOpen(_:forAnyOf:)`` was asked about: at most a hundred
-    /// thousand devices in all, unless one notification has more.
-    var openDevices: [String: SpooledDevices] = [:]
+    /// By id, what was read of the notifications that ``isOpen(_:forAnyOf:)`` and
+    /// ``mayHaveArrived(_:onAnyOf:)`` were asked about: at most a hundred thousand devices in all, unless one
+    /// notification has more.
+    var spooledDevices: [String: SpooledDevices] = [:]
+    /// By id, the files of the notifications that they were asked about in the drainer's current round; `nil`
+    /// for one that is not in the spool. It may be moved here from a former queue later.
+    var places: [String: String?] = [:]
     /// The progress of notifications that were not taken yet, according to the receipts.
     var recovered: [String: Progress] = [:]
     /// Notifications that are not taken again, because their files could not be removed or moved to
@@ -105,6 +107,7 @@ package final class Intake {
     @export(interface)
     package func nextDue(at now: Timestamp) throws(Failure) -> SpoolFile? {
         self.now = now
+        places = [:]
         var folders: [WaitingFolder]
         if let due {
             folders = due

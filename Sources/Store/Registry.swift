@@ -174,16 +174,31 @@ package struct Registry {
         of devices: [Device], from user: UserID, isReplaced: Bool = false
     ) throws(Failure) {
         try forget(devices, of: user, isReplaced: isReplaced)
-        do throws(Failure) {
-            for device in devices {
-                let isLast = try users(of: device.token).isEmpty
-                if !isReplaced || !isLast { try handOverBadges(of: [device], from: user) }
-                if isLast { try forgetFormerUsers(of: device.token) }
+        for device in devices {
+            do throws(Failure) {
+                try finishRemoval(of: device, from: user, isReplaced: isReplaced)
+            } catch {
+                // The device is removed, so the caller must not be told otherwise.
+                error.recordFile()
             }
-        } catch {
-            // The device is removed, so the caller must not be told otherwise.
-            error.recordFile()
         }
+    }
+
+    private func finishRemoval(
+        of device: Device, from user: UserID, isReplaced: Bool
+    ) throws(Failure) {
+        // First of all: what follows may meet a document that cannot be used.
+        if !isReplaced { try handOverBadges(of: [device], from: user) }
+        guard try isHeld(device.token) else { return try forgetFormerUsers(of: device.token) }
+        if isReplaced { try handOverBadges(of: [device], from: user) }
+    }
+
+    /// Whether any user has a token, or may have it.
+    private func isHeld(_ token: DeviceToken) throws(Failure) -> Bool {
+        for user in try state.tokens[token].read()?.users ?? [] {
+            if try mayHave(user, token) { return true }
+        }
+        return false
     }
 
     /// Lets another player of these devices correct the number on their icons, now or when one registers. The

@@ -116,12 +116,13 @@ extension State {
         let faults = try recordedFaults()
         guard faults.contains(where: { $0.reason != nil }) else { return [] }
         let setAside = try setAside()
+        let deadline = Instant.now + .seconds(2)
         var found: [(name: String, reason: String)] = []
         for fault in faults {
             guard let reason = fault.reason,
                 !setAside.contains(where: { isCopy($0, of: fault.file) }),
                 !found.contains(where: { $0.name == fault.file }),
-                isUnusable(fault.file, reason)
+                isUnusable(fault.file, reason, by: deadline)
             else { continue }
             found.append((fault.file, reason))
         }
@@ -143,12 +144,16 @@ extension State {
     }
 
     /// Whether a recorded fault still exists.
-    private func isUnusable(_ name: String, _ reason: String) -> Bool {
+    ///
+    /// - Parameter deadline: a lock counts as held if it is not free at any moment until then.
+    private func isUnusable(_ name: String, _ reason: String, by deadline: Instant) -> Bool {
         let path = "\(folder)/\(name)"
         let isLock = path.utf8.suffix(5).elementsEqual(".lock".utf8)
         do throws(SystemError) {
             let file = try FileDescriptor.open(path, isLock ? .overwrite : .read)
             switch reason {
+            case FailureCause.busy:
+                return try !file.lock(patience: deadline - Instant.now)
             case FailureCause.corrupt, FailureCause.newer:
                 return !isDocument(try file.readToEnd(limit: Files.longest))
             case Errno.inputOutput.name, Errno.tooLarge.name, FailureCause.faulty:

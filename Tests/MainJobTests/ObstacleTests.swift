@@ -4,6 +4,7 @@ import JSON
 import TestSupport
 import Testing
 import Turnstone
+import Unix
 
 /// What stands in the way of one push service's queue: nothing is lost for it, no other user waits for it,
 /// and `health` names it.
@@ -30,6 +31,7 @@ import Turnstone
         (["do": "fcm-fault", "kind": "reset", "code": 2], true),
         (["do": "web-fault", "kind": "reset", "code": 2], true),
         (["do": "apns-fault", "status": 404, "reason": "BadPath"], false),
+        (["do": "apns-fault", "status": 400, "reason": "DeviceTokenNotForTopic"], false),
         (["do": "fcm-fault", "status": 400, "reason": "INVALID_ARGUMENT"], false),
         (["do": "web-fault", "status": 405], false),
     ]
@@ -57,6 +59,31 @@ import Turnstone
         _ = try world.sent(users)
         try world.advance(seconds: 1800)
         try deliver(world, minutes: 2)
+        #expect(try messages(of: world) == [])
+    }
+
+    @Test(
+        "health names a document's lock that a process does not let go", arguments: [false, true])
+    func heldLock(isMetByDrainer: Bool) throws {
+        let world = try World()
+        world.variables["TURNSTONE_SERVER_KEY"] = World.serverKey
+        try world.register(token(1), of: 1)
+        if isMetByDrainer { _ = try world.sent(["users": ["1"], "title": "Lunch", "badge": 5]) }
+        let name = try #require(world.state.files().keys.first { $0.hasSuffix("/1.json.lock") })
+        let file = try FileDescriptor.open("\(world.state.path)/\(name)", .update)
+        #expect(try file.tryLock())
+        #expect(try messages(of: world) == [])
+        if isMetByDrainer {
+            _ = try world.start("deliver").end()
+        } else {
+            let answer = try world.ask(
+                "register", "POST", "/register", by: 1, world.registration(token(1), of: 1))
+            #expect(answer.status == 503)
+        }
+        let found = try messages(of: world)
+        #expect(found.count == 1 && found[0].contains("\(name) (busy)"), "\(found)")
+        #expect(found.first?.contains("lslocks") == true, "\(found)")
+        file.unlock()
         #expect(try messages(of: world) == [])
     }
 

@@ -139,6 +139,43 @@ import Turnstone
         #expect(world.spooled().isEmpty)
     }
 
+    @Test("an alert comes with the next state if all pushes that were to bring it were dropped")
+    func droppedAlert() throws {
+        let world = try World()
+        for number in 1...2 { try world.listen(number) }
+        #expect(try world.send(1) == "queued")
+        try world.run("deliver")
+        func send(_ step: Int, _ more: JSONObject = [:]) throws {
+            #expect(try world.send(step, more) == "held")
+            try world.advance(seconds: 16)
+            try world.run("deliver")
+        }
+        // The first listener's pushes are put off twice. The second one expires before it is tried again, the
+        // first one is replaced by it.
+        try world.simulator.perform([
+            "do": "apns-fault", "token": .string(token(1)), "status": 429, "retry_after": 400,
+            "count": 2,
+        ])
+        let stale = JSONValue.integer(world.now / 1000 + 7200)
+        try send(2, ["alert": ["title": "Gate", "body": "A7"], "staleDate": stale])
+        try send(3)
+        for _ in 1...3 {
+            try world.advance(seconds: 600)
+            try world.run("deliver")
+        }
+        #expect(world.spooled().isEmpty)
+        for step in 4...5 {
+            _ = try world.send(step)
+            try world.run("deliver")
+            try world.advance(seconds: 16)
+        }
+        #expect(try world.shown() == [1: [1, 4, 5], 2: [1, 2, 3, 4, 5]])
+        let alerted = try world.simulator.pushes().filter {
+            $0["accepted"] == true && $0["payload"]?.object?["aps"]?.object?["alert"] != nil
+        }
+        #expect(alerted.map { $0["token"]?.string } == [token(2), token(1)])
+    }
+
     @Test(
         "an alert that is sent to a session while an activity's own update takes it over comes once",
         .enabled(if: SystemCalls.isPossible, "strace is not installed"))
