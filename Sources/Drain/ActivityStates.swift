@@ -103,6 +103,7 @@ struct ActivityStates: RunPart {
         // The listener may have left and come back since. A state from before it came back is not for it.
         guard shared.state.number > device.joined else { return .superseded(.unregistered) }
         load(shared, into: push)
+        push.ownAlert = nil
         var own = shared.adapted(toListenerSince: device.joined)
         let feed = feeds?.feed(for: device.joined)
         var lacksAlert = false
@@ -202,14 +203,13 @@ struct ActivityStates: RunPart {
             into: shared, now: now, after: session?.lastAlert, isPutOff: isPutOff, fits: fits)
     }
 
-    /// Records that pushes of a session have brought listeners the alerts of their own states.
-    func recordEnd(of job: Job) throws(Failure) {
-        while let told = job.alerted.popLast() {
-            try state.users[told.user].update { document in
-                for index in document.devices.indices
-                where document.devices[index].token == told.token {
-                    document.devices[index].activity?.dropAlerts(upTo: told.number)
-                }
+    /// Records that a push of a session has brought a listener the alerts of its own states.
+    ///
+    /// - Parameter number: that of the newest of these states.
+    func recordAlerts(of token: DeviceToken, _ user: UserID, upTo number: Int64) throws(Failure) {
+        try state.users[user].update { document in
+            for index in document.devices.indices where document.devices[index].token == token {
+                document.devices[index].activity?.dropAlerts(upTo: number)
             }
         }
     }

@@ -18,6 +18,8 @@ final class Commits: RunPart {
     /// Jobs that could not be put off or finished: when to try again, and whether a locked document is the
     /// reason.
     private var unfinished: [(job: Job, moment: Instant, isBusy: Bool)] = []
+    /// Alerts of listeners' own states that a session's pushes have brought, and that are not recorded yet.
+    private var alerts = Deque<(job: Job, user: UserID, token: DeviceToken, number: Int64)>()
     /// When the oldest verdict came that is not durable yet.
     private var oldestVerdict: Instant?
     /// Since when commits have failed, and how often.
@@ -34,7 +36,7 @@ final class Commits: RunPart {
 
     /// Whether everything is durable and no job waits for a locked document.
     var isDone: Bool {
-        ended.isEmpty && durable.isEmpty && !unfinished.contains(where: \.isBusy)
+        ended.isEmpty && durable.isEmpty && alerts.isEmpty && !unfinished.contains(where: \.isBusy)
             && intake.log.pendingBytes == 0
     }
 
@@ -49,6 +51,15 @@ final class Commits: RunPart {
 
     /// Records that a verdict was added to the receipts and is not durable yet.
     func didAppend() { oldestVerdict = oldestVerdict ?? Instant.now }
+
+    /// Records soon that a push of a job has brought a listener the alerts of its own states, so that the
+    /// session's next state does not bring them again. The job does not leave the spool before.
+    func recordAlerts(
+        of token: DeviceToken, _ user: UserID, upTo number: Int64, for job: Job
+    ) {
+        job.unrecordedAlerts += 1
+        alerts.append((job, user, token, number))
+    }
 
     // MARK: Jobs
 
@@ -129,7 +140,12 @@ final class Commits: RunPart {
     /// loop.
     func finishSome() {
         let slice = TimeSlice()
+        recordAlerts(slice)
         while !slice.isOver, let job = durable.popFirst() {
+            guard job.unrecordedAlerts == 0 else {
+                unfinished.append((job, Instant.now + .milliseconds(20), true))
+                continue
+            }
             let owner = owner(of: job)
             do throws(Failure) {
                 try locked.waitingBriefly(for: owner) { () throws(Failure) in
@@ -141,6 +157,26 @@ final class Commits: RunPart {
                 let pause = Interval.milliseconds(isBusy ? 20 : 1000)
                 unfinished.append((job, Instant.now + pause, isBusy))
             }
+        }
+    }
+
+    private func recordAlerts(_ slice: TimeSlice) {
+        for _ in 0..<alerts.count {
+            guard !slice.isOver, let told = alerts.popFirst() else { return }
+            let owner = LockedDocuments.Owner.recipient(.user(told.user))
+            do throws(Failure) {
+                try locked.waitingBriefly(for: owner) { () throws(Failure) in
+                    try decisions.activities.recordAlerts(
+                        of: told.token, told.user, upTo: told.number)
+                }
+            } catch {
+                guard error.cause != FailureCause.busy || !locked.canWait(for: owner) else {
+                    alerts.append(told)
+                    continue
+                }
+                log.failure(error)
+            }
+            told.job.unrecordedAlerts -= 1
         }
     }
 
@@ -156,9 +192,7 @@ final class Commits: RunPart {
         }
         if job.hasRest {
             let moment = moment(of: job)
-            if !job.reached.isEmpty || !job.doubtful.isEmpty || !job.missed.users.isEmpty
-                || !job.alerted.isEmpty
-            {
+            if !job.reached.isEmpty || !job.doubtful.isEmpty || !job.missed.users.isEmpty {
                 try recordEndIfPossible(of: job)
             }
             try intake.putOff(job.file, until: moment)
@@ -202,7 +236,6 @@ final class Commits: RunPart {
     private func recordEnd(of job: Job) throws(Failure) {
         let isOver = !job.hasRest
         try takeBackBadges(of: job)
-        try decisions.activities.recordEnd(of: job)
         guard let user = job.notification.user else { return }
         if job.notification.cargo == .release {
             if isOver { try endRelease(job, to: user) }

@@ -223,6 +223,41 @@ import Unix
         #expect(try world.problems() == [])
     }
 
+    /// Nor is one where the user's own server breaks off or fails. With a second user it may be the service.
+    @Test(arguments: [["kind": "reset", "code": 2], ["status": 500]] as [JSONObject], [1, 2])
+    func brokenServer(fault: JSONObject, users: Int) throws {
+        let world = try World.withAllServices()
+        let hosts = try #require(world.variables["WEBPUSH_HOSTS"])
+        let open = hosts.replacingOccurrences(of: "127.0.0.1", with: "*.push.localhost")
+        world.variables["WEBPUSH_HOSTS"] = open
+        world.variables["WEBPUSH_PRIVATE_HOSTS"] = open
+        for user in 1...users {
+            let known = try world.simulator.perform(["do": "web-subscription"])
+            var subscription = try #require(known["subscription"]?.object)
+            let endpoint = try #require(subscription["endpoint"]?.string)
+            subscription["endpoint"] = .string(
+                endpoint.replacingOccurrences(of: "127.0.0.1", with: "own.push.localhost"))
+            let answer = try world.ask(
+                "register", "POST", "/register", by: Int64(user),
+                [
+                    "user_id": .string("\(user)"), "platform": "web",
+                    "subscription": .object(subscription),
+                ])
+            #expect(answer.status == 200, "\(answer.body)")
+        }
+        var command = fault
+        command["do"] = "web-fault"
+        try world.simulator.perform(command)
+        let id = try world.sent(["users": ["1", "2"], "title": "Lunch"])
+        try deliver(world, minutes: 7)
+        #expect(try world.problems() == (users == 1 ? [] : ["delivery failing"]))
+        try world.simulator.perform(["do": "clear"])
+        try world.advance(seconds: 1800)
+        try deliver(world, minutes: 2)
+        let counts = try world.report(id)["counts"]?.object
+        #expect(counts?["accepted"] == .integer(Int64(users)), "\(counts ?? [:])")
+    }
+
     @Test func noAccessTokenIsSaidInTheRightWords() throws {
         let world = try World.withAllServices()
         try world.registerAllKinds(of: 1)

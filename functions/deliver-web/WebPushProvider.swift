@@ -54,7 +54,7 @@ final class WebPushProvider: GatewayProvider {
 
     /// Users can make up hosts only where a pattern allows any name.
     private func obstacle(to push: Push, _ answer: WebPushVerdict) -> Verdict.Obstacle? {
-        guard answer.isObstructed,
+        guard answer.status != nil || answer.isObstructed,
             let endpoint = push.delivery.token?.subscription?.endpoint
         else { return nil }
         let isOpen = configured.hosts.allow(endpoint) && !configured.hosts.nameExactly(endpoint)
