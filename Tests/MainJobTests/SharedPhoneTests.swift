@@ -115,7 +115,7 @@ import Turnstone
             #expect(answer.json?.object?["erased"]?.object?["devices"] == 1)
         }
         // Whoever registers the token next corrects the number on the icon.
-        let indices = try world.state.files().filter { $0.key.hasPrefix("tokens/") }.compactMap {
+        let indices = world.state.files().filter { $0.key.hasPrefix("tokens/") }.compactMap {
             try? JSON.parse($0.value).object
         }
         #expect(indices.compactMap { $0["shown_turns"] } == [2])
