@@ -247,6 +247,16 @@ package struct Registry {
         }
     }
 
+    /// Does the same for the devices of a user who is erased.
+    @export(interface)
+    package func forgetFormerUsers(of devices: [Device]) {
+        for device in devices {
+            do throws(Failure) { try forgetFormerUsers(of: device.token) } catch {
+                error.recordFile()
+            }
+        }
+    }
+
     /// Whether a user has a token. A document that cannot be used does not say, so its user may have it.
     private func mayHave(_ user: UserID, _ token: DeviceToken) throws(Failure) -> Bool {
         do throws(Failure) { return try has(user, .token(token)) } catch {

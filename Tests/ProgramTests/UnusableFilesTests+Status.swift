@@ -10,7 +10,7 @@ extension UnusableFilesTests {
     /// Each place, and the members of a user's timeline that need it.
     private static let statusPlaces: [(place: String, missing: [String])] = [
         ("delivery.json", ["reasons"]), ("ogs.json", ["reasons"]),
-        ("users/eb/1783478.json", ["reasons", "devices", "preferences", "turns", "waiting"]),
+        ("users/eb/1783478.json", parts),
         ("version.json", parts), ("watch/eb/1783478", ["look", "reasons"]),
     ]
 
