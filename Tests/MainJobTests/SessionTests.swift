@@ -139,6 +139,37 @@ import Turnstone
         #expect(world.spooled().isEmpty)
     }
 
+    @Test("an activity's own alert that its session's state brings comes once, whoever locks its document")
+    func lockedListener() throws {
+        let world = try World()
+        for number in 1...2 { try world.listen(number) }
+        _ = try world.send(1)
+        try world.run("deliver")
+        try world.simulator.perform([
+            "do": "apns-fault", "token": .string(token(2)), "status": 429, "retry_after": 600,
+            "count": 1,
+        ])
+        let alert: JSONObject = ["title": "Gate", "body": "A7"]
+        _ = try world.send(2, ["activityId": "activity-2", "alert": .object(alert)])
+        for step in 3...5 {
+            try world.advance(seconds: 16)
+            // The second run brings the alert with the session's state, and cannot record that at once.
+            let drainer =
+                step == 4
+                ? try world.holdingUser(2) { () throws in
+                    let drainer = try world.start("deliver")
+                    sleep(for: .milliseconds(700))
+                    return drainer
+                } : try world.start("deliver")
+            #expect(try drainer.end().exitCode == 0)
+            if step < 5 { _ = try world.send(step) }
+        }
+        let alerts = try world.simulator.pushes().filter {
+            $0["accepted"] == true && $0["payload"]?.object?["aps"]?.object?["alert"] != nil
+        }
+        #expect(alerts.map { $0["token"]?.string } == [token(2)])
+    }
+
     @Test("an alert comes with the next state if all pushes that were to bring it were dropped")
     func droppedAlert() throws {
         let world = try World()
@@ -759,6 +790,15 @@ extension World {
         return try state.sessions["final"].update {
             (holders) throws(Failure) in
             Swift.Result { try work(state, &holders) }
+        }.get()
+    }
+
+    /// Does something with the lock of a listener's user held.
+    fileprivate func holdingUser<Result>(_ number: Int, _ work: () throws -> Result) throws -> Result {
+        let state = try openState()
+        let user = try #require(UserID("user-\(number)"))
+        return try state.users[user].update { (_) throws(Failure) in
+            Swift.Result { try work() }
         }.get()
     }
 

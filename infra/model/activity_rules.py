@@ -136,7 +136,7 @@ def check_alert(listener, push, shown, state):
             raise ActivityLost(f"{described(push)}: without the alert of state {state.number}")
         if shown.event == "update" and not listener.doubtful:
             for other in listener.updates():
-                if (other.alert and (other.held or is_of_session(listener, state, other)) and not other.excused and state.is_newer_than(other)
+                if (other.alert and (other.held or must_follow(listener, state, other)) and not other.excused and state.is_newer_than(other)
                         and not any(before.alert == other.number for before in listener.shown)
                         and not any(is_newer_shown(listener, before, other) for before in listener.shown)):
                     raise ActivityLost(f"{described(push)}: without the alert of state {other.number}, which was held or put off")
@@ -151,10 +151,10 @@ def check_alert(listener, push, shown, state):
             raise Twice(f"{described(push)}: the alert {shown.alert} came before, as {before.id[:8]}")
 
 
-def is_of_session(listener, state, other):
-    """Whether a session's alert, if no push has brought it, must come with a later state of the session: nothing was sent
-    to the activity alone since."""
-    return (state.of_session and other.of_session and other.number not in listener.unanswered
+def must_follow(listener, state, other):
+    """Whether a session's alert that was put off must come with a later state of the session: nothing was sent to the
+    activity alone since. (An alert that another update took over while it was held expires with that one.)"""
+    return (state.of_session and other.of_session and other.number in listener.tried - listener.unanswered
             and not any(mine.group >= other.group and not mine.of_session for mine in listener.states))
 
 
@@ -175,9 +175,11 @@ def record(world, push):
     if push.answer in ("410", "bad"):
         listener.doubtful = True
         listener.is_gone = push.answer == "410"
-    alert = shown_by(push, world.now).alert
-    if alert is not None and not push.answered:
-        listener.unanswered.add(alert)
+    shown = shown_by(push, world.now)
+    if shown.alert is not None and shown.alert == shown.number:
+        listener.tried.add(shown.alert)
+    if shown.alert is not None and not push.answered:
+        listener.unanswered.add(shown.alert)
     if push.taken:
         listener.token, listener.others = NAME_OF[push.token], set()
         listener.shown.append(shown_by(push, world.now))
