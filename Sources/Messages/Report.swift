@@ -79,7 +79,8 @@ package struct Report {
                     try state.messages.write(record, of: id)
                 }
             }
-            if record.cancelled == nil, try Report(id, record, spools, at: now).state != .done {
+            let known = try Report(id, record, spools, at: now).state
+            if record.cancelled == nil, known != .done, known != .cancelled {
                 // Held messages check this when they are released. Written first, so that a killed request
                 // leaves no devices that nobody cancelled.
                 record.cancelled = now
@@ -131,10 +132,18 @@ package struct Report {
 
     package var state: State {
         if trace.isDamaged { return .damaged }
-        // An erasure of a user cancels what is left for that user's devices, and not the message.
-        if !isOpen { return record.cancelled != nil && count(.cancelled) > 0 ? .cancelled : .done }
+        if !isOpen { return isCancelled ? .cancelled : .done }
         if trace.isCancelled || isBeingReleased { return .cancelling }
         return count(nil) + count(.held) == deliveries.count + held ? .waiting : .sending
+    }
+
+    /// Whether the message is over because it was cancelled. An erasure of a user only cancels what is left
+    /// for that user's devices.
+    private var isCancelled: Bool {
+        let cancelled = count(.cancelled)
+        guard record.cancelled == nil else { return cancelled > 0 }
+        // Earlier versions did not always record it.
+        return cancelled > 0 && cancelled == deliveries.count + rest
     }
 
     package var json: JSONValue {
