@@ -139,7 +139,7 @@ import Turnstone
         #expect(world.spooled().isEmpty)
     }
 
-    @Test("an activity's own alert that its session's state brings comes once, whoever locks its document")
+    @Test("an alert that a session's state brings comes once, though the user's document is locked")
     func lockedListener() throws {
         let world = try World()
         for number in 1...2 { try world.listen(number) }
@@ -794,7 +794,9 @@ extension World {
     }
 
     /// Does something with the lock of a listener's user held.
-    fileprivate func holdingUser<Result>(_ number: Int, _ work: () throws -> Result) throws -> Result {
+    fileprivate func holdingUser<Result>(
+        _ number: Int, _ work: () throws -> Result
+    ) throws -> Result {
         let state = try openState()
         let user = try #require(UserID("user-\(number)"))
         return try state.users[user].update { (_) throws(Failure) in
