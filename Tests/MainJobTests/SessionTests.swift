@@ -158,7 +158,7 @@ import Turnstone
                 step == 4
                 ? try world.holdingUser(2) { () throws in
                     let drainer = try world.start("deliver")
-                    sleep(for: .milliseconds(700))
+                    usleep(700_000)
                     return drainer
                 } : try world.start("deliver")
             #expect(try drainer.end().exitCode == 0)
