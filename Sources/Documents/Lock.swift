@@ -9,7 +9,8 @@ package struct Lock: ~Copyable {
 
     /// The longest time this process waits for a lock. Only for programs that use locks on one thread.
     nonisolated(unsafe) private static var patience = Interval.seconds(2)
-    /// Whether a lock that is not free within that time is recorded for `health`.
+    /// Whether a user's lock that is not free within that time is recorded for `health`: a process that is
+    /// frozen or stuck may hold it for ever. Other locks may be held for longer.
     nonisolated(unsafe) private static var isRecording = true
 
     /// The number of locks that this process has acquired so far.
@@ -17,7 +18,7 @@ package struct Lock: ~Copyable {
 
     /// Runs `body`; until it returns, no lock is waited for longer than `longest`.
     ///
-    /// - Parameter isRecording: whether a lock that is not free then is recorded for `health`.
+    /// - Parameter isRecording: whether a user's lock that is not free then is recorded for `health`.
     package static func waiting<Result>(
         upTo longest: Interval, recording isRecording: Bool = false,
         _ body: () throws(Failure) -> Result
@@ -31,7 +32,7 @@ package struct Lock: ~Copyable {
     /// Runs `body` while holding the lock of the document at `path`.
     ///
     /// - Throws: `busy` if the lock is not free within two seconds, or within the time of
-    ///   ``waiting(upTo:_:)``.
+    ///   ``waiting(upTo:recording:_:)``.
     package static func holding<Result>(
         _ path: String, _ body: (borrowing Lock) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -71,8 +72,9 @@ package struct Lock: ~Copyable {
             let file = try systemCalls(Self.open(lockPath))
             let isLocked = try systemCalls(file.lock(patience: Self.patience))
             guard isLocked else {
-                // A process that is frozen or stuck may hold it for ever.
-                if Self.isRecording { UnusableFiles.record(lockPath, FailureCause.busy) }
+                if Self.isRecording, isOfUsers(path) {
+                    UnusableFiles.record(lockPath, FailureCause.busy)
+                }
                 throw Failure(
                     .later(seconds: 2),
                     "unable to lock \(lockPath): busy for \(Self.patience.milliseconds) ms",
@@ -147,6 +149,12 @@ package struct Lock: ~Copyable {
             try file.write(Array(words.joined(separator: [UInt8(ascii: " ")])), at: 0)
         } catch {}
     }
+}
+
+/// Whether a path is that of a user's document.
+private func isOfUsers(_ path: String) -> Bool {
+    let shelf = Files.parent(of: Files.parent(of: path))
+    return Files.name(of: shelf).utf8.elementsEqual("users".utf8)
 }
 
 private func padded(_ number: Int64) -> [UInt8] {

@@ -19,7 +19,19 @@ final class Commits: RunPart {
     /// reason.
     private var unfinished: [(job: Job, moment: Instant, isBusy: Bool)] = []
     /// Alerts of listeners' own states that a session's pushes have brought, and that are not recorded yet.
-    private var alerts = Deque<(job: Job, user: UserID, token: DeviceToken, number: Int64)>()
+    private var alerts = Deque<ListenerAlerts>()
+
+    private struct ListenerAlerts {
+        let job: Job
+        let user: UserID
+        let token: DeviceToken
+        /// The number of the newest of the states.
+        let number: Int64
+        /// When to record them.
+        var moment = Instant.first
+        /// Whether a locked document kept them from being recorded.
+        var isBusy = true
+    }
     /// When the oldest verdict came that is not durable yet.
     private var oldestVerdict: Instant?
     /// Since when commits have failed, and how often.
@@ -36,7 +48,8 @@ final class Commits: RunPart {
 
     /// Whether everything is durable and no job waits for a locked document.
     var isDone: Bool {
-        ended.isEmpty && durable.isEmpty && alerts.isEmpty && !unfinished.contains(where: \.isBusy)
+        ended.isEmpty && durable.isEmpty && !alerts.contains(where: \.isBusy)
+            && !unfinished.contains(where: \.isBusy)
             && intake.log.pendingBytes == 0
     }
 
@@ -58,7 +71,7 @@ final class Commits: RunPart {
         of token: DeviceToken, _ user: UserID, upTo number: Int64, for job: Job
     ) {
         job.unrecordedAlerts += 1
-        alerts.append((job, user, token, number))
+        alerts.append(ListenerAlerts(job: job, user: user, token: token, number: number))
     }
 
     // MARK: Jobs
@@ -143,7 +156,8 @@ final class Commits: RunPart {
         recordAlerts(slice)
         while !slice.isOver, let job = durable.popFirst() {
             guard job.unrecordedAlerts == 0 else {
-                unfinished.append((job, Instant.now + .milliseconds(20), true))
+                let isBusy = alerts.contains(where: \.isBusy)
+                unfinished.append((job, Instant.now + .milliseconds(20), isBusy))
                 continue
             }
             let owner = owner(of: job)
@@ -162,21 +176,27 @@ final class Commits: RunPart {
 
     private func recordAlerts(_ slice: TimeSlice) {
         for _ in 0..<alerts.count {
-            guard !slice.isOver, let told = alerts.popFirst() else { return }
-            let owner = LockedDocuments.Owner.recipient(.user(told.user))
+            guard !slice.isOver, var next = alerts.popFirst() else { return }
+            guard next.moment <= Instant.now else {
+                alerts.append(next)
+                continue
+            }
+            let owner = LockedDocuments.Owner.recipient(.user(next.user))
             do throws(Failure) {
                 try locked.waitingBriefly(for: owner) { () throws(Failure) in
                     try decisions.activities.recordAlerts(
-                        of: told.token, told.user, upTo: told.number)
+                        of: next.token, next.user, upTo: next.number)
                 }
             } catch {
-                guard error.cause != FailureCause.busy || !locked.canWait(for: owner) else {
-                    alerts.append(told)
+                next.isBusy = error.cause == FailureCause.busy && locked.canWait(for: owner)
+                if !next.isBusy { log.failure(error) }
+                if error.disposition != .broken {
+                    next.moment = Instant.now + .milliseconds(next.isBusy ? 20 : 1000)
+                    alerts.append(next)
                     continue
                 }
-                log.failure(error)
             }
-            told.job.unrecordedAlerts -= 1
+            next.job.unrecordedAlerts -= 1
         }
     }
 

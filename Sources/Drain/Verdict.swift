@@ -11,7 +11,7 @@ package struct Verdict {
     package var change: RegistrationChange?
     /// Whether the other environment, which may know the token, refused to look it up.
     package var isUncertain = false
-    /// Why the push service did not judge the push; `nil` if it did, if only this device is the reason, or if it
+    /// Why the push service did not take the push; `nil` if it did, if only this device is the reason, or if it
     /// is only too early.
     package var obstacle: Obstacle?
     /// The kind of failure, if the push failed and is tried again.

@@ -47,12 +47,13 @@ struct Router {
 
     /// Whether a path begins like one of OneSignal's routes, possibly after a host's prefix or `/api/v1`.
     private func isOneSignals(_ path: [String], _ routes: [RoutePattern]) -> Bool {
-        let start = path.indices.first { place in
-            routes.contains { $0.errorForm == .oneSignal && $0.first == path[place] }
+        func begins(_ part: String) -> Bool {
+            routes.contains { $0.errorForm == .oneSignal && $0.first == part }
         }
-        guard let start else { return false }
-        guard let api = path[..<start].lastIndex(of: apiPrefix) else { return true }
-        return path[api + 1] == "v1" && api + 1 < start
+        guard let api = path.firstIndex(of: apiPrefix), api + 1 < path.count else {
+            return path.contains(where: begins)
+        }
+        return path[api + 1] == "v1" && path[(api + 2)...].contains(where: begins)
     }
 
     /// Whether a host may have mounted the programs below this path: no other route begins in it.

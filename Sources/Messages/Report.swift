@@ -79,8 +79,12 @@ package struct Report {
                     try state.messages.write(record, of: id)
                 }
             }
-            let known = try Report(id, record, spools, at: now).state
-            if record.cancelled == nil, known != .done, known != .cancelled {
+            // Reading the receipts takes long, so a report is asked only if that may be needed.
+            var isOpen = try spools.contains(id)
+            if !isOpen, try spools.holdsAnything() {
+                isOpen = try Report(id, record, spools, at: now).isOpen
+            }
+            if record.cancelled == nil, isOpen {
                 // Held messages check this when they are released. Written first, so that a killed request
                 // leaves no devices that nobody cancelled.
                 record.cancelled = now

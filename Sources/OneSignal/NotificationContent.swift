@@ -248,6 +248,7 @@ struct NotificationContent {
             ("target_content_id", "target_content_identifier"),
             ("throttle_per_minute", "throttle_rate_per_minute"), ("expires_in", "ttl"),
             ("apns.aps.alert", "apns_alert"), ("apns must not", "apns_alert must not"),
+            ("apns, android and web have", "apns_alert and what is for Android and browsers have"),
             ("android.notification.image", pictureNames.android),
             ("android.notification.sound", "android_sound"),
             ("android.notification.channel_id", "android_channel_id"),

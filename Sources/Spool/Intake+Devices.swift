@@ -64,7 +64,7 @@ extension Intake {
         return nil
     }
 
-    /// ``path(of:)``, looked up once in a round of the drainer: that takes many system calls.
+    /// ``path(of:)``, looked up once in a turn of the drainer's loop: that takes many system calls.
     private func place(of id: String) throws(Failure) -> String? {
         if let path = held[id]?.path { return path }
         if let known = places[id] { return known }

@@ -15,7 +15,7 @@ package final class Intake {
     /// ``mayHaveArrived(_:onAnyOf:)`` were asked about: at most a hundred thousand devices in all, unless one
     /// notification has more.
     var spooledDevices: [String: SpooledDevices] = [:]
-    /// By id, the files of the notifications that they were asked about in the drainer's current round; `nil`
+    /// By id, the files of the notifications that they were asked about in this turn of the drainer's loop; `nil`
     /// for one that is not in the spool. It may be moved here from a former queue later.
     var places: [String: String?] = [:]
     /// The progress of notifications that were not taken yet, according to the receipts.
@@ -102,12 +102,15 @@ package final class Intake {
         for (lane, list) in lists where lane == .urgent || lane == .normal { list.restart() }
     }
 
+    /// Begins a turn of the drainer's loop: notifications may have been moved since the last one.
+    @export(interface)
+    package func beginTurn() { places = [:] }
+
     /// Takes the next notification that is due and not in hand; `nil` after the last one, after which it
     /// starts again.
     @export(interface)
     package func nextDue(at now: Timestamp) throws(Failure) -> SpoolFile? {
         self.now = now
-        places = [:]
         var folders: [WaitingFolder]
         if let due {
             folders = due

@@ -145,7 +145,9 @@ package struct AudienceIndex {
         try changing(path) { (_) throws(Failure) in
             try systemCalls { () throws(SystemError) in
                 let shard = try contents(path)
-                if !shard.isSound { removeStatement() }
+                guard shard.isSound || removeStatement() else {
+                    throw SystemError("remove", statementPath, .noAccess)
+                }
                 let lines = shard.compacted { line in
                     guard line.starts(with: name) else { return false }
                     isNamed = true
@@ -353,13 +355,13 @@ package struct AudienceIndex {
     private func isOfNobody(_ line: ArraySlice<UInt8>, besides seen: Set<UserID>) -> Bool {
         guard IndexLine.isLine(line) else { return true }
         let line = Array(line)
-        guard let known = IndexLine.read(line), !seen.contains(known.user),
-            let end = IndexLine.endOfUser(in: line.span, line.indices),
+        guard let end = IndexLine.endOfUser(in: line.span, line.indices),
+            let user = IndexLine.name(Array(line[..<end]))
+        else { return true }
+        guard !seen.contains(user),
             !IndexLine.isTentative(in: line.span, line.indices, after: end)
         else { return false }
-        do throws(Failure) { return try state.users[known.user].read() == nil } catch {
-            return false
-        }
+        do throws(Failure) { return try state.users[user].read() == nil } catch { return false }
     }
 
     /// What `index.json` says about the files of lines.

@@ -189,16 +189,8 @@ package struct Registry {
     ) throws(Failure) {
         // First of all: what follows may meet a document that cannot be used.
         if !isReplaced { try handOverBadges(of: [device], from: user) }
-        guard try isHeld(device.token) else { return try forgetFormerUsers(of: device.token) }
-        if isReplaced { try handOverBadges(of: [device], from: user) }
-    }
-
-    /// Whether any user has a token, or may have it.
-    private func isHeld(_ token: DeviceToken) throws(Failure) -> Bool {
-        for user in try state.tokens[token].read()?.users ?? [] {
-            if try mayHave(user, token) { return true }
-        }
-        return false
+        let isHeld = try !forgetFormerUsers(of: device.token)
+        if isReplaced, isHeld { try handOverBadges(of: [device], from: user) }
     }
 
     /// Lets another player of these devices correct the number on their icons, now or when one registers. The
@@ -236,22 +228,25 @@ package struct Registry {
 
     /// Empties the index of a token that nobody has any more: it may name users who replaced the token while
     /// somebody else had it.
-    private func forgetFormerUsers(of token: DeviceToken) throws(Failure) {
+    ///
+    /// - Returns: whether nobody has it.
+    private func forgetFormerUsers(of token: DeviceToken) throws(Failure) -> Bool {
         let index = state.tokens[token]
-        guard try index.read()?.users.isEmpty == false else { return }
-        try index.update { (holders) throws(Failure) in
+        guard try index.read()?.users.isEmpty == false else { return true }
+        return try index.update { (holders) throws(Failure) in
             for user in holders.users {
-                if try mayHave(user, token) { return }
+                if try mayHave(user, token) { return false }
             }
             holders.users = []
+            return true
         }
     }
 
-    /// Does the same for the devices of a user who is erased.
+    /// Empties the indices of a user's devices that nobody has any more, as an erasure needs it.
     @export(interface)
     package func forgetFormerUsers(of devices: [Device]) {
         for device in devices {
-            do throws(Failure) { try forgetFormerUsers(of: device.token) } catch {
+            do throws(Failure) { _ = try forgetFormerUsers(of: device.token) } catch {
                 error.recordFile()
             }
         }

@@ -535,9 +535,9 @@ extension ActivityFeed {
     }
 
     /// `{"waiting", "carrier": {"id", "due"}, "taken": {"state", "by", "at", "seconds", "turn"?}, "base"?,
-    /// "last_alert"?: state, "recent"?: [{"number", "by"}], "dropped"?: [id]}`. A state is `{"number", "at", "expires",
-    /// "priority", "aps", "after"?, "shown"?: {"number", "at", "untimed"?}, "untimed"?, "inherited"?:
-    /// {"number", "priority"}}`. Moments are milliseconds since 1970.
+    /// "last_alert"?: state, "recent"?: [{"number", "by"}], "dropped"?: [id]}`. A state is `{"number", "at",
+    /// "expires", "priority", "aps", "after"?, "shown"?: {"number", "at", "untimed"?}, "untimed"?,
+    /// "inherited"?: {"number", "priority"}}`. Moments are milliseconds since 1970.
     package var json: JSONValue {
         var members = JSONObject()
         members["base"] = base == 0 ? nil : .integer(base)

@@ -64,6 +64,9 @@ extension PushOverrides {
                     ("launch-image", .text), ("title-loc-key", .text), ("title-loc-args", .texts),
                     ("subtitle-loc-key", .text), ("subtitle-loc-args", .texts),
                     ("loc-key", .text), ("loc-args", .texts),
+                    // For systems before iOS 15.
+                    ("summary-arg", .text), ("summary-arg-count", .number),
+                    ("action-loc-key", .text),
                 ])
         }
         if let sound = aps["sound"]?.object {

@@ -33,7 +33,8 @@ package enum Words {
         return Int64(bitPattern: sum)
     }
 
-    /// A number that differs if one word differs, and almost certainly after any other damage. It is no protection from intent.
+    /// A number that differs if one word differs, and almost certainly after any other damage. It is no
+    /// protection from intent.
     package static func sum(of bytes: [UInt8], in range: Range<Int>) -> UInt64 {
         bytes.withUnsafeBytes { bytes in
             var sum: UInt64 = 0x9e37_79b9_7f4a_7c15

@@ -258,11 +258,13 @@ import Unix
                 Programs.path("notify"),
             ], input: Array(count.utf8),
             entries: installation.environment.map { "\($0.key)=\($0.value)" })
-        while true {
-            let statement = installation.state.read("audience/index.json") ?? []
-            if String(decoding: statement, as: UTF8.self).contains(#""parts":255"#) { break }
+        var statement = ""
+        for _ in 0..<1500 where !statement.contains(#""parts":255"#) {
             usleep(20_000)
+            let bytes = installation.state.read("audience/index.json") ?? []
+            statement = String(decoding: bytes, as: UTF8.self)
         }
+        try #require(statement.contains(#""parts":255"#))
         usleep(1_000_000)
         let file = "audience/49.jsonl"
         let lines = try #require(installation.state.read(file))

@@ -197,6 +197,23 @@ import Unix
         #expect(try roles() == ["ann": ["admin"]])
     }
 
+    @Test("a line whose name is no text any more goes away when the index is made again")
+    func damagedName() throws {
+        try setRole("admin", of: ann)
+        var bytes = try #require(scratch.folder.read(file))
+        let name = Array(#""ann""#.utf8)
+        let place = try #require(bytes.indices.last { bytes[$0...].starts(with: name) })
+        bytes[place + 1] = 0xEE
+        try Data(bytes).write(to: URL(fileURLWithPath: "\(scratch.folder.path)/\(file)"))
+        #expect(throws: Failure.self) { try roles() }
+        try scratch.state.audience.prepare { _ in }
+        #expect(try roles() == ["ann": ["admin"]])
+        var reader = try scratch.state.audience.reader()
+        while let shard = try reader.next() {
+            for entry in shard.entries() { #expect(shard.name(of: entry.newest) != nil) }
+        }
+    }
+
     @Test("damage is not hidden by writing the file anew")
     func damageIsKept() throws {
         let other = UserID("u480")!

@@ -4,7 +4,7 @@ import Turnstone
 import WebPush
 
 extension Verdict {
-    /// - Parameter obstacle: what is in the way if the push service did not judge the push.
+    /// - Parameter obstacle: what is in the way if the push service did not take the push.
     init(
         _ verdict: WebPushVerdict, of delivery: Delivery, at moment: Timestamp,
         obstacle: Obstacle?
@@ -27,6 +27,7 @@ extension Verdict {
             self = .notSent(reason)
             return
         }
+        if case .settled = meaning { return }
         self.obstacle = obstacle
     }
 

@@ -110,7 +110,7 @@ async function signIn(link) {
   const found = await accountIn(link)
   if (!found) return tell("", text("badLink"))
   const former = account()
-  if (former && former.key !== found.key) await new Client(found).devices()
+  if (former && linkOf(former) !== linkOf(found)) await new Client(found).devices()
   if (former && former.player !== found.player) {
     if (!confirm(text("switch", {from: former.player, to: found.player}))) return
     await leave(new Client(former), former.isOwn)
