@@ -64,8 +64,8 @@ struct CleanUp {
         let user: UserID
         let token: DeviceToken
         let reason: String
-        /// The reason under which the failure is counted.
-        let fault: String
+        /// The reason under which the failure is counted; `nil` if no settings of ours can be the reason.
+        let fault: String?
         let environment: APNsEnvironment?
         /// False if the other environment, which may know the token, refused to look it up.
         let isCertain: Bool
@@ -93,8 +93,14 @@ struct CleanUp {
     mutating func record(
         _ push: Push, _ verdict: Verdict, in environment: APNsEnvironment?, at now: Timestamp
     ) {
-        guard let status = verdict.status, let user = push.job.file.user(of: push.delivery) else {
-            return
+        guard let user = push.job.file.user(of: push.delivery) else { return }
+        guard let status = verdict.status else {
+            // Nothing was asked: only what is wrong with the registration itself counts.
+            guard let change = verdict.change, let token = push.delivery.token else { return }
+            return items.append(
+                Item(
+                    user: user, token: token, reason: verdict.reason ?? "", fault: nil,
+                    environment: environment, isCertain: true, change: change))
         }
         users.insert(user)
         if case .settled(.accepted) = verdict.meaning, let place = push.probe ?? environment {
@@ -131,7 +137,7 @@ struct CleanUp {
         recordRefusals()
         var kept: Set<String> = []
         while !items.isEmpty, !ThisProcess.isTerminationRequested {
-            if let item = carryOutOne() { kept.insert(item.fault) }
+            if let fault = carryOutOne()?.fault { kept.insert(fault) }
         }
         for fault in kept.sorted() {
             log.event(
@@ -252,6 +258,7 @@ struct CleanUp {
     /// right. Before any push was accepted, refusals to three users are enough, in one run or in several, and
     /// one answer that wrong settings would explain.
     private mutating func isOurFault(_ item: Item) -> Bool {
+        guard let fault = item.fault else { return false }
         switch item.change {
         case .remove(_, mayBeOurFault: true):
             if isUnproven { return true }
@@ -259,7 +266,7 @@ struct CleanUp {
             if isUnproven, refusedUsers >= State.ServiceRefusals.alarmThreshold { return true }
         case .remove, .move: break
         }
-        guard users.count >= 20, failed(for: item.fault) * 5 > users.count else { return false }
+        guard users.count >= 20, failed(for: fault) * 5 > users.count else { return false }
         guard item.isCertain, let environment = item.environment else { return true }
         return !acceptedEarlier.contains(environment)
     }

@@ -27,9 +27,11 @@ final class Commits: RunPart {
         let token: DeviceToken
         /// The number of the newest of the states.
         let number: Int64
+        /// When they came.
+        let since = Instant.now
         /// When to record them.
         var moment = Instant.first
-        /// Whether a locked document kept them from being recorded.
+        /// Whether the run waits for them: for half a minute if a document is locked.
         var isBusy = true
     }
     /// When the oldest verdict came that is not durable yet.
@@ -188,7 +190,9 @@ final class Commits: RunPart {
                         of: next.token, next.user, upTo: next.number)
                 }
             } catch {
-                next.isBusy = error.cause == FailureCause.busy && locked.canWait(for: owner)
+                next.isBusy =
+                    error.cause == FailureCause.busy
+                    && Instant.now - next.since < .seconds(30)
                 if !next.isBusy { log.failure(error) }
                 if error.disposition != .broken {
                     next.moment = Instant.now + .milliseconds(next.isBusy ? 20 : 1000)

@@ -223,6 +223,35 @@ import Unix
         #expect(try world.problems() == [])
     }
 
+    /// The key is not on the curve, so no message can be encrypted for it.
+    @Test func aBrowserWithABadKeyIsQuarantined() throws {
+        let world = try World.withAllServices()
+        for user in 1...4 {
+            let known = try world.simulator.perform(["do": "web-subscription"])
+            var subscription = try #require(known["subscription"]?.object)
+            var keys = try #require(subscription["keys"]?.object)
+            // 0x04, then an x and a y of 32 bytes each.
+            keys["p256dh"] = .string("BA" + String(repeating: "_", count: 84) + "8")
+            subscription["keys"] = .object(keys)
+            let answer = try world.ask(
+                "register", "POST", "/register", by: Int64(user),
+                [
+                    "user_id": .string("\(user)"), "platform": "web",
+                    "subscription": .object(subscription),
+                ])
+            #expect(answer.status == 200, "\(answer.body)")
+        }
+        let users: JSONObject = ["users": ["1", "2", "3", "4"], "title": "Lunch"]
+        let id = try world.sent(users)
+        try world.run("deliver")
+        #expect(try world.report(id)["counts"] == ["quarantined": 4])
+        for user in Int64(1)...4 {
+            let device = try world.document(user)["devices"]?.array?.first?.object
+            #expect(device?["quarantined_at"] != nil, "\(device ?? [:])")
+        }
+        #expect(try world.problems() == [])
+    }
+
     /// Nor is one where the user's own server breaks off or fails. With a second user it may be the service.
     @Test(arguments: [["kind": "reset", "code": 2], ["status": 500]] as [JSONObject], [1, 2])
     func brokenServer(fault: JSONObject, users: Int) throws {
