@@ -73,6 +73,9 @@ extension PushOverrides {
             try check(
                 sound, "apns.aps.sound",
                 [("critical", .bit), ("name", .text), ("volume", .fraction)])
+            guard sound["name"]?.string?.utf8.isEmpty == false else {
+                throw .malformed("apns.aps.sound.name is required")
+            }
         }
         guard type == .background else { return }
         // Apple: *Pushing background updates to your App*.

@@ -77,7 +77,8 @@ import Turnstone
             #"{"alert": {"title-loc-args": [1]}}"#, #"{"alert": {"launch-image": {}}}"#,
             #"{"alert": {"zz": 1}}"#, #"{"sound": {"critical": "x"}}"#,
             #"{"sound": {"critical": true}}"#, #"{"sound": {"name": 5}}"#,
-            #"{"sound": {"volume": 2}}"#, #"{"sound": {"volume": "1"}}"#,
+            #"{"sound": {"volume": 2}}"#, #"{"sound": {"volume": "1"}}"#, #"{"sound": {}}"#,
+            #"{"sound": {"critical": 1, "name": ""}}"#,
         ])
     func alertAndSound(aps: String) {
         let failure = #expect(throws: Failure.self) {
