@@ -41,6 +41,13 @@ struct ActivityStates: RunPart {
         {
             return .behind(for: max(due, now) + .seconds(1) - now)
         }
+        // The session's push that was to bring it an alert is not sent after this one.
+        var alert: ActivityFeed.State?
+        if let shared, let newest = shared.newestAlert, newest.expires > now,
+            try !hasGot(newest, of: shared, push, on: device)
+        {
+            alert = newest
+        }
         var pause: Interval?
         let taken = try state.users[user].update { (document) throws(Failure) in
             // Only under the lock is it certain what the call that accepted this push has recorded, and
@@ -54,9 +61,10 @@ struct ActivityStates: RunPart {
             pause = present.activity?.pause(of: id, now: now)
             guard pause == nil else { return nil }
             return try document.takeActivity(
-                of: device.token, by: id, now: now, besides: shared, turn: session?.turn ?? 0,
-                isInDoubt: push.job.file.isInDoubt(push.delivery),
-                isPutOff: { (carrier) throws(Failure) in try spool.putOff(carrier) != nil },
+                of: device.token, by: id, now: now, besides: shared, alert: alert,
+                turn: session?.turn ?? 0, isInDoubt: push.job.file.isInDoubt(push.delivery),
+                isPutOff: { (carrier) throws(Failure) in try spool.isMissed(carrier, by: device.ids)
+                },
                 fits: fits)
         }
         if let pause { return .behind(for: pause) }
@@ -114,7 +122,13 @@ struct ActivityStates: RunPart {
         var isOwn = own.state.inherited != shared.state.inherited
         if let activity = device.activity {
             if let pause = activity.pause(before: own, now: now) { return .behind(for: pause) }
-            guard let merged = try merged(activity, into: own, of: feed) else {
+            guard let merged = try merged(activity, of: device, into: own, of: feed) else {
+                // A state of its own, which goes out in this one's place, takes over the alert.
+                if let feed, let alert = feed.newestAlert, alert.expires > now,
+                    !activity.hasTaken(alert), try !hasGot(alert, of: feed, push, on: device)
+                {
+                    try recordDrop(of: push, to: device, of: user)
+                }
                 return .superseded(.newer)
             }
             var takesAlert = false
@@ -178,6 +192,13 @@ struct ActivityStates: RunPart {
         of session: ActivityFeed, _ push: Push, on device: Device
     ) throws(Failure) -> Bool {
         guard let alert = session.lastAlert, alert.expires > now else { return true }
+        return try hasGot(alert, of: session, push, on: device)
+    }
+
+    /// The same of one of its states.
+    private func hasGot(
+        _ alert: ActivityFeed.State, of session: ActivityFeed, _ push: Push, on device: Device
+    ) throws(Failure) -> Bool {
         let names = try documents.userDevices(of: push, on: device)
         let id = push.job.notification.id
         for turn in session.recent where turn.number >= alert.number && turn.carrier != id {
@@ -192,12 +213,13 @@ struct ActivityStates: RunPart {
 
     /// ``ActivityFeed/merged(into:now:after:isPutOff:fits:)`` for a listener's own feed.
     private func merged(
-        _ own: ActivityFeed, into shared: ActivityFeed.Taken, of session: ActivityFeed?
+        _ own: ActivityFeed, of device: Device, into shared: ActivityFeed.Taken,
+        of session: ActivityFeed?
     ) throws(Failure) -> ActivityFeed.Taken? {
         var isPutOff = false
         // Skip the search for an expired alert: thousands of listeners may have been sent one.
         if let last = own.taken, last.state.aps["alert"] != nil, last.state.expires > now {
-            isPutOff = try spool.putOff(last.carrier) != nil
+            isPutOff = try spool.isMissed(last.carrier, by: device.ids)
         }
         return own.merged(
             into: shared, now: now, after: session?.lastAlert, isPutOff: isPutOff, fits: fits)

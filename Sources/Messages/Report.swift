@@ -79,12 +79,12 @@ package struct Report {
                     try state.messages.write(record, of: id)
                 }
             }
-            // Reading the receipts takes long, so a report is asked only if that may be needed.
-            var isOpen = try spools.contains(id)
-            if !isOpen, try spools.holdsAnything() {
-                isOpen = try Report(id, record, spools, at: now).isOpen
+            if try !spools.contains(id) {
+                // It may be held, or in a release.
+                let report = try Report(id, record, spools, at: now)
+                guard report.isOpen else { return report }
             }
-            if record.cancelled == nil, isOpen {
+            if record.cancelled == nil {
                 // Held messages check this when they are released. Written first, so that a killed request
                 // leaves no devices that nobody cancelled.
                 record.cancelled = now

@@ -278,6 +278,28 @@ package struct ActivityFeed: Equatable, Sendable {
         if let taken { waiting?.takeAlert(of: taken.state, fits: fits) }
     }
 
+    /// Lets the taken state take over an alert of its session that the activity has not got and will not get
+    /// otherwise.
+    ///
+    /// - Parameter fits: whether a state can be sent.
+    package mutating func takeAlert(of session: State, fits: (JSONObject) -> Bool) {
+        guard let taken, taken.state.after >= session.number else { return }
+        self.taken?.state.takeAlert(of: session, fits: fits)
+        if hasTaken(session) { dropped = [] }
+    }
+
+    /// Whether the taken state has the alert of a state of its session.
+    package func hasTaken(_ alert: State) -> Bool {
+        guard let number = taken?.state.alertNumber else { return false }
+        return number == alert.alertNumber
+    }
+
+    /// The newest state with an alert that a session has sent to its listeners.
+    package var newestAlert: State? {
+        if let taken, taken.state.aps["alert"] != nil { return taken.state }
+        return lastAlert
+    }
+
     /// Records that a notification of its session did not bring the listener an alert of the session, and never
     /// will.
     package mutating func recordDrop(of carrier: String) {

@@ -175,6 +175,67 @@ import Turnstone
         #expect(try alerts() == [token(2)])
     }
 
+    @Test(
+        "an update of one activity takes over an alert of its session that was put off",
+        arguments: [429, 503], [0, 16, 1000])
+    func putOffAlert(status: Int64, pause: Int64) throws {
+        let world = try World()
+        for number in 1...2 { try world.listen(number) }
+        _ = try world.send(1)
+        try world.run("deliver")
+        try world.simulator.perform([
+            "do": "apns-fault", "token": .string(token(2)), "status": .integer(status),
+            "retry_after": 40, "count": 1,
+        ])
+        let stale = JSONValue.integer(world.now / 1000 + 7200)
+        let alert: JSONObject = ["title": "Gate", "body": "A7"]
+        _ = try world.send(2, ["alert": .object(alert), "staleDate": stale])
+        try world.advance(seconds: 16)
+        try world.run("deliver")
+        try world.advance(seconds: pause)
+        _ = try world.send(3, ["activityId": "activity-2", "staleDate": stale])
+        for step in 4...5 {
+            for _ in 1...5 {
+                try world.advance(seconds: 300)
+                try world.run("deliver")
+            }
+            _ = try world.send(step)
+        }
+        try world.run("deliver")
+        for number in 1...2 {
+            let alerts = try world.simulator.pushes().filter {
+                $0["accepted"] == true && $0["token"]?.string == token(number)
+                    && $0["payload"]?.object?["aps"]?.object?["alert"] != nil
+            }
+            #expect(alerts.count == 1, "\(number)")
+        }
+        #expect(try world.shown()[2]?.last == 5)
+        #expect(world.spooled().isEmpty)
+    }
+
+    @Test("an alert that may have arrived is not taken over by the activity's next state")
+    func doubtfulAlert() throws {
+        let world = try World()
+        try world.listen(1)
+        _ = try world.send(1)
+        try world.run("deliver")
+        try world.simulator.perform([
+            "do": "apns-fault", "kind": "drop", "accepted": true, "count": 1,
+        ])
+        let only: JSONObject = ["activityId": "activity-1"]
+        _ = try world.send(2, only.adding(["alert": ["title": "Gate", "body": "A7"]]))
+        for step in 3...5 {
+            try world.advance(seconds: 16)
+            _ = try world.start("deliver").end()
+            _ = try world.send(step, only)
+        }
+        let alerts = try world.simulator.pushes().filter {
+            $0["payload"]?.object?["aps"]?.object?["alert"] != nil
+        }
+        #expect(Set(alerts.map { $0["apns_id"]?.string }).count == 1, "\(alerts)")
+        #expect(world.spooled().count <= 1)
+    }
+
     @Test("an alert comes with the next state if all pushes that were to bring it were dropped")
     func droppedAlert() throws {
         let world = try World()
