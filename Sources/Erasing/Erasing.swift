@@ -109,7 +109,6 @@ private func cancelDeliveries(
     if isKnown { try spools.countErasure() }
     try spools.stopNewDrainers(into: elections)
     try state.registry.handOverBadges(of: devices, from: user)
-    state.registry.forgetFormerUsers(of: devices)
     try elections.erase(user, opponents: opponents, at: now) { log.failure($0) }
     return (devices, elections)
 }

@@ -242,16 +242,6 @@ package struct Registry {
         }
     }
 
-    /// Empties the indices of a user's devices that nobody has any more, as an erasure needs it.
-    @export(interface)
-    package func forgetFormerUsers(of devices: [Device]) {
-        for device in devices {
-            do throws(Failure) { _ = try forgetFormerUsers(of: device.token) } catch {
-                error.recordFile()
-            }
-        }
-    }
-
     /// Whether a user has a token. A document that cannot be used does not say, so its user may have it.
     private func mayHave(_ user: UserID, _ token: DeviceToken) throws(Failure) -> Bool {
         do throws(Failure) { return try has(user, .token(token)) } catch {

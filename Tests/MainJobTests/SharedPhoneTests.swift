@@ -121,20 +121,6 @@ import Turnstone
         #expect(indices.compactMap { $0["shown_turns"] } == [2])
     }
 
-    @Test("once a player is erased, nobody is linked to the former token that nobody has any more")
-    func formerTokenOfErased() throws {
-        let world = try world()
-        world.variables["TURNSTONE_SERVER_KEY"] = World.serverKey
-        try replaceToken(world)
-        let event = world.message("DELETE", "/api/users/2")
-        let answer = try Answer(event: world.startBackend("users", event).end().stdout)
-        #expect(answer.status == 200, "\(answer.body)")
-        let holders = world.state.files().filter { $0.key.hasPrefix("tokens/") }.compactMap {
-            try? JSON.parse($0.value).object?["users"]?.texts
-        }
-        #expect(holders.flatMap { $0 } == ["1"], "\(holders)")
-    }
-
     /// Lets both players know their phone by its second token, each by another id.
     private func giveTwoIDs(_ world: World) throws {
         try replaceToken(world)
