@@ -63,7 +63,8 @@ struct ActivityStates: RunPart {
             return try document.takeActivity(
                 of: device.token, by: id, now: now, besides: shared, alert: alert,
                 turn: session?.turn ?? 0, isInDoubt: push.job.file.isInDoubt(push.delivery),
-                isPutOff: { (carrier) throws(Failure) in try spool.isMissed(carrier, by: device.ids)
+                isMissed: { (carrier) throws(Failure) in
+                    try spool.isMissed(carrier, by: device.ids)
                 },
                 fits: fits)
         }
@@ -186,8 +187,7 @@ struct ActivityStates: RunPart {
         }
     }
 
-    /// Whether a listener has got a session's last alert, or may have: with the state that brought it or a later
-    /// one. States that are not remembered any more count as got. Also `true` if there is no such alert.
+    /// ``hasGot(_:of:_:on:)`` about a session's last alert. Also `true` if there is no such alert.
     private func hasGotAlert(
         of session: ActivityFeed, _ push: Push, on device: Device
     ) throws(Failure) -> Bool {
@@ -195,7 +195,8 @@ struct ActivityStates: RunPart {
         return try hasGot(alert, of: session, push, on: device)
     }
 
-    /// The same of one of its states.
+    /// Whether a listener has got an alert of its session, or may have: with the state that brought it or a later
+    /// one. States that are not remembered any more count as got.
     private func hasGot(
         _ alert: ActivityFeed.State, of session: ActivityFeed, _ push: Push, on device: Device
     ) throws(Failure) -> Bool {
@@ -211,18 +212,18 @@ struct ActivityStates: RunPart {
         return session.recent.first.map { $0.number > alert.number } ?? true
     }
 
-    /// ``ActivityFeed/merged(into:now:after:isPutOff:fits:)`` for a listener's own feed.
+    /// ``ActivityFeed/merged(into:now:after:isMissed:fits:)`` for a listener's own feed.
     private func merged(
         _ own: ActivityFeed, of device: Device, into shared: ActivityFeed.Taken,
         of session: ActivityFeed?
     ) throws(Failure) -> ActivityFeed.Taken? {
-        var isPutOff = false
+        var isMissed = false
         // Skip the search for an expired alert: thousands of listeners may have been sent one.
         if let last = own.taken, last.state.aps["alert"] != nil, last.state.expires > now {
-            isPutOff = try spool.isMissed(last.carrier, by: device.ids)
+            isMissed = try spool.isMissed(last.carrier, by: device.ids)
         }
         return own.merged(
-            into: shared, now: now, after: session?.lastAlert, isPutOff: isPutOff, fits: fits)
+            into: shared, now: now, after: session?.lastAlert, isMissed: isMissed, fits: fits)
     }
 
     /// Records that a push of a session has brought a listener the alerts of its own states.

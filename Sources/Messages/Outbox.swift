@@ -170,26 +170,36 @@ package struct Outbox {
         return count
     }
 
-    /// The users who have a token; `nil` if nobody has registered it.
+    /// The users who have a token; `nil` if nobody has registered it. One whose document cannot be used is left
+    /// out, as a message leaves it out.
     private func holders(
         of text: String
     ) throws(Failure) -> [(user: UserID, profile: Profile, device: Device)]? {
         var holders: [(user: UserID, profile: Profile, device: Device)] = []
-        do throws(Failure) {
-            for token in DeviceToken.all(named: text) {
+        var isRegistered = false
+        for token in DeviceToken.all(named: text) where !isRegistered {
+            do throws(Failure) {
                 for user in try state.tokens[token].read()?.users ?? [] {
-                    guard let document = try state.users[user].read(),
-                        let device = document.devices.first(where: { $0.token == token })
-                    else { continue }
-                    holders.append((user, document.profile, device))
+                    do throws(Failure) {
+                        guard let document = try state.users[user].read(),
+                            let device = document.devices.first(where: { $0.token == token })
+                        else { continue }
+                        isRegistered = true
+                        holders.append((user, document.profile, device))
+                    } catch {
+                        guard error.isDocumentSpecific else { throw error }
+                        error.recordFile()
+                        isRegistered = true  // it may be
+                    }
                 }
+            } catch {
+                // It is not known whose device it is.
+                guard error.isDocumentSpecific else { throw error }
+                error.recordFile()
+                return []
             }
-        } catch {
-            guard error.isDocumentSpecific else { throw error }
-            error.recordFile()
-            return holders
         }
-        return holders.isEmpty ? nil : holders
+        return isRegistered ? holders : nil
     }
 
     /// Makes the audience index if it is needed and not there.

@@ -278,14 +278,8 @@ package struct Spool {
 /// last 25 hours stays, because a repeated request may still complete it: ``Spool/complete(_:in:)`` is for 24
 /// hours.
 func removeIfAbandoned(_ path: String) {
-    guard path.utf8.suffix(4).elementsEqual(".new".utf8) else { return }
-    do throws(SystemError) {
-        // Times of files are by the system's clock.
-        guard let stamp = try Files.stamp(of: path),
-            Timestamp.systemNow - Timestamp(seconds: stamp.seconds) > .hours(25)
-        else { return }
-        Files.remove(path)
-    } catch {}  // the next listing finds it again
+    // The next listing finds it again if this fails.
+    Files.removeLeftover(path, after: .hours(25))
 }
 
 /// The id of the notification in a file of this name; `nil` for other files.

@@ -194,14 +194,16 @@ extension User {
     ///
     /// - Parameters:
     ///   - shared: what it got through its session.
+    ///   - alert: the session's newest alert, if it has not got that; it comes with this state.
     ///   - turn: how many of its session's states were taken.
     ///   - isInDoubt: whether an earlier attempt of this carrier may have arrived.
-    ///   - isPutOff: whether the push of an earlier state still waits for another attempt.
+    ///   - isMissed: whether the push of an earlier state still waits for another attempt, and cannot have
+    ///     arrived yet.
     ///   - fits: whether a state can be sent.
     package mutating func takeActivity(
         of token: DeviceToken, by carrier: String, now: Timestamp, besides shared: ActivityFeed?,
         alert: ActivityFeed.State?, turn: Int64, isInDoubt: Bool,
-        isPutOff: (_ carrier: String) throws(Failure) -> Bool, fits: (JSONObject) -> Bool
+        isMissed: (_ carrier: String) throws(Failure) -> Bool, fits: (JSONObject) -> Bool
     ) throws(Failure) -> ActivityFeed.Taken? {
         guard let index = devices.firstIndex(where: { $0.token == token }),
             var feed = devices[index].activity
@@ -210,7 +212,7 @@ extension User {
             // A later state goes out in its place, now or, if this is its own carrier, when that one is due.
             let isReplaced =
                 feed.carrier?.id == carrier
-                ? try isPutOff(last.carrier)
+                ? try isMissed(last.carrier)
                 : last.carrier == carrier && !isInDoubt && last.state.expires > now
             if isReplaced { feed.keepAlert(fits: fits) }
         }

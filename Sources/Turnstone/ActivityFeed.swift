@@ -456,11 +456,11 @@ extension ActivityFeed {
     ///
     /// - Parameters:
     ///   - alert: the session's last state with an alert, if this one has none.
-    ///   - isPutOff: whether the listener's last taken state waits for another attempt. Its push will not be
-    ///     sent after this one and leaves its alert to it.
+    ///   - isMissed: whether the listener's last taken state waits for another attempt, and cannot have arrived
+    ///     yet. Its push will not be sent after this one and leaves its alert to it.
     ///   - fits: whether a state can be sent.
     package func merged(
-        into shared: Taken, now: Timestamp, after alert: State? = nil, isPutOff: Bool = false,
+        into shared: Taken, now: Timestamp, after alert: State? = nil, isMissed: Bool = false,
         fits: (JSONObject) -> Bool
     ) -> Taken? {
         guard let known else { return shared }
@@ -478,7 +478,7 @@ extension ActivityFeed {
         // A state of its own has replaced the alert, or has taken it over.
         state.dropAlert(upTo: known.after)
         // Its own alert must not come after a newer one of the session's.
-        for case let own? in [waiting, isPutOff ? taken?.state : nil]
+        for case let own? in [waiting, isMissed ? taken?.state : nil]
         where own.after >= alert?.alertNumber ?? 0 {
             state.takeAlert(of: own, fits: fits)
         }

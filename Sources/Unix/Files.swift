@@ -295,6 +295,18 @@ package enum Files {
             seconds: Int64(changed.tv_sec), nanoseconds: Int64(changed.tv_nsec))
     }
 
+    /// Removes a temporary file that a killed program has left (`NAME.new`), unless it was written less than
+    /// `age` ago by the system's clock. Any other file stays. An error is ignored.
+    package static func removeLeftover(_ path: String, after age: Interval) {
+        guard path.utf8.suffix(4).elementsEqual(".new".utf8) else { return }
+        do throws(SystemError) {
+            guard let stamp = try stamp(of: path),
+                Timestamp.systemNow - Timestamp(seconds: stamp.seconds) > age
+            else { return }
+            remove(path)
+        } catch {}
+    }
+
     /// When a file or folder was last changed, created or moved, by the system's clock; `nil` if it does not
     /// exist. C: `stat(2)`.
     package static func changed(_ path: String) throws(SystemError) -> Timestamp? {

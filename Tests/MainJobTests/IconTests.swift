@@ -3,10 +3,6 @@ import TestSupport
 import Testing
 import Turnstone
 
-#if canImport(Glibc)
-    import Glibc
-#endif
-
 /// The number on an icon goes down when a game is answered elsewhere, whatever happened to the push that
 /// showed it and to the phone.
 @Suite struct IconTests {
@@ -52,10 +48,7 @@ import Turnstone
         try world.advance(seconds: 31)
         try world.run("check-turns")
         if isKilled {
-            let drainer = try world.start("deliver")
-            #expect(try world.simulator.waitForPushes(1))
-            drainer.send(SIGKILL)
-            _ = try drainer.end()
+            try world.killDrainer(afterPushes: 1)
         } else {
             try world.run("deliver")
         }

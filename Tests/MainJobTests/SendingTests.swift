@@ -599,10 +599,7 @@ import Turnstone
         try world.simulator.perform([
             "do": "apns-fault", "kind": "stall", "accepted": true, "count": 1,
         ])
-        let drainer = try world.start("deliver")
-        #expect(try world.simulator.waitForPushes(1))
-        drainer.send(SIGKILL)
-        _ = try drainer.end()
+        try world.killDrainer(afterPushes: 1)
         try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 4])
         try world.run("deliver")
         for _ in 0..<2 { try goOn(world) }
@@ -623,10 +620,7 @@ import Turnstone
             "do": "apns-fault", "kind": "stall", "accepted": true, "count": 1,
         ])
         let id = try world.sent(["users": ["ann"], "title": "Hello"])
-        let drainer = try world.start("deliver")
-        #expect(try world.simulator.waitForPushes(1))
-        drainer.send(SIGKILL)
-        _ = try drainer.end()
+        try world.killDrainer(afterPushes: 1)
         try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
         try world.run("deliver")
         let answer = try world.callOff(id)

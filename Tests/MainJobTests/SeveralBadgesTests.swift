@@ -1,4 +1,3 @@
-import Glibc
 import JSON
 import Store
 import TestSupport
@@ -85,10 +84,7 @@ import Turnstone
         ])
         try delay(3, in: world)
         let id = try world.sent(["users": ["ann", "bob"], "title": "One", "badge": "+1"])
-        let drainer = try world.start("deliver")
-        #expect(try world.simulator.waitForPushes(4))
-        drainer.send(SIGKILL)
-        _ = try drainer.end()
+        try world.killDrainer(afterPushes: 4)
         _ = try world.callOff(id)
         try world.unbind(2, from: "bob")
         try world.advance(seconds: 61)

@@ -1,4 +1,3 @@
-import Glibc
 import JSON
 import TestSupport
 import Testing
@@ -51,10 +50,7 @@ import Turnstone
         try world.simulator.perform([
             "do": "apns-fault", "kind": "stall", "accepted": true, "count": 1,
         ])
-        let drainer = try world.start("deliver")
-        #expect(try world.simulator.waitForPushes(1))
-        drainer.send(SIGKILL)
-        _ = try drainer.end()
+        try world.killDrainer(afterPushes: 1)
         world.variables["TURNSTONE_SHARDS"] = "2"
         try world.advance(seconds: 60)
         try world.run("deliver")

@@ -121,6 +121,19 @@ import Turnstone
         #expect(indices.compactMap { $0["shown_turns"] } == [2])
     }
 
+    @Test("a damaged document of one player does not stop the count of a phone", arguments: [1, 2])
+    func countedBeside(damaged: Int) throws {
+        let world = try world()
+        let name = try #require(
+            world.state.files().keys.first { $0.hasSuffix("/\(damaged).json") })
+        try world.state.write("{", to: name)
+        let event = world.message(
+            "POST", "/api/notify/count", ["devices": [.string(token(1))]])
+        let answer = try Answer(event: world.startBackend("notify", event).end().stdout)
+        #expect(answer.status == 200, "\(answer.body)")
+        #expect(answer.json?.object?["devices"] == 1, "\(answer.body)")
+    }
+
     /// Lets both players know their phone by its second token, each by another id.
     private func giveTwoIDs(_ world: World) throws {
         try replaceToken(world)

@@ -1,3 +1,4 @@
+import Glibc
 import JSON
 import TestSupport
 import Testing
@@ -40,6 +41,15 @@ final class World {
         try Programs.start(
             program, input: event.map { JSON.text($0) } ?? [],
             entries: environment.map { "\($0.key)=\($0.value)" })
+    }
+
+    /// Kills `deliver` once the push services have taken so many pushes in all. A fault must keep it from
+    /// reading the last answer.
+    func killDrainer(afterPushes count: Int) throws {
+        let drainer = try start("deliver")
+        #expect(try simulator.waitForPushes(count))
+        drainer.send(SIGKILL)
+        _ = try drainer.end()
     }
 
     /// Runs a scheduled program to its end and returns its summary.

@@ -305,9 +305,9 @@ import Testing
         let taken = shared.take(by: "3", now: start + .seconds(15))
         let sent = try #require(taken)
         let now = start + .seconds(15)
-        for isPutOff in [false, true] {
-            let merged = own.merged(into: sent, now: now, isPutOff: isPutOff) { _ in true }
-            #expect((merged?.state.aps["alert"] != nil) == isPutOff)
+        for isMissed in [false, true] {
+            let merged = own.merged(into: sent, now: now, isMissed: isMissed) { _ in true }
+            #expect((merged?.state.aps["alert"] != nil) == isMissed)
         }
     }
 
