@@ -1,3 +1,5 @@
+import Turnstone
+
 /// How a shelf stores its documents.
 package struct ShelfOptions {
     /// Whether a commit must survive a power failure.
@@ -8,4 +10,7 @@ package struct ShelfOptions {
     /// Whether a document that was committed and has gone counts as absent, because its content can be found
     /// out again.
     let mayVanish: Bool
+    /// Until when programs of version 2 may run, each of which locks a document by a file of its own; `nil` if
+    /// none of these files are left.
+    let ownLocksUntil: Timestamp?
 }

@@ -4,6 +4,8 @@ import Unix
 /// One document on a shelf, which may not exist.
 package struct StoredDocument<Content: Document> {
     package let path: String
+    /// Where its lock is.
+    package let lock: LockPlace
     let options: ShelfOptions
     /// Runs each commit, if something has to be written before and after it.
     var recording:
@@ -11,8 +13,9 @@ package struct StoredDocument<Content: Document> {
             (Content, Content, _ commit: () throws(Failure) -> Void) throws(Failure) -> Void
         )?
 
-    init(path: String, options: ShelfOptions) {
+    init(path: String, lock: LockPlace, options: ShelfOptions) {
         self.path = path
+        self.lock = lock
         self.options = options
     }
 
@@ -21,7 +24,7 @@ package struct StoredDocument<Content: Document> {
         var patience = Patience()
         while true {
             if let known = try present() { return known }
-            guard !options.isCache, !options.mayVanish, try Lock.committedRevision(of: path) > 0
+            guard !options.isCache, !options.mayVanish, try Lock.committedRevision(at: lock) > 0
             else { return nil }
             // The first commit may have happened since. On some network file systems, a file that is replaced
             // while it is opened seems to be missing.
@@ -118,10 +121,10 @@ package struct StoredDocument<Content: Document> {
         ) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         if options.isCache { clear() }
-        return try Lock.holding(path) { (lock) throws(Failure) in
-            var stored = try current(committed: lock.committedRevision())
+        return try Lock.holding(lock) { (lock) throws(Failure) in
+            var stored = try current(lock)
             // A document that is not made leaves nothing behind.
-            defer { if stored.revision == 0 { Files.remove("\(path).lock") } }
+            defer { if stored.revision == 0 { lock.discard() } }
             return try body(stored.content) { (content) throws(Failure) in
                 guard content != stored.content else { return }
                 let next = Stored(content: content, revision: stored.revision.saturatingAdd(1))
@@ -137,7 +140,7 @@ package struct StoredDocument<Content: Document> {
     ///
     /// - Returns: `nil` if ``holding(_:)`` must find out more.
     package func readIfIdle() throws(Failure) -> Content? {
-        try Lock.holdingIfFree(path) { (committed) throws(Failure) in
+        try Lock.holdingIfFree(lock) { (committed) throws(Failure) in
             let bytes = try bytes()
             guard let bytes, let stored = try Stored<Content>(bytes, path),
                 stored.revision >= committed
@@ -150,23 +153,30 @@ package struct StoredDocument<Content: Document> {
     private func replace(
         _ before: Content, by after: Content, _ text: [UInt8]
     ) throws(Failure) {
-        guard let recording else {
-            return try systemCalls(Files.replace(path, with: text, durably: options.durable))
-        }
-        try recording(before, after) { () throws(Failure) in
-            try systemCalls(Files.replace(path, with: text, durably: options.durable))
+        guard let recording else { return try systemCalls(write(text)) }
+        try recording(before, after) { () throws(Failure) in try systemCalls(write(text)) }
+    }
+
+    private func write(_ text: [UInt8]) throws(SystemError) {
+        do throws(SystemError) {
+            try Files.replace(path, with: text, durably: options.durable)
+        } catch {
+            guard error.errno == .noEntry else { throw error }
+            // The first document in its folder. Its lock is elsewhere.
+            try Files.makeFolder(Files.parent(of: path))
+            try Files.replace(path, with: text, durably: options.durable)
         }
     }
 
     /// Removes a FIFO, a folder or another account's file that is in place of a cache's document or its lock.
     private func clear() {
         removeIfUnusable(path)
-        removeIfUnusable("\(path).lock")
+        clearLock()
     }
 
     /// Removes the document's lock file if this account cannot open it. Only the holder of the election may
     /// call this: of two simultaneous callers, one could remove the lock that the other has just made.
-    package func clearLock() { removeIfUnusable("\(path).lock") }
+    package func clearLock() { removeIfUnusable(lock.file) }
 
     private func removeIfUnusable(_ path: String) {
         do throws(SystemError) { _ = try FileDescriptor.open(path, .overwrite) } catch {
@@ -214,7 +224,8 @@ package struct StoredDocument<Content: Document> {
     }
 
     /// The document, read under its lock. A cluster file system may show an older one for a while.
-    func current(committed: Int64) throws(Failure) -> Stored<Content> {
+    func current(_ lock: borrowing Lock) throws(Failure) -> Stored<Content> {
+        var committed = try lock.committedRevision()
         guard !options.isCache else { return try currentCached(committed: committed) }
         let start = Instant.now
         while true {
@@ -226,9 +237,18 @@ package struct StoredDocument<Content: Document> {
                 if stored.revision >= committed { return stored }
             } else if committed == 0 || options.mayVanish {
                 return Stored(content: Content(), revision: committed)
-            } else if copy != nil {
-                throw missing
             }
+            if try lock.takeEmptied() {
+                committed = 0
+                continue
+            }
+            // The file system may show an old state of the number, too.
+            let known = try lock.committedRevision()
+            if known != committed {
+                committed = known
+                continue
+            }
+            if bytes == nil, copy != nil { throw missing }
             guard Instant.now - start < .milliseconds(3000) else {
                 guard bytes != nil else { throw missing }
                 throw Failure(
@@ -242,7 +262,7 @@ package struct StoredDocument<Content: Document> {
 
     /// Renames a document that does not parse, unless somebody has repaired it meanwhile.
     private func setAside() throws(Failure) -> Failure {
-        try Lock.holding(path) { (_) throws(Failure) in
+        try Lock.holding(lock) { (_) throws(Failure) in
             let bytes = try bytes()
             guard let bytes, try Stored<Content>(bytes, path) == nil else { return missing }
             return setAsideLocked()
@@ -293,11 +313,12 @@ package struct StoredDocument<Content: Document> {
     /// The remedy for a damaged or missing document.
     private var remedy: String {
         guard !options.mayVanish else { return "It begins anew; delete the copy" }
-        // Without a lock file of its own, a missing document counts as never committed.
+        // If the file is the document's own lock and is not there, the document counts as never committed.
+        let option = lock.key == nil ? "-c -s 0" : "-s 0"
         return
             """
-            Restore it from a backup or go on without it; in both cases empty its lock file, if there is \
-            one. Run: truncate -c -s 0 \(path).lock
+            Restore it from a backup or go on without it; in both cases leave an empty lock file. Run: \
+            truncate \(option) \(path).lock
             """
     }
 }

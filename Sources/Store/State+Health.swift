@@ -194,7 +194,9 @@ extension State {
     }
 
     private func isMissing(_ path: String) -> Bool {
-        do throws(Failure) { return try Lock.committedRevision(of: path) > 0 } catch {
+        do throws(Failure) {
+            return try Lock.committedRevision(at: lock(ofDocumentAt: path)) > 0
+        } catch {
             return true
         }
     }

@@ -67,17 +67,18 @@ import Unix
                     locked.insert(descriptor)
                 }
             default:
-                guard let path = call.text(1), Self.hasOwnLock(path, in: state) else { continue }
+                guard let path = call.text(1), Self.hasLock(path, in: state) else { continue }
+                let shared = SharedLock.path(of: path)
                 #expect(
-                    locked.contains { open[$0] == path + ".lock" },
+                    locked.contains { open[$0] == path + ".lock" || open[$0] == shared },
                     "\(path) is replaced without its lock")
             }
         }
     }
 
-    /// Whether it is a document, or the index, with a lock beside it. A message's record has its lock
-    /// elsewhere.
-    private static func hasOwnLock(_ path: String, in state: String) -> Bool {
+    /// Whether it is a document, or the index, with a lock of its own or of its shelf's. A message's record
+    /// has another one.
+    private static func hasLock(_ path: String, in state: String) -> Bool {
         (path.hasSuffix(".json") || path.hasSuffix("players.index"))
             && !path.hasPrefix("\(state)/messages/") && !path.hasPrefix("\(state)/outgoing/")
     }

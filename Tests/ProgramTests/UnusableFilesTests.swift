@@ -132,9 +132,14 @@ struct UnusableFilesTests {
 
     @Test(
         "a user whose own document or its lock cannot be read is erased",
-        arguments: Fault.allCases, ["", ".lock", ".new"])
-    func ownDocument(fault: Fault, suffix: String) throws {
-        fault.make("\(state.path)/\(document("ann"))\(suffix)")
+        arguments: Fault.allCases, ["", ".lock", ".new", nil])
+    func ownDocument(fault: Fault, suffix: String?) throws {
+        let shared = SharedLock.file(of: document("ann"))
+        if suffix == nil {
+            try state.write("", to: shared)
+            try give()
+        }
+        fault.make("\(state.path)/\(suffix.map { document("ann") + $0 } ?? shared)")
         let (answer, log) = try ask("users", "DELETE", "/api/users/ann")
         #expect(answer.status == 200, "\(answer.body) \(log)")
         #expect(try ask("users", "DELETE", "/api/users/ann").answer.status == 404)

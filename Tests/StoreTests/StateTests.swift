@@ -20,7 +20,7 @@ import Unix
     func made() throws {
         let path = "\(folder.path)/var/turnstone"
         #expect(try state([("TURNSTONE_STATE", path)]).folder == path)
-        #expect(folder.read("var/turnstone/version.json") == Array(#"{"version":2}"#.utf8))
+        #expect(folder.read("var/turnstone/version.json") == Array(#"{"version":3}"#.utf8))
         let facts = try FileManager.default.attributesOfItem(atPath: path)
         #expect(facts[.posixPermissions] as? Int == 0o700)
     }
@@ -51,7 +51,7 @@ import Unix
     @Test(
         "a folder of a newer version, or of none that can be read, is refused and left alone",
         arguments: [
-            (#"{"version":3}"#, "newer"), (#"{"version":99,"more":1}"#, "newer"), ("", "corrupt"),
+            (#"{"version":4}"#, "newer"), (#"{"version":99,"more":1}"#, "newer"), ("", "corrupt"),
             ("{", "corrupt"), ("{}", "corrupt"), (#"{"version":"1"}"#, "corrupt"), ("1", "corrupt"),
         ])
     func version(text: String, expected: String) throws {
@@ -64,7 +64,7 @@ import Unix
     func makersAtOnce() async throws {
         let path = "\(folder.path)/deep/down"
         _ = try await atOnce(8) { _ in try Scratch.open(path).folder }
-        #expect(folder.read("deep/down/version.json") == Array(#"{"version":2}"#.utf8))
+        #expect(folder.read("deep/down/version.json") == Array(#"{"version":3}"#.utf8))
     }
 
     private func stop(_ service: String, since: Int64) -> DeliveryStop {
